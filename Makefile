@@ -1,0 +1,45 @@
+# Every target sets up what it needs in .venv with plain venv and pip. `make` alone lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Two test processes share two cores; more threads in each would only get in the way.
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types benchmark format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint,benchmark]"
+	@touch $(READY)
+
+demo: $(READY) ## rank real tables with few, partial, uncertain and no labels; ends in graphsieve-demo.html
+	$(BIN)/python examples/demo.py
+
+test: $(READY) ## run all tests and doctests
+	$(THREADS) $(BIN)/python -m pytest -n 2
+
+lint: $(READY) ## check style
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
+
+types: $(READY) ## check types
+	$(BIN)/mypy
+
+check: lint types test ## lint, types and tests: what CI runs
+
+benchmark: $(READY) ## print speed and memory, beside the peers that install
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/peers.py
+
+format: $(READY) ## format the code
+	$(BIN)/ruff check --fix-only src tests examples benchmarks
+	$(BIN)/ruff format src tests examples benchmarks
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis graphsieve-demo.html

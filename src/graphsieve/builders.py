@@ -1,0 +1,346 @@
+"""From features and what is known of the samples to graphs.
+
+Every builder that weighs edges by a heat kernel exp(−d²/t) subtracts the smallest d² first. All scores are ratios, which
+ignore the scale of the weights, so this changes nothing but that a small t can never empty the graph by underflow.
+`bandwidth=None` stands for the mean d² of the edges that have a length.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.columns import Table
+from graphsieve.errors import GraphSieveWarning
+from graphsieve.graph import Edges, FactorGraph, Graph, SparseGraph, StreamedGraph
+from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distances, target_runs
+from graphsieve.sums import group_weightings
+from graphsieve.supervision import Supervision
+
+EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
+EDGES_PER_CHUNK = 2**19
+EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """A graph with the number of neighbours and the bandwidth that were really used."""
+
+    graph: Graph
+    n_neighbors: int
+    bandwidth: float
+
+
+def neighbor_graph(table: Table, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
+    """Samples are linked if either is among the k nearest of the other in the space of all features."""
+    k = capped_neighbors(n_neighbors, table.n_samples)
+    rows, exponent = table.rows
+    first, second, squared = _union(*nearest_neighbors(rows, k), np.arange(table.n_samples), table.n_samples)
+    weights, used = heat_weights(squared, bandwidth, exponent=exponent)
+    warn_if_few_edges(weights, table.n_samples)
+    return Neighborhood(SparseGraph(table.n_samples, first, second, weights), k, used)
+
+
+def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
+    """Samples are linked if either is among the k nearest of the other along a continuous target, ties kept.
+
+    Samples of equal target form a complete block, which is kept low-rank.
+    """
+    k = capped_neighbors(n_neighbors, len(target))
+    scaled, exponent = _scaled_target(target)
+    runs = target_runs(scaled, k)
+    first, second, squared = _linked_runs(runs)
+    has_blocks = bool((runs.size > 1).any())
+    weights, used = heat_weights(squared, bandwidth, exponent=exponent, smallest=0.0 if has_blocks else None)
+    graph: Graph = SparseGraph(len(target), first, second, weights)
+    if has_blocks:
+        graph = graph + _equal_target_graph(runs, 1.0)
+    else:
+        warn_if_few_edges(weights, len(target))
+    return Neighborhood(graph, k, used)
+
+
+def partly_known_target_graph(
+    table: Table, target: Floats, n_neighbors: int, bandwidth: float | None, label_weight: float
+) -> Neighborhood:
+    """Neighbours by target where both targets are known, else by the mean squared difference of the features (SSLS, Eq. 10–11).
+
+    Two searches give the exact graph. An unlabelled sample looks among all samples in X. A labelled one merges its k nearest
+    unlabelled in X with its nearest labelled along the target; there, at the distance of its k-th neighbour, all labelled
+    ones are kept, and unlabelled ones only as far as places are left.
+    """
+    n = table.n_samples
+    k = capped_neighbors(n_neighbors, n)
+    known = np.flatnonzero(~np.isnan(target))
+    unknown = np.flatnonzero(np.isnan(target))
+    rows, exponent = table.rows
+
+    def mean_squares(squared: Floats) -> Floats:
+        return _in_original_units(squared / table.n_features, exponent)
+
+    near, squared = nearest_neighbors(rows, k, queries=unknown)
+    parts = [_union(near, mean_squares(squared), unknown, n)]
+    blocks = None
+    if len(known):
+        near, squared = nearest_neighbors(rows, min(k, len(unknown)), queries=known, candidates=unknown)
+        scaled, target_exponent = _scaled_target(target[known])
+        runs = target_runs(scaled, k)
+        gaps = _in_original_units(runs.gap**2, target_exponent)
+        parts += _merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
+        if (runs.size > 1).any():
+            blocks = runs
+    joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    first, second, lengths = _distinct(joined[0], joined[1], joined[2], n)
+    weights, used = heat_weights(lengths, bandwidth, smallest=None if blocks is None else 0.0)
+    both_known = ~np.isnan(target[first]) & ~np.isnan(target[second])
+    weights = np.where(both_known, label_weight * weights, weights)
+    graph: Graph = SparseGraph(n, first, second, weights)
+    if blocks is not None:
+        graph = graph + _equal_target_graph(blocks, label_weight, known, n)
+    else:
+        warn_if_few_edges(weights, n)
+    return Neighborhood(graph, k, used)
+
+
+def group_graph(codes: Integers, weight: float = 1.0) -> FactorGraph:
+    """All pairs of samples with the same code ≥ 0, with equal weight; low rank."""
+    n_groups = int(codes.max(initial=-1)) + 1
+    return FactorGraph(group_weightings(codes, n_groups) * np.sqrt(weight))
+
+
+def pair_graph(n_samples: int, pairs: Integers, weights: Floats | None = None) -> SparseGraph:
+    """The given distinct pairs."""
+    return SparseGraph(n_samples, pairs[:, 0], pairs[:, 1], weights)
+
+
+def constrained_neighbor_graph(
+    table: Table, known: Supervision, n_neighbors: int, bandwidth: float | None, *, cut_cannot_link: bool
+) -> Neighborhood:
+    """Neighbours in X ∪ must-linked pairs, all with heat weights (CLS, Eq. 5); equal labels must-link.
+
+    The pairs implied by class labels are made on the fly where there are many.
+    """
+    n, codes = table.n_samples, known.codes
+    k = capped_neighbors(n_neighbors, n)
+    rows, exponent = table.rows
+    first, second, squared = _union(*nearest_neighbors(rows, k), np.arange(n), n)
+    if cut_cannot_link:
+        kept = ~_contains(known.cannot_link, first, second, n) & ~_labeled_apart(codes, first, second)
+        first, second, squared = first[kept], second[kept], squared[kept]
+    low, high = known.must_link[:, 0], known.must_link[:, 1]
+    first, second = np.concatenate([first, low]), np.concatenate([second, high])
+    squared = np.concatenate([squared, squared_distances(rows, low, high)])
+    # A pair that its labels imply comes with the labels below, once.
+    kept = ~_labeled_alike(codes, first, second)
+    first, second, squared = _distinct(first[kept], second[kept], squared[kept], n)
+
+    smallest, mean = squared.min(initial=np.inf), _MeanLength()
+    mean.add(squared)
+    for one, other in same_code_pairs(codes):
+        lengths = squared_distances(rows, one, other)
+        smallest = min(smallest, lengths.min(initial=np.inf))
+        mean.add(lengths)
+    scaled_bandwidth = mean.value if bandwidth is None else _in_scaled_units(bandwidth, exponent)
+
+    def implied() -> Iterator[Edges]:
+        for one, other in same_code_pairs(codes):
+            yield one, other, _heat(squared_distances(rows, one, other), smallest, scaled_bandwidth)
+
+    weights = _heat(squared, smallest, scaled_bandwidth)
+    graph: Graph = SparseGraph(n, first, second, weights)
+    if _count_same_code_pairs(codes) <= EDGES_KEPT:
+        extra = [np.concatenate(column) for column in zip(*implied(), strict=True)] or [first[:0], second[:0], weights[:0]]
+        columns = zip((first, second, weights), extra, strict=True)
+        graph = SparseGraph(n, *(np.concatenate(column) for column in columns))
+        warn_if_few_edges(graph.weights, n)
+    else:
+        graph = graph + StreamedGraph(n, implied)
+    used = bandwidth if bandwidth is not None else float(_in_original_units(np.asarray(scaled_bandwidth), exponent))
+    return Neighborhood(graph, k, used)
+
+
+def same_code_pairs(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """All pairs of samples with the same code ≥ 0, each once, in chunks."""
+    order = np.argsort(codes, kind="stable")
+    order = order[codes[order] >= 0]
+    sorted_codes = codes[order]
+    # The sample at place a pairs with all later places up to the end of its group.
+    end = np.searchsorted(sorted_codes, sorted_codes, side="right")
+    partners = end - np.arange(len(order)) - 1
+    total = np.concatenate([[0], np.cumsum(partners)])
+    start = 0
+    while start < len(order):
+        stop = int(np.searchsorted(total, total[start] + EDGES_PER_CHUNK, side="right")) - 1
+        stop = min(max(stop, start + 1), len(order))
+        places = np.arange(start, stop)
+        one = np.repeat(places, partners[places])
+        other = one + 1 + np.arange(len(one)) - np.repeat(total[places] - total[start], partners[places])
+        if len(one):
+            yield order[one], order[other]
+        start = stop
+
+
+def heat_weights(
+    squared: Floats, bandwidth: float | None, *, exponent: int = 0, smallest: float | None = None
+) -> tuple[Floats, float]:
+    """exp(−(d² − smallest d²)/t), and t; `squared` is in units of ``2**(2 * exponent)``, t in the original ones."""
+    least = float(squared.min(initial=np.inf)) if smallest is None else smallest
+    if bandwidth is None:
+        mean = _MeanLength()
+        mean.add(squared)
+        return _heat(squared, least, mean.value), float(_in_original_units(np.asarray(mean.value), exponent))
+    return _heat(squared, least, _in_scaled_units(bandwidth, exponent)), bandwidth
+
+
+def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
+    """`n_neighbors`, or one fewer than there are samples."""
+    if n_neighbors < n_samples:
+        return n_neighbors
+    warnings.warn(
+        f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.",
+        GraphSieveWarning,
+        stacklevel=2,
+    )
+    return n_samples - 1
+
+
+def warn_if_few_edges(weights: Floats, n_samples: int) -> None:
+    """Warn where the weights of a few edges dwarf all others, so that the score hears only of a few samples."""
+    squares = float((weights**2).sum())
+    effective = float(weights.sum()) ** 2 / squares if squares else 0.0
+    if n_samples > 2 and effective < EFFECTIVE_EDGES_PER_SAMPLE * n_samples:
+        warnings.warn(
+            f"the graph is uninformative: of {len(weights)} edges among {n_samples} samples only about {effective:.1f} count, "
+            "because the bandwidth is small against the distances; scale the features or raise the bandwidth.",
+            GraphSieveWarning,
+            stacklevel=2,
+        )
+
+
+class _MeanLength:
+    """The mean of the positive squared lengths added so far; 1 if there are none."""
+
+    def __init__(self) -> None:
+        self._total, self._count = 0.0, 0
+
+    def add(self, squared: Floats) -> None:
+        positive = squared[squared > 0]
+        self._total += float(positive.sum())
+        self._count += len(positive)
+
+    @property
+    def value(self) -> float:
+        return self._total / self._count if self._total > 0 else 1.0
+
+
+def _heat(squared: Floats, smallest: float, bandwidth: float) -> Floats:
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        excess = squared - smallest
+        # A bandwidth that underflows beside huge features leaves the shortest edges only, as its limit does.
+        return np.where(excess == 0, 1.0, np.exp(-excess / bandwidth))
+
+
+def _in_original_units(squared: Floats, exponent: int) -> Floats:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.minimum(np.ldexp(squared, 2 * exponent), np.finfo(np.float64).max)
+
+
+def _in_scaled_units(squared: float, exponent: int) -> float:
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(squared, -2 * exponent))
+
+
+def _scaled_target(target: Floats) -> tuple[Floats, int]:
+    exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
+    return np.ldexp(target, -exponent), exponent
+
+
+def _union(near: Integers, squared: Floats, queries: Integers, n_samples: int) -> tuple[Integers, Integers, Floats]:
+    """The distinct undirected edges of a list of neighbours."""
+    query = np.repeat(queries, near.shape[1])
+    return _distinct(query, near.ravel(), squared.ravel(), n_samples)
+
+
+def _distinct(first: Integers, second: Integers, squared: Floats, n_samples: int) -> tuple[Integers, Integers, Floats]:
+    key = np.minimum(first, second) * n_samples + np.maximum(first, second)
+    key, where = np.unique(key, return_index=True)
+    return key // n_samples, key % n_samples, squared[where]
+
+
+def _linked_runs(runs: TargetRuns) -> tuple[Integers, Integers, Floats]:
+    """The edges between samples of different target."""
+    run, step = np.nonzero(runs.linked >= 0)
+    low, high, gap = _distinct(run, runs.linked[run, step], runs.gap[run, step], len(runs.size))
+    left, pair = runs.members(low)
+    right, of_left = runs.members(high[pair])
+    return left[of_left], right, gap[pair][of_left] ** 2
+
+
+def _equal_target_graph(
+    runs: TargetRuns, weight: float, samples: Integers | None = None, n_samples: int | None = None
+) -> FactorGraph:
+    """Complete blocks of the samples with equal target; `samples` are their indices among all `n_samples`."""
+    codes = np.where(runs.size > 1, np.cumsum(runs.size > 1) - 1, -1)[runs.run]
+    if samples is not None and n_samples is not None:
+        everyone = np.full(n_samples, -1, dtype=np.int64)
+        everyone[samples] = codes
+        codes = everyone
+    return group_graph(codes, weight)
+
+
+def _merge_labeled(
+    known: Integers, runs: TargetRuns, gaps: Floats, near: Integers, squared: Floats, *, k: int
+) -> list[tuple[Integers, Integers, Floats]]:
+    """The edges that labelled samples choose, except those to samples of equal target."""
+    ordered = _nearest_labeled(runs, gaps, k)[runs.run]
+    both = np.concatenate([ordered, squared], axis=1)
+    reach = np.partition(both, k - 1, axis=1)[:, k - 1]
+    # Unlabelled neighbours: all that are nearer, and at the very reach as many as places are left, lower index first.
+    nearer, at_reach = squared < reach[:, None], squared == reach[:, None]
+    places = k - (ordered <= reach[:, None]).sum(axis=1) - nearer.sum(axis=1)
+    chosen = nearer | (at_reach & (np.cumsum(at_reach, axis=1) <= places[:, None]))
+    query, column = np.nonzero(chosen)
+    to_unlabeled = (known[query], near[query, column], squared[query, column])
+    # Labelled neighbours of another target: whole runs.
+    linked, length = runs.linked[runs.run], gaps[runs.run]
+    query, step = np.nonzero((linked >= 0) & (length <= reach[:, None]))
+    member, owner = runs.members(linked[query, step])
+    to_labeled = (known[query[owner]], known[member], length[query, step][owner])
+    return [to_unlabeled, to_labeled]
+
+
+def _nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
+    """For each run, the squared target distances of the k nearest other labelled samples; infinite where there are fewer."""
+    n_runs = len(runs.size)
+    lengths = np.concatenate([np.zeros((n_runs, 1)), gaps], axis=1)
+    sizes = np.concatenate([runs.size[:, None] - 1, np.where(runs.linked >= 0, runs.size[runs.linked], 0)], axis=1)
+    filled = np.cumsum(sizes, axis=1)
+    lengths = np.concatenate([lengths, np.full((n_runs, 1), np.inf)], axis=1)
+    # The r-th nearest lies in the first run at which the count passes r.
+    places = np.stack([(filled <= r).sum(axis=1) for r in range(k)], axis=1)
+    return np.take_along_axis(lengths, places, axis=1)
+
+
+def _contains(pairs: Integers, first: Integers, second: Integers, n_samples: int) -> NDArray[np.bool_]:
+    key = np.minimum(first, second) * n_samples + np.maximum(first, second)
+    return np.isin(key, pairs[:, 0] * n_samples + pairs[:, 1])
+
+
+def _labeled_alike(codes: Integers, first: Integers, second: Integers) -> NDArray[np.bool_]:
+    return np.asarray((codes[first] == codes[second]) & (codes[first] >= 0))
+
+
+def _labeled_apart(codes: Integers, first: Integers, second: Integers) -> NDArray[np.bool_]:
+    return np.asarray((codes[first] != codes[second]) & (codes[first] >= 0) & (codes[second] >= 0))
+
+
+def _count_same_code_pairs(codes: Integers) -> int:
+    sizes = np.bincount(codes[codes >= 0])
+    return int((sizes * (sizes - 1) // 2).sum())

@@ -1,0 +1,74 @@
+"""Which method runs, by what is known of the samples. The rule is one table, shown in the README:
+
+what is known                               method
+------------------------------------------  -------------------------
+nothing                                     laplacian
+class labels, all samples                   fisher
+class labels, some samples                  constrained_laplacian
+a continuous target, all samples            supervised_laplacian
+a continuous target, some samples           semi_supervised_laplacian
+must-link and cannot-link pairs (± labels)  constrained_laplacian
+class probabilities (± labels)              weighted_laplacian
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.supervision import Supervision
+
+
+def choose_method(known: Supervision) -> tuple[str, str]:
+    """The name of the method for what is known, and the reason in a few words."""
+    kinds = known.kinds
+    if "labels" in kinds and "targets" in kinds:
+        raise InputError("both class labels and a continuous target are known; choose the method, or pass one of them.")
+    if "probabilities" in kinds:
+        return "weighted_laplacian", "class probabilities are known"
+    if "pairs" in kinds:
+        count = f"{len(known.must_link)} must-link and {len(known.cannot_link)} cannot-link pairs"
+        return "constrained_laplacian", count + (" and some labels" if "labels" in kinds else "") + " are known"
+    if "labels" in kinds:
+        return _by_labels(known)
+    if "targets" in kinds:
+        return _by_targets(known)
+    return "laplacian", "nothing is known of the samples"
+
+
+def _by_labels(known: Supervision) -> tuple[str, str]:
+    share = f"{known.n_labeled} of {len(known)} labels are known, in {known.n_known_classes} classes"
+    if known.n_known_classes < 2:
+        _warn("all known labels are of one class: ranking is unsupervised.")
+        return "laplacian", share.replace("classes", "class") + ", which tells nothing apart"
+    return "fisher" if known.n_labeled == len(known) else "constrained_laplacian", share
+
+
+def _by_targets(known: Supervision) -> tuple[str, str]:
+    assert known.targets is not None
+    share = f"{known.n_labeled} of {len(known)} target values are known"
+    values = known.targets[~np.isnan(known.targets)]
+    if values.min() == values.max():
+        _warn(f"the known target values are all {values[0]:g}: ranking is unsupervised.")
+        return "laplacian", share + " and they are all equal"
+    return "supervised_laplacian" if known.n_labeled == len(known) else "semi_supervised_laplacian", share
+
+
+def warn_of_odd_labels(known: Supervision) -> None:
+    """Warn of labels that are as good as none: one sample per class, everywhere or here and there."""
+    if known.labels is None or not (known.labels >= 0).any():
+        return
+    sizes = np.bincount(known.labels[known.labels >= 0])
+    single = np.flatnonzero(sizes == 1)
+    if len(single) == np.count_nonzero(sizes) and len(single) == len(known) > 2:
+        _warn(f"the target looks like an identifier: each of the {len(single)} samples has a class of its own.")
+    elif len(single):
+        names = known.classes if known.classes is not None else np.arange(len(sizes))
+        shown = ", ".join(str(names[code]) for code in single[:5]) + (", …" if len(single) > 5 else "")
+        _warn(f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member ({shown}).")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, GraphSieveWarning, stacklevel=4)

@@ -1,0 +1,205 @@
+"""The table of features, walked by blocks of columns.
+
+Every sum in graphsieve is taken over a `Block`: a few columns in float64, each scaled by a power of two (which is exact)
+so that its largest magnitude is about 1, and shifted by a typical value. So an offset of 1e8, a scale of 1e-300 or
+values whose squares overflow make no difference: every form we need ignores shifts, and the ratios ignore scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.containers import column_label, read_matrix
+
+BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
+DENSE_FROM = 0.3  # a sparse block filled beyond this share is cheaper to treat as dense
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns ``start:stop`` of the table as ``original = (values + shift) * 2**exponent``.
+
+    `values` is a C-ordered (n, width) float64 array, or a CSC matrix whose implicit zeros are zeros of `values`.
+    """
+
+    start: int
+    stop: int
+    values: Any
+    shift: NDArray[np.float64]
+    exponent: NDArray[np.intc]
+    constant: NDArray[np.bool_]
+
+    @property
+    def width(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sp.issparse(self.values))
+
+    @property
+    def range(self) -> NDArray[np.float64]:
+        """Largest minus smallest value of every column, in the block's units."""
+        if not self.is_sparse:
+            return np.asarray(self.values.max(axis=0) - self.values.min(axis=0))
+        high, low = self.values.max(axis=0), self.values.min(axis=0)
+        return np.asarray(high.toarray() - low.toarray()).ravel()
+
+    def dense_parts(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """The values as dense arrays of a few columns each, for the few scores that need every number."""
+        if not self.is_sparse:
+            yield slice(0, self.width), self.values
+            return
+        width = max(1, BLOCK_ELEMENTS // self.values.shape[0])
+        for start in range(0, self.width, width):
+            part = slice(start, min(start + width, self.width))
+            yield part, self.values[:, part].toarray()
+
+
+class Table:
+    """Samples × features, checked once; the door through which every X comes.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        Real numbers, all finite. Never modified.
+    block_elements : int
+        How many numbers one block may hold; results do not depend on it.
+    """
+
+    def __init__(self, X: Any, *, block_elements: int = BLOCK_ELEMENTS) -> None:
+        self._matrix, self.feature_names = read_matrix(X)
+        self._block_elements = block_elements
+
+    @classmethod
+    def trusted(cls, matrix: Any, names: tuple[str, ...] | None, *, block_elements: int = BLOCK_ELEMENTS) -> Table:
+        """A table of numbers that another table has already checked."""
+        table = cls.__new__(cls)
+        table._matrix, table.feature_names, table._block_elements = matrix, names, block_elements
+        return table
+
+    @property
+    def n_samples(self) -> int:
+        return int(self._matrix.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self._matrix.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sp.issparse(self._matrix))
+
+    def label(self, position: int) -> str:
+        """How a message names the column at `position`."""
+        return column_label(self.feature_names, position)
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        """The table of the given rows."""
+        matrix = sp.csc_array(sp.csr_array(self._matrix)[rows]) if self.is_sparse else self._matrix[rows]
+        return Table.trusted(matrix, self.feature_names, block_elements=self._block_elements)
+
+    def divided(self, exponent: NDArray[np.intc], size: NDArray[np.float64]) -> Table:
+        """The table with column j divided by ``size[j] * 2**exponent[j]``; zeros stay zeros."""
+        if self.is_sparse:
+            owner = np.repeat(np.arange(self.n_features), np.diff(self._matrix.indptr))
+            data = scale_by_power_of_two(self._matrix.data, -exponent[owner]) / size[owner]
+            matrix = sp.csc_array((data, self._matrix.indices, self._matrix.indptr), shape=self._matrix.shape)
+        else:
+            matrix = np.empty(self._matrix.shape)
+            width = max(1, self._block_elements // self.n_samples)
+            for start in range(0, self.n_features, width):
+                part = slice(start, start + width)
+                matrix[:, part] = scale_by_power_of_two(self._matrix[:, part], -exponent[part]) / size[part]
+        return Table.trusted(matrix, self.feature_names, block_elements=self._block_elements)
+
+    def blocks(self) -> Iterator[Block]:
+        """The columns from left to right, a few at a time."""
+        return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
+
+    @cached_property
+    def rows(self) -> tuple[Any, int]:
+        """All samples for distances: float64 C order or CSR, scaled by ``2**-exponent`` as a whole; and the exponent."""
+        values = self._matrix.data if self.is_sparse else self._matrix
+        largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+        exponent = _exponents(np.asarray(largest)).item()
+        if self.is_sparse:
+            rows = sp.csr_array(self._matrix)
+            rows.data = scale_by_power_of_two(rows.data, -exponent)
+            return rows, exponent
+        return scale_by_power_of_two(np.ascontiguousarray(self._matrix, dtype=np.float64), -exponent), exponent
+
+    def _dense_blocks(self) -> Iterator[Block]:
+        width = max(1, self._block_elements // self.n_samples)
+        for start in range(0, self.n_features, width):
+            stop = min(start + width, self.n_features)
+            yield dense_block(np.array(self._matrix[:, start:stop], dtype=np.float64, order="C"), start)
+
+    def _sparse_blocks(self) -> Iterator[Block]:
+        matrix, start = self._matrix, 0
+        # The edges multiply the entries of a sparse block by about the number of neighbours, so it starts smaller.
+        entries = max(1, self._block_elements // 16)
+        while start < self.n_features:
+            stop = int(np.searchsorted(matrix.indptr, matrix.indptr[start] + entries, side="right")) - 1
+            # However empty the columns, some results are dense in them, so a block is not too wide either.
+            widest = max(1, 16 * self._block_elements // self.n_samples)
+            stop = min(max(stop, start + 1), start + widest, self.n_features)
+            part = matrix[:, start:stop]
+            filled = part.nnz / (part.shape[0] * part.shape[1])
+            if filled > DENSE_FROM and part.shape[0] * part.shape[1] <= self._block_elements:
+                yield dense_block(np.ascontiguousarray(part.toarray()), start)
+            else:
+                yield _sparse_block(part, start)
+            start = stop
+
+
+def dense_block(values: NDArray[np.float64], start: int) -> Block:
+    """A block of the given fresh array, which is overwritten."""
+    high, low = values.max(axis=0), values.min(axis=0)
+    exponent = _exponents(np.maximum(np.abs(high), np.abs(low)))
+    values = scale_by_power_of_two(values, -exponent)
+    # Subtract a row first (exact for values of one magnitude, and zero for a constant column), then what is left of the mean.
+    shift = values[0].copy()
+    values -= shift
+    rest = values.mean(axis=0)
+    values -= rest
+    return Block(start, start + values.shape[1], values, shift + rest, exponent, high == low)
+
+
+def _sparse_block(part: Any, start: int) -> Block:
+    n_samples, width = part.shape
+    filled = np.diff(part.indptr)
+    owner = np.repeat(np.arange(width), filled)
+    largest = np.zeros(width)
+    np.maximum.at(largest, owner, np.abs(part.data))
+    exponent = _exponents(largest)
+    data = scale_by_power_of_two(part.data, -exponent[owner])
+    # A column without any zero can be shifted at no cost; in all others zero is itself a value and the natural origin.
+    full = filled == n_samples
+    shift = np.zeros(width)
+    shift[full] = data[part.indptr[:-1][full]]
+    data = data - shift[owner]
+    values = sp.csc_array((data, part.indices, part.indptr), shape=part.shape, copy=True)
+    values.eliminate_zeros()
+    # Empty: all zeros. Full and equal: nothing left after the shift. A column with both zeros and other values varies.
+    return Block(start, start + width, values, shift, exponent, np.diff(values.indptr) == 0)
+
+
+def _exponents(largest: NDArray[np.float64]) -> NDArray[np.intc]:
+    return np.frexp(np.asarray(largest, dtype=np.float64))[1].astype(np.intc)
+
+
+def scale_by_power_of_two(values: NDArray[np.float64], exponent: Any) -> NDArray[np.float64]:
+    """``values * 2**exponent`` in two exact steps, because ``2**1073`` itself is no float64; always a new array."""
+    whole = np.asarray(exponent, dtype=np.intc)
+    half = whole // 2
+    scaled: NDArray[np.float64] = values * np.ldexp(1.0, half)
+    scaled *= np.ldexp(1.0, whole - half)
+    return scaled

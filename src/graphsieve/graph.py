@@ -1,0 +1,279 @@
+"""Graphs over the samples: what is known of them, in the one form that every score reads.
+
+A graph has non-negative weights W_ij = W_ji and no self-loops. It answers three questions:
+
+- `degree()`: d_i = Σ_j W_ij;
+- `energy(X)`: ½ Σ_ij W_ij (f_i − f_j)² for every feature f;
+- `spread(X)`: Σ_i d_i (f_i − μ)² with the degree-weighted mean μ.
+
+Graphs are immutable. How they are stored (edges, edges made on the fly, low rank, sums, differences) is nobody else's business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from graphsieve.columns import Block, Table
+from graphsieve.errors import InputError
+from graphsieve.sums import dense_weighting, edge_sum, moments
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Edges = tuple[Integers, Integers, Floats]
+
+
+class Graph(ABC):
+    """What every graph over the samples can do."""
+
+    def __init__(self, n_samples: int) -> None:
+        self.n_samples = n_samples
+
+    @abstractmethod
+    def degree(self) -> Floats:
+        """Σ_j W_ij for every sample."""
+
+    @abstractmethod
+    def block_energy(self, block: Block) -> Floats:
+        """The energies of a block of features, in the block's own units."""
+
+    def block_spread(self, block: Block) -> Floats:
+        """The degree-weighted spreads of a block of features, in the block's own units."""
+        return np.asarray(moments(block, self._degree_weighting).scatter[0])
+
+    def energy(self, X: Any) -> Floats:
+        """½ Σ_ij W_ij (f_i − f_j)² for every column f of `X`."""
+        return self._over_table(X, self.block_energy)
+
+    def spread(self, X: Any) -> Floats:
+        """Σ_i d_i (f_i − μ)² for every column f of `X`, with the degree-weighted mean μ."""
+        return self._over_table(X, self.block_spread)
+
+    def __add__(self, other: Graph) -> Graph:
+        return SumGraph(self, other)
+
+    def __sub__(self, other: Graph) -> Graph:
+        return DifferenceGraph(self, other)
+
+    @cached_property
+    def _degree_weighting(self) -> Any:
+        return dense_weighting(self.degree())
+
+    def _over_table(self, X: Any, form: Callable[[Block], Floats]) -> Floats:
+        table = X if isinstance(X, Table) else Table(X)
+        check_same_samples(self.n_samples, table.n_samples)
+        with np.errstate(over="ignore", under="ignore"):
+            parts = [np.ldexp(form(block), 2 * block.exponent) for block in table.blocks()]
+        return np.concatenate(parts)
+
+
+class EdgeGraph(Graph):
+    """A graph that can list its edges, each once, in chunks of a size that fits in memory."""
+
+    @abstractmethod
+    def edges(self) -> Iterator[Edges]:
+        """Chunks of (first, second, weights)."""
+
+    def degree(self) -> Floats:
+        total = np.zeros(self.n_samples)
+        for first, second, weights in self.edges():
+            total += np.bincount(first, weights, self.n_samples) + np.bincount(second, weights, self.n_samples)
+        return total
+
+    def block_energy(self, block: Block) -> Floats:
+        total = np.zeros(block.width)
+        for first, second, weights in self.edges():
+            total += edge_sum(block, first, second, weights)
+        return total
+
+
+class SparseGraph(EdgeGraph):
+    """A graph held as a list of weighted edges.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of nodes.
+    first, second : array of int of shape (n_edges,)
+        The two ends of each edge, in any order. Edges given several times add up.
+    weights : array of float of shape (n_edges,), optional
+        Non-negative weights; 1 by default. Edges of weight zero are left out.
+
+    Examples
+    --------
+    >>> path = SparseGraph(3, [0, 1], [1, 2])
+    >>> path.degree()
+    array([1., 2., 1.])
+    >>> path.energy([[1.0], [3.0], [4.0]])  # (1 − 3)² + (3 − 4)²
+    array([5.])
+    """
+
+    def __init__(self, n_samples: int, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None = None) -> None:
+        super().__init__(n_samples)
+        ends = _checked_ends(n_samples, first, second)
+        values = np.ones(len(ends)) if weights is None else _checked_weights(weights, len(ends))
+        low, high = ends.min(axis=1), ends.max(axis=1)
+        key, where = np.unique(low * n_samples + high, return_inverse=True)
+        total = np.bincount(where, weights=values, minlength=len(key)) if len(key) else np.empty(0)
+        key = key[total > 0]
+        self.weights: Floats = np.asarray(total[total > 0], dtype=np.float64)
+        self.first: Integers = key // n_samples
+        self.second: Integers = key % n_samples
+
+    @classmethod
+    def from_matrix(cls, matrix: Any) -> SparseGraph:
+        """The graph of a symmetric non-negative weight matrix, dense or sparse; its diagonal is left out."""
+        weights = sp.coo_array(matrix)
+        if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
+            raise InputError(f"a weight matrix must be square, got shape {weights.shape}.")
+        if abs(weights - weights.T).max() > 1e-12 * abs(weights).max():
+            raise InputError("a weight matrix must be symmetric; use np.maximum(W, W.T) to make it so.")
+        upper = sp.coo_array(sp.triu(weights, k=1))
+        return cls(weights.shape[0], upper.row, upper.col, upper.data)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The weights as a symmetric CSR matrix."""
+        ends = (np.concatenate([self.first, self.second]), np.concatenate([self.second, self.first]))
+        return sp.csr_array((np.tile(self.weights, 2), ends), shape=(self.n_samples, self.n_samples))
+
+    def edges(self) -> Iterator[Edges]:
+        yield self.first, self.second, self.weights
+
+    def keep(self, chosen: NDArray[np.bool_]) -> SparseGraph:
+        """The graph of the chosen edges."""
+        return SparseGraph(self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen])
+
+
+class StreamedGraph(EdgeGraph):
+    """A graph with too many edges to keep: they are made anew, chunk by chunk, whenever they are needed.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of nodes.
+    make_edges : callable
+        Returns a fresh iterator over chunks of (first, second, weights); no edge may come twice.
+    """
+
+    def __init__(self, n_samples: int, make_edges: Callable[[], Iterator[Edges]]) -> None:
+        super().__init__(n_samples)
+        self._make_edges = make_edges
+
+    def edges(self) -> Iterator[Edges]:
+        return self._make_edges()
+
+    @cached_property
+    def _degrees(self) -> Floats:
+        return super().degree()
+
+    def degree(self) -> Floats:
+        return self._degrees
+
+
+class FactorGraph(Graph):
+    """The low-rank graph W = F Fᵀ without its diagonal, never expanded.
+
+    Parameters
+    ----------
+    factor : array or sparse matrix of shape (n_samples, n_factors)
+        Non-negative. Class indicators make a complete graph of each class; class probabilities make the
+        probability that two samples share a class; a column of ones makes the complete graph.
+
+    Examples
+    --------
+    >>> pairs = FactorGraph([[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> pairs.degree()
+    array([1., 1., 1., 1.])
+    >>> pairs.energy([[1.0], [3.0], [4.0], [4.0]])  # (1 − 3)² + (4 − 4)²
+    array([4.])
+    """
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = sp.csc_array(np.atleast_2d(factor) if not sp.issparse(factor) else factor, dtype=np.float64)
+        if self.factor.nnz and (not np.isfinite(self.factor.data).all() or self.factor.data.min() < 0):
+            raise InputError("the factor of a low-rank graph must be finite and non-negative.")
+        self.factor.eliminate_zeros()
+        super().__init__(self.factor.shape[0])
+
+    def degree(self) -> Floats:
+        with_diagonal: Floats = self.factor @ np.asarray(self.factor.sum(axis=0)).ravel()
+        diagonal = np.asarray(self.factor.multiply(self.factor).sum(axis=1)).ravel()
+        return np.asarray(np.maximum(with_diagonal - diagonal, 0.0))
+
+    def block_energy(self, block: Block) -> Floats:
+        # ½ Σ_ij p_i p_j (f_i − f_j)² = mass · scatter, for each column p of the factor.
+        found = moments(block, self.factor)
+        return np.asarray(found.mass @ found.scatter)
+
+
+class SumGraph(Graph):
+    """The graph whose weights are the sum of two graphs' weights."""
+
+    def __init__(self, one: Graph, other: Graph) -> None:
+        check_same_samples(one.n_samples, other.n_samples)
+        super().__init__(one.n_samples)
+        self.one, self.other = one, other
+
+    def degree(self) -> Floats:
+        return self.one.degree() + self.other.degree()
+
+    def block_energy(self, block: Block) -> Floats:
+        return self.one.block_energy(block) + self.other.block_energy(block)
+
+
+class DifferenceGraph(Graph):
+    """The graph of the weights of `whole` that are not in `part`: a complement, where `whole` is complete.
+
+    `part` must nowhere outweigh `whole`; that is the caller's promise, since low-rank weights are never expanded.
+    """
+
+    def __init__(self, whole: Graph, part: Graph) -> None:
+        check_same_samples(whole.n_samples, part.n_samples)
+        super().__init__(whole.n_samples)
+        self.whole, self.part = whole, part
+
+    def degree(self) -> Floats:
+        return np.maximum(self.whole.degree() - self.part.degree(), 0.0)
+
+    def block_energy(self, block: Block) -> Floats:
+        return np.maximum(self.whole.block_energy(block) - self.part.block_energy(block), 0.0)
+
+
+def complete_graph(n_samples: int, members: NDArray[np.bool_] | None = None) -> FactorGraph:
+    """Everyone linked with everyone, or all `members` among themselves, with weight 1."""
+    column = np.ones(n_samples) if members is None else members.astype(np.float64)
+    return FactorGraph(column[:, None])
+
+
+def check_same_samples(one: int, other: int) -> None:
+    if one != other:
+        raise InputError(f"two things that must describe the same samples have {one} and {other} of them.")
+
+
+def _checked_ends(n_samples: int, first: ArrayLike, second: ArrayLike) -> Integers:
+    ends = np.stack([np.asarray(first), np.asarray(second)], axis=1)
+    if ends.size and ends.dtype.kind not in "iu":
+        raise InputError(f"edges must be given as integer indices, got {ends.dtype}.")
+    ends = ends.astype(np.int64).reshape(-1, 2)
+    if ends.size and (ends.min() < 0 or ends.max() >= n_samples):
+        raise InputError(f"edges must join samples 0 to {n_samples - 1}, got {ends.min()} to {ends.max()}.")
+    loops = np.flatnonzero(ends[:, 0] == ends[:, 1])
+    if len(loops):
+        raise InputError(f"edge {loops[0]} joins sample {ends[loops[0], 0]} to itself; a graph has no self-loops.")
+    return ends
+
+
+def _checked_weights(weights: ArrayLike, n_edges: int) -> Floats:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (n_edges,):
+        raise InputError(f"there must be one weight per edge ({n_edges}), got shape {values.shape}.")
+    if values.size and not (np.isfinite(values).all() and values.min() >= 0):
+        raise InputError("edge weights must be finite and non-negative.")
+    return values

@@ -1,0 +1,213 @@
+"""What comes after the sieve when labels are missing: fit and score the final model on the labelled rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import get_scorer
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from graphsieve.errors import InputError
+from graphsieve.supervision import Supervision
+
+
+def labeled_rows(y: Any, *, classes: bool, unlabeled: int | None = -1) -> NDArray[np.intp]:
+    """The rows whose label or target is known: not None or NaN and, for classes, not the number `unlabeled`."""
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.ndim == 2:
+        return np.flatnonzero(~np.isnan(values.astype(np.float64)).any(axis=1))
+    if classes:
+        labels = Supervision.from_labels(values, unlabeled=unlabeled).labels
+        assert labels is not None
+        return np.flatnonzero(labels >= 0)
+    targets = Supervision.from_targets(values).targets
+    assert targets is not None
+    return np.flatnonzero(~np.isnan(targets))
+
+
+def _known_values(y: Any, rows: NDArray[np.intp]) -> Any:
+    """The known part of y; a column of objects becomes what it holds (strings, numbers), which models can read."""
+    values = _safe_indexing(y, rows)
+    if np.asarray(values).dtype.kind == "O":
+        return np.array(list(np.asarray(values)))
+    return values
+
+
+def _if_estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """Offer a method only if the wrapped estimator has it."""
+
+    def check(self: LabeledOnly) -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, name)
+        return True
+
+    return cast("Callable[[Callable[..., Any]], Any]", available_if(check))
+
+
+class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit an estimator on the labelled rows only, as the last step of a pipeline whose sieve used all rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier or a regressor.
+    unlabeled : int or None
+        The number that marks an unknown class label, besides None and NaN; it means nothing to a regressor.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    n_labeled_ : int
+        The number of rows it was fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LabeledOnly(LinearRegression()).fit([[0.0], [1.0], [2.0]], [0.0, np.nan, 4.0])
+    >>> model.predict([[1.0]]).round(6)
+    array([2.])
+    """
+
+    def __init__(self, estimator: Any, *, unlabeled: int | None = -1) -> None:
+        self.estimator = estimator
+        self.unlabeled = unlabeled
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> LabeledOnly:
+        """Fit the estimator on the rows whose label or target is known."""
+        if y is None:
+            raise InputError("LabeledOnly requires y to be passed, but the target y is None.")
+        check_consistent_length(X, y)
+        rows = self._labeled_rows(y)
+        if not len(rows):
+            raise InputError(f"none of the {len(y)} rows has a known label; there is nothing to fit on.")
+        params = self._routed(fit_params)
+        everything = len(rows) == len(y)
+        self.estimator_ = clone(self.estimator)
+        if everything:
+            self.estimator_.fit(X, y, **params)
+        else:
+            sliced = {name: _sliced(value, rows, len(y)) for name, value in params.items()}
+            self.estimator_.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
+        self.n_labeled_ = len(rows)
+        return self
+
+    def _labeled_rows(self, y: Any) -> NDArray[np.intp]:
+        return labeled_rows(y, classes=is_classifier(self.estimator), unlabeled=self.unlabeled)
+
+    def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        if not fit_params:
+            return {}
+        if not get_config()["enable_metadata_routing"]:
+            return fit_params
+        return dict(process_routing(self, "fit", **fit_params).estimator.fit)
+
+    @_if_estimator_has("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict with the fitted estimator."""
+        return self._fitted().predict(X)
+
+    @_if_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of the fitted estimator."""
+        return self._fitted().predict_proba(X)
+
+    @_if_estimator_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the class probabilities of the fitted estimator."""
+        return self._fitted().predict_log_proba(X)
+
+    @_if_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """The decision function of the fitted estimator."""
+        return self._fitted().decision_function(X)
+
+    @_if_estimator_has("score")
+    def score(self, X: Any, y: Any) -> float:
+        """The fitted estimator's own score on the labelled rows of X."""
+        rows = self._labeled_rows(y)
+        return float(self._fitted().score(_safe_indexing(X, rows), _known_values(y, rows)))
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes the fitted classifier knows."""
+        return np.asarray(self._fitted_attribute("classes_"))
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features seen in fit."""
+        return int(self._fitted_attribute("n_features_in_"))
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the features seen in fit."""
+        return np.asarray(self._fitted_attribute("feature_names_in_"))
+
+    def _fitted_attribute(self, name: str) -> Any:
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"{name} is there after fit.")
+        return getattr(self.estimator_, name)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What of the metadata goes to the wrapped estimator's fit."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(estimator=get_routing_for_object(self.estimator), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        tags.target_tags.required = True
+        return tags
+
+
+def _sliced(value: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
+    fits = hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_samples
+    return _safe_indexing(value, rows) if fits else value
+
+
+class labeled_scorer:
+    """A scorer that leaves out unlabelled rows, for cross-validation where some labels are missing.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        A scikit-learn scorer or its name, such as ``"r2"`` or ``"accuracy"``.
+    unlabeled : int or None
+        The number that marks an unknown class label, besides None and NaN; it means nothing to a regressor.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> model = DummyRegressor(strategy="constant", constant=1.0).fit([[0.0]], [1.0])
+    >>> labeled_scorer("neg_mean_absolute_error")(model, [[0.0], [0.0]], [3.0, float("nan")])
+    -2.0
+    """
+
+    def __init__(self, scoring: Any, *, unlabeled: int | None = -1) -> None:
+        self.scoring = scoring
+        self.unlabeled = unlabeled
+        self._scorer = get_scorer(scoring)
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        rows = labeled_rows(y, classes=is_classifier(estimator), unlabeled=self.unlabeled)
+        if not len(rows):
+            raise InputError(f"none of the {len(y)} rows to score has a known label; use folds that all hold some.")
+        return float(self._scorer(estimator, _safe_indexing(X, rows), _known_values(y, rows)))
+
+    def __repr__(self) -> str:
+        return f"labeled_scorer({self.scoring!r})"

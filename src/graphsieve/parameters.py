@@ -1,0 +1,99 @@
+"""Checks of scalar parameters: a small vocabulary that selectors and builders share.
+
+A rule is a function from (name, value) to the value to use; it raises `InputError` with one sentence otherwise.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from graphsieve.errors import InputError, InputTypeError
+
+Rule = Callable[[str, Any], Any]
+
+
+def count(minimum: int = 1) -> Rule:
+    """A whole number of at least `minimum`; booleans are not numbers here."""
+
+    def check(name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
+            raise InputError(f"{name} must be a whole number of at least {minimum}, got {value!r}.")
+        return int(value)
+
+    return check
+
+
+def positive() -> Rule:
+    """A finite number above zero."""
+
+    def check(name: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+            raise InputError(f"{name} must be a positive finite number, got {value!r}.")
+        return float(value)
+
+    return check
+
+
+def between(low: float, high: float) -> Rule:
+    """A number in the closed interval from `low` to `high`."""
+
+    def check(name: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
+            raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
+        return float(value)
+
+    return check
+
+
+def boolean() -> Rule:
+    """True or False."""
+
+    def check(name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise InputTypeError(f"{name} must be True or False, got {value!r}.")
+        return value
+
+    return check
+
+
+def choice(options: Iterable[str | None]) -> Rule:
+    """One of a few words; the error suggests the nearest."""
+    allowed = tuple(options)
+
+    def check(name: str, value: Any) -> str | None:
+        if any(value is option or (isinstance(value, str) and value == option) for option in allowed):
+            return None if value is None else str(value)
+        listed = ", ".join(repr(option) for option in allowed)
+        raise InputError(f"{name} must be one of {listed}, got {value!r}{nearest(value, allowed)}.")
+
+    return check
+
+
+def either(word: str | None, rule: Rule) -> Rule:
+    """The given word (such as ``"auto"``), or whatever `rule` accepts."""
+
+    def check(name: str, value: Any) -> Any:
+        if value is None if word is None else isinstance(value, str) and value == word:
+            return value
+        try:
+            return rule(name, value)
+        except InputError as error:
+            raise type(error)(f"{name} is either {word!r} or as follows: {error}") from None
+
+    return check
+
+
+def nearest(value: Any, options: Iterable[Any]) -> str:
+    """A hint such as ``" (did you mean 'fisher'?)"``, or nothing."""
+    words = [option for option in options if isinstance(option, str)]
+    close = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def checked(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """Every value after its rule; a value without a rule is passed as it is."""
+    return {name: rules[name](name, value) if name in rules else value for name, value in values.items()}

@@ -1,0 +1,39 @@
+"""Walking X with two forms and dividing them: the only place where a feature can turn out degenerate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.columns import Block, Table
+from graphsieve.graph import Graph, check_same_samples
+
+Floats = NDArray[np.float64]
+Form = Callable[[Block], Floats]
+
+
+def per_feature(table: Table, value: Form) -> Floats:
+    """A value for every feature; NaN where the feature is constant."""
+    return np.concatenate([np.where(block.constant, np.nan, value(block)) for block in table.blocks()])
+
+
+def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
+    """Numerator over denominator for every feature.
+
+    A constant feature, and 0/0, is NaN: it cannot be scored. A positive numerator over zero is infinite.
+    """
+    return per_feature(table, lambda block: divided(numerator(block), denominator(block)))
+
+
+def divided(numerator: Floats, denominator: Floats) -> Floats:
+    """Element by element, without warnings: 0/0 is NaN, positive/0 is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return np.asarray(numerator / denominator)
+
+
+def laplacian_ratio(table: Table, graph: Graph) -> Floats:
+    """E(f) / spread(f) on one graph, which lies in [0, 2]: the core of all Laplacian scores."""
+    check_same_samples(graph.n_samples, table.n_samples)
+    return ratio(table, graph.block_energy, graph.block_spread)

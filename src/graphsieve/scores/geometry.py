@@ -1,0 +1,260 @@
+"""Scores that need no supervision: the samples' own geometry."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+
+from graphsieve.builders import neighbor_graph
+from graphsieve.columns import Block, Table
+from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.graph import SparseGraph
+from graphsieve.parameters import choice
+from graphsieve.ratio import divided, laplacian_ratio, per_feature
+from graphsieve.scores.method import Scored, score
+from graphsieve.sums import dense_weighting, moments
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+SPEC_FORMS = ("phi1", "phi2", "phi3")
+
+
+def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0) -> Floats:
+    """Laplacian score: how much a feature varies between near neighbours, relative to how much it varies at all.
+
+    E(f) / spread(f) on the graph of nearest neighbours in X with weights exp(−d²/bandwidth). Small is good; it lies in [0, 2].
+    A constant feature is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features, used as they are: scale them first if their units differ.
+    n_neighbors : int
+        Samples are linked if either is among the `n_neighbors` nearest of the other.
+    bandwidth : float
+        The t of the heat kernel.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    He, Cai, Niyogi (2005), Laplacian score for feature selection.
+
+    Examples
+    --------
+    The first column follows the two groups, the second alternates inside them:
+
+    >>> laplacian_score([[0, 0], [0, 1], [9, 0], [9, 1]], n_neighbors=1).round(2)
+    array([0., 2.])
+    """
+    return score(laplacian, X, n_neighbors=n_neighbors, bandwidth=bandwidth)
+
+
+def laplacian(table: Table, _: Supervision, *, n_neighbors: int, bandwidth: float | None) -> Scored:
+    near = neighbor_graph(table, n_neighbors, bandwidth)
+    return Scored(laplacian_ratio(table, near.graph), near.n_neighbors, near.bandwidth)
+
+
+def variance_score(X: Any) -> Floats:
+    """Variance: Σ (f_i − mean)² / n of each feature. Large is good. A constant feature is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features in their own units; the score depends on them.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Bishop (1995), Neural networks for pattern recognition.
+
+    Examples
+    --------
+    >>> variance_score([[0, 1], [2, 1.5]])
+    array([1.    , 0.0625])
+    """
+    return score(variance, X)
+
+
+def variance(table: Table, _: Supervision) -> Scored:
+    everyone = dense_weighting(np.full(table.n_samples, 1.0 / table.n_samples))
+    return Scored(in_original_units(table, lambda block: moments(block, everyone).scatter[0]))
+
+
+def in_original_units(table: Table, value: Any) -> Floats:
+    """A quadratic form in the units of X, for the few scores that are not ratios."""
+
+    def unscaled(block: Block) -> Floats:
+        with np.errstate(over="ignore", under="ignore"):
+            result = np.ldexp(value(block), 2 * block.exponent)
+        too_large = np.flatnonzero(np.isinf(result))
+        if len(too_large):
+            where = table.label(block.start + int(too_large[0]))
+            raise InputError(f"the score of {where} exceeds the largest number; divide X by a constant first.")
+        return np.asarray(result)
+
+    return per_feature(table, unscaled)
+
+
+def spec_score(
+    X: Any,
+    *,
+    form: str = "phi2",
+    n_neighbors: int = 5,
+    bandwidth: float = 1.0,
+    power: int = 1,
+    n_components: int | None = None,
+) -> Floats:
+    """Spectral feature selection (SPEC): how a feature spreads over the eigenvectors of the neighbour graph.
+
+    With the normalised Laplacian 𝓛 = Σ λ_j ξ_j ξ_jᵀ and g = D^½ f / ‖D^½ f‖:
+
+    - ``"phi1"``: gᵀ 𝓛^r g (small is good);
+    - ``"phi2"``: phi1 / (1 − (gᵀξ₁)²) (small is good; for power 1 it equals the Laplacian score);
+    - ``"phi3"``: Σ_{j=2}^k (2^r − λ_j^r) (gᵀξ_j)² (large is good).
+
+    Only phi2 ignores shifts of a feature; the others are defined on its raw values. Isolated samples drop out.
+    A constant feature is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    form : {"phi1", "phi2", "phi3"}
+        Which of the three functions.
+    n_neighbors, bandwidth : int, float
+        As in `laplacian_score`.
+    power : int
+        The exponent r of the spectrum.
+    n_components : int, optional
+        For phi3: the number k of eigenvectors, counting the trivial one; all by default, which needs no eigenvectors at all.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Zhao, Liu (2007), Spectral feature selection for supervised and unsupervised learning.
+
+    Examples
+    --------
+    >>> spec_score([[0, 0], [0, 1], [9, 0], [9, 1]], n_neighbors=1).round(2)
+    array([0., 2.])
+    """
+    return score(spec, X, form=form, n_neighbors=n_neighbors, bandwidth=bandwidth, power=power, n_components=n_components)
+
+
+def spec(
+    table: Table,
+    _: Supervision,
+    *,
+    form: str,
+    n_neighbors: int,
+    bandwidth: float | None,
+    power: int,
+    n_components: int | None,
+) -> Scored:
+    choice(SPEC_FORMS)("form", form)
+    if n_components is not None and form != "phi3":
+        raise InputError(f"n_components belongs to form='phi3', got form={form!r}; leave it out.")
+    near = neighbor_graph(table, n_neighbors, bandwidth)
+    spectrum = _Spectrum(near.graph, power, n_components)
+    value = {"phi1": spectrum.phi1, "phi2": spectrum.phi2, "phi3": spectrum.phi3}[form]
+    return Scored(per_feature(table, value), near.n_neighbors, near.bandwidth)
+
+
+class _Spectrum:
+    """The normalised Laplacian of a graph, and the three functions of a block of features on it."""
+
+    def __init__(self, graph: Any, power: int, n_components: int | None) -> None:
+        self.graph: SparseGraph = graph
+        self.power = power
+        self.degree = graph.degree()
+        self.root = np.sqrt(self.degree)
+        with np.errstate(divide="ignore"):
+            self.inverse_root = np.where(self.degree > 0, 1.0 / self.root, 0.0)
+        self.weighting = dense_weighting(self.degree)
+        linked = int((self.degree > 0).sum())
+        truncated = n_components is not None and n_components < linked
+        self.pairs = self._smallest_pairs(n_components) if truncated and n_components is not None else None
+
+    def phi1(self, block: Block) -> Floats:
+        return divided(self._quadratic(block), self._squared_norm(block))
+
+    def phi2(self, block: Block) -> Floats:
+        return divided(self._quadratic(block), moments(block, self.weighting).scatter[0])
+
+    def phi3(self, block: Block) -> Floats:
+        if self.pairs is None:  # all eigenvectors but the first: what is left of the norm, less the quadratic form
+            whole = 2.0**self.power * moments(block, self.weighting).scatter[0]
+            return divided(whole - self._quadratic(block), self._squared_norm(block))
+        eigenvalues, eigenvectors = self.pairs
+        total = np.zeros(block.width)
+        for part, centered in self._centered_parts(block):
+            total[part] = (2.0**self.power - eigenvalues**self.power) @ (eigenvectors.T @ centered) ** 2
+        return divided(total, self._squared_norm(block))
+
+    def _apply(self, vectors: Floats) -> Floats:
+        """𝓛 times a vector or several."""
+        scale = self.inverse_root if vectors.ndim == 1 else self.inverse_root[:, None]
+        linked = (self.degree > 0) if vectors.ndim == 1 else (self.degree > 0)[:, None]
+        return np.asarray(vectors * linked - scale * (self.graph.matrix @ (scale * vectors)))
+
+    def _quadratic(self, block: Block) -> Floats:
+        if self.power == 1:
+            return self.graph.block_energy(block)
+        total = np.zeros(block.width)
+        for part, vectors in self._centered_parts(block):
+            half = vectors
+            for _ in range(self.power // 2):
+                half = self._apply(half)
+            other = self._apply(half) if self.power % 2 else half
+            total[part] = np.maximum((half * other).sum(axis=0), 0.0)
+        return total
+
+    def _centered_parts(self, block: Block) -> Any:
+        """D^½ (f − μ): the same for 𝓛 as D^½ f, but without the digits that a large mean would cost."""
+        mean = moments(block, self.weighting).mean[0]
+        for part, values in block.dense_parts():
+            yield part, self.root[:, None] * (values - mean[part])
+
+    def _squared_norm(self, block: Block) -> Floats:
+        found = moments(block, self.weighting)
+        return np.asarray(found.scatter_around(-block.shift)[0])
+
+    def _smallest_pairs(self, n_components: int) -> tuple[Floats, Floats]:
+        n_samples = len(self.degree)
+        first = self.root / np.linalg.norm(self.root)
+        linked = (self.degree > 0).astype(np.float64)
+        if n_components == 1:
+            return np.empty(0), np.empty((n_samples, 0))
+
+        def flipped(vector: Floats) -> Floats:  # 2·I − 𝓛 with the trivial eigenvector moved to zero: the wanted ones are largest
+            vector = np.ravel(vector)
+            return np.asarray(linked * (2 * vector - self._apply(vector) - 2 * first * (first @ vector)))
+
+        operator = sla.LinearOperator((n_samples, n_samples), matvec=flipped, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n_samples) * linked
+        wanted = n_components - 1
+        try:
+            values, vectors = sla.eigsh(operator, k=wanted, which="LA", v0=start)
+        except sla.ArpackNoConvergence:
+            room = min(n_samples, 4 * wanted + 40)
+            try:
+                values, vectors = sla.eigsh(operator, k=wanted, which="LA", v0=start, ncv=room, maxiter=100 * n_samples)
+            except sla.ArpackNoConvergence as error:
+                values, vectors = error.eigenvalues, error.eigenvectors
+                warnings.warn(
+                    f"only {len(values)} of {wanted} eigenvectors converged; phi3 uses those.", GraphSieveWarning, stacklevel=2
+                )
+        return np.maximum(2 - values, 0.0), vectors

@@ -1,0 +1,347 @@
+"""Scores for class labels, known for all samples or for some (−1, None or NaN where unknown)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.stats import rankdata
+from sklearn.metrics.pairwise import manhattan_distances
+
+from graphsieve.builders import group_graph, neighbor_graph
+from graphsieve.columns import Block, Table
+from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.graph import SparseGraph, complete_graph
+from graphsieve.information import information_with_classes, information_with_target
+from graphsieve.neighbors import TEMPORARY_ELEMENTS, smallest_columns
+from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
+from graphsieve.scaling import rescaled
+from graphsieve.scores.method import Scored, score
+from graphsieve.scores.targets import rows_of
+from graphsieve.sums import dense_weighting, edge_sum, group_weightings, moments
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+DISTANCE_GRID = 1e-12  # of the largest possible distance: what lies nearer together is a tie
+SIGN_TOLERANCE = 1e-12  # of a feature's range: values this near the mean count as the mean
+
+
+def fisher_score(X: Any, y: Any) -> Floats:
+    """Fisher score: how far the class means lie apart, relative to the variation inside the classes.
+
+    Σ_c n_c (μ_c − μ)² / Σ_c n_c σ_c². Large is good. Unlabelled samples are left out. A feature that is constant there is NaN;
+    one that is constant inside every class but not between them is infinite.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Class labels.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Duda, Hart, Stork (2000), Pattern classification.
+
+    Examples
+    --------
+    Class means 1 and 5 around 3, so 2·2² + 2·2²; inside the classes 4 · 1²:
+
+    >>> fisher_score([[0], [2], [4], [6]], ["a", "a", "b", "b"])
+    array([4.])
+    """
+    return score(fisher, X, Supervision.from_labels(y))
+
+
+def fisher(table: Table, known: Supervision) -> Scored:
+    table, codes, n_classes = labeled_part(table, known)
+    by_class = group_weightings(codes, n_classes)
+    everyone = dense_weighting(np.ones(table.n_samples))
+
+    def between_over_within(block: Block) -> Floats:
+        classes, mean = moments(block, by_class), moments(block, everyone).mean[0]
+        return divided(classes.mass @ (classes.mean - mean) ** 2, classes.scatter.sum(axis=0))
+
+    return Scored(per_feature(table, between_over_within))
+
+
+def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
+    """Mutual information in nats of each feature with the classes or with a continuous target. Large is good.
+
+    Estimated from nearest neighbours (Kraskov for a target, Ross for classes). A continuous target enters by its ranks, so that
+    an outlier cannot ruin the estimate. Samples without a label or target are left out. A feature that is constant there is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Class labels or a continuous target, told apart as in `Supervision.from_y`.
+    n_neighbors : int
+        Neighbours of the estimator.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Kraskov, Stögbauer, Grassberger (2004), Estimating mutual information; Ross (2014), Mutual information between discrete and
+    continuous data sets.
+
+    Examples
+    --------
+    >>> X = [[0.1, 0.3], [0.2, 9.0], [0.3, 5.1], [7.1, 0.2], [7.2, 8.0], [7.3, 5.0]]
+    >>> scores = mutual_information_score(X, [0, 0, 0, 1, 1, 1], n_neighbors=1)
+    >>> bool(scores[0] > scores[1])
+    True
+    """
+    return score(mutual_information, X, Supervision.from_y(y), n_neighbors=n_neighbors)
+
+
+def mutual_information(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
+    if known.targets is not None:
+        labeled = np.flatnonzero(~np.isnan(known.targets))
+        if len(labeled) < 2:
+            raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
+        table, ranks = rows_of(table, labeled), rankdata(known.targets[labeled])
+        return _information(table, lambda f: information_with_target(f, ranks, n_neighbors), n_neighbors)
+    table, codes, _ = labeled_part(table, known)
+    return _information(table, lambda f: information_with_classes(f, codes, n_neighbors), n_neighbors)
+
+
+def _information(table: Table, of_feature: Any, n_neighbors: int) -> Scored:
+    def value(block: Block) -> Floats:
+        result = np.full(block.width, np.nan)
+        for part, values in block.dense_parts():
+            for place in np.flatnonzero(~block.constant[part]):
+                result[part.start + place] = of_feature(np.ascontiguousarray(values[:, place]))
+        return result
+
+    return Scored(per_feature(table, value), n_neighbors)
+
+
+def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
+    """ReliefF: how much more a feature differs to near samples of other classes than to near samples of the same class.
+
+    The mean over all samples of |f_i − f_j| / range(f) to the nearest misses of every other class C, weighted by
+    P(C) / (1 − P(own class)), less the same to the nearest hits. Near is what has a small sum of |f_i − f_j| / range(f).
+    Large is good. Unlabelled samples are left out. A feature that is constant there is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Class labels.
+    n_neighbors : int
+        Hits, and misses of each other class; fewer where a class has fewer.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Robnik-Šikonja, Kononenko (2003), Theoretical and empirical analysis of ReliefF and RReliefF.
+
+    Examples
+    --------
+    >>> relieff_score([[0, 0], [0, 1], [9, 0], [9, 1]], [0, 0, 1, 1], n_neighbors=1)
+    array([ 1., -1.])
+    """
+    return score(relieff, X, Supervision.from_labels(y), n_neighbors=n_neighbors)
+
+
+def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
+    table, codes, n_classes = labeled_part(table, known)
+    first, second, weights = _hits_and_misses(rescaled(table, "minmax"), codes, n_classes, n_neighbors)
+
+    def value(block: Block) -> Floats:
+        return divided(edge_sum(block, first, second, weights, power=1), block.range)
+
+    return Scored(per_feature(table, value), n_neighbors)
+
+
+def _hits_and_misses(table: Table, codes: Integers, n_classes: int, n_neighbors: int) -> tuple[Integers, Integers, Floats]:
+    """The pairs (sample, neighbour) of ReliefF with their signed weights, on features whose range is 1."""
+    rows, exponent = table.rows
+    # Equal steps divided by a range such as 3 differ in their last bit; on this grid they are equal again.
+    grid = np.ldexp(1.0, -exponent) * table.n_features * DISTANCE_GRID
+    share = np.bincount(codes, minlength=n_classes) / len(codes)
+    edges = []
+    for code in range(n_classes):
+        members = np.flatnonzero(codes == code)
+        step = max(1, TEMPORARY_ELEMENTS // max(1, len(members)))
+        for start in range(0, len(codes), step):
+            samples = np.arange(start, min(start + step, len(codes)))
+            distances = np.rint(_manhattan(rows[samples], rows[members]) / grid)
+            distances[samples[:, None] == members] = np.inf  # never one's own neighbour
+            for own, factor in ((True, -1.0), (False, 1.0)):
+                here = np.flatnonzero((codes[samples] == code) == own)
+                k = min(n_neighbors, len(members) - own)
+                if not len(here) or not k:
+                    continue
+                near = members[smallest_columns(distances[here], k)]
+                prior = 1.0 if own else share[code] / (1 - share[codes[samples[here]]])
+                weight = np.broadcast_to(factor * prior / (k * len(codes)), len(here))
+                edges.append((np.repeat(samples[here], k), near.ravel(), np.repeat(weight, k)))
+    first, second, weights = (np.concatenate(column) for column in zip(*edges, strict=True))
+    return first, second, weights
+
+
+def _manhattan(one: Any, other: Any) -> Floats:
+    return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))
+
+
+def sselect_score(X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1.0, trade_off: float = 0.1) -> Floats:
+    """sSelect: the Laplacian score, mixed with how badly the sign of the centred feature agrees with the known labels.
+
+    trade_off · LS + (1 − trade_off) · (1 − NMI), where NMI is the mutual information of the labels and the sign of f − μ, over
+    the larger of their entropies, on the labelled samples; μ is the degree-weighted mean of the neighbour graph. Small is good.
+    More than two classes are our extension: the same NMI. A constant feature is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Class labels; −1, None or NaN where unknown.
+    n_neighbors, bandwidth : int, float
+        As in `laplacian_score`.
+    trade_off : float
+        The share of the Laplacian score, from 0 to 1.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Zhao, Liu (2007), Semi-supervised feature selection via spectral analysis, in the form usually quoted.
+
+    Examples
+    --------
+    >>> sselect_score([[0, 0], [0, 1], [9, 0], [9, 1]], [0, 0, 1, -1], n_neighbors=1).round(2)
+    array([0.  , 0.87])
+    """
+    known = Supervision.from_labels(y)
+    return score(sselect, X, known, n_neighbors=n_neighbors, bandwidth=bandwidth, trade_off=trade_off)
+
+
+def sselect(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None, trade_off: float) -> Scored:
+    near = neighbor_graph(table, n_neighbors, bandwidth)
+    smooth = laplacian_ratio(table, near.graph)
+    codes = class_codes(known)
+    labeled = np.flatnonzero(codes >= 0)
+    if known.n_known_classes < 2:
+        warnings.warn(
+            f"{known.n_known_classes} known classes say nothing about features; this is the Laplacian score alone.",
+            GraphSieveWarning,
+            stacklevel=2,
+        )
+        return Scored(smooth, near.n_neighbors, near.bandwidth)
+    by_degree = dense_weighting(near.graph.degree())
+
+    def disagreement(block: Block) -> Floats:
+        # Relative to the mean, with the tolerance of its side: rounding must not tell equal values apart.
+        border = moments(block, by_degree).mean[0] - SIGN_TOLERANCE * block.range
+        values = block.values[labeled]
+        above = (values.toarray() if sp.issparse(values) else values) >= border
+        return 1.0 - _normalized_information(above, codes[labeled])
+
+    values = trade_off * smooth + (1 - trade_off) * per_feature(table, disagreement)
+    return Scored(values, near.n_neighbors, near.bandwidth)
+
+
+def _normalized_information(above: NDArray[np.bool_], codes: Integers) -> Floats:
+    """Mutual information of each column of `above` with the classes, over the larger entropy."""
+    classes = np.unique(codes)
+    n = len(codes)
+    high = np.stack([above[codes == code].sum(axis=0) for code in classes]) / n
+    low = np.stack([(~above[codes == code]).sum(axis=0) for code in classes]) / n
+    by_class = _entropy(np.array([(codes == code).mean() for code in classes])[:, None])
+    by_side = _entropy(np.stack([high.sum(axis=0), low.sum(axis=0)]))
+    information = by_class + by_side - _entropy(np.concatenate([high, low]))
+    return np.maximum(information, 0.0) / np.maximum(by_class, by_side)
+
+
+def _entropy(shares: Floats) -> Floats:
+    return np.asarray(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=0))
+
+
+def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float = 100.0) -> Floats:
+    """Locality sensitive discriminant feature (LSDF): variation between classes, relative to that inside and among neighbours.
+
+    E(f) over all pairs of different known labels, over E(f) on the graph that weighs pairs of equal label by `same_class_weight`
+    and nearest neighbours of which at least one is unlabelled by 1. Large is good. A constant feature is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Class labels; −1, None or NaN where unknown.
+    n_neighbors : int
+        Neighbours in X.
+    same_class_weight : float
+        The γ of the paper.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Zhao, Lu, He (2008), Locality sensitive semi-supervised feature selection.
+
+    Examples
+    --------
+    >>> lsdf_score([[0], [1], [4]], [0, 0, 1], n_neighbors=1)  # (4² + 3²) / (100 · 1²)
+    array([0.25])
+    """
+    known = Supervision.from_labels(y)
+    return score(lsdf, X, known, n_neighbors=n_neighbors, same_class_weight=same_class_weight)
+
+
+def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weight: float) -> Scored:
+    codes = class_codes(known)
+    need_two_classes(known)
+    near = neighbor_graph(table, n_neighbors, np.inf)  # an infinite bandwidth weighs all neighbours by 1
+    assert isinstance(near.graph, SparseGraph)
+    open_ended = (codes[near.graph.first] < 0) | (codes[near.graph.second] < 0)
+    alike = group_graph(codes, same_class_weight) + near.graph.keep(open_ended)
+    different = complete_graph(table.n_samples, codes >= 0) - group_graph(codes)
+    return Scored(ratio(table, different.block_energy, alike.block_energy), near.n_neighbors)
+
+
+def class_codes(known: Supervision) -> Integers:
+    """The class codes of all samples, −1 where unknown."""
+    if known.labels is None:
+        raise InputError("class labels are needed, but none were given.")
+    return known.labels
+
+
+def labeled_part(table: Table, known: Supervision) -> tuple[Table, Integers, int]:
+    """The labelled rows, their codes renumbered without gaps, and the number of classes, which must be two or more."""
+    codes = class_codes(known)
+    need_two_classes(known)
+    labeled = np.flatnonzero(codes >= 0)
+    present, renumbered = np.unique(codes[labeled], return_inverse=True)
+    return rows_of(table, labeled), renumbered.astype(np.int64), len(present)
+
+
+def need_two_classes(known: Supervision) -> None:
+    if known.n_known_classes < 2:
+        raise InputError(
+            f"labels of at least 2 classes are needed, got {known.n_known_classes}; with fewer, nothing can be told apart."
+        )

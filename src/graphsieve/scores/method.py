@@ -1,0 +1,133 @@
+"""What a scoring method is, and how one is run."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.columns import Table
+from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, positive
+from graphsieve.supervision import Kind, Supervision
+
+Floats = NDArray[np.float64]
+Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
+ALL_LAWS: frozenset[Law] = frozenset(["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"])
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "n_neighbors": count(1),
+        "n_neighbors_supervised": count(1),
+        "bandwidth": positive(),
+        "label_weight": positive(),
+        "weight": positive(),
+        "same_class_weight": positive(),
+        "trade_off": between(0, 1),
+        "power": count(1),
+        "n_components": either(None, count(1)),
+        "class_weight": choice((None, "balanced")),
+        "cut_cannot_link": boolean(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A score for every feature, with the neighbours and the bandwidth that were really used, if any."""
+
+    values: Floats
+    n_neighbors: int | None = None
+    bandwidth: float | None = None
+
+
+Core = Callable[..., Scored]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A scoring method as tests, tables and selectors read it.
+
+    Attributes
+    ----------
+    name : str
+        What a selector's `method` parameter calls it.
+    function : callable
+        The public function: the published formula, literally.
+    core : callable
+        The same on a checked `Table` and `Supervision`; `bandwidth` may be None there (chosen from the data).
+    direction : {"small", "large"}
+        Which scores are good.
+    uses : tuple of str
+        The kinds of knowledge it can use; at least one of them must be given. Empty: none is needed.
+    reads_neighbors : bool
+        Whether neighbours in X enter, so that the scaling of the features matters.
+    summary, reference : str
+        One line for tables, and where the method was published.
+    laws : frozenset of str
+        The invariances it obeys.
+    """
+
+    name: str
+    function: Callable[..., Floats]
+    core: Core
+    direction: Literal["small", "large"]
+    uses: tuple[Kind, ...]
+    reads_neighbors: bool
+    summary: str
+    reference: str
+    laws: frozenset[Law] = ALL_LAWS
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The keyword parameters of the public function with their defaults."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def large_is_good(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether large scores are good with these parameters: one form of SPEC differs from the others."""
+        return self.direction == "large" or parameters.get("form") == "phi3"
+
+    def check_knowledge(self, known: Supervision) -> None:
+        """Refuse to run without what the method needs."""
+        if self.uses and not set(self.uses) & set(known.kinds):
+            needed, given = " or ".join(self.uses), " and ".join(known.kinds) or "nothing"
+            raise InputError(f"method {self.name!r} needs {needed}, but {given} is known of the samples.")
+
+
+def score(
+    core: Core, X: Any, known: Supervision | Callable[[int], Supervision] = Supervision.nothing, **parameters: Any
+) -> Floats:
+    """Run a method on raw input, as its public function does: check, compute, warn of what could not be scored.
+
+    What is known may be given as a function of the number of samples, where only X can tell it.
+    """
+    table = Table(X)
+    known = known if isinstance(known, Supervision) else known(table.n_samples)
+    check_length(known, table)
+    values = core(table, known, **checked(parameters, RULES)).values
+    warn_of_unscorable(values)
+    return values
+
+
+def check_length(known: Supervision, table: Table) -> None:
+    if len(known) != table.n_samples:
+        raise InputError(f"X has {table.n_samples} samples, but {len(known)} are described; they must be the same samples.")
+
+
+def warn_of_unscorable(values: Floats) -> None:
+    """One warning with the count of features that have no score."""
+    unscorable = int(np.isnan(values).sum())
+    if unscorable:
+        warnings.warn(
+            f"{unscorable} of {len(values)} features cannot be scored (constant, or constant where it matters); they are NaN "
+            "and rank last.",
+            GraphSieveWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,69 @@
+"""Scores for imprecise labels: class probabilities from doubting experts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.columns import Table
+from graphsieve.graph import FactorGraph, complete_graph
+from graphsieve.ratio import ratio
+from graphsieve.scores.labels import labeled_part
+from graphsieve.scores.method import Scored, score
+from graphsieve.sums import group_weightings
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+
+
+def weighted_laplacian_score(X: Any, label_proba: Any, *, class_weight: str | None = None) -> Floats:
+    """Weighted Laplacian score (WLS): variation between samples likely of one class, relative to that between all others.
+
+    E(f) on W = P Pᵀ, the probability that two samples share a class, over E(f) on 1 − P Pᵀ. Small is good. Neither matrix is
+    ever formed: the cost is n_samples × n_classes × n_features. A constant feature is NaN; where all samples surely share one
+    class, scores are infinite.
+
+    Classes weigh by their size, so that a feature without a shift of means is judged by whether the larger class is the
+    tighter one. ``class_weight="balanced"``, which is ours, divides each column of P by the root of its sum and cures this.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    label_proba : array of shape (n_samples, n_classes)
+        Class probabilities; every row sums to one.
+    class_weight : {None, "balanced"}
+        Whether large classes count for more, as in the paper (None), or all the same.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Doquire, Verleysen (2012), Feature selection for classification problems with imprecise labels, Eq. 3–5.
+
+    Examples
+    --------
+    Two sure classes; inside them 2² + 2², across them 2·2² + 4² + 0²:
+
+    >>> weighted_laplacian_score([[0], [2], [2], [4]], [[1, 0], [1, 0], [0, 1], [0, 1]])
+    array([0.33333333])
+    """
+    return score(weighted_laplacian, X, Supervision.from_probabilities(label_proba), class_weight=class_weight)
+
+
+def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | None) -> Scored:
+    if known.probabilities is None:
+        table, codes, n_classes = labeled_part(table, known)
+        factor = group_weightings(codes, n_classes).toarray()
+    else:
+        factor = known.label_probabilities()
+    if class_weight == "balanced":
+        total = factor.sum(axis=0)
+        factor = factor[:, total > 0] / np.sqrt(total[total > 0])
+    alike = FactorGraph(factor)
+    different = complete_graph(table.n_samples) - alike
+    return Scored(ratio(table, alike.block_energy, different.block_energy))

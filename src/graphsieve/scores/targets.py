@@ -1,0 +1,209 @@
+"""Scores for a continuous target, known for all samples or for some."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.builders import Neighborhood, partly_known_target_graph, target_graph
+from graphsieve.columns import Block, Table
+from graphsieve.errors import InputError
+from graphsieve.ratio import divided, laplacian_ratio, per_feature
+from graphsieve.scores.method import Scored, score
+from graphsieve.sums import dense_weighting, moments, projection
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+
+
+def supervised_laplacian_score(X: Any, y: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0) -> Floats:
+    """Supervised Laplacian score (SLS): how much a feature varies between samples of similar target.
+
+    E(f) / spread(f) on the graph of nearest neighbours along the target, with weights exp(−(y_i − y_j)²/bandwidth). Small is
+    good. Ties in the target are all kept. Samples of unknown target (NaN) are left out. A feature that is constant there is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        The continuous target.
+    n_neighbors : int
+        Neighbours along the target.
+    bandwidth : float
+        The t of the heat kernel, in units of the squared target; the paper scales the target to unit variance first.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Doquire, Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection for regression problems,
+    Eq. 3–4.
+
+    Examples
+    --------
+    The first column follows the target 1, 2, 3; its links are 1–2 and 2–3, of equal weight:
+
+    >>> supervised_laplacian_score([[1, 0], [2, 5], [3, 0]], [1.0, 2.0, 3.0], n_neighbors=1)
+    array([1., 2.])
+    """
+    return score(supervised_laplacian, X, Supervision.from_targets(y), n_neighbors=n_neighbors, bandwidth=bandwidth)
+
+
+def supervised_laplacian(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None) -> Scored:
+    near, values = _on_known_targets(table, known_targets(known), n_neighbors, bandwidth)
+    return Scored(values, near.n_neighbors, near.bandwidth)
+
+
+def _on_known_targets(table: Table, target: Floats, n_neighbors: int, bandwidth: float | None) -> tuple[Neighborhood, Floats]:
+    labeled = np.flatnonzero(~np.isnan(target))
+    if len(labeled) < 2:
+        raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
+    near = target_graph(target[labeled], n_neighbors, bandwidth)
+    return near, laplacian_ratio(rows_of(table, labeled), near.graph)
+
+
+def semi_supervised_laplacian_score(
+    X: Any,
+    y: Any,
+    *,
+    n_neighbors: int = 30,
+    n_neighbors_supervised: int = 5,
+    bandwidth: float = 1.0,
+    label_weight: float = 5.0,
+) -> Floats:
+    """Semi-supervised Laplacian score (SSLS): neighbours by target where it is known, by the features elsewhere.
+
+    E(f) / spread(f) on a graph over all samples, times the supervised Laplacian score on the labelled ones. In the graph,
+    d² is (y_i − y_j)² where both targets are known and the mean squared difference of the features elsewhere; weights are
+    exp(−d²/bandwidth), times `label_weight` where both targets are known. Small is good. With fewer than two known targets it
+    is the first factor alone. A feature that is constant, or constant on the labelled samples, is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features; the paper scales them, and the target, to unit variance first.
+    y : array of shape (n_samples,)
+        The target, NaN where unknown.
+    n_neighbors, n_neighbors_supervised : int
+        Neighbours in the graph over all samples, and along the target in the supervised factor.
+    bandwidth : float
+        The t of both heat kernels.
+    label_weight : float
+        The constant C: how much more a link between two labelled samples counts.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    References
+    ----------
+    Doquire, Verleysen (2013), as for `supervised_laplacian_score`, Eq. 10–12.
+
+    Examples
+    --------
+    >>> X = [[0, 0], [0, 1], [9, 0], [9, 1]]
+    >>> y = [1.0, 1.0, float("nan"), 5.0]
+    >>> scores = semi_supervised_laplacian_score(X, y, n_neighbors=1, n_neighbors_supervised=1)
+    >>> bool(scores[0] < scores[1])  # the first column is the one that goes with the target
+    True
+    """
+    return score(
+        semi_supervised_laplacian,
+        X,
+        Supervision.from_targets(y),
+        n_neighbors=n_neighbors,
+        n_neighbors_supervised=n_neighbors_supervised,
+        bandwidth=bandwidth,
+        label_weight=label_weight,
+    )
+
+
+def semi_supervised_laplacian(
+    table: Table,
+    known: Supervision,
+    *,
+    n_neighbors: int,
+    n_neighbors_supervised: int,
+    bandwidth: float | None,
+    label_weight: float,
+) -> Scored:
+    target = known_targets(known)
+    near = partly_known_target_graph(table, target, n_neighbors, bandwidth, label_weight)
+    values = laplacian_ratio(table, near.graph)
+    n_labeled = int((~np.isnan(target)).sum())
+    if n_labeled >= 2:
+        # One bandwidth serves both kernels, also where it was chosen from the data: both measure squared targets.
+        with np.errstate(invalid="ignore"):
+            values = values * _on_known_targets(table, target, n_neighbors_supervised, near.bandwidth)[1]
+    return Scored(values, near.n_neighbors, near.bandwidth)
+
+
+def pearson_score(X: Any, y: Any) -> Floats:
+    """Correlation: |Σ (f_i − f̄)(y_i − ȳ)| / √(Σ (f_i − f̄)² · Σ (y_i − ȳ)²). Large is good.
+
+    Samples of unknown target (NaN) are left out. A feature that is constant there is NaN.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        The target.
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    Examples
+    --------
+    >>> pearson_score([[1, 1], [2, -1], [3, 1]], [2.0, 4.0, 6.0]).round(6)
+    array([1., 0.])
+    """
+    return score(pearson, X, Supervision.from_targets(y))
+
+
+def pearson(table: Table, known: Supervision) -> Scored:
+    target = _numeric_target(known)
+    labeled = np.flatnonzero(~np.isnan(target))
+    if len(labeled) < 2:
+        raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
+    exponent = int(np.frexp(np.abs(target[labeled]).max())[1])
+    centered = np.ldexp(target[labeled], -exponent)
+    centered = centered - centered[0]  # a constant target becomes exactly zero
+    centered = centered - centered.mean()
+    everyone = dense_weighting(np.ones(len(labeled)))
+    norm = np.sqrt(float(centered @ centered))
+
+    def absolute_correlation(block: Block) -> Floats:
+        size = np.sqrt(moments(block, everyone).scatter[0])
+        # Rounding must not carry a perfect correlation above 1.
+        return np.minimum(divided(np.abs(projection(block, centered)), size * norm), 1.0)
+
+    return Scored(per_feature(rows_of(table, labeled), absolute_correlation))
+
+
+def known_targets(known: Supervision) -> Floats:
+    if known.targets is None:
+        raise InputError("a continuous target is needed, but none was given.")
+    return known.targets
+
+
+def _numeric_target(known: Supervision) -> Floats:
+    """The target, or two classes as 0 and 1."""
+    if known.targets is not None:
+        return known.targets
+    if known.labels is None or known.n_known_classes > 2:
+        raise InputError(
+            f"a correlation needs a continuous target or 2 classes, got {known.n_known_classes} classes; try method='fisher'."
+        )
+    return np.where(known.labels >= 0, known.labels, np.nan)
+
+
+def rows_of(table: Table, rows: NDArray[Any]) -> Table:
+    """The table of the given rows, which is the table itself where they are all."""
+    return table if len(rows) == table.n_samples else table.take(rows)

@@ -1,0 +1,159 @@
+"""The two sums that every graph energy is made of, over a block of columns.
+
+- `edge_sum`: Σ_e w_e |f_i − f_j|^power over a list of edges.
+- `moments`: mass, mean and scatter Σ_i p_i (f_i − mean)² of each feature under several weightings p of the samples.
+
+A low-rank graph needs no more than the moments, because for two weightings a, b of total mass A, B
+
+    Σ_ij a_i b_j (f_i − f_j)²  =  B·scatter_a + A·scatter_b + A·B·(mean_a − mean_b)² .
+
+Both only ever add squares of differences, so nothing cancels, and what is equal in the data gives exactly zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.columns import Block
+
+TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Per weighting (rows) and feature (columns): the mean in the block's units, and the scatter around it."""
+
+    mass: Floats  # (n_weightings,)
+    mean: Floats  # (n_weightings, width)
+    scatter: Floats  # (n_weightings, width)
+
+    def scatter_around(self, center: Floats) -> Floats:
+        """Σ_i p_i (f_i − center)²."""
+        shifted: Floats = self.scatter + self.mass[:, None] * (self.mean - center) ** 2
+        return shifted
+
+
+def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *, power: int = 2) -> Floats:
+    """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
+    if block.is_sparse:
+        return _sparse_edge_sum(block, first, second, weights, power)
+    total = np.zeros(block.width)
+    for edges in _slices(len(weights), block.width):
+        differences = block.values[first[edges]]
+        differences -= block.values[second[edges]]
+        if power == 1:
+            np.abs(differences, out=differences)
+        else:
+            differences *= differences
+        total += weights[edges] @ differences
+    return total
+
+
+def moments(block: Block, weightings: Any) -> Moments:
+    """Mass, mean and scatter of each feature under each column of the non-negative sparse matrix `weightings`."""
+    weightings = sp.csc_array(weightings)
+    if block.is_sparse:
+        return _sparse_moments(block, weightings)
+    mass, mean, scatter = _empty_moments(weightings, block.width)
+    for columns in _slices(block.width, weightings.nnz):
+        _fill_dense_moments(block.values[:, columns], weightings, mass, mean[:, columns], scatter[:, columns])
+    return Moments(mass, mean, scatter)
+
+
+def projection(block: Block, vector: Floats) -> Floats:
+    """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do not matter)."""
+    return np.asarray(block.values.T @ vector)
+
+
+def _slices(length: int, other: int) -> Iterator[slice]:
+    step = max(1, TEMPORARY_ELEMENTS // max(1, other))
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))
+
+
+def _empty_moments(weightings: Any, width: int) -> tuple[Floats, Floats, Floats]:
+    shape = (weightings.shape[1], width)
+    return np.asarray(weightings.sum(axis=0), dtype=np.float64), np.zeros(shape), np.zeros(shape)
+
+
+def _fill_dense_moments(values: Floats, weightings: Any, mass: Floats, mean: Floats, scatter: Floats) -> None:
+    filled = np.diff(weightings.indptr)
+    used = filled > 0
+    owner = np.repeat(np.arange(len(filled)), filled)
+    entries = values[weightings.indices]
+    # Relative to the first sample of each weighting: values that are all equal leave exact zeros.
+    origin = np.zeros_like(mean)
+    origin[used] = entries[weightings.indptr[:-1][used]]
+    entries -= origin[owner]
+    gather = sp.csr_array((weightings.data, np.arange(weightings.nnz), weightings.indptr), shape=(len(filled), weightings.nnz))
+    mean[used] = (gather @ entries)[used] / mass[used, None]
+    entries -= mean[owner]
+    entries *= entries
+    scatter[:] = gather @ entries
+    mean += origin
+
+
+def _sparse_edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, power: int) -> Floats:
+    n_edges = len(weights)
+    rows = np.tile(np.arange(n_edges), 2)
+    signs = np.repeat([1.0, -1.0], n_edges)
+    incidence = sp.csr_array((signs, (rows, np.concatenate([first, second]))), shape=(n_edges, block.values.shape[0]))
+    differences = (incidence @ sp.csr_array(block.values)).tocoo()
+    terms = np.abs(differences.data) ** power * weights[differences.row]
+    return np.asarray(np.bincount(differences.col, weights=terms, minlength=block.width), dtype=np.float64)
+
+
+def _sparse_moments(block: Block, weightings: Any) -> Moments:
+    """As the dense version, over the stored entries; the implicit zeros of a weighting enter by their mass alone."""
+    mass, mean, scatter = _empty_moments(weightings, block.width)
+    values, by_sample = block.values.tocoo(), sp.csr_array(weightings)
+    # Each stored value meets each weighting of its sample.
+    meetings = np.diff(by_sample.indptr)[values.row]
+    value = np.repeat(values.data, meetings)
+    starts = np.repeat(by_sample.indptr[values.row], meetings)
+    within = np.arange(len(value)) - np.repeat(np.cumsum(meetings) - meetings, meetings)
+    weight, weighting = by_sample.data[starts + within], by_sample.indices[starts + within]
+    cell = weighting.astype(np.int64) * block.width + np.repeat(values.col, meetings)
+    if not len(cell):
+        return Moments(mass, mean, scatter)
+
+    order = np.argsort(cell, kind="stable")
+    value, weight, cell = value[order], weight[order], cell[order]
+    begin = np.flatnonzero(np.diff(cell, prepend=-1))
+    group = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(cell)))
+    present = cell[begin]
+    # Where no sample of the weighting is zero, work relative to the first value, as in the dense version.
+    full = np.diff(begin, append=len(cell)) == np.diff(weightings.indptr)[present // block.width]
+    origin = np.where(full, value[begin], 0.0)
+    value = value - origin[group]
+    total = mass[present // block.width]
+    center = np.add.reduceat(weight * value, begin) / total
+    zero_mass = np.where(full, 0.0, np.maximum(total - np.add.reduceat(weight, begin), 0.0))
+    spread = np.add.reduceat(weight * (value - center[group]) ** 2, begin) + zero_mass * center**2
+    mean.flat[present] = center + origin
+    scatter.flat[present] = spread
+    return Moments(mass, mean, scatter)
+
+
+def dense_weighting(weights: Floats) -> Any:
+    """One weighting as the (n, 1) sparse matrix that `moments` takes, without its zeros."""
+    nonzero = np.flatnonzero(weights)
+    return sp.csc_array((weights[nonzero], nonzero, np.array([0, len(nonzero)])), shape=(len(weights), 1), dtype=np.float64)
+
+
+def group_weightings(codes: NDArray[Any], n_groups: int, weights: Floats | None = None) -> Any:
+    """One weighting per group: `weights` (or 1) for the samples whose code is that group's; code −1 is in no group."""
+    member = np.flatnonzero(codes >= 0)
+    values = np.ones(len(member)) if weights is None else weights[member]
+    matrix = sp.csc_array((values, (member, codes[member])), shape=(len(codes), n_groups), dtype=np.float64)
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix

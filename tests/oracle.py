@@ -1,0 +1,379 @@
+"""Every score of graphsieve as printed on paper: dense, slow, obvious.
+
+The fast library is checked against this file, so nothing here may import from it. Graphs are dense
+n x n arrays ``W``, features are columns ``f``, and every energy is a sum over pairs of samples.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import digamma
+
+
+def score_columns(X, score):
+    """Apply ``score`` to every column; a constant column (max == min) is NaN."""
+    columns = np.asarray(X, dtype=float).T
+    return np.array([math.nan if f.max() == f.min() else score(f) for f in columns])
+
+
+def ratio(numerator, denominator):
+    """Divide; positive / 0 is inf and 0 / 0 is NaN."""
+    if denominator > 0:
+        return numerator / denominator
+    return math.inf if numerator > 0 else math.nan
+
+
+def mean(f, weights=None):
+    """Weighted mean, taken around a value that counts, so that a constant is met exactly."""
+    weights = np.ones(len(f)) if weights is None else weights
+    origin = f[np.argmax(weights > 0)]
+    return origin + np.sum(weights * (f - origin)) / np.sum(weights)
+
+
+def sum_of_squares(f):
+    """Squared deviations from the plain mean, sum_i (f_i - mean)^2."""
+    return np.sum((f - mean(f)) ** 2)
+
+
+def energy(W, f):
+    """E(f) = 1/2 sum_ij W_ij (f_i - f_j)^2."""
+    return 0.5 * np.sum(W * (f[:, None] - f[None, :]) ** 2)
+
+
+def spread(W, f):
+    """V(f) = sum_i d_i (f_i - mu)^2 with degrees d = W 1 and the degree-weighted mean mu."""
+    d = W.sum(axis=1)
+    return np.sum(d * (f - mean(f, d)) ** 2)
+
+
+def laplacian_ratio(W, f):
+    """E(f) / V(f), the Laplacian score on a given graph."""
+    return ratio(energy(W, f), spread(W, f))
+
+
+def squared_distances(X):
+    """Squared Euclidean distances by explicit differences."""
+    X = np.asarray(X, dtype=float)
+    return np.array([np.sum((X - x) ** 2, axis=1) for x in X])
+
+
+def nearest(distances, candidates, k):
+    """The k candidates with the smallest distance; ties go to the lower index."""
+    return sorted(candidates, key=lambda j: (distances[j], j))[:k]
+
+
+def others(n, i):
+    """All samples but i itself."""
+    return [j for j in range(n) if j != i]
+
+
+def union(neighbor_lists):
+    """Adjacency: an edge where i is among the neighbours of j or the reverse."""
+    n = len(neighbor_lists)
+    A = np.zeros((n, n), dtype=bool)
+    for i, neighbors in enumerate(neighbor_lists):
+        for j in neighbors:
+            A[i, j] = A[j, i] = True
+    return A
+
+
+def knn_adjacency(X, k):
+    """Neighbours in X: the k nearest, ties by lower index (k > n - 1 takes all)."""
+    d2 = squared_distances(X)
+    n = len(d2)
+    return union([nearest(d2[i], others(n, i), k) for i in range(n)])
+
+
+def kth_smallest(values, k):
+    """The k-th smallest value, or the largest where there are fewer."""
+    return sorted(values)[min(k, len(values)) - 1]
+
+
+def target_adjacency(y, k):
+    """Neighbours in a target: everyone not farther than the k-th nearest, so all ties are kept."""
+    n = len(y)
+    gap = np.abs(y[:, None] - y[None, :])
+    reach = [kth_smallest([gap[i, j] for j in others(n, i)], k) for i in range(n)]
+    return union([[j for j in others(n, i) if gap[i, j] <= reach[i]] for i in range(n)])
+
+
+def heat(d2, A, bandwidth):
+    """Weights exp(-(d2 - d2_min) / t) on the edges of A, d2_min being the shortest edge."""
+    shortest = d2[A].min() if A.any() else 0.0
+    return np.where(A, np.exp(-np.maximum(d2 - shortest, 0) / bandwidth), 0.0)
+
+
+def knn_heat_graph(X, k, bandwidth):
+    """The neighbour graph of the Laplacian score."""
+    return heat(squared_distances(X), knn_adjacency(X, k), bandwidth)
+
+
+def pair_graph(n, pairs):
+    """W_ij = W_ji = 1 for each pair, whatever its order and however often it is given."""
+    W = np.zeros((n, n))
+    for i, j in np.asarray(pairs, dtype=int).reshape(-1, 2):
+        W[i, j] = W[j, i] = float(i != j)
+    return W
+
+
+def labelled_rows(X, y):
+    """Rows whose class is known (not -1), and their classes."""
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    return X[y != -1], y[y != -1]
+
+
+def laplacian_score(X, *, n_neighbors=5, bandwidth=1.0):
+    """He, Cai, Niyogi 2005: E(f) / V(f) on the nearest-neighbour graph of X."""
+    W = knn_heat_graph(X, n_neighbors, bandwidth)
+    return score_columns(X, lambda f: laplacian_ratio(W, f))
+
+
+def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0):
+    """Doquire, Verleysen 2013, Eq. 3-4: E(f) / V(f) on the nearest-neighbour graph of the target."""
+    y = np.asarray(y, dtype=float)
+    d2 = (y[:, None] - y[None, :]) ** 2
+    W = heat(d2, target_adjacency(y, n_neighbors), bandwidth)
+    return score_columns(X, lambda f: laplacian_ratio(W, f))
+
+
+def semi_supervised_neighbors(d2, known, i, k):
+    """The k nearest of sample i by Eq. 10; a labelled one keeps every labelled tie at the k-th distance."""
+    candidates = others(len(d2), i)
+    if not known[i]:
+        return nearest(d2[i], candidates, k)
+    reach = kth_smallest([d2[i, j] for j in candidates], k)
+    inside = [j for j in candidates if d2[i, j] < reach or (d2[i, j] == reach and known[j])]
+    unlabelled_ties = [j for j in candidates if d2[i, j] == reach and not known[j]]
+    return inside + unlabelled_ties[: max(0, k - len(inside))]
+
+
+def semi_supervised_laplacian_score(X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0):
+    """Doquire, Verleysen 2013, Eq. 10-12: the semi-supervised term times SLS on the labelled samples."""
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    known = ~np.isnan(y)
+    both = known[:, None] & known[None, :]
+    d2 = np.where(both, (y[:, None] - y[None, :]) ** 2, squared_distances(X) / X.shape[1])
+    A = union([semi_supervised_neighbors(d2, known, i, n_neighbors) for i in range(len(X))])
+    W = heat(d2, A, bandwidth) * np.where(both, label_weight, 1.0)
+    semi = score_columns(X, lambda f: laplacian_ratio(W, f))
+    if known.sum() < 2:
+        return semi
+    return semi * supervised_laplacian_score(X[known], y[known], n_neighbors=n_neighbors_supervised, bandwidth=bandwidth)
+
+
+def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1):
+    """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 over (CS-1), or minus weight times (CS-2), sum_CL."""
+    must = pair_graph(len(X), must_link)
+    cannot = pair_graph(len(X), cannot_link)
+    if form == "ratio":
+        return score_columns(X, lambda f: ratio(energy(must, f), energy(cannot, f)))
+    return score_columns(X, lambda f: energy(must, f) - weight * energy(cannot, f))
+
+
+def constrained_laplacian_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False):
+    """Benabdeslem, Hindawi 2011, Eq. 4-6, literally: the numerator runs over ordered pairs."""
+    n = len(X)
+    cannot = pair_graph(n, cannot_link) > 0
+    A = knn_adjacency(X, n_neighbors)
+    if cut_cannot_link:
+        A = A & ~cannot
+    S = heat(squared_distances(X), A | (pair_graph(n, must_link) > 0), bandwidth)
+    D = S.sum(axis=1)
+    constrained = [j for j in range(n) if cannot[j].any()]
+
+    def score(f):
+        mu = mean(f)
+        numerator = sum(S[i, j] * (f[i] - f[j]) ** 2 for i in range(n) for j in range(n))
+        denominator = 0.0
+        for i in range(n):
+            for j in constrained:
+                alpha = f[j] if cannot[i, j] else mu
+                denominator += (f[i] - alpha) ** 2 * D[i]
+            if not constrained:
+                denominator += (f[i] - mu) ** 2 * D[i]
+        return ratio(numerator, denominator)
+
+    return score_columns(X, score)
+
+
+def c4_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0):
+    """Kalakech et al. 2011: the Laplacian score times the constraint score (0 x inf is NaN)."""
+    with np.errstate(invalid="ignore"):
+        return laplacian_score(X, n_neighbors=n_neighbors, bandwidth=bandwidth) * constraint_score(X, must_link, cannot_link)
+
+
+def weighted_laplacian_score(X, label_proba, *, class_weight=None):
+    """Doquire, Verleysen 2012, Eq. 3-5: W_ij = sum_c P_ic P_jc over its complement 1 - W_ij."""
+    P = np.asarray(label_proba, dtype=float)
+    if class_weight == "balanced":
+        P = P[:, P.sum(axis=0) > 0]
+        P = P / np.sqrt(P.sum(axis=0))
+    similar = np.array([[np.sum(p * q) for q in P] for p in P])
+    return score_columns(X, lambda f: ratio(energy(similar, f), energy(1.0 - similar, f)))
+
+
+def variance_score(X):
+    """Population variance, 1/n sum_i (f_i - mean)^2."""
+    return score_columns(X, lambda f: sum_of_squares(f) / len(f))
+
+
+def fisher_score(X, y):
+    """Sum_c n_c (mu_c - mu)^2 / sum_c n_c sigma_c^2 over the samples of known class."""
+    X, y = labelled_rows(X, y)
+
+    def score(f):
+        groups = [f[y == c] for c in np.unique(y)]
+        between = sum(len(g) * (mean(g) - mean(f)) ** 2 for g in groups)
+        within = sum(sum_of_squares(g) for g in groups)
+        return ratio(between, within)
+
+    return score_columns(X, score)
+
+
+def pearson_score(X, y):
+    """Absolute correlation |sum (f - mean f)(y - mean y)| / sqrt(SS_f SS_y)."""
+    y = np.asarray(y, dtype=float)
+
+    def score(f):
+        product = np.sum((f - mean(f)) * (y - mean(y)))
+        return ratio(abs(product), math.sqrt(sum_of_squares(f)) * math.sqrt(sum_of_squares(y)))
+
+    return score_columns(X, score)
+
+
+def average_ranks(y):
+    """Rank from 1; equal values share the mean of their ranks."""
+    return np.array([np.sum(y < v) + (np.sum(y == v) + 1) / 2 for v in y])
+
+
+def scaled_gaps(f):
+    """|f_i - f_j| / std(f) for all pairs: equal differences stay exactly equal."""
+    return np.abs(f[:, None] - f[None, :]) / (f.std() or 1.0)
+
+
+def kraskov_information(f, y, k):
+    """Kraskov et al. 2004, Eq. 8: psi(n) + psi(k) - <psi(n_f + 1) + psi(n_y + 1)>, at least 0."""
+    n = len(f)
+    k = min(k, n - 1)
+    gap_f, gap_y = scaled_gaps(f), scaled_gaps(y)
+    terms = []
+    for i in range(n):
+        rest = others(n, i)
+        inside = np.nextafter(kth_smallest(np.maximum(gap_f[i, rest], gap_y[i, rest]), k), 0)
+        n_f, n_y = np.sum(gap_f[i, rest] <= inside), np.sum(gap_y[i, rest] <= inside)
+        terms.append(digamma(n_f + 1) + digamma(n_y + 1))
+    return max(0.0, digamma(n) + digamma(k) - np.mean(terms))
+
+
+def ross_information(f, y, k):
+    """Ross 2014, Eq. 1: psi(n) + <psi(k_i) - psi(N_class) - psi(m_i)>, at least 0.
+
+    Classes with one member are left out; m_i counts the sample itself and all strictly nearer than its
+    k_i-th neighbour of the same class, as in scikit-learn.
+    """
+    keep = np.array([np.sum(y == c) > 1 for c in y])
+    gap, y = scaled_gaps(f)[np.ix_(keep, keep)], y[keep]
+    n = len(y)
+    terms = []
+    for i in range(n):
+        hits = [j for j in others(n, i) if y[j] == y[i]]
+        m_i = np.sum(gap[i] <= np.nextafter(kth_smallest(gap[i, hits], k), 0))
+        terms.append(digamma(min(k, len(hits))) - digamma(len(hits) + 1) - digamma(m_i))
+    return max(0.0, digamma(n) + np.mean(terms)) if terms else math.nan
+
+
+def mutual_information_score(X, y, *, n_neighbors=3):
+    """Nearest-neighbour mutual information: Kraskov on the ranked target, or Ross for classes."""
+    y = np.asarray(y)
+    if y.dtype.kind == "f" and np.any(y != np.round(y)):
+        ranks = average_ranks(y)
+        return score_columns(X, lambda f: kraskov_information(f, ranks, n_neighbors))
+    X, y = labelled_rows(X, y)
+    return score_columns(X, lambda f: ross_information(f, y, n_neighbors))
+
+
+def relieff_score(X, y, *, n_neighbors=10):
+    """Robnik-Sikonja, Kononenko 2003: nearest misses, weighted P(C) / (1 - P(own)), minus nearest hits."""
+    X, y = labelled_rows(X, y)
+    n = len(X)
+    span = X.max(axis=0) - X.min(axis=0)
+    scaled = X / np.where(span > 0, span, 1.0)
+    prior = {c: np.mean(y == c) for c in np.unique(y)}
+    total = np.zeros(X.shape[1])
+    for i in range(n):
+        difference = np.abs(scaled - scaled[i])
+        # Steps of 1/3, say, are equal on paper but not in their last bit: distances are compared on a fine grid.
+        distance = np.rint(difference.sum(axis=1) / (1e-12 * X.shape[1]))
+        for c, share in prior.items():
+            members = [j for j in others(n, i) if y[j] == c]
+            if members:
+                mean_difference = difference[nearest(distance, members, n_neighbors)].mean(axis=0)
+                factor = -1.0 if c == y[i] else share / (1 - prior[y[i]])
+                total += factor * mean_difference
+    return np.where(span > 0, total / n, np.nan)
+
+
+def spec_score(X, *, form="phi2", n_neighbors=5, bandwidth=1.0, power=1, n_components=None):
+    """Zhao, Liu 2007 (SPEC): phi1, phi2, phi3 from the eigenpairs of the normalised Laplacian."""
+    W = knn_heat_graph(X, n_neighbors, bandwidth)
+    d = W.sum(axis=1)
+    linked = d > 0
+    X, W, d = np.asarray(X, dtype=float)[linked], W[np.ix_(linked, linked)], d[linked]
+    root = np.sqrt(d)
+    calL = (np.diag(d) - W) / np.outer(root, root)
+    xi1 = root / np.linalg.norm(root)
+    # xi1 belongs to eigenvalue 0; lifted to 3 it comes last, and the others are orthogonal to it.
+    values, vectors = np.linalg.eigh(calL + 3.0 * np.outer(xi1, xi1))
+    values, vectors = np.maximum(values[:-1], 0.0), vectors[:, :-1]
+
+    def score(f):
+        f_hat = root * f / np.linalg.norm(root * f)
+        rest = f_hat - (f_hat @ xi1) * xi1  # |rest|^2 = 1 - (f_hat . xi1)^2
+        squares = (vectors.T @ rest) ** 2
+        phi1 = np.sum(values**power * squares)
+        if form == "phi1":
+            return phi1
+        if form == "phi2":
+            return ratio(phi1, rest @ rest)
+        kept = slice(None) if n_components is None else slice(n_components - 1)
+        return np.sum((2.0**power - values[kept] ** power) * squares[kept])
+
+    return score_columns(X, score)
+
+
+def entropy(labels):
+    """Entropy of the empirical distribution, in nats."""
+    shares = [labels.count(value) / len(labels) for value in set(labels)]
+    return -sum(share * math.log(share) for share in shares)
+
+
+def normalized_information(a, b):
+    """MI / max(H, H) of two discrete variables; 0 where both are constant."""
+    largest = max(entropy(a), entropy(b))
+    information = entropy(a) + entropy(b) - entropy(list(zip(a, b, strict=True)))
+    return information / largest if largest > 0 else 0.0
+
+
+def sselect_score(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1):
+    """Zhao, Liu 2007 (sSelect): trade_off LS + (1 - trade_off)(1 - NMI(sign of centred f, labels))."""
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    W = knn_heat_graph(X, n_neighbors, bandwidth)
+    known = y != -1
+
+    def score(f):
+        above = f - mean(f, W.sum(axis=1)) >= -1e-12 * (f.max() - f.min())
+        information = normalized_information(above[known].tolist(), y[known].tolist())
+        return trade_off * laplacian_ratio(W, f) + (1 - trade_off) * (1 - information)
+
+    return score_columns(X, score)
+
+
+def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0):
+    """Zhao, Lu, He 2008 (LSDF): E_b(f) / E_w(f), between classes over within classes and neighbours."""
+    y = np.asarray(y)
+    known = y != -1
+    both = known[:, None] & known[None, :]
+    same = both & (y[:, None] == y[None, :])
+    within = np.where(same, same_class_weight, np.where(knn_adjacency(X, n_neighbors) & ~both, 1.0, 0.0))
+    between = np.where(both & ~same, 1.0, 0.0)
+    return score_columns(X, lambda f: ratio(energy(between, f), energy(within, f)))
