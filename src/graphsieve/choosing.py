@@ -14,11 +14,13 @@ class probabilities (± labels)              weighted_laplacian
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphsieve.errors import GraphSieveWarning, InputError
-from graphsieve.supervision import Supervision
+from graphsieve.supervision import Kind, Supervision
 
 
 def choose_method(known: Supervision) -> tuple[str, str]:
@@ -56,13 +58,31 @@ def _by_targets(known: Supervision) -> tuple[str, str]:
     return "supervised_laplacian" if known.n_labeled == len(known) else "semi_supervised_laplacian", share
 
 
-def warn_of_odd_labels(known: Supervision) -> None:
-    """Warn of labels that are as good as none: one sample per class, everywhere or here and there."""
-    if known.labels is None or not (known.labels >= 0).any():
-        return
-    sizes = np.bincount(known.labels[known.labels >= 0])
+def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:
+    """Warn where a method is about to use what tells little apart."""
+    if "labels" in uses and "labels" in known.kinds:
+        _warn_of_poor_labels(known)
+    if "targets" in uses and known.targets is not None:
+        values = known.targets[~np.isnan(known.targets)]
+        if len(values) and values.min() == values.max():
+            _warn(f"the known target values are all {values[0]:g}: they tell nothing apart.")
+    if "pairs" in uses and len(known.must_link) >= len(known) - 1 and _are_one_group(known):
+        _warn(f"must-links join all {len(known)} samples: they tell nothing apart.")
+
+
+def _are_one_group(known: Supervision) -> bool:
+    links = (np.ones(len(known.must_link)), (known.must_link[:, 0], known.must_link[:, 1]))
+    graph = sp.csr_array(links, shape=(len(known), len(known)))
+    return bool(sp.csgraph.connected_components(graph, directed=False)[0] == 1)
+
+
+def _warn_of_poor_labels(known: Supervision) -> None:
+    """Labels as good as none: one class only, or one sample per class, everywhere or here and there."""
+    sizes = np.bincount(known.codes[known.codes >= 0])
     single = np.flatnonzero(sizes == 1)
-    if len(single) == np.count_nonzero(sizes) and len(single) == len(known) > 2:
+    if np.count_nonzero(sizes) == 1 and known.kinds == ("labels",):
+        _warn("all known labels are of one class: they tell nothing apart.")
+    elif len(single) == np.count_nonzero(sizes) and len(single) == len(known) > 2:
         _warn(f"the target looks like an identifier: each of the {len(single)} samples has a class of its own.")
     elif len(single):
         names = known.classes if known.classes is not None else np.arange(len(sizes))

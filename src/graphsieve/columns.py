@@ -1,7 +1,7 @@
 """The table of features, walked by blocks of columns.
 
 Every sum in graphsieve is taken over a `Block`: a few columns in float64, each scaled by a power of two (which is exact)
-so that its largest magnitude is about 1, and shifted by a typical value. So an offset of 1e8, a scale of 1e-300 or
+so that its largest magnitude is about 1, and shifted by its value of least magnitude. So an offset of 1e8, a scale of 1e-300 or
 values whose squares overflow make no difference: every form we need ignores shifts, and the ratios ignore scales.
 """
 
@@ -165,12 +165,11 @@ def dense_block(values: NDArray[np.float64], start: int) -> Block:
     high, low = values.max(axis=0), values.min(axis=0)
     exponent = _exponents(np.maximum(np.abs(high), np.abs(low)))
     values = scale_by_power_of_two(values, -exponent)
-    # Subtract a row first (exact for values of one magnitude, and zero for a constant column), then what is left of the mean.
-    shift = values[0].copy()
+    # The value of least magnitude is the one shift that costs no value a digit: nothing where the column passes near zero, all of
+    # the offset where it does not. A constant column becomes exactly zero.
+    shift = np.take_along_axis(values, np.abs(values).argmin(axis=0)[None], axis=0)[0]
     values -= shift
-    rest = values.mean(axis=0)
-    values -= rest
-    return Block(start, start + values.shape[1], values, shift + rest, exponent, high == low)
+    return Block(start, start + values.shape[1], values, shift, exponent, high == low)
 
 
 def _sparse_block(part: Any, start: int) -> Block:
@@ -181,10 +180,12 @@ def _sparse_block(part: Any, start: int) -> Block:
     np.maximum.at(largest, owner, np.abs(part.data))
     exponent = _exponents(largest)
     data = scale_by_power_of_two(part.data, -exponent[owner])
-    # A column without any zero can be shifted at no cost; in all others zero is itself a value and the natural origin.
-    full = filled == n_samples
+    # As in a dense block, the value of least magnitude; that is zero itself unless the column has none.
+    least = np.full(width, np.inf)
+    np.minimum.at(least, owner, np.abs(data))
     shift = np.zeros(width)
-    shift[full] = data[part.indptr[:-1][full]]
+    chosen = (np.abs(data) == least[owner]) & (filled == n_samples)[owner]
+    shift[owner[chosen][::-1]] = data[chosen][::-1]  # the first of several, as argmin has it
     data = data - shift[owner]
     values = sp.csc_array((data, part.indices, part.indptr), shape=part.shape, copy=True)
     values.eliminate_zeros()

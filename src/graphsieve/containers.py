@@ -7,7 +7,9 @@ a frame is recognised by its module, so graphsieve needs neither.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, time, timedelta
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,7 @@ def read_matrix(X: Any) -> tuple[Any, tuple[str, ...] | None]:
 
 def column_names(X: Any) -> tuple[str, ...] | None:
     """The column names of a frame; several levels are joined by ``/``; None for anything else."""
-    if not (_is_pandas(X) or _is_polars(X)) or getattr(X, "ndim", 2) != 2:
+    if not (_is_frame(X, "pandas") or _is_frame(X, "polars")):
         return None
     if not hasattr(X, "to_numpy"):
         raise InputTypeError(f"X is a lazy frame ({type(X).__name__}); call .collect() first.")
@@ -55,12 +57,15 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
     return f"column {position}" if names is None else f"column {_short(names[position])!r}"
 
 
-def _is_pandas(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "pandas"
+def is_date(value: Any) -> bool:
+    """Whether a value is a date, a time or a duration of any library."""
+    dates = (date, time, timedelta, np.datetime64, np.timedelta64)
+    return isinstance(value, dates) or type(value).__name__ == "Period"
 
 
-def _is_polars(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "polars"
+def _is_frame(X: Any, library: str) -> bool:
+    """Whether X is a table (not a series) of the library, or of a class derived from one; a lazy frame is not asked anything."""
+    return hasattr(type(X), "columns") and any(base.__module__.partition(".")[0] == library for base in type(X).__mro__)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -77,9 +82,16 @@ def _read_sparse(X: Any) -> sp.csc_array:
         raise InputError(f"X is a {X.ndim}-D sparse array; expected 2-D (samples × features).")
     _check_kind(X.dtype)
     # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of indices.
-    matrix = sp.csc_array(X, dtype=np.float64, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
+    exact = sp.csc_array(X, copy=True)
+    exact.sum_duplicates()
+    exact.eliminate_zeros()
+    if exact.dtype.kind in "iu":
+        beyond = (exact.data > LARGEST_EXACT_INTEGER) | (exact.data < -LARGEST_EXACT_INTEGER)
+        _warn_of_rounded(np.unique(np.repeat(np.arange(exact.shape[1]), np.diff(exact.indptr))[beyond]), None)
+    matrix = exact.astype(np.float64, copy=False)
+    # The libraries below read 32-bit indices only, wherever those suffice.
+    index = sp.get_index_dtype(maxval=max(*matrix.shape, matrix.nnz))
+    matrix.indices, matrix.indptr = matrix.indices.astype(index, copy=False), matrix.indptr.astype(index, copy=False)
     return matrix
 
 
@@ -90,13 +102,21 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.")
     if hasattr(X, "obs") and hasattr(X, "var") and hasattr(X, "X"):
         raise InputTypeError("X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene names).")
-    if _is_pandas(X) and getattr(X, "ndim", 1) == 2:
+    if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
-    if _is_polars(X) and hasattr(X, "schema"):
+    if _is_frame(X, "polars"):
         return _read_polars(X)
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan) if np.ma.is_masked(X) else X.data
-    return _as_numbers(_as_array(X), names)
+    return _as_numbers(_as_array(_unmasked(X)), names)
+
+
+def _unmasked(X: Any) -> Any:
+    """A masked array with missing values in place of what is masked; anything else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":
+        return X.data
+    missing: Any = None if X.dtype.kind == "O" else np.nan
+    return np.where(np.ma.getmaskarray(X), missing, X.data)
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -108,6 +128,10 @@ def _as_array(X: Any) -> NDArray[Any]:
         raise InputError(f"X could not be read as an array: {type(error).__name__}: {error}") from error
     if array.ndim == 0:
         raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.")
+    if array.dtype.kind == "V":
+        _check_kind(array.dtype)
+    if array.ndim == 1 and array.dtype.kind == "O" and (ragged := _ragged_message(array)):
+        raise InputError(ragged)
     if array.ndim != 2:
         hint = ". Reshape your data with X.reshape(-1, 1) if it is one feature" if array.ndim == 1 else ""
         raise InputError(f"X is {array.ndim}-D with shape {array.shape}; expected a 2-D array (samples × features){hint}.")
@@ -115,12 +139,17 @@ def _as_array(X: Any) -> NDArray[Any]:
 
 
 def _ragged_message(X: Any) -> str | None:
-    if not isinstance(X, Sequence) or not len(X) or not all(hasattr(row, "__len__") for row in X):
+    if not isinstance(X, Sequence | np.ndarray):
         return None
-    odd = next((i for i, row in enumerate(X) if len(row) != len(X[0])), None)
-    if odd is None:
-        return None
-    return f"X is ragged: row {odd} has {len(X[odd])} values where row 0 has {len(X[0])}."
+    sizes = [_row_size(row) for row in X]
+    odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+    return None if odd is None else f"X is ragged: row {odd} {sizes[odd]} where row 0 {sizes[0]}."
+
+
+def _row_size(row: Any) -> str:
+    if isinstance(row, str | bytes) or not hasattr(row, "__len__"):
+        return "is a single value"
+    return f"has {len(row)} values"
 
 
 def _as_numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[Any]:
@@ -128,8 +157,8 @@ def _as_numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[A
     if array.dtype.kind == "O":
         array = _objects_to_floats(array, names)
     _check_kind(array.dtype)
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
-        _warn_of_large_integers(array, names)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        _warn_of_large_integers(array, names, lambda j: array[:, j])
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         with np.errstate(over="ignore"):
             array = array.astype(np.float32 if array.dtype.itemsize == 2 else np.float64)
@@ -147,12 +176,24 @@ def _check_kind(dtype: np.dtype[Any]) -> None:
         raise InputError("X holds text; every feature must be numeric: encode or drop the text columns.")
 
 
-def _warn_of_large_integers(array: NDArray[Any], names: tuple[str, ...] | None) -> None:
-    large = (array.max(axis=0) > LARGEST_EXACT_INTEGER) | (array.min(axis=0) < -LARGEST_EXACT_INTEGER)
-    if large.any():
-        where = column_label(names, int(np.flatnonzero(large)[0]))
+def _warn_of_large_integers(array: NDArray[Any], names: tuple[str, ...] | None, column: Callable[[int], Any]) -> None:
+    """Warn of integers that float64 rounds; `column` gives the numbers as they came, or something without integers."""
+    if not array.size:
+        return
+    high, low = np.fmax.reduce(array, axis=0), np.fmin.reduce(array, axis=0)
+    candidates = np.flatnonzero((high >= LARGEST_EXACT_INTEGER) | (low <= -LARGEST_EXACT_INTEGER)).tolist()
+    _warn_of_rounded([j for j in candidates if _is_rounded(column(j).max()) or _is_rounded(column(j).min())], names)
+
+
+def _is_rounded(value: Any) -> bool:
+    return isinstance(value, Integral) and abs(int(value)) > LARGEST_EXACT_INTEGER
+
+
+def _warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...] | None) -> None:
+    if len(columns):
+        where = column_label(names, int(columns[0]))
         warnings.warn(
-            f"precision lost in {where}: integers beyond 2**53 are rounded ({int(large.sum())} such columns).",
+            f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such columns).",
             GraphSieveWarning,
             stacklevel=2,
         )
@@ -162,6 +203,8 @@ def _objects_to_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> ND
     result = np.empty(array.shape, dtype=np.float64)
     for row, column in np.ndindex(*array.shape):
         result[row, column] = _object_to_float(array[row, column], names, row, column)
+    rounded = [j for j in range(array.shape[1]) if any(_is_rounded(value) for value in array[:, j])]
+    _warn_of_rounded(rounded, names)
     return result
 
 
@@ -171,10 +214,12 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
     where = f"{column_label(names, column)}, row {row}"
     if isinstance(value, str | bytes):
         raise InputError(f"X holds text in {where} ({_short(repr(value))}); every feature must be numeric: encode or drop it.")
-    if isinstance(value, np.datetime64 | np.timedelta64) or hasattr(value, "isoformat"):
+    if is_date(value):
         raise InputError(f"X holds a date in {where}; dates are not features: convert them to numbers explicitly.")
     if isinstance(value, complex | np.complexfloating):
         raise InputError(f"Complex data not supported: X holds a complex number in {where}.")
+    if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0:
+        raise InputTypeError(f"X holds a {type(value).__name__} in {where}; expected a single number.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -191,33 +236,33 @@ def _read_pandas(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         if dtype.kind == "c":
             raise InputError(f"Complex data not supported: X holds complex numbers in {where}.")
         if dtype.kind not in "biufO" or str(dtype) in ("category", "string", "str"):
-            raise InputError(f"X holds text in {where}; every feature must be numeric: encode or drop it.")
+            kind = "categories" if str(dtype) == "category" else "text"
+            raise InputError(f"X holds {kind} in {where}; every feature must be numeric: encode or drop it.")
+    if not X.size:
+        return np.empty(X.shape)
+    if any(dtype.kind == "O" for dtype in X.dtypes):  # numbers as objects, or anything: looked at one by one
+        return _as_numbers(X.to_numpy(dtype=object), names)
     if all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
-        array = X.to_numpy()
+        array = X.to_numpy(dtype=np.result_type(*set(X.dtypes)))
     else:  # nullable columns: pandas' NA becomes NaN, which the finite check names
         array = X.to_numpy(dtype=np.float64, na_value=np.nan)
-        _warn_of_large_frame_integers(X, names)
-    return _as_numbers(array, names) if array.size else array.astype(np.float64)
+    if array.dtype.kind == "f" and any(dtype.kind in "iu" for dtype in X.dtypes):
+        _warn_of_large_integers(array, names, lambda j: X.iloc[:, j])
+    return _as_numbers(array, names)
 
 
 def _read_polars(X: Any) -> NDArray[Any]:
     for name, dtype in X.schema.items():
+        where = f"column {_short(name)!r}"
         if dtype.is_temporal():
-            raise InputError(f"X holds dates in column {name!r}; dates are not features: convert them to numbers explicitly.")
+            raise InputError(f"X holds dates in {where}; dates are not features: convert them to numbers explicitly.")
         if not (dtype.is_numeric() or str(dtype) in ("Boolean", "Null")):
-            raise InputError(f"X holds text in column {_short(name)!r}; every feature must be numeric: encode or drop it.")
-    array = X.to_numpy()
-    if array.dtype.kind == "O":
-        array = np.array([[np.nan if v is None else float(v) for v in row] for row in array], dtype=np.float64)
-    return _as_numbers(array, tuple(X.columns))
-
-
-def _warn_of_large_frame_integers(X: Any, names: tuple[str, ...] | None) -> None:
-    for position, dtype in enumerate(X.dtypes):
-        if dtype.kind in "iu":
-            values = X.iloc[:, position].dropna().to_numpy(dtype=f"{dtype.kind}8")
-            if values.size:
-                _warn_of_large_integers(values[:, None], None if names is None else names[position : position + 1])
+            kind = "lists or records" if dtype.is_nested() else "text"
+            raise InputError(f"X holds {kind} in {where}; every feature must be numeric: encode or drop it.")
+    array, names = X.to_numpy(), tuple(X.columns)
+    if array.dtype.kind == "f" and any(dtype.is_integer() for dtype in X.schema.values()):
+        _warn_of_large_integers(array, names, X.to_series)
+    return _as_numbers(array, names)
 
 
 def _check_shape(shape: tuple[int, int]) -> None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
+TIE_TOLERANCE = 1e-12
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -54,8 +56,8 @@ def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int)
 
 
 def _strictly_below(radius: Floats) -> Floats:
-    """The largest radius that excludes the neighbour itself; zero stays zero and includes what coincides."""
-    return np.where(radius > 0, np.nextafter(radius, 0.0), 0.0)
+    """A radius that just excludes the neighbour itself, and all that tie with it but for rounding; zero stays zero."""
+    return radius * (1.0 - TIE_TOLERANCE)
 
 
 def _count_within(values: Floats, radius: Floats) -> Integers:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsieve.choosing import choose_method, warn_of_odd_labels
+from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError
 from graphsieve.parameters import checked, choice, count, either, nearest, positive
@@ -165,8 +165,7 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"method {method.name!r} cannot use {' and '.join(sorted(unused))}; leave them out, or use one that can: {able}."
             )
-        if "labels" in method.uses:
-            warn_of_odd_labels(known)
+        warn_of_poor_knowledge(known, method.uses)
         return method, reason
 
     def _options(self, method: Method, known: Supervision) -> dict[str, Any]:
@@ -182,7 +181,8 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.bandwidth == "auto" and "bandwidth" in options:
             options["bandwidth"] = None
         if self.n_neighbors == "auto" and "n_neighbors" in options:
-            options["n_neighbors"] = min(options["n_neighbors"], len(known) - 1)
+            searched = len(known) if method.reads_neighbors else known.n_labeled
+            options["n_neighbors"] = max(1, min(options["n_neighbors"], searched - 1))
         if "n_neighbors_supervised" in options:
             options["n_neighbors_supervised"] = max(1, min(options["n_neighbors_supervised"], known.n_labeled - 1))
         return options | self._extra_options(method)

@@ -54,7 +54,7 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
             np.abs(differences, out=differences)
         else:
             differences *= differences
-        total += weights[edges] @ differences
+        total += (_weighted_rows(weights[edges], np.array([0, len(differences)])) @ differences)[0]
     return total
 
 
@@ -71,7 +71,18 @@ def moments(block: Block, weightings: Any) -> Moments:
 
 def projection(block: Block, vector: Floats) -> Floats:
     """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do not matter)."""
-    return np.asarray(block.values.T @ vector)
+    if block.is_sparse:
+        return np.asarray(block.values.T @ vector)
+    return np.asarray((_weighted_rows(vector, np.array([0, len(vector)])) @ block.values)[0])
+
+
+def _weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
+    """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what it is multiplied with.
+
+    A sparse product adds in a fixed order, whatever the width of the block. A dense one does not, and two copies of a column would
+    differ in their last bit.
+    """
+    return sp.csr_array((weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights)))
 
 
 def _slices(length: int, other: int) -> Iterator[slice]:
@@ -93,7 +104,7 @@ def _fill_dense_moments(values: Floats, weightings: Any, mass: Floats, mean: Flo
     origin = np.zeros_like(mean)
     origin[used] = entries[weightings.indptr[:-1][used]]
     entries -= origin[owner]
-    gather = sp.csr_array((weightings.data, np.arange(weightings.nnz), weightings.indptr), shape=(len(filled), weightings.nnz))
+    gather = _weighted_rows(weightings.data, weightings.indptr)
     mean[used] = (gather @ entries)[used] / mass[used, None]
     entries -= mean[owner]
     entries *= entries

@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from graphsieve.containers import is_date
 from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
 from graphsieve.parameters import choice
 
@@ -87,7 +90,11 @@ class Supervision:
         unlabeled : int or None
             The number that marks an unknown label; None if every number is a class.
         """
-        values = _one_dimensional(y, "labels")
+        if unlabeled is not None and (isinstance(unlabeled, bool) or not isinstance(unlabeled, Integral)):
+            raise InputError(
+                f"unlabeled must be a whole number or None (None, NaN and empty text always are), got {unlabeled!r}."
+            )
+        values = _one_dimensional(y)
         known = ~_missing(values)
         if unlabeled is not None and values.dtype.kind in "iufO":
             marked = np.array([known[i] and _equals(values[i], unlabeled) for i in range(len(values))], dtype=bool)
@@ -105,13 +112,13 @@ class Supervision:
     @classmethod
     def from_targets(cls, y: ArrayLike) -> Supervision:
         """A continuous target; NaN, None and NA mark the unknown values."""
-        values = _one_dimensional(y, "targets")
+        values = _one_dimensional(y)
         if values.dtype.kind in "US":
             raise InputTypeError("a continuous target must be numeric, got text; use from_labels for classes.")
         if values.dtype.kind == "O":
-            missing = _missing(values)
-            values = np.array([np.nan if m else _target_number(v) for v, m in zip(values, missing, strict=True)], dtype=float)
-        targets = values.astype(np.float64)
+            values = np.array([_number(value, "a continuous target") for value in values], dtype=np.float64)
+        with np.errstate(over="ignore"):
+            targets = values.astype(np.float64)
         infinite = np.flatnonzero(np.isinf(targets))
         if len(infinite):
             raise InputError(f"the target is infinite at row {infinite[0]}; use NaN for an unknown value.")
@@ -125,9 +132,11 @@ class Supervision:
         mark among them), and whole numbers stored as floats with at most 20. All other numbers are a continuous target.
         """
         kind = choice(("auto", "classes", "continuous"))("target_type", target_type)
+        values = _one_dimensional(y)
         if kind == "auto":
-            kind = "classes" if _looks_like_classes(_one_dimensional(y, "y"), unlabeled) else "continuous"
-        return cls.from_labels(y, unlabeled=unlabeled) if kind == "classes" else cls.from_targets(y)
+            categories = str(getattr(y, "dtype", "")) == "category"
+            kind = "classes" if categories or _looks_like_classes(values, unlabeled) else "continuous"
+        return cls.from_labels(values, unlabeled=unlabeled) if kind == "classes" else cls.from_targets(values)
 
     @classmethod
     def from_probabilities(
@@ -151,6 +160,9 @@ class Supervision:
         names = np.arange(proba.shape[1]) if classes is None else np.asarray(classes)
         if names.shape != (proba.shape[1],):
             raise InputError(f"classes must name the {proba.shape[1]} columns of label_proba, got shape {names.shape}.")
+        if len({_class_key(name) for name in names}) < len(names):
+            raise InputError(f"classes must name the columns of label_proba differently, got {names.tolist()}.")
+        proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])  # exact, and no sum overflows
         return cls(len(proba), probabilities=proba / proba.sum(axis=1, keepdims=True), classes=names)
 
     @classmethod
@@ -359,29 +371,51 @@ class _Links:
         return path[::-1]
 
 
-def _one_dimensional(y: Any, what: str) -> NDArray[Any]:
+def _one_dimensional(y: Any) -> NDArray[Any]:
     if sp.issparse(y):
-        raise InputTypeError(f"{what} are sparse; pass a dense array of shape (n_samples,).")
-    if isinstance(y, np.ma.MaskedArray):
-        y = np.ma.filled(y.astype(object), None)
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+        raise InputTypeError("y is sparse; pass a dense array of shape (n_samples,).")
+    values = _as_array(y, "y")
+    if values.ndim == 0:
+        raise InputTypeError(f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,).")
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
-            f"{what} have shape {values.shape}; a column-vector y was passed when a 1d array was expected. "
+            f"y has shape {values.shape}; a column-vector y was passed when a 1d array was expected. "
             "Please change the shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
             stacklevel=3,
         )
         values = values.ravel()
     if values.ndim != 1:
-        raise InputError(f"{what} have shape {values.shape}; expected one value per sample, shape (n_samples,).")
-    if values.dtype.kind in "Mm" or any(hasattr(value, "isoformat") for value in values[:1]):
-        raise InputError(f"{what} are dates; convert them to numbers or classes explicitly.")
-    if values.dtype.kind == "c":
-        raise InputError(f"{what} are complex numbers; expected classes or real values. Complex data not supported.")
-    if values.dtype.kind == "V":
-        raise InputTypeError(f"{what} are structured records; expected one value per sample.")
+        raise InputError(f"y has shape {values.shape}; expected one value per sample, shape (n_samples,).")
+    _check_kind_of_y(values)
     return values
+
+
+def _check_kind_of_y(values: NDArray[Any]) -> None:
+    known = values[~_missing(values)] if values.dtype.kind == "O" else values[:0]
+    if values.dtype.kind in "Mm" or any(is_date(value) for value in known):
+        raise InputError("y holds dates; convert them to numbers or classes explicitly.")
+    if values.dtype.kind == "c" or any(isinstance(value, complex | np.complexfloating) for value in known):
+        raise InputError("y holds complex numbers; expected classes or real values. Complex data not supported.")
+    if values.dtype.kind == "V":
+        raise InputTypeError("y holds structured records; expected one value per sample.")
+
+
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    """The values as a plain array, None for what is masked; text in a list keeps the None and NaN beside it."""
+    if isinstance(values, np.ma.MaskedArray):
+        plain = np.asarray(values.data)
+        if np.ma.is_masked(values):
+            plain = plain.astype(object)
+            plain[np.ma.getmaskarray(values)] = None
+        return plain
+    try:
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except Exception as error:
+        raise InputError(f"{name} could not be read as an array: {type(error).__name__}: {error}") from error
+    if array.dtype.kind in "US" and isinstance(values, list | tuple):
+        return np.array(values, dtype=object)
+    return array.astype(object) if array.dtype.kind == "T" else array
 
 
 def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -397,13 +431,17 @@ def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, str):
+    if isinstance(value, str | bytes):
         return not value.strip()
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return _is_number(value) and bool(value != value)  # noqa: PLR0124 - only NaN differs from itself
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
 def _equals(value: Any, number: int) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(value == number)
+    return _is_number(value) and bool(value == number)
 
 
 def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
@@ -413,43 +451,65 @@ def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
 def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("labels hold an infinite number; use None or NaN for an unknown label.")
-    try:
+    if values.dtype.kind != "O":
         classes, codes = np.unique(values, return_inverse=True)
+        return classes, codes.astype(np.int64)
+    try:
+        distinct = list(dict.fromkeys(values))
+    except TypeError as error:
+        raise InputTypeError(f"labels must be text, numbers or the like: {error}.") from error
+    try:
+        distinct.sort()
     except TypeError:  # a mixture such as numbers and text cannot be compared; its text can
-        return _sorted_classes(np.array([str(value) for value in values], dtype=str))
-    return classes, codes.astype(np.int64)
+        distinct.sort(key=str)
+    place = {name: code for code, name in enumerate(distinct)}
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    return classes, np.array([place[value] for value in values], dtype=np.int64)
 
 
-def _target_number(value: Any) -> float:
-    if isinstance(value, str | bytes | complex):
-        raise InputTypeError(f"a continuous target must be numeric, got {value!r}; use from_labels for classes.")
+def _number(value: Any, name: str) -> float:
+    """A number that came as an object; NaN where it is missing."""
+    if _is_missing(value):
+        return float("nan")
+    if isinstance(value, str | bytes):
+        raise InputTypeError(f"{name} must be numeric, got {value!r}.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"a continuous target must be numeric, got {value!r}.") from error
+        raise InputTypeError(f"{name} must be numeric, got {value!r}.") from error
+    except OverflowError:
+        return float("inf")
 
 
 def _looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     known = values[~_missing(values)]
-    if values.dtype.kind == "O" and all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in known):
-        whole = all(isinstance(value, int | np.integer) for value in known)
-        known = known.astype(np.int64 if whole and len(known) else np.float64)
+    if values.dtype.kind == "O" and all(_is_number(value) for value in known):
+        if len(known) and all(isinstance(value, Integral) for value in known):
+            return _few_integers(set(known), unlabeled)
+        known = np.array([_number(value, "y") for value in known], dtype=np.float64)
     if known.dtype.kind not in "iuf":
         return True
     if known.dtype.kind == "f":
         if not len(known) or not (known == np.floor(known)).all():
             return False
         return len(np.unique(known)) <= MOST_FLOAT_CLASSES
-    return len(np.unique(known)) <= MOST_INTEGER_CLASSES or (unlabeled is not None and bool((known == unlabeled).any()))
+    return _few_integers(set(np.unique(known).tolist()), unlabeled)
+
+
+def _few_integers(values: set[int], unlabeled: int | None) -> bool:
+    return len(values) <= MOST_INTEGER_CLASSES or unlabeled in values
 
 
 def _two_dimensional_floats(label_proba: Any) -> Floats:
     if sp.issparse(label_proba):
         raise InputTypeError("label_proba is sparse; pass a dense array of shape (n_samples, n_classes).")
-    try:
-        values = np.asarray(label_proba.to_numpy() if hasattr(label_proba, "to_numpy") else label_proba, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"label_proba must hold numbers: {error}.") from error
+    array = _as_array(label_proba, "label_proba")
+    if array.dtype.kind == "O":
+        array = np.array([_number(value, "label_proba") for value in array.flat]).reshape(array.shape)
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"label_proba must be numeric, got {array.dtype}.")
+    values = array.astype(np.float64)
     if values.ndim != 2 or not len(values):
         raise InputError(f"label_proba must have shape (n_samples, n_classes), got {values.shape}.")
     return values
@@ -460,26 +520,28 @@ def _check_probabilities(proba: Floats, normalize: bool) -> None:
     if odd.any():
         row, column = (int(place) for place in np.argwhere(odd)[0])
         raise InputError(f"label_proba is {proba[row, column]:g} at row {row}, column {column}; probabilities lie from 0 to 1.")
-    totals = proba.sum(axis=1)
+    with np.errstate(over="ignore"):
+        totals = proba.sum(axis=1)
     empty = np.flatnonzero(totals == 0)
     if len(empty):
         raise InputError(f"row {empty[0]} of label_proba is all zero; write 1/n_classes everywhere if nothing is known.")
     off = np.flatnonzero(np.abs(totals - 1) > SUM_TOLERANCE)
     if len(off) and not normalize:
         raise InputError(
-            f"row {off[0]} of label_proba sums to {totals[off[0]]:.6g}, not 1 ({len(off)} such rows); pass normalize=True to accept."
+            f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such rows); "
+            "pass normalize=True to accept."
         )
 
 
 def _checked_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
     if sp.issparse(pairs):
         raise InputTypeError(f"{name} is sparse; pass an integer array of shape (n_pairs, 2).")
-    values = np.asarray(pairs.to_numpy() if hasattr(pairs, "to_numpy") else list(pairs) if isinstance(pairs, set) else pairs)
-    if values.size == 0 and values.ndim <= 2:
+    values = _as_array(list(pairs) if isinstance(pairs, set | frozenset) else pairs, name)
+    if values.size == 0 and values.ndim in (1, 2):
         return NO_PAIRS
     if values.ndim != 2 or values.shape[1] != 2:
         raise InputError(f"{name} must have shape (n_pairs, 2), got {values.shape}.")
-    if values.dtype.kind not in "iu":
+    if values.dtype.kind not in "iu" and not _all_integers(values):
         raise InputError(f"{name} must hold integers: indices must be integers, got {values.dtype}.")
     outside = np.argwhere((values < 0) | (values >= n_samples))
     if len(outside):
@@ -500,6 +562,11 @@ def _checked_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
             stacklevel=4,
         )
     return _distinct_pairs(values[~itself])
+
+
+def _all_integers(values: NDArray[Any]) -> bool:
+    """Whether an array of objects, as nullable columns give, holds integers only."""
+    return values.dtype.kind == "O" and all(isinstance(v, Integral) and not isinstance(v, bool) for v in values.flat)
 
 
 def _distinct_pairs(pairs: Integers) -> Integers:
@@ -524,12 +591,18 @@ def _joined_classes(one: Supervision, other: Supervision) -> tuple[Integers | No
         return with_labels.labels, with_labels.classes if with_labels.labels is not None else with_proba.classes
     assert with_labels.classes is not None
     assert with_proba.classes is not None
-    place = {str(name): column for column, name in enumerate(with_proba.classes)}
-    unknown = [str(name) for name in with_labels.classes if str(name) not in place]
+    place = {_class_key(name): column for column, name in enumerate(with_proba.classes)}
+    unknown = [str(name) for name in with_labels.classes if _class_key(name) not in place]
     if unknown:
         raise InputError(
             f"label {unknown[0]!r} is none of the classes of label_proba ({', '.join(list(place)[:CLASSES_SHOWN])}); "
             "name the columns with classes=."
         )
-    recode = np.array([place[str(name)] for name in with_labels.classes] + [-1], dtype=np.int64)
+    recode = np.array([place[_class_key(name)] for name in with_labels.classes] + [-1], dtype=np.int64)
     return recode[with_labels.labels], with_proba.classes
+
+
+def _class_key(name: Any) -> str:
+    """What two names of one class have in common: 1, 1.0 (a label beside missing ones) and True are the same class."""
+    whole = isinstance(name, Integral | np.bool_) or (isinstance(name, float | np.floating) and float(name).is_integer())
+    return str(int(name)) if whole else str(name)

@@ -1,0 +1,49 @@
+"""Settings for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, Phase, settings
+
+from graphsieve import columns
+
+matplotlib.use("Agg")
+
+settings.register_profile("default", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="module")
+def sparse_stays_sparse():
+    """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must not be served by the dense ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "DENSE_FROM", 2.0)
+        yield
+
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def shared_data():
+    """A loader of real data sets by name; skips where they are not at hand."""
+
+    def load(name: str):
+        path = SHARED_DATA / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{name} is not at hand")
+        with np.load(path, allow_pickle=False) as file:
+            if "X" in file:
+                return file["X"], file["y"]
+            parts = (file["data"], file["indices"], file["indptr"])
+            return sp.csr_array(parts, shape=tuple(file["shape"])), file["y"]
+
+    return load

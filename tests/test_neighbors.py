@@ -1,0 +1,104 @@
+"""The neighbour search equals the naive double loop: ties, duplicates, offsets, sparse rows, subsets."""
+
+from __future__ import annotations
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from strategies import grid_values
+
+from graphsieve import neighbors
+from graphsieve.neighbors import nearest_neighbors, smallest_columns, squared_distances, target_runs
+
+
+def naive(rows: np.ndarray, k: int, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    found = []
+    for query in queries:
+        others = [c for c in candidates if c != query]
+        found.append(
+            sorted(others, key=lambda c: (sum((float(a) - float(b)) ** 2 for a, b in zip(rows[query], rows[c], strict=True)), c))[
+                :k
+            ]
+        )
+    return np.array(found).reshape(len(queries), k)
+
+
+tables = st.tuples(st.integers(3, 40), st.integers(1, 4)).flatmap(
+    lambda shape: hnp.arrays(np.float64, shape, elements=grid_values(-3, 3))
+)
+
+
+@given(rows=tables, k=st.integers(1, 8), seed=st.integers(0, 99))
+def test_equals_the_double_loop_where_ties_and_duplicates_abound(rows, k, seed):
+    k = min(k, len(rows) - 2)
+    everyone = np.arange(len(rows))
+    rng = np.random.default_rng(seed)
+    half = np.sort(rng.permutation(len(rows))[: max(k + 1, len(rows) // 2)])
+    for container in (np.ascontiguousarray, sp.csr_array):
+        for queries, candidates in ((everyone, everyone), (everyone[::2], everyone), (everyone, half)):
+            indices, distances = nearest_neighbors(container(rows), k, queries=queries, candidates=candidates)
+            assert_array_equal(indices, naive(rows, k, queries, candidates))
+            expected = ((rows[queries][:, None] - rows[indices]) ** 2).sum(axis=2)
+            assert_array_equal(distances, expected)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e8])
+def test_an_offset_changes_no_neighbor(offset):
+    """On multiples of 2⁻¹⁰ adding the offset is exact, so the answer must be too; a plain Gram expansion fails from 1e6 on."""
+    rows = np.rint(np.random.default_rng(0).normal(size=(500, 6)) * 1024) / 1024
+    expected, distances = nearest_neighbors(rows, 5)
+    found, shifted = nearest_neighbors(rows + offset, 5)
+    assert_array_equal(found, expected)
+    assert_array_equal(shifted, distances)
+
+
+def test_many_duplicates_are_answered_without_comparing_them_all(monkeypatch):
+    rows = np.repeat(np.random.default_rng(1).normal(size=(40, 3)), 50, axis=0)
+    compared = []
+    monkeypatch.setattr(neighbors, "squared_distances", lambda *args: compared.append(len(args[1])) or squared_distances(*args))
+    indices, distances = nearest_neighbors(rows, 4)
+    assert (distances == 0).all()
+    for row in (0, 3, 7, 1999):  # the first four of the own group, but not the row itself
+        group = np.arange(row // 50 * 50, row // 50 * 50 + 50)
+        assert_array_equal(indices[row], group[group != row][:4])
+    assert sum(compared) < 20 * len(rows)  # the proposals of one round, not 2,000 × 50 pairs
+
+
+def test_negative_zero_is_zero_among_duplicates():
+    rows = np.zeros((20, 2))
+    rows[::2] = -0.0
+    indices, _ = nearest_neighbors(rows, 2)
+    assert_array_equal(indices[:3], [[1, 2], [0, 2], [0, 1]])
+
+
+def test_sparse_rows_give_the_same_bits_as_dense_rows():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(60, 50)) * (rng.random((60, 50)) < 0.3)
+    first, second = np.triu_indices(60, k=1)
+    assert_array_equal(squared_distances(rows, first, second), squared_distances(sp.csr_array(rows), first, second))
+
+
+@given(
+    distances=hnp.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(3, 9)), elements=grid_values(0, 3)),
+    k=st.integers(1, 3),
+)
+def test_smallest_columns_is_a_stable_sort(distances, k):
+    assert_array_equal(smallest_columns(distances, k), np.argsort(distances, axis=1, kind="stable")[:, :k])
+
+
+@given(target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)), k=st.integers(1, 6))
+def test_target_neighbors_are_all_within_the_distance_of_the_kth(target, k):
+    k = min(k, len(target) - 1)
+    runs = target_runs(target, k)
+    for i, value in enumerate(target):
+        gaps = np.abs(target - value)
+        reach = np.sort(np.delete(gaps, i))[k - 1]
+        expected = {j for j in range(len(target)) if j != i and gaps[j] <= reach}
+        linked = runs.linked[runs.run[i]]
+        own = {j for j in range(len(target)) if target[j] == value and j != i}
+        found = own | set(runs.members(linked[linked >= 0])[0].tolist())
+        assert found == expected

@@ -1,0 +1,113 @@
+"""Every public score equals the formula in `oracle`, in every container and layout."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from strategies import Problem, problems
+
+from graphsieve import GraphSieveWarning, scores
+from graphsieve.scores import METHODS
+
+CONTAINERS = {
+    "C order": np.ascontiguousarray,
+    "F order": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "float32": lambda X: X.astype(np.float32),
+    "CSR": sp.csr_array,
+    "CSC": sp.csc_matrix,
+}
+pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
+
+# (name, positional arguments beside X, keywords); bandwidths are large enough for distances to matter.
+CASES: list[tuple[str, Any, dict[str, Any]]] = [
+    ("laplacian_score", lambda q: (), {}),
+    ("laplacian_score", lambda q: (), {"n_neighbors": 1, "bandwidth": 7.0}),
+    ("laplacian_score", lambda q: (), {"n_neighbors": 50, "bandwidth": 0.01}),
+    ("variance_score", lambda q: (), {}),
+    ("spec_score", lambda q: (), {}),
+    ("spec_score", lambda q: (), {"form": "phi1", "n_neighbors": 3, "bandwidth": 20.0}),
+    ("spec_score", lambda q: (), {"form": "phi1", "power": 3, "bandwidth": 20.0}),
+    ("spec_score", lambda q: (), {"form": "phi2", "power": 4, "bandwidth": 20.0}),
+    ("spec_score", lambda q: (), {"form": "phi3", "bandwidth": 20.0}),
+    ("spec_score", lambda q: (), {"form": "phi3", "power": 2, "bandwidth": 20.0}),
+    ("supervised_laplacian_score", lambda q: (np.nan_to_num(q.targets),), {}),
+    ("supervised_laplacian_score", lambda q: (np.nan_to_num(q.targets),), {"n_neighbors": 1, "bandwidth": 0.3}),
+    ("semi_supervised_laplacian_score", lambda q: (q.targets,), {}),
+    (
+        "semi_supervised_laplacian_score",
+        lambda q: (q.targets,),
+        {"n_neighbors": 3, "n_neighbors_supervised": 2, "bandwidth": 2.0, "label_weight": 3.0},
+    ),
+    ("constraint_score", lambda q: (q.must_link, q.cannot_link), {}),
+    ("constraint_score", lambda q: (q.must_link, q.cannot_link), {"form": "difference", "weight": 0.7}),
+    ("constrained_laplacian_score", lambda q: (q.must_link, q.cannot_link), {"bandwidth": 5.0}),
+    ("constrained_laplacian_score", lambda q: (q.must_link, q.cannot_link), {"n_neighbors": 2, "cut_cannot_link": True}),
+    ("constrained_laplacian_score", lambda q: (q.must_link, np.empty((0, 2), dtype=int)), {"bandwidth": 5.0}),
+    ("c4_score", lambda q: (q.must_link, q.cannot_link), {"n_neighbors": 3, "bandwidth": 5.0}),
+    ("weighted_laplacian_score", lambda q: (q.probabilities,), {}),
+    ("weighted_laplacian_score", lambda q: (q.probabilities,), {"class_weight": "balanced"}),
+    ("fisher_score", lambda q: (q.labels,), {}),
+    ("pearson_score", lambda q: (np.nan_to_num(q.targets),), {}),
+    ("relieff_score", lambda q: (q.labels,), {"n_neighbors": 2}),
+    ("relieff_score", lambda q: (q.labels,), {}),
+    ("sselect_score", lambda q: (q.labels,), {"bandwidth": 5.0}),
+    ("sselect_score", lambda q: (q.labels,), {"n_neighbors": 3, "trade_off": 0.6}),
+    ("lsdf_score", lambda q: (q.labels,), {}),
+    ("lsdf_score", lambda q: (q.labels,), {"n_neighbors": 2, "same_class_weight": 3.0}),
+]
+# The estimators of mutual information are defined for values in general position only.
+TIE_FREE_CASES: list[tuple[str, Any, dict[str, Any]]] = [
+    ("mutual_information_score", lambda q: (q.labels,), {}),
+    ("mutual_information_score", lambda q: (np.where(np.isnan(q.targets), 0.123, q.targets) + np.arange(len(q.X)),), {}),
+    ("mutual_information_score", lambda q: (q.labels,), {"n_neighbors": 1}),
+]
+
+
+def test_every_function_of_the_registry_is_compared_with_its_formula():
+    compared = {name for name, _, _ in CASES + TIE_FREE_CASES}
+    assert compared == {method.function.__name__ for method in METHODS.values()}
+    assert len(compared) == 15
+
+
+def agree(problem: Problem, container: str, case: tuple[str, Any, dict[str, Any]]) -> None:
+    name, arguments, keywords = case
+    X = CONTAINERS[container](problem.X)
+    plain = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        ours = getattr(scores, name)(X, *arguments(problem), **keywords)
+    with np.errstate(all="ignore"):
+        expected = getattr(oracle, name)(plain, *arguments(problem), **keywords)
+    assert ours.shape == (problem.X.shape[1],)
+    assert ours.dtype == np.float64
+    assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+@given(problem=problems(ties=True), container=st.sampled_from(list(CONTAINERS)))
+def test_equals_the_formula_where_ties_abound(problem, container, case):
+    agree(problem, container, case)
+
+
+@pytest.mark.parametrize("case", CASES + TIE_FREE_CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+@given(problem=problems(ties=False), container=st.sampled_from(list(CONTAINERS)))
+def test_equals_the_formula_in_general_position(problem, container, case):
+    agree(problem, container, case)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 5, 12])
+@given(problem=problems(ties=False, min_samples=14))
+def test_phi3_with_some_eigenvectors_equals_the_dense_eigenproblem(problem, n_components):
+    # Ten neighbours of at most twenty and a wide kernel: one component, eigenvalues apart.
+    keywords = {"form": "phi3", "n_neighbors": 10, "bandwidth": 50.0, "n_components": n_components}
+    ours = scores.spec_score(problem.X, **keywords)
+    assert_allclose(ours, oracle.spec_score(problem.X, **keywords), rtol=1e-7, atol=1e-9)
