@@ -219,7 +219,7 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
     if isinstance(value, complex | np.complexfloating):
         raise InputError(f"Complex data not supported: X holds a complex number in {where}.")
     if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0:
-        raise InputTypeError(f"X holds a {type(value).__name__} in {where}; expected a single number.")
+        raise InputTypeError(f"X holds a {type(value).__name__} in {where}; the argument must be real, neither a string nor anything but a number.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from graphsieve.errors import InputError
 from graphsieve.supervision import Supervision
@@ -87,15 +87,15 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("LabeledOnly requires y to be passed, but the target y is None.")
         check_consistent_length(X, y)
         rows = self._labeled_rows(y)
+        n_samples = _num_samples(y)
         if not len(rows):
-            raise InputError(f"none of the {len(y)} rows has a known label; there is nothing to fit on.")
+            raise InputError(f"none of the {n_samples} rows has a known label; there is nothing to fit on.")
         params = self._routed(fit_params)
-        everything = len(rows) == len(y)
         self.estimator_ = clone(self.estimator)
-        if everything:
+        if len(rows) == n_samples:
             self.estimator_.fit(X, y, **params)
         else:
-            sliced = {name: _sliced(value, rows, len(y)) for name, value in params.items()}
+            sliced = {name: _sliced(value, rows, n_samples) for name, value in params.items()}
             self.estimator_.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
         self.n_labeled_ = len(rows)
         return self
@@ -206,7 +206,7 @@ class labeled_scorer:
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         rows = labeled_rows(y, classes=is_classifier(estimator), unlabeled=self.unlabeled)
         if not len(rows):
-            raise InputError(f"none of the {len(y)} rows to score has a known label; use folds that all hold some.")
+            raise InputError(f"none of the {_num_samples(y)} rows to score has a known label; use folds that all hold some.")
         return float(self._scorer(estimator, _safe_indexing(X, rows), _known_values(y, rows)))
 
     def __repr__(self) -> str:

@@ -1,0 +1,92 @@
+"""The walk of the data has one direction: a file imports only what stands before it here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import graphsieve
+
+ROOT = Path(graphsieve.__file__).parent
+ORDER = [
+    "errors",
+    "parameters",
+    "containers",
+    "columns",
+    "sums",
+    "neighbors",
+    "graph",
+    "supervision",
+    "builders",
+    "ratio",
+    "scaling",
+    "information",
+    "scores.method",
+    "scores.geometry",
+    "scores.targets",
+    "scores.labels",
+    "scores.pairs",
+    "scores.probabilities",
+    "scores",
+    "choosing",
+    "selectors",
+    "labeled",
+    "report.page",
+    "report",
+    "ranking",
+    "",  # the package itself
+]
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "misc", "common", "tools"}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        parts = list(path.relative_to(ROOT).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(path: Path, known: set[str]) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "graphsieve":
+            base = (node.module or "").removeprefix("graphsieve").lstrip(".")
+            inner = {f"{base}.{alias.name}".lstrip(".") for alias in node.names} & known
+            names |= inner or {base}
+    return names
+
+
+def test_every_module_has_its_place():
+    assert set(modules()) == set(ORDER)
+
+
+def test_no_module_imports_upwards():
+    found = modules()
+    for position, name in enumerate(ORDER):
+        allowed = set(ORDER[:position])
+        # A method's package is imported through its last file, the registry.
+        upward = imported(found[name], set(found)) - allowed
+        assert not upward, f"{name or 'graphsieve'} imports {sorted(upward)}, which comes later"
+
+
+def test_no_drawer_for_odds_and_ends():
+    for name in modules():
+        assert not set(name.split(".")) & FORBIDDEN_NAMES
+
+
+def test_containers_are_known_in_one_file_only():
+    """Only `containers` may ask what kind of frame something is; optional libraries are imported nowhere at the top."""
+    for name, path in modules().items():
+        top_level = [
+            node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        for node in top_level:
+            named = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            assert not {part.split(".")[0] for part in named} & {"pandas", "polars", "matplotlib"}, name
+
+
+def test_estimators_hold_no_arithmetic():
+    """Selectors count, choose and store; sums and products of data are elsewhere."""
+    for node in ast.walk(ast.parse((ROOT / "selectors.py").read_text(encoding="utf-8"))):
+        assert not isinstance(node, ast.MatMult), "a matrix product in selectors.py"

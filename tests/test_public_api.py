@@ -1,0 +1,113 @@
+"""What is public is documented, importable, typed, and nothing else is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphsieve
+from graphsieve import scores
+from graphsieve.graph import FactorGraph, SparseGraph
+from graphsieve.scores import METHODS, method_named
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+CONTRACT = {
+    "laplacian_score": "(X, *, n_neighbors=5, bandwidth=1.0)",
+    "supervised_laplacian_score": "(X, y, *, n_neighbors=5, bandwidth=1.0)",
+    "semi_supervised_laplacian_score": "(X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0)",
+    "constraint_score": "(X, must_link, cannot_link, *, form='ratio', weight=0.1)",
+    "constrained_laplacian_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False)",
+    "c4_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0)",
+    "weighted_laplacian_score": "(X, label_proba, *, class_weight=None)",
+    "variance_score": "(X)",
+    "fisher_score": "(X, y)",
+    "pearson_score": "(X, y)",
+    "mutual_information_score": "(X, y, *, n_neighbors=3)",
+    "relieff_score": "(X, y, *, n_neighbors=10)",
+    "spec_score": "(X, *, form='phi2', n_neighbors=5, bandwidth=1.0, power=1, n_components=None)",
+    "sselect_score": "(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1)",
+    "lsdf_score": "(X, y, *, n_neighbors=5, same_class_weight=100.0)",
+}
+
+
+@pytest.mark.parametrize(("name", "signature"), CONTRACT.items())
+def test_signatures_are_those_of_the_contract(name, signature):
+    found = inspect.signature(getattr(scores, name))
+    bare = found.replace(
+        parameters=[p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()],
+        return_annotation=inspect.Signature.empty,
+    )
+    assert str(bare) == signature
+
+
+def test_all_names_exist_and_nothing_is_missing():
+    for module in (graphsieve, scores):
+        assert sorted(module.__all__) == list(module.__all__)
+        for name in module.__all__:
+            assert hasattr(module, name)
+    assert {m.function for m in METHODS.values()} == {getattr(scores, name) for name in CONTRACT}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(CONTRACT) + ["GraphSieve", "LabeledOnly", "labeled_scorer", "rank", "Supervision", "graphs"]
+)
+def test_public_names_have_a_summary_parameters_and_an_example(name):
+    if name == "graphs":
+        documented = [SparseGraph, FactorGraph]
+    else:
+        documented = [getattr(scores, name, None) or getattr(graphsieve, name)]
+    for thing in documented:
+        text = inspect.getdoc(thing) or ""
+        assert text.splitlines()[0].strip()
+        assert ">>>" in text, f"{thing.__name__} has no example"
+        assert "Parameters" in text or "Attributes" in text
+        if name in CONTRACT:
+            assert re.search(r"(Small|Large|small|large) is good", text), "the direction is not said"
+            assert "NaN" in text, "the degenerate case is not said"
+            for parameter in inspect.signature(thing).parameters:
+                assert parameter in text
+
+
+def test_the_registry_is_whole():
+    for name, method in METHODS.items():
+        assert method_named(name) is method
+        assert re.search(r"(18|19|20)\d\d", method.reference)
+        assert method.summary
+        assert method.function.__name__ == f"{name}_score"
+    with pytest.raises(ValueError, match="did you mean 'relieff'"):
+        method_named("relief")
+
+
+def test_the_readme_shows_every_method_and_the_table_of_choices():
+    for name, method in METHODS.items():
+        row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
+        assert method.summary in row
+        assert method.reference in row
+        assert f"| {method.direction} |" in row
+    from graphsieve import choosing
+
+    for chosen in re.findall(r"  ([a-z_]+)$", choosing.__doc__ or "", flags=re.MULTILINE):
+        if chosen != "method":
+            assert f"`{chosen}`" in README
+
+
+def test_importing_needs_no_optional_library_and_starts_nothing():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['pandas', 'polars', 'matplotlib']));"
+        "import graphsieve; print(graphsieve.__version__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == graphsieve.__version__, done.stderr
+    assert (Path(graphsieve.__file__).parent / "py.typed").exists()
+
+
+def test_the_version_is_the_same_everywhere():
+    assert f"version: {graphsieve.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{graphsieve.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

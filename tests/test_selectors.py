@@ -1,0 +1,162 @@
+"""The front door: what runs, how many are kept, what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
+from graphsieve.scores import METHODS
+from graphsieve.selectors import ranks, wanted_features
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+SOME = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
+LENGTH = IRIS[:, 2] + 0.001 * np.arange(150)
+SURE = np.eye(3)[SPECIES]
+PAIRS = Supervision.from_pairs(150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 120)])
+
+
+@pytest.mark.parametrize(
+    ("y", "supervision", "method"),
+    [
+        (None, None, "laplacian"),
+        (SPECIES, None, "fisher"),
+        (SOME, None, "constrained_laplacian"),
+        (LENGTH, None, "supervised_laplacian"),
+        (np.where(SOME >= 0, LENGTH, np.nan), None, "semi_supervised_laplacian"),
+        (None, PAIRS, "constrained_laplacian"),
+        (SOME, PAIRS, "constrained_laplacian"),
+        (None, Supervision.from_probabilities(SURE), "weighted_laplacian"),
+        (SOME, Supervision.from_probabilities(SURE), "weighted_laplacian"),
+        (SPECIES, Supervision.from_labels(SOME), "constrained_laplacian"),  # supervision speaks, y is for the next step
+    ],
+)
+def test_the_method_follows_from_what_is_known(y, supervision, method):
+    sieve = GraphSieve().fit(IRIS, y, supervision=supervision)
+    assert sieve.method_ == method
+    assert repr(sieve) == f"GraphSieve() -> {method} ({sieve.reason_})"
+    assert repr(GraphSieve()) == "GraphSieve()"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_runs_and_equals_its_function_on_the_same_numbers(name):
+    """With nothing automatic and nothing scaled, the front door is the function."""
+    method = METHODS[name]
+    known = {"labels": (SOME,), "targets": (LENGTH,), "pairs": (PAIRS.must_link, PAIRS.cannot_link), "probabilities": (SURE,)}
+    arguments = known[method.uses[0]] if method.uses else ()
+    kinds = {
+        "labels": {"y": SOME},
+        "targets": {"y": LENGTH},
+        "pairs": {"supervision": PAIRS},
+        "probabilities": {"supervision": Supervision.from_probabilities(SURE)},
+    }
+    fixed = {key: value for key, value in method.defaults.items() if key in ("n_neighbors", "bandwidth")}
+    sieve = GraphSieve(name, scale=None, **fixed).fit(IRIS, **(kinds[method.uses[0]] if method.uses else {}))
+    assert_allclose(sieve.scores_, method.function(IRIS, *arguments), rtol=1e-12)
+    assert sieve.n_neighbors_ == method.defaults.get("n_neighbors")
+    assert sieve.bandwidth_ == method.defaults.get("bandwidth")
+    order = np.argsort(-sieve.scores_ if method.direction == "large" else sieve.scores_, kind="stable")
+    assert_array_equal(sieve.ranking_[order], [1, 2, 3, 4])
+
+
+def test_scaling_is_of_columns_and_of_the_target():
+    X = IRIS * [1.0, 10.0, 100.0, 1000.0]
+    by_hand = scores.laplacian_score(X / X.std(axis=0), bandwidth=0.5)
+    assert_allclose(GraphSieve("laplacian", bandwidth=0.5).fit(X).scores_, by_hand, rtol=1e-9)
+    y = 50 * LENGTH
+    by_hand = scores.supervised_laplacian_score(X, (y - y.mean()) / y.std(), bandwidth=0.5)
+    assert_allclose(GraphSieve("supervised_laplacian", bandwidth=0.5).fit(X, y).scores_, by_hand, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "n_features", "expected"), [(None, 9, 4), (None, 1, 1), (3, 9, 3), (0.34, 9, 3), (1.0, 9, 9), (0.01, 9, 1)]
+)
+def test_how_many(asked, n_features, expected):
+    assert wanted_features(asked, n_features) == expected
+    X = np.random.default_rng(0).normal(size=(30, n_features))
+    assert GraphSieve("variance", n_features_to_select=asked).fit(X).get_support().sum() == expected
+
+
+@pytest.mark.parametrize("asked", [0, -1, 5, True, np.nan, 0.0, 1.5, "3", np.inf])
+def test_how_many_not(asked):
+    with pytest.raises(InputError, match="n_features_to_select"):
+        GraphSieve(n_features_to_select=asked).fit(IRIS)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"method": "fischer"}, "did you mean 'fisher'"),
+        ({"method": "laplacian", "n_neighbors": 0}, "n_neighbors"),
+        ({"method": "laplacian", "n_neighbors": 2.5}, "n_neighbors"),
+        ({"bandwidth": -1.0}, "bandwidth"),
+        ({"bandwidth": np.nan}, "bandwidth"),
+        ({"scale": "standart"}, "did you mean 'standard'"),
+        ({"target_type": "class"}, "did you mean 'classes'"),
+        ({"method": "variance", "n_neighbors": 3}, "'variance' has no n_neighbors"),
+        ({"method": "variance", "bandwidth": 3.0}, "'variance' has no bandwidth"),
+        ({"method": "spec", "method_params": {"from": "phi1"}}, "did you mean 'form'"),
+        ({"method": "spec", "method_params": {"form": "phi4"}}, "did you mean 'phi"),
+        ({"method": "spec", "method_params": {"n_components": 3}}, "belongs to form='phi3'"),
+        ({"method": "spec", "method_params": {"power": 0}}, "power"),
+        ({"method": "fisher"}, "needs labels, but nothing is known"),
+    ],
+)
+def test_parameters_are_used_or_refused(parameters, message):
+    sieve = GraphSieve(**parameters)  # nothing is said before fit, as scikit-learn wants it
+    with pytest.raises(InputError, match=message):
+        sieve.fit(IRIS)
+
+
+def test_knowledge_that_a_method_cannot_use_is_refused():
+    with pytest.raises(InputError, match=r"'fisher' cannot use pairs.*constraint, constrained_laplacian, c4"):
+        GraphSieve("fisher").fit(IRIS, SPECIES, supervision=PAIRS)
+    with pytest.raises(InputError, match="both class labels and a continuous target"):
+        GraphSieve().fit(IRIS, supervision=Supervision.from_labels(SOME) | Supervision.from_targets(LENGTH))
+    with pytest.raises(TypeError, match=r"Supervision\.from_pairs"):
+        GraphSieve().fit(IRIS, supervision=[(0, 1)])
+    # But y may be there for the steps that follow.
+    assert GraphSieve("laplacian").fit(IRIS, SPECIES).method_ == "laplacian"
+
+
+def test_one_form_of_spec_is_good_when_large():
+    sieve = GraphSieve("spec", method_params={"form": "phi3"}).fit(IRIS)
+    assert sieve.large_is_good_
+    assert sieve.ranking_[np.argmax(sieve.scores_)] == 1
+
+
+def test_method_params_reach_the_method():
+    y = np.where(SOME >= 0, LENGTH, np.nan)
+    one, other = (GraphSieve(method_params={"label_weight": w}).fit(IRIS, y).scores_ for w in (1.0, 50.0))
+    assert not np.allclose(one, other)
+
+
+def test_knowledge_that_says_nothing_is_reported():
+    for y, message in (
+        (np.full(150, -1), "no target known"),
+        (np.full(150, np.nan), "no target known"),
+        (np.where(np.arange(150) < 3, 1.5, np.nan), "all 1.5"),
+        (np.where(np.arange(150) < 3, 7, -1), "one class"),
+    ):
+        with pytest.warns(GraphSieveWarning, match=message):
+            assert GraphSieve().fit(IRIS, y).method_ == "laplacian"
+    with pytest.warns(GraphSieveWarning, match="identifier"):
+        GraphSieve().fit(IRIS, [f"sample {i}" for i in range(150)])
+    with pytest.warns(GraphSieveWarning, match=r"1 of 3 classes have a single known member \(2\)"):
+        GraphSieve().fit(IRIS[:101], SPECIES[:101])
+
+
+def test_fewer_features_than_asked_for_can_be_scored():
+    X = np.concatenate([IRIS, np.ones((150, 6))], axis=1)
+    with pytest.warns(GraphSieveWarning, match="only 4 can be scored"), pytest.warns(GraphSieveWarning, match="6 of 10"):
+        assert GraphSieve(n_features_to_select=6).fit(X).get_support().sum() == 6
+    with pytest.warns(GraphSieveWarning, match="6 of 10 features cannot be scored"):
+        assert GraphSieve().fit(X).get_support().sum() == 4  # half would be five, but a constant is never chosen unasked
+
+
+def test_ranks_put_ties_in_column_order_and_nan_last():
+    values = np.array([2.0, np.nan, 1.0, 2.0, np.inf, -np.inf, np.nan])
+    assert_array_equal(ranks(values, large_is_good=False), [3, 6, 2, 4, 5, 1, 7])
+    assert_array_equal(ranks(values, large_is_good=True), [2, 6, 4, 3, 1, 5, 7])

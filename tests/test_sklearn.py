@@ -1,0 +1,212 @@
+"""The estimators as scikit-learn sees them: all its checks, pipelines, searches, routing, output containers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from graphsieve import GraphSieve, LabeledOnly, Supervision, labeled_scorer
+
+ESTIMATORS = [
+    GraphSieve(),
+    GraphSieve("laplacian", n_neighbors=3, bandwidth=1.0, scale="minmax"),
+    GraphSieve("variance", n_features_to_select=1, scale=None),
+    LabeledOnly(Ridge()),
+    # The checks use −1 as an ordinary class, which is what unlabeled=None is for.
+    LabeledOnly(LogisticRegression(), unlabeled=None),
+]
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_the_checks_really_ran():
+    """None is skipped or expected to fail: the generator marks such checks, and there are enough of them."""
+    for estimator in ESTIMATORS:
+        checks = list(estimator_checks_generator(estimator, legacy=True))
+        assert len(checks) >= 30
+    assert sum(len(list(estimator_checks_generator(e, legacy=True))) for e in ESTIMATORS) >= 200
+
+
+class Witness(TransformerMixin, BaseEstimator):
+    """Passes X on, and writes down the sample numbers planted in column 0 with the pairs that came along."""
+
+    seen: list[tuple[np.ndarray, Supervision]] = []
+
+    def fit(self, X, y=None, supervision=None):
+        Witness.seen.append((X[:, 0].astype(int), supervision))
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def planted_problem(n_pairs: int, n_samples: int = 30):
+    """Column 0 is the sample's number; the pairs join consecutive numbers by class, so that rows can be told from the data."""
+    rng = np.random.default_rng(n_pairs)
+    y = np.arange(n_samples) % 2
+    X = np.concatenate([np.arange(n_samples)[:, None], rng.normal(size=(n_samples, 5)) + y[:, None]], axis=1).astype(float)
+    first, second = np.triu_indices(n_samples, k=1)
+    pairs = np.stack([first, second], axis=1)[rng.permutation(len(first))[:n_pairs]]
+    alike = y[pairs[:, 0]] == y[pairs[:, 1]]
+    return X, y, pairs[alike], pairs[~alike]
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_pairs_stay_with_their_samples_in_a_grid_search(extra, routing):
+    """A bare array of as many pairs as samples would be sliced as if it were per sample; one of another length not at all."""
+    n = 30
+    X, y, must_link, cannot_link = planted_problem(n + extra, n)
+    known = Supervision.from_pairs(n, must_link, cannot_link)
+    Witness.seen = []
+    with sklearn.config_context(enable_metadata_routing=routing):
+        witness, sieve = Witness(), GraphSieve(n_features_to_select=2)
+        if routing:
+            witness.set_fit_request(supervision=True)
+            sieve.set_fit_request(supervision=True)
+        pipeline = make_pipeline(witness, sieve, KNeighborsClassifier(1))
+        search = GridSearchCV(pipeline, {"graphsieve__n_neighbors": [2, 3]}, cv=KFold(3, shuffle=True, random_state=0))
+        params = {"supervision": known} if routing else {"witness__supervision": known, "graphsieve__supervision": known}
+        search.fit(X, y, **params)
+    assert len(Witness.seen) == 2 * 3 + 1  # two settings on three folds, then all samples
+    truth = {True: {frozenset(p) for p in must_link.tolist()}, False: {frozenset(p) for p in cannot_link.tolist()}}
+    for numbers, seen in Witness.seen:
+        assert len(seen) == len(numbers)
+        for kind, pairs in ((True, seen.must_link), (False, seen.cannot_link)):
+            found = {frozenset(numbers[pair].tolist()) for pair in pairs}
+            assert found == {pair for pair in truth[kind] if pair <= set(numbers.tolist())}
+    assert search.best_estimator_[1].method_ == "constrained_laplacian"
+
+
+def test_supervision_survives_cross_validation_of_the_sieve_alone():
+    X, y = load_iris(return_X_y=True)
+    proba = np.full((150, 3), 0.1)
+    proba[np.arange(150), y] = 0.8
+    pipeline = make_pipeline(GraphSieve(n_features_to_select=2), KNeighborsClassifier(3))
+    result = cross_validate(
+        pipeline, X, y, cv=KFold(5, shuffle=True, random_state=0), return_estimator=True,
+        params={"graphsieve__supervision": Supervision.from_probabilities(proba)},
+    )  # fmt: skip
+    assert {e[0].method_ for e in result["estimator"]} == {"weighted_laplacian"}
+    assert result["test_score"].mean() > 0.9
+
+
+def test_missing_targets_flow_through_a_pipeline_and_its_scorer():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 8))
+    y = 3 * X[:, 2] + 0.1 * rng.normal(size=120)
+    y[rng.random(120) < 0.6] = np.nan
+    pipeline = make_pipeline(GraphSieve(n_features_to_select=1), LabeledOnly(Ridge()))
+    result = cross_validate(pipeline, X, y, scoring=labeled_scorer("r2"), cv=4, return_estimator=True)
+    assert {e[0].method_ for e in result["estimator"]} == {"semi_supervised_laplacian"}
+    assert all(e[0].ranking_[2] == 1 for e in result["estimator"])
+    assert result["test_score"].min() > 0.9
+
+
+def test_missing_labels_flow_through_a_grid_search():
+    X, y = load_iris(return_X_y=True)
+    few = np.where(np.arange(150) % 5 == 0, y, -1)
+    pipeline = make_pipeline(GraphSieve(), LabeledOnly(LogisticRegression()))
+    search = GridSearchCV(
+        pipeline, {"graphsieve__n_features_to_select": [1, 2]}, scoring=labeled_scorer("accuracy"), cv=KFold(3, shuffle=True, random_state=0)
+    ).fit(X, few)  # fmt: skip
+    assert search.best_estimator_[0].method_ == "constrained_laplacian"
+    assert search.best_estimator_[1].n_labeled_ == 30
+    assert search.best_score_ > 0.8
+
+
+def test_frames_in_frames_out():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    sieve = GraphSieve(n_features_to_select=2)
+    assert list(sieve.set_output(transform="pandas").fit(X, y).transform(X).columns) == ["petal length (cm)", "petal width (cm)"]
+    polars_X = pl.from_pandas(X)
+    out = sieve.set_output(transform="polars").fit(polars_X, pl.Series(y.to_numpy())).transform(polars_X)
+    assert isinstance(out, pl.DataFrame)
+    assert out.columns == ["petal length (cm)", "petal width (cm)"]
+    assert list(sieve.feature_names_in_) == list(X.columns)
+
+
+def test_sparse_in_sparse_out():
+    X = sp.random_array((50, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
+    out = GraphSieve(n_features_to_select=5).fit(X).transform(X)
+    assert sp.issparse(out)
+    assert out.shape == (50, 5)
+
+
+def test_transform_wants_the_same_columns():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    sieve = GraphSieve().fit(X, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        sieve.transform(X.iloc[:, ::-1])
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        GraphSieve().fit(X.to_numpy()).transform(X.to_numpy()[:, :3])
+
+
+def test_fitting_again_replaces_everything():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    sieve = GraphSieve().fit(X, y)
+    sieve.fit(X.to_numpy()[:, :3])
+    assert sieve.method_ == "laplacian"
+    assert not hasattr(sieve, "feature_names_in_")
+    assert sieve.scores_.shape == (3,)
+    assert_array_equal(sieve.scores_, GraphSieve().fit(X.to_numpy()[:, :3]).scores_)
+
+
+def test_clone_and_pickle_keep_what_they_should():
+    import pickle
+
+    X, y = load_iris(return_X_y=True)
+    sieve = GraphSieve("relieff", n_features_to_select=0.5).fit(X, y)
+    assert not hasattr(clone(sieve), "scores_")
+    again = pickle.loads(pickle.dumps(sieve))
+    assert_array_equal(again.transform(X), sieve.transform(X))
+    scorer = pickle.loads(pickle.dumps(labeled_scorer("accuracy")))
+    model = LabeledOnly(LogisticRegression()).fit(X, np.where(np.arange(150) % 3 == 0, y, -1))
+    assert scorer(model, X, y) == pytest.approx(model.score(X, y))
+
+
+def test_sample_weights_reach_the_labelled_rows():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    y = np.array([0.0, np.nan, 2.0, 9.0])
+    weighted = LabeledOnly(Ridge(alpha=1e-9)).fit(X, y, sample_weight=np.array([1.0, 1.0, 1.0, 1e-12]))
+    assert_allclose(weighted.predict([[3.0]]), [3.0], atol=1e-3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = LabeledOnly(Ridge(alpha=1e-9).set_fit_request(sample_weight=True))
+        routed.fit(X, y, sample_weight=np.array([1.0, 1.0, 1.0, 1e-12]))
+    assert_allclose(routed.predict([[3.0]]), [3.0], atol=1e-3)
+
+
+def test_labeled_only_reads_every_mark_of_the_unknown():
+    X = np.arange(12.0).reshape(6, 2)
+    for y in (
+        np.array([0, 1, -1, 0, 1, -1]),
+        np.array([0.0, 1.0, np.nan, 0.0, 1.0, np.nan]),
+        np.array(["a", "b", None, "a", "b", None], dtype=object),
+        pd.Series(["a", "b", None, "a", "b", None], dtype="category"),
+    ):
+        assert LabeledOnly(KNeighborsClassifier(1)).fit(X, y).n_labeled_ == 4
+    # For a regressor −1 is a number like any other.
+    assert LabeledOnly(Ridge()).fit(X, np.array([0, 1, -1, 0, 1, -1])).n_labeled_ == 6
+    with pytest.raises(ValueError, match="nothing to fit on"):
+        LabeledOnly(Ridge()).fit(X, np.full(6, np.nan))
+    with pytest.raises(ValueError, match="use folds that all hold some"):
+        labeled_scorer("r2")(LabeledOnly(Ridge()).fit(X, np.arange(6.0)), X, np.full(6, np.nan))
+    with pytest.raises(ValueError, match="pass unlabeled=None"):
+        LabeledOnly(KNeighborsClassifier(1)).fit(X, np.array([1, -1, 1, -1, 1, -1]))

@@ -1,0 +1,123 @@
+"""What is known of the samples: read, checked, joined, sliced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils import _safe_indexing
+from strategies import problems
+
+from graphsieve import ConstraintConflictError, GraphSieveWarning, InputError, Supervision
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([0, 1, -1, 2], "classes"),
+        (["a", "b", None, "a"], "classes"),
+        ([True, False, True, True], "classes"),
+        (pd.Series(["a", None, "b", "a"], dtype="category"), "classes"),
+        (pd.array([1, 2, None, 1], dtype="Int64"), "classes"),
+        ([1.0, 2.0, np.nan, 1.0], "classes"),  # integers with a missing value, as numpy stores them
+        ([0.5, 2.0, np.nan, 1.0], "continuous"),
+        (np.arange(100), "classes"),
+        (np.arange(101), "continuous"),
+        (np.arange(-1, 200), "classes"),  # −1 marks the unlabelled: nobody writes a missing quantity so
+        (np.arange(20.0), "classes"),
+        (np.arange(21.0), "continuous"),
+        ([0.1, 0.5, 0.9, 0.1], "continuous"),
+    ],
+)
+def test_classes_are_told_from_quantities(y, expected):
+    known = Supervision.from_y(y)
+    assert (known.labels is not None) == (expected == "classes")
+    assert (known.targets is not None) == (expected == "continuous")
+    numeric = expected == "continuous" or np.asarray(y).dtype.kind in "if"
+    forced = Supervision.from_y(y, target_type="continuous") if numeric else Supervision.from_y(y, target_type="classes")
+    assert (forced.targets is not None) == numeric
+
+
+def test_labels_become_codes_of_sorted_classes():
+    known = Supervision.from_labels(["pear", None, "apple", np.nan, "pear", ""])
+    assert_array_equal(known.labels, [1, -1, 0, -1, 1, -1])
+    assert list(known.classes) == ["apple", "pear"]
+    assert (known.n_labeled, known.n_known_classes, known.kinds) == (3, 2, ("labels",))
+
+
+def test_minus_one_and_plus_one_are_refused_with_a_hint():
+    with pytest.raises(InputError, match="unlabeled=None"):
+        Supervision.from_labels([-1, 1, 1, -1])
+    assert_array_equal(Supervision.from_labels([-1, 1, 1, -1], unlabeled=None).labels, [0, 1, 1, 0])
+    assert_array_equal(Supervision.from_labels([9, 1, 0], unlabeled=9).labels, [-1, 1, 0])
+
+
+def test_contradictions_show_their_chain():
+    with pytest.raises(ConstraintConflictError, match=r"samples 0 and 2 are cannot-linked.*0 = 1 = 2"):
+        Supervision.from_pairs(4, must_link=[(0, 1), (1, 2)], cannot_link=[(2, 0)])
+    with pytest.raises(ConstraintConflictError, match=r"samples 1 and 0 |samples 0 and 1 "):
+        Supervision.from_pairs(4, must_link=[(0, 1)], cannot_link=[(1, 0)])
+    labels = Supervision.from_labels(["a", -1, "b", "a"])
+    with pytest.raises(ConstraintConflictError, match=r"different labels.*0 = 1 = 2"):
+        labels | Supervision.from_pairs(4, must_link=[(0, 1), (1, 2)])
+    with pytest.raises(ConstraintConflictError, match=r"samples 0 and 3 are cannot-linked.*both labelled 'a'"):
+        labels | Supervision.from_pairs(4, cannot_link=[(0, 3)])
+    # What merely follows from the labels is no contradiction.
+    joined = labels | Supervision.from_pairs(4, must_link=[(0, 3)], cannot_link=[(0, 2)])
+    assert joined.kinds == ("labels", "pairs")
+
+
+def test_joining_needs_the_same_samples_and_different_knowledge():
+    with pytest.raises(InputError, match="3 samples .* 4"):
+        Supervision.from_labels([0, 1, 0]) | Supervision.from_labels([0, 1, 0, 1])
+    with pytest.raises(InputError, match="both sides of | bring labels"):
+        Supervision.from_labels([0, 1]) | Supervision.from_labels([0, 1])
+    with pytest.raises(TypeError):
+        Supervision.from_labels([0, 1]) | [0, 1]
+
+
+def test_labels_win_over_probabilities_and_find_their_column():
+    doubt = Supervision.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], classes=["yes", "no"])
+    with pytest.warns(GraphSieveWarning, match="1 known labels disagree"):
+        joined = doubt | Supervision.from_labels(["no", "no", None])
+    assert_allclose(joined.label_probabilities(), [[0, 1], [0, 1], [0.5, 0.5]])
+    with pytest.raises(InputError, match="'maybe' is none of the classes"):
+        doubt | Supervision.from_labels(["maybe", None, None])
+
+
+@given(problem=problems(ties=True), data=st.data())
+def test_rows_keep_what_is_known_of_them(problem, data):
+    n = len(problem.X)
+    rows = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=2 * n)))
+    pairs = problem.known("pairs")
+    known = pairs | problem.known("targets") | problem.known("probabilities")
+    part = known[rows]
+    assert len(part) == part.shape[0] == len(rows)
+    assert_array_equal(part.targets, known.targets[rows])
+    assert_array_equal(part.probabilities, known.probabilities[rows])
+    for before, after in ((known.must_link, part.must_link), (known.cannot_link, part.cannot_link)):
+        linked = {frozenset(pair) for pair in before.tolist()}
+        expected = {
+            (i, j) for i in range(len(rows)) for j in range(i + 1, len(rows)) if frozenset((int(rows[i]), int(rows[j]))) in linked
+        }
+        assert {tuple(pair) for pair in after.tolist()} == expected
+
+
+def test_every_way_to_index_rows():
+    known = Supervision.from_labels([0, 1, 2, -1]) | Supervision.from_pairs(4, must_link=[(2, 3)])
+    mask = np.array([False, False, True, True])
+    for key in (mask, slice(2, None), [2, 3], np.array([2, 3]), (np.array([2, 3]), ...)):
+        assert_array_equal(known[key].must_link, [[0, 1]])
+        assert_array_equal(known[key].labels, [2, -1])
+    assert_array_equal(_safe_indexing(known, np.array([3, 2])).must_link, [[0, 1]])
+    with pytest.raises(InputError, match="by rows"):
+        known[0]
+
+
+def test_it_says_what_it_holds():
+    assert repr(Supervision.nothing(3)) == "Supervision(3 samples: nothing known)"
+    assert "2 targets" in repr(Supervision.from_targets([1.0, np.nan, 2.0]))
+    assert "probabilities of 2 classes" in repr(Supervision.from_probabilities([[0.5, 0.5]]))
