@@ -69,7 +69,7 @@ def test_public_names_have_a_summary_parameters_and_an_example(name):
         assert ">>>" in text, f"{thing.__name__} has no example"
         assert "Parameters" in text or "Attributes" in text
         if name in CONTRACT:
-            assert re.search(r"(Small|Large|small|large) is good", text), "the direction is not said"
+            assert re.search(r"(Small|Large|small|large)\s+is\s+good", text), "the direction is not said"
             assert "NaN" in text, "the degenerate case is not said"
             for parameter in inspect.signature(thing).parameters:
                 assert parameter in text

@@ -155,7 +155,7 @@ class Ranking:
         good = "large" if self.large_is_good else "small"
         lines = [
             f"{len(self)} features of {self.n_samples} samples, ranked by {self.method} ({good} is good)",
-            f"because {self.reason}" if self.reason != "as asked" else METHODS[self.method].summary,
+            f"because {self.reason}" if self.reason != "as asked" else f"a good feature {METHODS[self.method].summary}",
             "",
         ]
         width = min(NAME_WIDTH, max(len(_one_line(name)) for name in self.feature_names))

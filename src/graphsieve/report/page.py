@@ -72,7 +72,7 @@ def _section(facts: dict[str, Any]) -> str:
     more = f"<p>… and {hidden} more features.</p>" if hidden else ""
     heading = facts.get("heading") or f"{facts['n_features']} features by {facts['method']}"
     about = (
-        f"{facts['n_samples']} samples; {facts['method']}: a good feature {_clause(facts['summary'])}; "
+        f"{facts['n_samples']} samples; {facts['method']}: a good feature {facts['summary']}; "
         f"{facts['good']} scores are good ({facts['reference']})."
     )
     because = "" if facts["reason"] == "as asked" else f"<p>Chosen because {escape(facts['reason'])}.</p>"
@@ -82,11 +82,6 @@ def _section(facts: dict[str, Any]) -> str:
         f'<th class="n">rank</th><th>feature</th><th class="n">score</th><th></th></tr></thead>'
         f"<tbody>{rows}</tbody></table>{more}</section>"
     )
-
-
-def _clause(summary: str) -> str:
-    first = summary.split(" ", 1)[0]
-    return summary if first in ("varies", "correlates", "tells", "differs") else f"is one of which it holds: {summary}"
 
 
 def _row(record: dict[str, Any]) -> str:

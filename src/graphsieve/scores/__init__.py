@@ -72,7 +72,7 @@ _ALL = (
         "small",
         (),
         True,
-        "smooth in the spectrum of the neighbour graph",
+        "is smooth in the spectrum of the neighbour graph",
         "Zhao, Liu 2007",
     ),
     Method(
@@ -92,7 +92,7 @@ _ALL = (
         "small",
         ("targets",),
         True,
-        "the same, and between near neighbours where the target is unknown",
+        "varies little between samples of similar target, and between near neighbours where it is unknown",
         "Doquire, Verleysen 2013",
     ),
     Method(
@@ -122,7 +122,7 @@ _ALL = (
         "large",
         ("labels",),
         False,
-        "class means lie apart, classes are tight",
+        "has class means far apart and tight classes",
         "Duda, Hart, Stork 2000",
     ),
     Method(
@@ -152,7 +152,7 @@ _ALL = (
         "small",
         ("labels",),
         True,
-        "smooth, and its sign agrees with the labels",
+        "varies little between near neighbours, and its sign agrees with the labels",
         "Zhao, Liu 2007",
     ),
     Method(
@@ -182,7 +182,7 @@ _ALL = (
         "small",
         ("pairs", "labels"),
         True,
-        "Laplacian score times constraint score",
+        "does well by the Laplacian score and by the constraint score",
         "Kalakech et al. 2011",
     ),
     Method(

@@ -1,0 +1,70 @@
+"""What README, CONTRIBUTING and the demo show is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?", README, flags=re.DOTALL)
+
+
+def test_the_readme_has_the_examples_it_had():
+    assert len(BLOCKS) == 3
+    assert sum(bool(output) for _, output in BLOCKS) == 1
+
+
+@pytest.mark.parametrize(("code", "output"), BLOCKS)
+def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    if output:
+        assert done.stdout.strip() == output.strip()
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_shown_make_targets_exist(name):
+    shown = set(re.findall(r"^    make ?([a-z]*)", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert {"README.md": {"demo", "test"}, "CONTRIBUTING.md": {"", "check", "test"}}[name] == shown
+    listed = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True).stdout
+    for target in shown - {""}:
+        assert f"make {target} " in listed
+
+
+def test_shown_files_exist():
+    for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for path in re.findall(r"\]\(([\w/.]+\.(?:md|png))\)", text) + re.findall(
+            r"`((?:tests|examples|benchmarks|docs)/[\w/.]*)`", text
+        ):
+            assert (ROOT / path).exists(), f"{name} names {path}"
+        for module in re.findall(r"`(\w+\.py)`", text):
+            assert list((ROOT / "src").rglob(module)), f"{name} names {module}"
+
+
+def test_ci_runs_what_the_readme_says():
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_demo_runs_and_writes_its_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.chdir(tmp_path)
+    import demo
+
+    monkeypatch.setattr(demo, "SPLITS", 2)
+    monkeypatch.setattr(demo, "RANDOM_DRAWS", 2)
+    demo.main()
+    printed = capsys.readouterr().out
+    for word in ("flavanoids", "random columns", "all columns", "40 pairs", "██"):
+        assert word in printed
+    page = (tmp_path / "graphsieve-demo.html").read_text(encoding="utf-8")
+    assert page.count("<section>") == 10
+    assert "random columns" in page
