@@ -23,7 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(scope="module")
 def sparse_stays_sparse():
-    """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must not be served by the dense ones."""
+    """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must not get the dense ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "DENSE_FROM", 2.0)
         yield

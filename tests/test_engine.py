@@ -6,14 +6,13 @@ import warnings
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
-import oracle
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import grid_values, problems
 
+import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, builders, scores
 from graphsieve.builders import group_graph, neighbor_graph, same_code_pairs
 from graphsieve.columns import Table, scale_by_power_of_two
@@ -21,6 +20,7 @@ from graphsieve.graph import FactorGraph, SparseGraph, StreamedGraph, complete_g
 from graphsieve.scaling import rescaled, standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.sums import edge_sum, moments
+from strategies import grid_values, problems
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import Problem, problems
 
 from graphsieve import GraphSieveWarning, Supervision, columns
 from graphsieve.columns import Table
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import Law
 from graphsieve.selectors import ranks
+from strategies import Problem, problems
 
 LAWS = get_args(Law)
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")

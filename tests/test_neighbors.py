@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import grid_values
 
 from graphsieve import neighbors
 from graphsieve.neighbors import nearest_neighbors, smallest_columns, squared_distances, target_runs
+from strategies import grid_values
 
 
 def naive(rows: np.ndarray, k: int, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:

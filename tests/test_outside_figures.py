@@ -1,4 +1,4 @@
-"""Figures that others published or compute: MATLAB's documentation, scikit-learn, fast-select, esda, and identities between methods."""
+"""Figures that others published or compute: MATLAB's documentation, scikit-learn, fast-select, esda, and identities."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def best_first(values: np.ndarray) -> list[int]:
 def test_laplacian_score_of_iris_on_the_complete_graph():
     """MATLAB documents the order 3 4 1 2 for weights exp(−d²) between all samples, and a dense reference gives the four numbers.
 
-    Those numbers count every sample as its own neighbour with weight exp(0) = 1. We do not: it changes no energy, but adds 1 to every
-    degree. With that put back, the numbers are the same.
+    Those numbers count every sample as its own neighbour with weight exp(0) = 1. We do not: it changes no energy, but adds 1 to
+    every degree. With that put back, the numbers are the same.
     """
     ours = scores.laplacian_score(IRIS, n_neighbors=149, bandwidth=1.0)
     assert best_first(ours) == [3, 4, 1, 2]
@@ -134,7 +134,7 @@ def test_constrained_laplacian_order_of_iris_for_every_number_of_neighbors():
     """Benabdeslem and Hindawi report F3, F4, F1, F2 for k = 1 … 20 with the first labelled samples; raw data, λ = 0.1."""
     labels = np.full(150, -1)
     for species, n in ((0, 4), (1, 3), (2, 3)):
-        labels[np.flatnonzero(SPECIES == species)[:n]] = species
+        labels[np.flatnonzero(species == SPECIES)[:n]] = species
     for k in range(1, 21):
         sieve = GraphSieve("constrained_laplacian", n_neighbors=k, bandwidth=0.1, scale=None).fit(IRIS, labels)
         assert best_first(sieve.scores_) == [3, 4, 1, 2]

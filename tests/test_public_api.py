@@ -56,7 +56,7 @@ def test_all_names_exist_and_nothing_is_missing():
 
 
 @pytest.mark.parametrize(
-    "name", sorted(CONTRACT) + ["GraphSieve", "LabeledOnly", "labeled_scorer", "rank", "Supervision", "graphs"]
+    "name", [*sorted(CONTRACT), "GraphSieve", "LabeledOnly", "labeled_scorer", "rank", "Supervision", "graphs"]
 )
 def test_public_names_have_a_summary_parameters_and_an_example(name):
     if name == "graphs":

@@ -6,16 +6,16 @@ import warnings
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import Problem, problems
 
+import oracle
 from graphsieve import GraphSieveWarning, scores
 from graphsieve.scores import METHODS
+from strategies import Problem, problems
 
 CONTAINERS = {
     "C order": np.ascontiguousarray,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -47,7 +49,7 @@ def test_the_checks_really_ran():
 class Witness(TransformerMixin, BaseEstimator):
     """Passes X on, and writes down the sample numbers planted in column 0 with the pairs that came along."""
 
-    seen: list[tuple[np.ndarray, Supervision]] = []
+    seen: ClassVar[list[tuple[np.ndarray, Supervision]]] = []
 
     def fit(self, X, y=None, supervision=None):
         Witness.seen.append((X[:, 0].astype(int), supervision))
@@ -124,9 +126,9 @@ def test_missing_labels_flow_through_a_grid_search():
     X, y = load_iris(return_X_y=True)
     few = np.where(np.arange(150) % 5 == 0, y, -1)
     pipeline = make_pipeline(GraphSieve(), LabeledOnly(LogisticRegression()))
-    search = GridSearchCV(
-        pipeline, {"graphsieve__n_features_to_select": [1, 2]}, scoring=labeled_scorer("accuracy"), cv=KFold(3, shuffle=True, random_state=0)
-    ).fit(X, few)  # fmt: skip
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(pipeline, {"graphsieve__n_features_to_select": [1, 2]}, scoring=labeled_scorer("accuracy"), cv=folds)
+    search.fit(X, few)
     assert search.best_estimator_[0].method_ == "constrained_laplacian"
     assert search.best_estimator_[1].n_labeled_ == 30
     assert search.best_score_ > 0.8

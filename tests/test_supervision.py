@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils import _safe_indexing
-from strategies import problems
 
 from graphsieve import ConstraintConflictError, GraphSieveWarning, InputError, Supervision
+from strategies import problems
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_contradictions_show_their_chain():
 
 
 def test_joining_needs_the_same_samples_and_different_knowledge():
-    with pytest.raises(InputError, match="3 samples .* 4"):
+    with pytest.raises(InputError, match=r"3 samples .* 4"):
         Supervision.from_labels([0, 1, 0]) | Supervision.from_labels([0, 1, 0, 1])
-    with pytest.raises(InputError, match="both sides of | bring labels"):
+    with pytest.raises(InputError, match=r"both sides of \| bring labels"):
         Supervision.from_labels([0, 1]) | Supervision.from_labels([0, 1])
     with pytest.raises(TypeError):
         Supervision.from_labels([0, 1]) | [0, 1]

@@ -218,8 +218,8 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
         raise InputError(f"X holds a date in {where}; dates are not features: convert them to numbers explicitly.")
     if isinstance(value, complex | np.complexfloating):
         raise InputError(f"Complex data not supported: X holds a complex number in {where}.")
-    if hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0:
-        raise InputTypeError(f"X holds a {type(value).__name__} in {where}; the argument must be real, neither a string nor anything but a number.")
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise InputTypeError(f"X holds an array in {where}; expected a single number.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:

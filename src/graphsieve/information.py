@@ -27,11 +27,9 @@ def information_with_target(feature: Floats, target: Floats, n_neighbors: int) -
     k = min(n_neighbors, len(target) - 1)
     joint = np.stack([feature, target], axis=1)
     radius = cKDTree(joint).query(joint, k=[k + 1], p=np.inf)[0][:, 0]
-    inside, coincide = _strictly_below(radius), radius == 0
-    together = cKDTree(joint).query_ball_point(joint, inside, p=np.inf, return_length=True)
-    neighbors = np.where(coincide, together, k)
-    by_feature, by_target = _count_within(feature, inside), _count_within(target, inside)
-    average = np.mean(digamma(neighbors) - digamma(by_feature) - digamma(by_target))
+    neighbors = np.where(radius == 0, _copies(joint), k)
+    inside = _just_below(radius)
+    average = np.mean(digamma(neighbors) - digamma(_count_within(feature, inside)) - digamma(_count_within(target, inside)))
     return max(0.0, float(digamma(len(target)) + average))
 
 
@@ -42,25 +40,52 @@ def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int)
     feature, codes = feature[kept], codes[kept]
     if not len(feature):
         return 0.0
-    inside, neighbors = np.empty(len(feature)), np.empty(len(feature))
+    radius, neighbors = np.empty(len(feature)), np.empty(len(feature))
     for code in np.unique(codes):
         members = codes == code
         values = feature[members]
         k = min(n_neighbors, len(values) - 1)
-        radius = cKDTree(values[:, None]).query(values[:, None], k=[k + 1])[0][:, 0]
-        inside[members] = _strictly_below(radius)
-        neighbors[members] = np.where(radius == 0, _count_within(values, np.zeros(len(values))), k)
-    everyone = _count_within(feature, inside)
-    average = np.mean(digamma(neighbors) - digamma(sizes[codes]) - digamma(everyone))
+        radius[members] = _distance_to_neighbor(values, k)
+        neighbors[members] = np.where(radius[members] == 0, _copies(values[:, None]), k)
+    average = np.mean(digamma(neighbors) - digamma(sizes[codes]) - digamma(_count_within(feature, _just_below(radius))))
     return max(0.0, float(digamma(len(feature)) + average))
 
 
-def _strictly_below(radius: Floats) -> Floats:
+def _just_below(radius: Floats) -> Floats:
     """A radius that just excludes the neighbour itself, and all that tie with it but for rounding; zero stays zero."""
     return radius * (1.0 - TIE_TOLERANCE)
 
 
+def _copies(points: Floats) -> Integers:
+    """How often each point occurs, itself included."""
+    _, where, counts = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(counts[where.ravel()])
+
+
+def _distance_to_neighbor(values: Floats, k: int) -> Floats:
+    """The distance of each value to its k-th nearest other: the least reach of any k + 1 consecutive ones that hold it."""
+    order = np.argsort(values, kind="stable")
+    padded = np.concatenate([np.full(k, -np.inf), values[order], np.full(k, np.inf)])
+    place = np.arange(len(values)) + k
+    reach = np.full(len(values), np.inf)
+    for below in range(k + 1):
+        window = np.maximum(padded[place] - padded[place - below], padded[place - below + k] - padded[place])
+        reach = np.minimum(reach, window)
+    result = np.empty(len(values))
+    result[order] = reach
+    return result
+
+
 def _count_within(values: Floats, radius: Floats) -> Integers:
-    """How many values, each itself included, lie within its radius."""
-    points = values[:, None]
-    return np.asarray(cKDTree(points).query_ball_point(points, radius, return_length=True))
+    """How many values, each itself included, lie within its radius, by the rounded difference of the two."""
+    distinct, counts = np.unique(values, return_counts=True)
+    up_to = np.concatenate([[0], np.cumsum(counts)])
+    last = len(distinct) - 1
+    first = np.searchsorted(distinct, values - radius, side="left")
+    end = np.searchsorted(distinct, values + radius, side="right")
+    # The borders were rounded; the differences decide about the values next to them.
+    first -= (first > 0) & (values - distinct[np.maximum(first - 1, 0)] <= radius)
+    first += values - distinct[np.minimum(first, last)] > radius
+    end += (end <= last) & (distinct[np.minimum(end, last)] - values <= radius)
+    end -= distinct[np.maximum(end - 1, 0)] - values > radius
+    return np.asarray(up_to[end] - up_to[first])

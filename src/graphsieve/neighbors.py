@@ -90,7 +90,11 @@ class _Space:
         self.centered = rows if sp.issparse(rows) else rows - rows.mean(axis=0)
         squares = self.centered.multiply(self.centered) if sp.issparse(rows) else self.centered**2
         self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
-        self.targets = self.centered[candidates]
+        self.targets = self._chosen(candidates)
+
+    def _chosen(self, which: Integers) -> Any:
+        everyone = len(which) == self.rows.shape[0] and bool((which == np.arange(len(which))).all())
+        return self.centered if everyone else self.centered[which]
 
     def tolerance(self, queries: Integers) -> Floats:
         """A bound on |Gram distance² − true distance²| for each query against any candidate."""
@@ -103,7 +107,7 @@ class _Space:
             return np.zeros(len(queries), dtype=bool)  # scikit-learn takes 32-bit sparse indices only
         asked = min(k + 1 + SPARE_CANDIDATES, len(self.candidates))
         searcher = NearestNeighbors(n_neighbors=asked, algorithm="brute").fit(self.targets)
-        proposed_distances, proposed = searcher.kneighbors(self.centered[queries])
+        proposed_distances, proposed = searcher.kneighbors(self._chosen(queries))
         proposed = self.candidates[proposed]
         exact = squared_distances(self.rows, np.repeat(queries, asked), proposed.ravel()).reshape(proposed.shape)
         exact[proposed == queries[:, None]] = np.inf

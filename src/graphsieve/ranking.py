@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Table
+from graphsieve.containers import column_names
 from graphsieve.errors import InputError
 from graphsieve.report import write_page
 from graphsieve.scores import METHODS
@@ -68,7 +68,7 @@ def rank(
         unlabeled=unlabeled,
         method_params=method_params,
     ).fit(X, y, supervision=supervision)
-    names = Table(X).feature_names or tuple(f"x{j}" for j in range(sieve.n_features_in_))
+    names = column_names(X) or tuple(f"x{j}" for j in range(sieve.n_features_in_))
     return Ranking(
         feature_names=names,
         scores=sieve.scores_,
@@ -77,7 +77,7 @@ def rank(
         method=sieve.method_,
         reason=sieve.reason_,
         large_is_good=sieve.large_is_good_,
-        n_samples=len(X) if hasattr(X, "__len__") else X.shape[0],
+        n_samples=sieve.n_samples_,
         n_neighbors=sieve.n_neighbors_,
         bandwidth=sieve.bandwidth_,
     )

@@ -62,8 +62,8 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         As used; None where the method has no such thing.
     scale_ : str or None
         As used.
-    n_labeled_ : int
-        Samples with a known label or target.
+    n_samples_, n_labeled_ : int
+        Samples in all, and those with a known label or target.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -130,7 +130,7 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_neighbors_, self.bandwidth_ = scored.n_neighbors, scored.bandwidth
         self.large_is_good_ = method.large_is_good(options)
         self.ranking_ = ranks(self.scores_, large_is_good=self.large_is_good_)
-        self.n_labeled_ = known.n_labeled
+        self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self._support = self._selected()
         return self
 

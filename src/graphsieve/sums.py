@@ -79,8 +79,8 @@ def projection(block: Block, vector: Floats) -> Floats:
 def _weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
     """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what it is multiplied with.
 
-    A sparse product adds in a fixed order, whatever the width of the block. A dense one does not, and two copies of a column would
-    differ in their last bit.
+    A sparse product adds in a fixed order, whatever the width of the block. A dense one does not, and two copies of a column
+    would differ in their last bit.
     """
     return sp.csr_array((weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights)))
 

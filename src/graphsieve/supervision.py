@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from graphsieve.containers import is_date
+from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
 from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
 from graphsieve.parameters import choice
 
@@ -491,8 +491,8 @@ def _looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     if known.dtype.kind not in "iuf":
         return True
     if known.dtype.kind == "f":
-        if not len(known) or not (known == np.floor(known)).all():
-            return False
+        if not len(known) or not (known == np.floor(known)).all() or np.abs(known).max() > LARGEST_EXACT_INTEGER:
+            return False  # beyond 2**53 every float is a whole number, which says nothing
         return len(np.unique(known)) <= MOST_FLOAT_CLASSES
     return _few_integers(set(np.unique(known).tolist()), unlabeled)
 

@@ -231,8 +231,8 @@ def sselect_score(X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1
 
     Examples
     --------
-    The second column has a Laplacian score of 2 and signs −, +, − against labels 0, 0, 1. Both entropies are 0.6365, the joint one is
-    ln 3, so NMI is (2 · 0.6365 − 1.0986) / 0.6365 = 0.274, and the score 0.1 · 2 + 0.9 · 0.726:
+    The second column has a Laplacian score of 2 and signs −, +, − against labels 0, 0, 1. Both entropies are 0.6365, the joint
+    one is ln 3, so NMI is (2 · 0.6365 − 1.0986) / 0.6365 = 0.274, and the score 0.1 · 2 + 0.9 · 0.726:
 
     >>> sselect_score([[0, 0], [0, 1], [9, 0], [9, 1]], [0, 0, 1, -1], n_neighbors=1).round(2)
     array([0.  , 0.85])
