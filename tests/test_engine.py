@@ -141,13 +141,8 @@ def test_labels_and_pairs_together_count_every_pair_once(problem):
     implied = [(i, j) for i in labeled for j in labeled if i < j]
     alike = [pair for pair in implied if half[pair[0]] == half[pair[1]]] + [tuple(p) for p in problem.must_link]
     apart = [pair for pair in implied if half[pair[0]] != half[pair[1]]] + [tuple(p) for p in problem.cannot_link]
-    known = Supervision.from_labels(half, unlabeled=None if (half >= 0).all() else -1)
-    if np.isin(half, [-1, 1]).all():
-        return
-    try:
-        known = known | Supervision.from_pairs(len(half), problem.must_link, problem.cannot_link)
-    except InputError:
-        return  # the pairs come from other hidden classes than the labels in a few problems
+    known = Supervision.from_labels(np.where(half >= 0, half + 5, -1))
+    known = known | Supervision.from_pairs(len(half), problem.must_link, problem.cannot_link)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
         ours = (

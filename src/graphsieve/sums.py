@@ -137,21 +137,32 @@ def _sparse_moments(block: Block, weightings: Any) -> Moments:
         return Moments(mass, mean, scatter)
 
     order = np.argsort(cell, kind="stable")
-    value, weight, cell = value[order], weight[order], cell[order]
+    value, weight, cell, sample = value[order], weight[order], cell[order], np.repeat(values.row, meetings)[order]
     begin = np.flatnonzero(np.diff(cell, prepend=-1))
-    group = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(cell)))
+    size = np.diff(begin, append=len(cell))
+    group = np.repeat(np.arange(len(begin)), size)
     present = cell[begin]
     # Where no sample of the weighting is zero, work relative to the first value, as in the dense version.
-    full = np.diff(begin, append=len(cell)) == np.diff(weightings.indptr)[present // block.width]
+    full = size == np.diff(weightings.indptr)[present // block.width]
     origin = np.where(full, value[begin], 0.0)
     value = value - origin[group]
     total = mass[present // block.width]
     center = np.add.reduceat(weight * value, begin) / total
-    zero_mass = np.where(full, 0.0, np.maximum(total - np.add.reduceat(weight, begin), 0.0))
+    stored_mass = np.add.reduceat(weight, begin)
+    zero_mass = np.where(full, 0.0, total - stored_mass)
+    for place in np.flatnonzero(~full & (stored_mass > total / 2)):  # there the difference would lose digits
+        stored = sample[begin[place] : begin[place] + size[place]]
+        zero_mass[place] = _mass_of_others(weightings, int(present[place] // block.width), stored)
     spread = np.add.reduceat(weight * (value - center[group]) ** 2, begin) + zero_mass * center**2
     mean.flat[present] = center + origin
     scatter.flat[present] = spread
     return Moments(mass, mean, scatter)
+
+
+def _mass_of_others(weightings: Any, which: int, samples: NDArray[Any]) -> float:
+    """The mass that one weighting gives to all but the given samples."""
+    part = slice(weightings.indptr[which], weightings.indptr[which + 1])
+    return float(weightings.data[part][~np.isin(weightings.indices[part], samples)].sum())
 
 
 def dense_weighting(weights: Floats) -> Any:
