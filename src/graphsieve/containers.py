@@ -113,7 +113,7 @@ def _unmasked(X: Any) -> Any:
     """A masked array with missing values in place of what is masked; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
-    if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":
+    if X.dtype.kind not in "biufO" or not np.ma.is_masked(X):
         return X.data
     missing: Any = None if X.dtype.kind == "O" else np.nan
     return np.where(np.ma.getmaskarray(X), missing, X.data)

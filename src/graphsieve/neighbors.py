@@ -2,8 +2,8 @@
 
 In feature space scikit-learn proposes candidates at BLAS speed. Its distances come from a Gram expansion, which rounding
 can spoil for near ties, so a proposal is only accepted where an error bound proves that nobody better was left out;
-all distances that matter are then taken from explicit differences. Rows without such a proof are searched again with the bound
-as tolerance. The answer is therefore the one of the naive double loop, ties included: by lower index.
+all distances that matter are then taken from explicit differences. Rows without such a proof, and sparse rows, are searched with the
+bound as tolerance. The answer is therefore the one of the naive double loop, ties included: by lower index.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from sklearn.neighbors import NearestNeighbors
 
 TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
 SPARE_CANDIDATES = 8  # asked for beyond k: enough to prove most rows of data without ties in one go
-SMALLEST_INT32_OVERFLOW = 2**31
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -103,8 +102,8 @@ class _Space:
         return bound
 
     def search_by_proposal(self, queries: Integers, k: int, indices: Integers, distances: Floats) -> NDArray[np.bool_]:
-        if sp.issparse(self.rows) and max(self.rows.nnz, *self.rows.shape) >= SMALLEST_INT32_OVERFLOW:
-            return np.zeros(len(queries), dtype=bool)  # scikit-learn takes 32-bit sparse indices only
+        if sp.issparse(self.rows):
+            return np.zeros(len(queries), dtype=bool)  # scikit-learn has no fast search for these, only large temporary arrays
         asked = min(k + 1 + SPARE_CANDIDATES, len(self.candidates))
         searcher = NearestNeighbors(n_neighbors=asked, algorithm="brute").fit(self.targets)
         proposed_distances, proposed = searcher.kneighbors(self._chosen(queries))

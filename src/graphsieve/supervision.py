@@ -405,7 +405,7 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     """The values as a plain array, None for what is masked; text in a list keeps the None and NaN beside it."""
     if isinstance(values, np.ma.MaskedArray):
         plain = np.asarray(values.data)
-        if np.ma.is_masked(values):
+        if plain.dtype.kind != "V" and np.ma.is_masked(values):
             plain = plain.astype(object)
             plain[np.ma.getmaskarray(values)] = None
         return plain
