@@ -2,8 +2,8 @@
 
 In feature space scikit-learn proposes candidates at BLAS speed. Its distances come from a Gram expansion, which rounding
 can spoil for near ties, so a proposal is only accepted where an error bound proves that nobody better was left out;
-all distances that matter are then taken from explicit differences. Rows without such a proof, and sparse rows, are searched with the
-bound as tolerance. The answer is therefore the one of the naive double loop, ties included: by lower index.
+all distances that matter are then taken from explicit differences. Rows without such a proof, and sparse rows, are searched
+with the bound as tolerance. The answer is therefore the one of the naive double loop, ties included: by lower index.
 """
 
 from __future__ import annotations
