@@ -21,6 +21,7 @@ from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distance
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 
+NO_SIZE = -1100  # the exponent of a target without any size: below that of every number
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
@@ -80,25 +81,26 @@ def partly_known_target_graph(
     k = capped_neighbors(n_neighbors, n)
     known = np.flatnonzero(~np.isnan(target))
     unknown = np.flatnonzero(np.isnan(target))
-    rows, exponent = table.rows
+    rows, row_exponent = table.rows
+    scaled, target_exponent = _scaled_target(target[known])
+    exponent = max(row_exponent, target_exponent)  # of the unit in which targets and features are compared
 
     def mean_squares(squared: Floats) -> Floats:
-        return _in_original_units(squared / table.n_features, exponent)
+        return _in_original_units(squared / table.n_features, row_exponent - exponent)
 
     near, squared = nearest_neighbors(rows, k, queries=unknown)
     parts = [_union(near, mean_squares(squared), unknown, n)]
     blocks = None
     if len(known):
         near, squared = nearest_neighbors(rows, min(k, len(unknown)), queries=known, candidates=unknown)
-        scaled, target_exponent = _scaled_target(target[known])
         runs = target_runs(scaled, k)
-        gaps = _in_original_units(runs.gap**2, target_exponent)
+        gaps = _in_original_units(runs.gap**2, target_exponent - exponent)
         parts += _merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
         if (runs.size > 1).any():
             blocks = runs
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
     first, second, lengths = _distinct(joined[0], joined[1], joined[2], n)
-    weights, used = heat_weights(lengths, bandwidth, smallest=None if blocks is None else 0.0)
+    weights, used = heat_weights(lengths, bandwidth, exponent=exponent, smallest=None if blocks is None else 0.0)
     both_known = ~np.isnan(target[first]) & ~np.isnan(target[second])
     weights = np.where(both_known, label_weight * weights, weights)
     graph: Graph = SparseGraph(n, first, second, weights)
@@ -258,7 +260,8 @@ def _in_scaled_units(squared: float, exponent: int) -> float:
 
 
 def _scaled_target(target: Floats) -> tuple[Floats, int]:
-    exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
+    largest = np.abs(target).max(initial=0.0)
+    exponent = int(np.frexp(largest)[1]) if largest else NO_SIZE
     return np.ldexp(target, -exponent), exponent
 
 

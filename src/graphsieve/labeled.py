@@ -21,16 +21,11 @@ from graphsieve.supervision import Supervision
 
 def labeled_rows(y: Any, *, classes: bool, unlabeled: int | None = -1) -> NDArray[np.intp]:
     """The rows whose label or target is known: not None or NaN and, for classes, not the number `unlabeled`."""
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if values.ndim == 2:
-        return np.flatnonzero(~np.isnan(values.astype(np.float64)).any(axis=1))
-    if classes:
-        labels = Supervision.from_labels(values, unlabeled=unlabeled).labels
-        assert labels is not None
-        return np.flatnonzero(labels >= 0)
-    targets = Supervision.from_targets(values).targets
-    assert targets is not None
-    return np.flatnonzero(~np.isnan(targets))
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:  # several targets: all of a row must be known
+        return np.flatnonzero(~np.isnan(np.asarray(y, dtype=np.float64)).any(axis=1))
+    known = Supervision.from_labels(y, unlabeled=unlabeled) if classes else Supervision.from_targets(y)
+    return np.flatnonzero(known.codes >= 0 if known.targets is None else ~np.isnan(known.targets))
 
 
 def _known_values(y: Any, rows: NDArray[np.intp]) -> Any:

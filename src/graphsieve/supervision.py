@@ -81,7 +81,7 @@ class Supervision:
 
     @classmethod
     def from_labels(cls, y: ArrayLike, *, unlabeled: int | None = -1) -> Supervision:
-        """Class labels of any type; None, NaN, NA and the number `unlabeled` mark the unknown ones.
+        """Class labels of any type; None, NaN, NA, empty text and the number `unlabeled` mark the unknown ones.
 
         Parameters
         ----------

@@ -94,12 +94,16 @@ def in_original_units(table: Table, value: Any) -> Floats:
     """A quadratic form in the units of X, for the few scores that are not ratios."""
 
     def unscaled(block: Block) -> Floats:
+        scaled = value(block)
         with np.errstate(over="ignore", under="ignore"):
-            result = np.ldexp(value(block), 2 * block.exponent)
-        too_large = np.flatnonzero(np.isinf(result))
-        if len(too_large):
-            where = table.label(block.start + int(too_large[0]))
-            raise InputError(f"the score of {where} exceeds the largest number; divide X by a constant first.")
+            result = np.ldexp(scaled, 2 * block.exponent)
+        for lost, what in (
+            (np.isinf(result), "exceeds the largest number; divide"),
+            ((result == 0) & (scaled != 0), "is below the smallest number; multiply"),
+        ):
+            if lost.any():
+                where = table.label(block.start + int(np.flatnonzero(lost)[0]))
+                raise InputError(f"the score of {where} {what} X by a constant first.")
         return np.asarray(result)
 
     return per_feature(table, unscaled)

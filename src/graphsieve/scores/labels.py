@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import manhattan_distances
 
-from graphsieve.builders import group_graph, neighbor_graph
+from graphsieve.builders import capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
 from graphsieve.errors import GraphSieveWarning, InputError
 from graphsieve.graph import SparseGraph, complete_graph
@@ -114,9 +114,11 @@ def mutual_information(table: Table, known: Supervision, *, n_neighbors: int) ->
         if len(labeled) < 2:
             raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
         table, ranks = rows_of(table, labeled), rankdata(known.targets[labeled])
-        return _information(table, lambda f: information_with_target(f, ranks, n_neighbors), n_neighbors)
+        k = capped_neighbors(n_neighbors, table.n_samples)
+        return _information(table, lambda f: information_with_target(f, ranks, k), k)
     table, codes, _ = labeled_part(table, known)
-    return _information(table, lambda f: information_with_classes(f, codes, n_neighbors), n_neighbors)
+    k = capped_neighbors(n_neighbors, table.n_samples)
+    return _information(table, lambda f: information_with_classes(f, codes, k), k)
 
 
 def _information(table: Table, of_feature: Any, n_neighbors: int) -> Scored:
@@ -164,12 +166,13 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
 
 def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
-    first, second, weights = _hits_and_misses(rescaled(table, "minmax"), codes, n_classes, n_neighbors)
+    k = capped_neighbors(n_neighbors, table.n_samples)
+    first, second, weights = _hits_and_misses(rescaled(table, "minmax"), codes, n_classes, k)
 
     def value(block: Block) -> Floats:
         return divided(edge_sum(block, first, second, weights, power=1), block.range)
 
-    return Scored(per_feature(table, value), n_neighbors)
+    return Scored(per_feature(table, value), k)
 
 
 def _hits_and_misses(table: Table, codes: Integers, n_classes: int, n_neighbors: int) -> tuple[Integers, Integers, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphsieve.builders import Neighborhood, partly_known_target_graph, target_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import InputError
+from graphsieve.errors import GraphSieveWarning, InputError
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.sums import dense_weighting, moments, projection
@@ -136,10 +137,16 @@ def semi_supervised_laplacian(
     near = partly_known_target_graph(table, target, n_neighbors, bandwidth, label_weight)
     values = laplacian_ratio(table, near.graph)
     n_labeled = int((~np.isnan(target)).sum())
-    if n_labeled >= 2:
-        # One bandwidth serves both kernels, also where it was chosen from the data: both measure squared targets.
+    if n_labeled < 2:
+        warnings.warn(
+            f"{n_labeled} target values are known; the supervised factor needs 2 and is left out.",
+            GraphSieveWarning,
+            stacklevel=4,
+        )
+    else:
+        # A given bandwidth serves both kernels, as in the paper; a bandwidth from the data is that of each graph's own edges.
         with np.errstate(invalid="ignore"):
-            values = values * _on_known_targets(table, target, n_neighbors_supervised, near.bandwidth)[1]
+            values = values * _on_known_targets(table, target, n_neighbors_supervised, bandwidth)[1]
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
