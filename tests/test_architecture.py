@@ -16,6 +16,8 @@ ORDER = [
     "sums",
     "neighbors",
     "graph",
+    "reading",
+    "consistency",
     "supervision",
     "builders",
     "ratio",

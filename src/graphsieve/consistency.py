@@ -1,0 +1,84 @@
+"""Whether labels and pairs contradict each other, and the chain of reasons where they do."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from graphsieve.errors import ConstraintConflictError
+
+Integers = NDArray[np.int64]
+
+
+def check_consistency(labels: Integers, classes: NDArray[Any], must_link: Integers, cannot_link: Integers) -> None:
+    """Refuse a cannot-link between samples, or different labels of samples, that belong together through must-links and labels.
+
+    `labels` are codes into `classes`, −1 where unknown.
+    """
+    if not len(must_link) and not len(cannot_link):
+        return
+    links = _Links(labels, classes, must_link)
+    for one, other in cannot_link[links.together(cannot_link)]:
+        raise ConstraintConflictError(
+            f"samples {one} and {other} are cannot-linked, yet belong together: {links.chain(int(one), int(other))}."
+        )
+    clash = links.classes_in_one_component()
+    if clash is not None:
+        one, other = clash
+        raise ConstraintConflictError(
+            f"samples {one} and {other} have different labels, yet belong together: {links.chain(one, other)}."
+        )
+
+
+class _Links:
+    """Samples joined by must-links and, through a node for each class, by equal labels."""
+
+    def __init__(self, labels: Integers, classes: NDArray[Any], must_link: Integers) -> None:
+        self._labels, self._classes, self._n_samples = labels, classes, len(labels)
+        labeled = np.flatnonzero(labels >= 0)
+        edges = np.concatenate([must_link, np.stack([labeled, self._n_samples + labels[labeled]], axis=1)])
+        size = self._n_samples + len(classes)
+        joined = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(size, size))
+        self._adjacency = sp.csr_array(joined + joined.T)
+        self._component = connected_components(self._adjacency, directed=False)[1]
+
+    def together(self, pairs: Integers) -> NDArray[np.bool_]:
+        return np.asarray(self._component[pairs[:, 0]] == self._component[pairs[:, 1]])
+
+    def classes_in_one_component(self) -> tuple[int, int] | None:
+        """A sample of each of two classes that are joined, if there are such classes."""
+        first_class: dict[int, int] = {}
+        for node in self._n_samples + np.unique(self._labels[self._labels >= 0]):
+            other = first_class.setdefault(int(self._component[node]), int(node))
+            if other != node:
+                path = self._path(other, int(node))
+                return path[1], path[-2]
+        return None
+
+    def chain(self, start: int, end: int) -> str:
+        """The reasons from one sample to another, such as ``0 = 1 = 2``."""
+        names = [
+            str(node) if node < self._n_samples else f"(both labelled {str(self._classes[node - self._n_samples])!r})"
+            for node in self._path(start, end)
+        ]
+        return " = ".join(names)
+
+    def _path(self, start: int, end: int) -> list[int]:
+        """A shortest chain of links."""
+        came_from: dict[int, int] = {start: -1}
+        queue = deque([start])
+        while queue and end not in came_from:
+            node = queue.popleft()
+            for neighbor in self._adjacency.indices[self._adjacency.indptr[node] : self._adjacency.indptr[node + 1]]:
+                if int(neighbor) not in came_from:
+                    came_from[int(neighbor)] = node
+                    queue.append(int(neighbor))
+        path = [end]
+        while came_from[path[-1]] != -1:
+            path.append(came_from[path[-1]])
+        return path[::-1]

@@ -1,0 +1,278 @@
+"""Labels, targets, probabilities and pairs as people give them → checked arrays: what `containers` is to X."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
+from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
+
+SUM_TOLERANCE = 1e-6
+MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is taken for a quantity
+MOST_FLOAT_CLASSES = 20  # likewise for whole numbers stored as floats, as integers with missing values are
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+NO_PAIRS: Integers = np.empty((0, 2), dtype=np.int64)
+
+
+def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
+    """Class codes, −1 where unknown, and the sorted classes they index."""
+    if unlabeled is not None and (isinstance(unlabeled, bool) or not isinstance(unlabeled, Integral)):
+        raise InputError(f"unlabeled must be a whole number or None (None, NaN and empty text always are), got {unlabeled!r}.")
+    values = one_dimensional(y)
+    known = ~_missing(values)
+    if unlabeled is not None and values.dtype.kind in "iufO":
+        marked = known & _equal(values, unlabeled)
+        if marked.any() and _are_plus_and_minus_one(values[known]):
+            raise InputError(
+                "labels are -1 and +1, but -1 marks an unlabelled sample; "
+                "pass unlabeled=None if -1 is a class, or recode the labels as 0 and 1."
+            )
+        known &= ~marked
+    classes, codes = _sorted_classes(values[known])
+    labels = np.full(len(values), -1, dtype=np.int64)
+    labels[known] = codes
+    return labels, classes
+
+
+def read_targets(y: Any) -> Floats:
+    """A continuous target, NaN where unknown."""
+    values = one_dimensional(y)
+    if values.dtype.kind in "US":
+        raise InputTypeError("a continuous target must be numeric, got text; use from_labels for classes.")
+    if values.dtype.kind == "O":
+        values = np.array([_number(value, "a continuous target") for value in values], dtype=np.float64)
+    with np.errstate(over="ignore"):
+        targets = values.astype(np.float64)
+    infinite = np.flatnonzero(np.isinf(targets))
+    if len(infinite):
+        raise InputError(f"the target is infinite at row {infinite[0]}; use NaN for an unknown value.")
+    return targets
+
+
+def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
+    """Whether y is taken for classes rather than for a quantity, by its type and the number of different values."""
+    known = values[~_missing(values)]
+    if values.dtype.kind == "O" and all(_is_number(value) for value in known):
+        if len(known) and all(isinstance(value, Integral) for value in known):
+            return _few_integers(set(known), unlabeled)
+        known = np.array([_number(value, "y") for value in known], dtype=np.float64)
+    if known.dtype.kind not in "iuf":
+        return True
+    if known.dtype.kind == "f":
+        if not len(known) or not (known == np.floor(known)).all() or np.abs(known).max() > LARGEST_EXACT_INTEGER:
+            return False  # beyond 2**53 every float is a whole number, which says nothing
+        return len(np.unique(known)) <= MOST_FLOAT_CLASSES
+    return _few_integers(set(np.unique(known).tolist()), unlabeled)
+
+
+def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
+    """Class probabilities, rows summing to one."""
+    proba = _two_dimensional_floats(label_proba)
+    if proba.shape[1] < 2:
+        raise InputError(f"label_proba needs a column for each of at least 2 classes, got shape {proba.shape}.")
+    _check_probabilities(proba, normalize)
+    proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])  # exact, and no sum overflows
+    return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+
+
+def one_dimensional(y: Any) -> NDArray[Any]:
+    """One value per sample, of a kind that can be a label or a target."""
+    if sp.issparse(y):
+        raise InputTypeError("y is sparse; pass a dense array of shape (n_samples,).")
+    values = _as_array(y, "y")
+    if values.ndim == 0:
+        raise InputTypeError(f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,).")
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            f"y has shape {values.shape}; a column-vector y was passed when a 1d array was expected. "
+            "Please change the shape of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        values = values.ravel()
+    if values.ndim != 1:
+        raise InputError(f"y has shape {values.shape}; expected one value per sample, shape (n_samples,).")
+    _check_kind_of_y(values)
+    return values
+
+
+def _check_kind_of_y(values: NDArray[Any]) -> None:
+    known = values[~_missing(values)] if values.dtype.kind == "O" else values[:0]
+    if values.dtype.kind in "Mm" or any(is_date(value) for value in known):
+        raise InputError("y holds dates; convert them to numbers or classes explicitly.")
+    if values.dtype.kind == "c" or any(isinstance(value, complex | np.complexfloating) for value in known):
+        raise InputError("y holds complex numbers; expected classes or real values. Complex data not supported.")
+    if values.dtype.kind == "V":
+        raise InputTypeError("y holds structured records; expected one value per sample.")
+
+
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    """The values as a plain array, None for what is masked; text in a list keeps the None and NaN beside it."""
+    if isinstance(values, np.ma.MaskedArray):
+        plain = np.asarray(values.data)
+        if plain.dtype.kind != "V" and np.ma.is_masked(values):
+            plain = plain.astype(object)
+            plain[np.ma.getmaskarray(values)] = None
+        return plain
+    try:
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except Exception as error:
+        raise InputError(f"{name} could not be read as an array: {type(error).__name__}: {error}") from error
+    if array.dtype.kind in "US" and isinstance(values, list | tuple):
+        return np.array(values, dtype=object)
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "US":
+        return np.asarray(np.char.strip(values) == ("" if values.dtype.kind == "U" else b""))
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    return np.array([_is_missing(value) for value in values], dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str | bytes):
+        return not value.strip()
+    return _is_number(value) and bool(value != value)  # noqa: PLR0124 - only NaN differs from itself
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def _equal(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
+    if values.dtype.kind != "O":
+        return np.asarray(values == number)
+    return np.array([_is_number(value) and bool(value == number) for value in values], dtype=bool)
+
+
+def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
+    plus = _equal(values, 1)
+    return bool(plus.any() and (plus | _equal(values, -1)).all())
+
+
+def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError("labels hold an infinite number; use None or NaN for an unknown label.")
+    if values.dtype.kind != "O":
+        classes, codes = np.unique(values, return_inverse=True)
+        return classes, codes.astype(np.int64)
+    try:
+        distinct = list(dict.fromkeys(values))
+    except TypeError as error:
+        raise InputTypeError(f"labels must be text, numbers or the like: {error}.") from error
+    try:
+        distinct.sort()
+    except TypeError:  # a mixture such as numbers and text cannot be compared; its text can
+        distinct.sort(key=str)
+    place = {name: code for code, name in enumerate(distinct)}
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    return classes, np.array([place[value] for value in values], dtype=np.int64)
+
+
+def _number(value: Any, name: str) -> float:
+    """A number that came as an object; NaN where it is missing."""
+    if _is_missing(value):
+        return float("nan")
+    if isinstance(value, str | bytes):
+        raise InputTypeError(f"{name} must be numeric, got {value!r}.")
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{name} must be numeric, got {value!r}.") from error
+    except OverflowError:
+        return float("inf")
+
+
+def _few_integers(values: set[int], unlabeled: int | None) -> bool:
+    return len(values) <= MOST_INTEGER_CLASSES or unlabeled in values
+
+
+def _two_dimensional_floats(label_proba: Any) -> Floats:
+    if sp.issparse(label_proba):
+        raise InputTypeError("label_proba is sparse; pass a dense array of shape (n_samples, n_classes).")
+    array = _as_array(label_proba, "label_proba")
+    if array.dtype.kind == "O":
+        array = np.array([_number(value, "label_proba") for value in array.flat]).reshape(array.shape)
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"label_proba must be numeric, got {array.dtype}.")
+    values = array.astype(np.float64)
+    if values.ndim != 2 or not len(values):
+        raise InputError(f"label_proba must have shape (n_samples, n_classes), got {values.shape}.")
+    return values
+
+
+def _check_probabilities(proba: Floats, normalize: bool) -> None:
+    odd = ~np.isfinite(proba) | (proba < 0) | ((proba > 1 + SUM_TOLERANCE) & (not normalize))
+    if odd.any():
+        row, column = (int(place) for place in np.argwhere(odd)[0])
+        raise InputError(f"label_proba is {proba[row, column]:g} at row {row}, column {column}; probabilities lie from 0 to 1.")
+    with np.errstate(over="ignore"):
+        totals = proba.sum(axis=1)
+    empty = np.flatnonzero(totals == 0)
+    if len(empty):
+        raise InputError(f"row {empty[0]} of label_proba is all zero; write 1/n_classes everywhere if nothing is known.")
+    off = np.flatnonzero(np.abs(totals - 1) > SUM_TOLERANCE)
+    if len(off) and not normalize:
+        raise InputError(
+            f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such rows); "
+            "pass normalize=True to accept."
+        )
+
+
+def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
+    """Distinct pairs of sample numbers, the lower first."""
+    if sp.issparse(pairs):
+        raise InputTypeError(f"{name} is sparse; pass an integer array of shape (n_pairs, 2).")
+    values = _as_array(list(pairs) if isinstance(pairs, set | frozenset) else pairs, name)
+    if values.size == 0 and values.ndim in (1, 2):
+        return NO_PAIRS
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise InputError(f"{name} must have shape (n_pairs, 2), got {values.shape}.")
+    if values.dtype.kind not in "iu" and not _all_integers(values):
+        raise InputError(f"{name} must hold integers: indices must be integers, got {values.dtype}.")
+    outside = np.argwhere((values < 0) | (values >= n_samples))
+    if len(outside):
+        row = int(outside[0, 0])
+        raise InputError(
+            f"{name} pair {row} is ({values[row, 0]}, {values[row, 1]}), but samples are numbered 0 to {n_samples - 1}; "
+            "in cross-validation pass a Supervision of all samples, which is sliced with them."
+        )
+    values = values.astype(np.int64)
+    itself = values[:, 0] == values[:, 1]
+    if itself.any():
+        sample = int(values[itself][0, 0])
+        if name == "cannot_link":
+            raise ConstraintConflictError(f"cannot_link says that sample {sample} does not belong with itself.")
+        warnings.warn(
+            f"{name} links sample {sample} with itself; {int(itself.sum())} such pairs are left out.",
+            GraphSieveWarning,
+            stacklevel=4,
+        )
+    return distinct_pairs(values[~itself])
+
+
+def _all_integers(values: NDArray[Any]) -> bool:
+    """Whether an array of objects, as nullable columns give, holds integers only."""
+    return values.dtype.kind == "O" and all(isinstance(v, Integral) and not isinstance(v, bool) for v in values.flat)
+
+
+def distinct_pairs(pairs: Integers) -> Integers:
+    return np.unique(np.sort(pairs, axis=1), axis=0) if len(pairs) else NO_PAIRS
