@@ -136,9 +136,7 @@ def show(lines: list[str], indent: str = "  ") -> None:
 def facts(found: dict[str, Ranking], worths: dict[str, list[float]], table: str, n_best: int) -> list[dict]:
     sections = []
     for name, ranking in found.items():
-        section = ranking.facts()
-        for record, strength in zip(section["features"], ranking.strengths()[ranking.order], strict=True):
-            record["strength"] = float(strength)
+        section = ranking.page_facts()
         section["heading"] = f"{table}, known: {name}"
         section["notes"] = [
             f"The best {n_best} columns reach {np.mean(worths[name]):.1f} % on held-out rows; {n_best} random columns "

@@ -111,7 +111,9 @@ def test_parameters_are_used_or_refused(parameters, message):
 
 
 def test_knowledge_that_a_method_cannot_use_is_refused():
-    with pytest.raises(InputError, match=r"'fisher' cannot use pairs.*constraint, constrained_laplacian, c4"):
+    with pytest.raises(
+        InputError, match=r"'fisher' cannot use pairs.*choose one for pairs: constraint, constrained_laplacian, c4"
+    ):
         GraphSieve("fisher").fit(IRIS, SPECIES, supervision=PAIRS)
     with pytest.raises(InputError, match="both class labels and a continuous target"):
         GraphSieve().fit(IRIS, supervision=Supervision.from_labels(SOME) | Supervision.from_targets(LENGTH))

@@ -26,7 +26,9 @@ from strategies import problems
         ([0.5, 2.0, np.nan, 1.0], "continuous"),
         (np.arange(100), "classes"),
         (np.arange(101), "continuous"),
-        (np.arange(-1, 200), "classes"),  # −1 marks the unlabelled: nobody writes a missing quantity so
+        (np.arange(-1, 90), "classes"),
+        ([-2, -1, 0, 1, 2], "continuous"),  # codes of classes do not go below −1
+        ([-2.0, -1.0, 0.0, np.nan], "continuous"),
         (np.arange(20.0), "classes"),
         (np.arange(21.0), "continuous"),
         ([0.1, 0.5, 0.9, 0.1], "continuous"),
@@ -39,6 +41,16 @@ def test_classes_are_told_from_quantities(y, expected):
     numeric = expected == "continuous" or np.asarray(y).dtype.kind in "if"
     forced = Supervision.from_y(y, target_type="continuous") if numeric else Supervision.from_y(y, target_type="classes")
     assert (forced.targets is not None) == numeric
+
+
+def test_what_could_be_either_is_refused_with_a_hint():
+    with pytest.raises(InputError, match="201 different whole numbers, -1 among them"):
+        Supervision.from_y(np.arange(-1, 200))
+    assert Supervision.from_y(np.arange(-1, 200), target_type="classes").n_labeled == 200
+    assert Supervision.from_y(np.arange(-1, 200), target_type="continuous").n_labeled == 201
+    with pytest.raises(InputError, match="numbers below -1, so that -1 looks like a class"):
+        Supervision.from_labels([-2, -1, 0, 1])
+    assert Supervision.from_labels([-2, -1, 0, 1], unlabeled=None).n_labeled == 4
 
 
 def test_labels_become_codes_of_sorted_classes():

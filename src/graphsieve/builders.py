@@ -10,19 +10,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from graphsieve.columns import Table
 from graphsieve.errors import GraphSieveWarning
-from graphsieve.graph import Edges, FactorGraph, Graph, SparseGraph, StreamedGraph
+from graphsieve.graph import CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph
 from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distances, target_runs
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 
 NO_SIZE = -1100  # the exponent of a target without any size: below that of every number
-EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
+EDGES_KEPT = 2**23  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
 
@@ -117,6 +120,11 @@ def group_graph(codes: Integers, weight: float = 1.0) -> FactorGraph:
     return FactorGraph(group_weightings(codes, n_groups) * np.sqrt(weight))
 
 
+def apart_graph(codes: Integers) -> CrossGraph:
+    """All pairs of samples with different codes ≥ 0, with weight 1; low rank."""
+    return CrossGraph(group_weightings(codes, int(codes.max(initial=-1)) + 1))
+
+
 def pair_graph(n_samples: int, pairs: Integers, weights: Floats | None = None) -> SparseGraph:
     """The given distinct pairs."""
     return SparseGraph(n_samples, pairs[:, 0], pairs[:, 1], weights)
@@ -143,29 +151,45 @@ def constrained_neighbor_graph(
     kept = ~_labeled_alike(codes, first, second)
     first, second, squared = _distinct(first[kept], second[kept], squared[kept], n)
 
+    keep = _count_same_code_pairs(codes) <= EDGES_KEPT
+    if keep:
+        parts = [(first, second, squared), *_same_code_distances(rows, codes)]
+        first, second, squared = (np.concatenate(column) for column in zip(*parts, strict=True))
     smallest, mean = squared.min(initial=np.inf), _MeanLength()
     mean.add(squared)
-    for one, other in same_code_pairs(codes):
-        lengths = squared_distances(rows, one, other)
-        smallest = min(smallest, lengths.min(initial=np.inf))
-        mean.add(lengths)
+    if not keep:
+        for _, _, lengths in _same_code_distances(rows, codes):
+            smallest = min(smallest, lengths.min(initial=np.inf))
+            mean.add(lengths)
     scaled_bandwidth = mean.value if bandwidth is None else _in_scaled_units(bandwidth, exponent)
-
-    def implied() -> Iterator[Edges]:
-        for one, other in same_code_pairs(codes):
-            yield one, other, _heat(squared_distances(rows, one, other), smallest, scaled_bandwidth)
-
     weights = _heat(squared, smallest, scaled_bandwidth)
     graph: Graph = SparseGraph(n, first, second, weights)
-    if _count_same_code_pairs(codes) <= EDGES_KEPT:
-        extra = [np.concatenate(column) for column in zip(*implied(), strict=True)] or [first[:0], second[:0], weights[:0]]
-        columns = zip((first, second, weights), extra, strict=True)
-        graph = SparseGraph(n, *(np.concatenate(column) for column in columns))
-        warn_if_few_edges(graph.weights, n)
+    if keep:
+        warn_if_few_edges(weights, n)
     else:
-        graph = graph + StreamedGraph(n, implied)
+        graph = graph + StreamedGraph(n, lambda: _heat_edges(rows, codes, smallest, scaled_bandwidth))
     used = bandwidth if bandwidth is not None else float(_in_original_units(np.asarray(scaled_bandwidth), exponent))
     return Neighborhood(graph, k, used)
+
+
+def _heat_edges(rows: Any, codes: Integers, smallest: float, bandwidth: float) -> Iterator[Edges]:
+    for one, other, squared in _same_code_distances(rows, codes):
+        yield one, other, _heat(squared, smallest, bandwidth)
+
+
+def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
+    """All pairs of samples with the same code ≥ 0, each once, with their squared distances, in chunks."""
+    if sp.issparse(rows):
+        for one, other in same_code_pairs(codes):
+            yield one, other, squared_distances(rows, one, other)
+        return
+    for code in np.unique(codes[codes >= 0]):
+        members = np.flatnonzero(codes == code)
+        step = max(1, EDGES_PER_CHUNK // len(members))
+        for start in range(0, len(members), step):
+            here, later = members[start : start + step], members[start:]
+            row, column = np.triu_indices(len(here), k=1, m=len(later))
+            yield here[row], later[column], cdist(rows[here], rows[later], "sqeuclidean")[row, column]
 
 
 def same_code_pairs(codes: Integers) -> Iterator[tuple[Integers, Integers]]:

@@ -18,6 +18,7 @@ from collections.abc import Collection
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from graphsieve.errors import GraphSieveWarning, InputError
 from graphsieve.supervision import Kind, Supervision
@@ -55,7 +56,15 @@ def _by_targets(known: Supervision) -> tuple[str, str]:
     if values.min() == values.max():
         _warn(f"the known target values are all {values[0]:g}: ranking is unsupervised.")
         return "laplacian", share + " and they are all equal"
+    if len(values) == len(known) and _are_row_numbers(values):
+        _warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
     return "supervised_laplacian" if known.n_labeled == len(known) else "semi_supervised_laplacian", share
+
+
+def _are_row_numbers(values: NDArray[np.float64]) -> bool:
+    """Consecutive whole numbers, each once."""
+    ordered = np.sort(values)
+    return len(values) > 2 and bool((ordered == np.floor(ordered[0]) + np.arange(len(ordered))).all())
 
 
 def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError
-from graphsieve.sums import dense_weighting, edge_sum, moments
+from graphsieve.sums import cross_energy, dense_weighting, edge_sum, moments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -196,10 +196,7 @@ class FactorGraph(Graph):
     """
 
     def __init__(self, factor: Any) -> None:
-        self.factor = sp.csc_array(np.atleast_2d(factor) if not sp.issparse(factor) else factor, dtype=np.float64)
-        if self.factor.nnz and (not np.isfinite(self.factor.data).all() or self.factor.data.min() < 0):
-            raise InputError("the factor of a low-rank graph must be finite and non-negative.")
-        self.factor.eliminate_zeros()
+        self.factor = _checked_factor(factor)
         super().__init__(self.factor.shape[0])
 
     def degree(self) -> Floats:
@@ -211,6 +208,41 @@ class FactorGraph(Graph):
         # ½ Σ_ij p_i p_j (f_i − f_j)² = mass · scatter, for each column p of the factor.
         found = moments(block, self.factor)
         return np.asarray(found.mass @ found.scatter)
+
+
+class CrossGraph(Graph):
+    """The low-rank graph W_ij = Σ_{c ≠ d} F_ic F_jd without its diagonal, never expanded.
+
+    Class indicators make all pairs of different classes; class probabilities the probability that two samples do not share a
+    class, 1 − F Fᵀ.
+
+    Parameters
+    ----------
+    factor : array or sparse matrix of shape (n_samples, n_factors)
+        Non-negative.
+
+    Examples
+    --------
+    >>> apart = CrossGraph([[1, 0], [1, 0], [0, 1]])
+    >>> apart.degree()
+    array([1., 1., 2.])
+    >>> apart.energy([[1.0], [3.0], [4.0]])  # (1 − 4)² + (3 − 4)²
+    array([10.])
+    """
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = _checked_factor(factor)
+        super().__init__(self.factor.shape[0])
+
+    def degree(self) -> Floats:
+        mass = np.asarray(self.factor.sum(axis=0)).ravel()
+        of_sample = np.asarray(self.factor.sum(axis=1)).ravel()
+        own = np.asarray(self.factor.multiply(self.factor).sum(axis=1)).ravel()
+        return np.asarray(np.maximum(self.factor @ (mass.sum() - mass) - (of_sample**2 - own), 0.0))
+
+    def block_energy(self, block: Block) -> Floats:
+        found = moments(block, self.factor)
+        return 0.5 * cross_energy(found, found)
 
 
 class SumGraph(Graph):
@@ -252,12 +284,22 @@ def complete_graph(n_samples: int, members: NDArray[np.bool_] | None = None) -> 
     return FactorGraph(column[:, None])
 
 
+def _checked_factor(factor: Any) -> Any:
+    matrix = sp.csc_array(factor if sp.issparse(factor) else np.atleast_2d(factor), dtype=np.float64)
+    if matrix.nnz and (not np.isfinite(matrix.data).all() or matrix.data.min() < 0):
+        raise InputError("the factor of a low-rank graph must be finite and non-negative.")
+    matrix.eliminate_zeros()
+    return matrix
+
+
 def check_same_samples(one: int, other: int) -> None:
     if one != other:
         raise InputError(f"two things that must describe the same samples have {one} and {other} of them.")
 
 
 def _checked_ends(n_samples: int, first: ArrayLike, second: ArrayLike) -> Integers:
+    if np.shape(first) != np.shape(second) or np.ndim(first) != 1:
+        raise InputError(f"edges must have two ends each, got {np.shape(first)} first and {np.shape(second)} second ends.")
     ends = np.stack([np.asarray(first), np.asarray(second)], axis=1)
     if ends.size and ends.dtype.kind not in "iu":
         raise InputError(f"edges must be given as integer indices, got {ends.dtype}.")

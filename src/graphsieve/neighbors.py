@@ -87,8 +87,10 @@ class _Space:
         self.rows, self.candidates = rows, candidates
         # Centring makes the Gram expansion accurate; subtracting the mean is itself exact to the last bit of the result.
         self.centered = rows if sp.issparse(rows) else rows - rows.mean(axis=0)
-        squares = self.centered.multiply(self.centered) if sp.issparse(rows) else self.centered**2
-        self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        if sp.issparse(rows):
+            self.norms = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+        else:
+            self.norms = np.einsum("ij,ij->i", self.centered, self.centered)
         self.targets = self._chosen(candidates)
 
     def _chosen(self, which: Integers) -> Any:

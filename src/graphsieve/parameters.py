@@ -6,7 +6,7 @@ A rule is a function from (name, value) to the value to use; it raises `InputErr
 from __future__ import annotations
 
 import difflib
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -16,23 +16,37 @@ from graphsieve.errors import InputError, InputTypeError
 Rule = Callable[[str, Any], Any]
 
 
-def count(minimum: int = 1) -> Rule:
+def count(minimum: int = 1, maximum: int | None = None) -> Rule:
     """A whole number of at least `minimum`; booleans are not numbers here."""
+    limits = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
 
     def check(name: str, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
-            raise InputError(f"{name} must be a whole number of at least {minimum}, got {value!r}.")
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
+            raise InputError(f"{name} must be a whole number {limits}, got {value!r}.")
         return int(value)
 
     return check
 
 
-def positive() -> Rule:
-    """A finite number above zero."""
+def whole_number() -> Rule:
+    """Any whole number; booleans are not numbers here."""
+
+    def check(name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise InputError(f"{name} must be a whole number, got {value!r}.")
+        return int(value)
+
+    return check
+
+
+def positive(most: float = sys.float_info.max) -> Rule:
+    """A number above zero, and at most `most`."""
+    limit = "finite" if most == sys.float_info.max else f"up to {most:g}"
 
     def check(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
-            raise InputError(f"{name} must be a positive finite number, got {value!r}.")
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= most:
+            raise InputError(f"{name} must be a positive number, {limit}, got {value!r}.")
         return float(value)
 
     return check
@@ -82,7 +96,7 @@ def either(word: str | None, rule: Rule) -> Rule:
         try:
             return rule(name, value)
         except InputError as error:
-            raise type(error)(f"{name} is either {word!r} or as follows: {error}") from None
+            raise type(error)(str(error).replace("must be ", f"must be {word!r} or ", 1)) from None
 
     return check
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.containers import column_names
-from graphsieve.errors import InputError
+from graphsieve.parameters import count
 from graphsieve.report import write_page
 from graphsieve.scores import METHODS
 from graphsieve.selectors import GraphSieve
@@ -129,16 +130,17 @@ class Ranking:
     @property
     def tied_ranks(self) -> NDArray[np.int64]:
         """Ranks in which equal scores share the best of their places."""
+        scored = ~np.isnan(self.scores)
+        distinct, which = np.unique(self.scores[scored], return_inverse=True)
+        best = np.full(len(distinct), len(self), dtype=np.int64)
+        np.minimum.at(best, which, self.ranks[scored])
         result = self.ranks.copy()
-        for score in np.unique(self.scores[~np.isnan(self.scores)]):
-            same = self.scores == score
-            result[same] = self.ranks[same].min()
+        result[scored] = best[which]
         return result
 
     def best(self, n: int) -> list[str]:
         """The names of the n best features."""
-        if not 1 <= n <= len(self):
-            raise InputError(f"the best {n} of {len(self)} features do not exist; ask for 1 to {len(self)}.")
+        n = count(1, len(self))("n", n)
         return [self.feature_names[j] for j in self.order[:n]]
 
     def strengths(self) -> NDArray[np.float64]:
@@ -158,12 +160,12 @@ class Ranking:
             f"because {self.reason}" if self.reason != "as asked" else f"a good feature {METHODS[self.method].summary}",
             "",
         ]
-        width = min(NAME_WIDTH, max(len(_one_line(name)) for name in self.feature_names))
+        width = min(NAME_WIDTH, max(len("feature"), *(len(_one_line(name)) for name in self.feature_names)))
         lines.append(f"{'rank':>5}  {'feature':<{width}}  {'score':>10}")
         strengths = self.strengths()
         for j in self.order[:ROWS_SHOWN]:
             name = _shortened(_one_line(self.feature_names[j]), width)
-            bar = "█" * round(BAR_WIDTH * strengths[j]) if not math.isnan(self.scores[j]) else "not scored: constant"
+            bar = "█" * round(BAR_WIDTH * strengths[j]) if not math.isnan(self.scores[j]) else "not scored"
             lines.append(f"{self.ranks[j]:>5}  {name:<{width}}  {_number(self.scores[j]):>10}  {bar}".rstrip())
         if len(self) > ROWS_SHOWN:
             lines.append(f"       … {len(self) - ROWS_SHOWN} more; to_frame() has them all")
@@ -221,13 +223,17 @@ class Ranking:
 
         An existing file is replaced whole, never left half-written.
         """
+        return write_page([self.page_facts()], title=title, path=path)
+
+    def page_facts(self) -> dict[str, Any]:
+        """The facts with the length of each feature's bar, as a page wants them."""
         facts = self.facts()
         for record, strength in zip(facts["features"], self.strengths()[self.order], strict=True):
             record["strength"] = float(strength)
-        return write_page([facts], title=title, path=path)
+        return facts
 
     def _repr_html_(self) -> str:
-        return f"<pre>{_escaped(str(self))}</pre>"
+        return f"<pre>{escape(str(self))}</pre>"
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
         """The best `n` features as horizontal bars of their scores; returns the matplotlib axes."""
@@ -265,7 +271,3 @@ def _one_line(name: str) -> str:
 
 def _shortened(name: str, width: int) -> str:
     return name if len(name) <= width else name[: width - 1] + "…"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

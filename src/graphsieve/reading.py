@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -14,6 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
 from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
+from graphsieve.parameters import either, whole_number
 
 SUM_TOLERANCE = 1e-6
 MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is taken for a quantity
@@ -38,6 +40,11 @@ def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
                 "labels are -1 and +1, but -1 marks an unlabelled sample; "
                 "pass unlabeled=None if -1 is a class, or recode the labels as 0 and 1."
             )
+        if marked.any() and unlabeled == -1 and _any_below(values[known], -1):
+            raise InputError(
+                "labels hold numbers below -1, so that -1 looks like a class, but it marks an unlabelled sample; "
+                "pass unlabeled=None if -1 is a class."
+            )
         known &= ~marked
     classes, codes = _sorted_classes(values[known])
     labels = np.full(len(values), -1, dtype=np.int64)
@@ -57,6 +64,7 @@ def read_targets(y: Any) -> Floats:
     infinite = np.flatnonzero(np.isinf(targets))
     if len(infinite):
         raise InputError(f"the target is infinite at row {infinite[0]}; use NaN for an unknown value.")
+    targets[np.isnan(targets)] = np.nan  # one NaN for all: some files mark the missing by one that warns when it is touched
     return targets
 
 
@@ -72,7 +80,7 @@ def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     if known.dtype.kind == "f":
         if not len(known) or not (known == np.floor(known)).all() or np.abs(known).max() > LARGEST_EXACT_INTEGER:
             return False  # beyond 2**53 every float is a whole number, which says nothing
-        return len(np.unique(known)) <= MOST_FLOAT_CLASSES
+        return len(np.unique(known)) <= MOST_FLOAT_CLASSES and known.min() >= -1
     return _few_integers(set(np.unique(known).tolist()), unlabeled)
 
 
@@ -162,6 +170,12 @@ def _equal(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
     return np.array([_is_number(value) and bool(value == number) for value in values], dtype=bool)
 
 
+def _any_below(values: NDArray[Any], number: int) -> bool:
+    if values.dtype.kind != "O":
+        return bool((values < number).any())
+    return any(_is_number(value) and value < number for value in values)
+
+
 def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
     plus = _equal(values, 1)
     return bool(plus.any() and (plus | _equal(values, -1)).all())
@@ -202,7 +216,14 @@ def _number(value: Any, name: str) -> float:
 
 
 def _few_integers(values: set[int], unlabeled: int | None) -> bool:
-    return len(values) <= MOST_INTEGER_CLASSES or unlabeled in values
+    if min(values, default=0) < -1:
+        return False  # codes of classes do not go below −1; temperatures and ratings do
+    if len(values) > MOST_INTEGER_CLASSES and unlabeled is not None and unlabeled in values:
+        raise InputError(
+            f"y holds {len(values)} different whole numbers, {unlabeled} among them, which may be classes or a quantity; "
+            "say which by target_type='classes' or target_type='continuous'."
+        )
+    return len(values) <= MOST_INTEGER_CLASSES
 
 
 def _two_dimensional_floats(label_proba: Any) -> Floats:
@@ -241,7 +262,7 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
     """Distinct pairs of sample numbers, the lower first."""
     if sp.issparse(pairs):
         raise InputTypeError(f"{name} is sparse; pass an integer array of shape (n_pairs, 2).")
-    values = _as_array(list(pairs) if isinstance(pairs, set | frozenset) else pairs, name)
+    values = _as_array(list(pairs) if isinstance(pairs, set | frozenset | Iterator) else pairs, name)
     if values.size == 0 and values.ndim in (1, 2):
         return NO_PAIRS
     if values.ndim != 2 or values.shape[1] != 2:

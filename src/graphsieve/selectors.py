@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -16,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError
-from graphsieve.parameters import checked, choice, count, either, nearest, positive
+from graphsieve.parameters import checked, choice, count, either, nearest, positive, whole_number
 from graphsieve.scaling import SCALES, rescaled, standardized_target
-from graphsieve.scores import METHODS, Method, method_named
+from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import RULES, check_length, warn_of_unscorable
 from graphsieve.supervision import Supervision, TargetType
 
@@ -112,107 +113,28 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             Anything else that is known. It is joined with `y`, unless it brings labels or targets itself: then `y` is left to
             the steps that follow in a pipeline.
         """
-        parameters = checked(self.get_params(deep=False), _PARAMETERS)
+        given = checked(self.get_params(deep=False), _PARAMETERS)
         table = Table(X)
-        validate_data(self, X, skip_check_array=True)
-        self._n_wanted = wanted_features(self.n_features_to_select, table.n_features)
-        known = self._knowledge(y, supervision, table)
-        method, self.reason_ = self._choice(known, supervision)
-        self.method_ = method.name
-        self.scale_ = parameters["scale"] if method.reads_neighbors or "targets" in method.uses else None
-        if self.scale_ is not None and known.targets is not None:
+        wanted = wanted_features(given["n_features_to_select"], table.n_features)
+        known = all_knowledge(table, y, supervision, given)
+        method, reason = chosen_method(known, supervision, given["method"])
+        scale = given["scale"] if method.reads_neighbors or "targets" in method.uses else None
+        if scale is not None and known.targets is not None:
             known = replace(known, targets=standardized_target(known.targets))
-        options = self._options(method, known)
-        scaled = rescaled(table, self.scale_) if method.reads_neighbors else table
-        scored = method.core(scaled, known, **options)
+        options = method_options(method, known, given)
+        scored = method.core(rescaled(table, scale) if method.reads_neighbors else table, known, **options)
         warn_of_unscorable(scored.values)
-        self.scores_ = scored.values
+        large_is_good = method.large_is_good(options)
+        ranking = ranks(scored.values, large_is_good=large_is_good)
+        support = ranking <= selected_count(wanted, scored.values, exactly=isinstance(given["n_features_to_select"], Integral))
+        # Only now, when nothing can fail any more, is anything kept.
+        validate_data(self, X, skip_check_array=True)
+        self.method_, self.reason_, self.scale_ = method.name, reason, scale
         self.n_neighbors_, self.bandwidth_ = scored.n_neighbors, scored.bandwidth
-        self.large_is_good_ = method.large_is_good(options)
-        self.ranking_ = ranks(self.scores_, large_is_good=self.large_is_good_)
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
-        self._support = self._selected()
+        self.scores_, self.ranking_, self.large_is_good_ = scored.values, ranking, large_is_good
+        self._support = support
         return self
-
-    def _knowledge(self, y: Any, supervision: Supervision | None, table: Table) -> Supervision:
-        if supervision is not None and not isinstance(supervision, Supervision):
-            raise InputTypeError(
-                f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}; "
-                "make one with Supervision.from_pairs, from_labels, from_targets or from_probabilities."
-            )
-        known = Supervision.nothing(table.n_samples) if supervision is None else supervision
-        check_length(known, table)
-        if y is not None and known.labels is None and known.targets is None:
-            of_y = Supervision.from_y(y, target_type=self.target_type, unlabeled=self.unlabeled)
-            check_length(of_y, table)
-            if not of_y.kinds:
-                warnings.warn("no target known: ranking is unsupervised.", GraphSieveWarning, stacklevel=3)
-            known = known | of_y
-        if table.n_samples == 2:
-            warnings.warn("there are 2 samples: a graph of 2 nodes tells little.", GraphSieveWarning, stacklevel=3)
-        return known
-
-    def _choice(self, known: Supervision, supervision: Supervision | None) -> tuple[Method, str]:
-        if self.method == "auto":
-            name, reason = choose_method(known)
-        else:
-            name, reason = self.method, "as asked"
-        method = method_named(name)
-        method.check_knowledge(known)
-        unused = set(supervision.kinds if supervision is not None else ()) - set(method.uses)
-        if unused:
-            able = ", ".join(name for name, other in METHODS.items() if unused <= set(other.uses)) or "none"
-            raise InputError(
-                f"method {method.name!r} cannot use {' and '.join(sorted(unused))}; leave them out, or use one that can: {able}."
-            )
-        warn_of_poor_knowledge(known, method.uses)
-        return method, reason
-
-    def _options(self, method: Method, known: Supervision) -> dict[str, Any]:
-        """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
-        options = dict(method.defaults)
-        for name in ("n_neighbors", "bandwidth"):
-            given = getattr(self, name)
-            if given == "auto":
-                continue
-            if name not in options:
-                raise InputError(f"method {method.name!r} has no {name}; leave it 'auto', got {given!r}.")
-            options[name] = given
-        if self.bandwidth == "auto" and "bandwidth" in options:
-            options["bandwidth"] = None
-        if self.n_neighbors == "auto" and "n_neighbors" in options:
-            searched = len(known) if method.reads_neighbors else known.n_labeled
-            options["n_neighbors"] = max(1, min(options["n_neighbors"], searched - 1))
-        if "n_neighbors_supervised" in options:
-            options["n_neighbors_supervised"] = max(1, min(options["n_neighbors_supervised"], known.n_labeled - 1))
-        return options | self._extra_options(method)
-
-    def _extra_options(self, method: Method) -> dict[str, Any]:
-        extra = {} if self.method_params is None else dict(self.method_params)
-        allowed = [name for name in method.defaults if name not in ("n_neighbors", "bandwidth")]
-        for name in extra:
-            if name not in allowed:
-                listed = ", ".join(allowed) or "none"
-                raise InputError(
-                    f"method {method.name!r} has no parameter {name!r}{nearest(name, allowed)}; method_params may hold: {listed}."
-                )
-        return checked(extra, RULES)
-
-    def _selected(self) -> NDArray[np.bool_]:
-        scorable = int(np.isfinite(self.scores_).sum() + np.isinf(self.scores_).sum())
-        wanted = self._n_wanted
-        if isinstance(self.n_features_to_select, Integral):
-            if not scorable:
-                raise InputError(f"nothing to select: none of the {len(self.scores_)} features can be scored, all are constant.")
-            if wanted > scorable:
-                warnings.warn(
-                    f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.",
-                    GraphSieveWarning,
-                    stacklevel=3,
-                )
-        else:
-            wanted = min(wanted, scorable)
-        return np.asarray(self.ranking_ <= wanted)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -228,13 +150,108 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return f"{text} -> {self.method_} ({self.reason_})" if hasattr(self, "method_") else text
 
 
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputTypeError(f"{name} must be None or a dict of parameter names and values, got {value!r}.")
+    return dict(value)
+
+
 _PARAMETERS = {
     "method": choice(("auto", *METHODS)),
     "n_neighbors": either("auto", count(1)),
     "bandwidth": either("auto", positive()),
     "scale": choice(SCALES),
     "target_type": choice(("auto", "classes", "continuous")),
+    "unlabeled": either(None, whole_number()),
+    "method_params": either(None, _mapping),
 }
+
+
+def all_knowledge(table: Table, y: Any, supervision: Supervision | None, given: Mapping[str, Any]) -> Supervision:
+    """What `supervision` says, and y: unless the method needs neither, or supervision brings labels or targets itself."""
+    if supervision is not None and not isinstance(supervision, Supervision):
+        raise InputTypeError(
+            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}; "
+            "make one with Supervision.from_pairs, from_labels, from_targets or from_probabilities."
+        )
+    if isinstance(y, Supervision):
+        raise InputTypeError("y is a Supervision; pass it as supervision=.")
+    known = Supervision.nothing(table.n_samples) if supervision is None else supervision
+    check_length(known, table)
+    if table.n_samples == 2:
+        warnings.warn("there are 2 samples: a graph of 2 nodes tells little.", GraphSieveWarning, stacklevel=3)
+    readable = given["method"] == "auto" or {"labels", "targets"} & set(METHODS[given["method"]].uses)
+    if y is None or not readable or known.labels is not None or known.targets is not None:
+        return known
+    of_y = Supervision.from_y(y, target_type=given["target_type"], unlabeled=given["unlabeled"])
+    check_length(of_y, table)
+    if not of_y.kinds:
+        warnings.warn("no target known: ranking is unsupervised.", GraphSieveWarning, stacklevel=3)
+    return known | of_y
+
+
+def chosen_method(known: Supervision, supervision: Supervision | None, asked: str) -> tuple[Method, str]:
+    """The method that runs, and why; refused where it needs what is not known, or cannot use what was given."""
+    name, reason = choose_method(known) if asked == "auto" else (asked, "as asked")
+    method = METHODS[name]
+    method.check_knowledge(known)
+    kinds = set(supervision.kinds if supervision is not None else ())
+    # Where the choice was ours and fell on no supervision at all, what is known has just been reported as telling nothing.
+    if kinds - set(method.uses) and not (asked == "auto" and not method.uses):
+        able = ", ".join(name for name, other in METHODS.items() if kinds <= set(other.uses)) or "none"
+        unused = " and ".join(sorted(kinds - set(method.uses)))
+        everything = " and ".join(sorted(kinds))
+        raise InputError(f"method {method.name!r} cannot use {unused}; leave them out, or choose one for {everything}: {able}.")
+    warn_of_poor_knowledge(known, method.uses)
+    return method, reason
+
+
+def method_options(method: Method, known: Supervision, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
+    options = dict(method.defaults)
+    for name in ("n_neighbors", "bandwidth"):
+        if given[name] != "auto" and name not in options:
+            raise InputError(f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}.")
+        if given[name] != "auto":
+            options[name] = given[name]
+        elif name == "bandwidth" and name in options:
+            options[name] = None
+        elif name in options:
+            searched = len(known) if method.reads_neighbors else known.n_labeled
+            options[name] = max(1, min(options[name], searched - 1))
+    if "n_neighbors_supervised" in options:
+        options["n_neighbors_supervised"] = max(1, min(options["n_neighbors_supervised"], known.n_labeled - 1))
+    return options | _extra_options(method, given["method_params"] or {})
+
+
+def _extra_options(method: Method, extra: Mapping[str, Any]) -> dict[str, Any]:
+    own = ("n_neighbors", "bandwidth")
+    allowed = [name for name in method.defaults if name not in own]
+    for name in extra:
+        if name in own and name in method.defaults:
+            raise InputError(f"method_params holds {name!r}, which is a parameter of its own; pass {name}= instead.")
+        if name not in allowed:
+            listed = ", ".join(allowed) or "nothing"
+            raise InputError(
+                f"method {method.name!r} has no parameter {name!r}{nearest(name, allowed)}; method_params may hold: {listed}."
+            )
+    return checked(extra, RULES)
+
+
+def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
+    """How many of the best to select: never a feature without a score, unless that many were asked for."""
+    scorable = int((~np.isnan(scores)).sum())
+    if not exactly:
+        return min(wanted, scorable)
+    if not scorable:
+        raise InputError(f"nothing to select: none of the {len(scores)} features can be scored, all are constant.")
+    if wanted > scorable:
+        warnings.warn(
+            f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.",
+            GraphSieveWarning,
+            stacklevel=3,
+        )
+    return wanted
 
 
 def wanted_features(asked: Any, n_features: int) -> int:

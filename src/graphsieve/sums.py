@@ -42,6 +42,16 @@ class Moments:
         return shifted
 
 
+def cross_energy(one: Moments, other: Moments) -> Floats:
+    """Σ_ij a_i b_j (f_i − f_j)², summed over every weighting a of `one` and b of `other` that stand at different places."""
+    total = np.zeros(one.mean.shape[1])
+    for place in range(len(other.mass)):
+        apart = np.arange(len(one.mass)) != place
+        around = one.scatter_around(other.mean[place])[apart].sum(axis=0)
+        total += other.mass[place] * around + one.mass[apart].sum() * other.scatter[place]
+    return total
+
+
 def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *, power: int = 2) -> Floats:
     """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
     if block.is_sparse:
@@ -123,6 +133,18 @@ def _sparse_edge_sum(block: Block, first: Integers, second: Integers, weights: F
 
 
 def _sparse_moments(block: Block, weightings: Any) -> Moments:
+    """In as many parts of the weightings as keep the meetings of values and weightings few."""
+    met = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(block.values.indices, minlength=weightings.shape[0])
+    parts = np.array_split(np.arange(weightings.shape[1]), max(1, min(weightings.shape[1], 4 * int(met) // TEMPORARY_ELEMENTS)))
+    found = [_sparse_moments_of_part(block, sp.csc_array(weightings[:, part])) for part in parts]
+    return Moments(
+        np.concatenate([m.mass for m in found]),
+        np.concatenate([m.mean for m in found]),
+        np.concatenate([m.scatter for m in found]),
+    )
+
+
+def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
     """As the dense version, over the stored entries; the implicit zeros of a weighting enter by their mass alone."""
     mass, mean, scatter = _empty_moments(weightings, block.width)
     values, by_sample = block.values.tocoo(), sp.csr_array(weightings)

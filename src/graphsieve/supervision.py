@@ -76,6 +76,11 @@ class Supervision:
     must_link: Integers = field(default_factory=lambda: NO_PAIRS)
     cannot_link: Integers = field(default_factory=lambda: NO_PAIRS)
 
+    def __post_init__(self) -> None:
+        for values in (self.labels, self.targets, self.probabilities, self.must_link, self.cannot_link):
+            if values is not None:
+                values.flags.writeable = False  # a value, not a container: what was checked stays so
+
     @classmethod
     def nothing(cls, n_samples: int) -> Supervision:
         """Nothing is known."""
@@ -105,8 +110,8 @@ class Supervision:
     def from_y(cls, y: ArrayLike, *, target_type: TargetType = "auto", unlabeled: int | None = -1) -> Supervision:
         """Labels or a continuous target, whichever `y` is by its type and values.
 
-        Text, booleans and categories are classes. So are integers with at most 100 different values (or with the unlabelled
-        mark among them), and whole numbers stored as floats with at most 20. All other numbers are a continuous target.
+        Text, booleans and categories are classes. So are integers with at most 100 different values and whole numbers stored as
+        floats with at most 20, unless some are below −1. All other numbers are a continuous target.
         """
         kind = choice(("auto", "classes", "continuous"))("target_type", target_type)
         values = one_dimensional(y)
@@ -126,12 +131,14 @@ class Supervision:
         label_proba : array of shape (n_samples, n_classes)
             Rows sum to one.
         classes : array of shape (n_classes,), optional
-            Names of the columns, needed to join with labels that are not 0, 1, ….
+            Names of the columns, needed to join with labels that are not 0, 1, …; a data frame brings its own.
         normalize : bool
             Accept non-negative rows of any positive sum and divide by it.
         """
         proba = read_probabilities(label_proba, normalize=normalize)
-        names = np.arange(proba.shape[1]) if classes is None else np.asarray(classes)
+        if classes is None:
+            classes = getattr(label_proba, "columns", np.arange(proba.shape[1]))
+        names = np.asarray(classes)
         if names.shape != (proba.shape[1],):
             raise InputError(f"classes must name the {proba.shape[1]} columns of label_proba, got shape {names.shape}.")
         if len({_class_key(name) for name in names}) < len(names):
@@ -245,7 +252,7 @@ class Supervision:
         return f"Supervision({self.n_samples} samples: {', '.join(parts) or 'nothing known'})"
 
     def label_probabilities(self) -> Floats:
-        """The probabilities, with certainty where a label is known; for labels alone, certainty and nothing else."""
+        """The probabilities, with certainty where a label is known."""
         if self.probabilities is None:
             raise InputError("there are no class probabilities.")
         proba = self.probabilities.copy()

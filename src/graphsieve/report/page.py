@@ -56,7 +56,7 @@ def replace_file(path: Path, text: str) -> None:
     """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         os.chmod(name, 0o644)
         os.replace(name, path)

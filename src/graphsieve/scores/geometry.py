@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Block, Table
@@ -16,7 +17,7 @@ from graphsieve.graph import SparseGraph
 from graphsieve.parameters import choice
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import dense_weighting, moments
+from graphsieve.sums import dense_weighting, group_weightings, moments
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -140,7 +141,8 @@ def spec_score(
     power : int
         The exponent r of the spectrum.
     n_components : int, optional
-        For phi3: the number k of eigenvectors, counting the trivial one; all by default, which needs no eigenvectors at all.
+        For phi3: the number k of eigenvectors, counting the trivial one, and at least the number of components of the graph;
+        all by default, which needs no eigenvectors at all.
 
     Returns
     -------
@@ -237,19 +239,44 @@ class _Spectrum:
         return np.asarray(found.scatter_around(-block.shift)[0])
 
     def _smallest_pairs(self, n_components: int) -> tuple[Floats, Floats]:
-        n_samples = len(self.degree)
-        first = self.root / np.linalg.norm(self.root)
-        linked = (self.degree > 0).astype(np.float64)
-        if n_components == 1:
-            return np.empty(0), np.empty((n_samples, 0))
+        """Eigenvalues and eigenvectors of the smoothest part of the spectrum, of which the trivial one counts as one.
 
-        def flipped(vector: Floats) -> Floats:  # 2·I − 𝓛 with the trivial eigenvector moved to zero: the wanted ones are largest
+        Every component of the graph has an eigenvalue 0 with a known eigenvector. Those are written down, since an iteration
+        may miss copies of an eigenvalue; the rest is iterated with them out of the way.
+        """
+        component = self._components()
+        n_kernel = component.max() + 1
+        if n_components < n_kernel:
+            raise InputError(
+                f"n_components={n_components}, but the graph falls into {n_kernel} components, which are equally smooth; "
+                f"ask for at least {n_kernel} components or raise n_neighbors."
+            )
+        kernel = group_weightings(component, n_kernel, self.root).toarray()
+        kernel /= np.linalg.norm(kernel, axis=0)
+        wanted = n_components - n_kernel
+        if not wanted:
+            return np.zeros(n_kernel), kernel
+        values, vectors = self._iterated_pairs(kernel, wanted)
+        return np.concatenate([np.zeros(n_kernel), values]), np.concatenate([kernel, vectors], axis=1)
+
+    def _components(self) -> NDArray[np.int64]:
+        """The component of each linked sample, −1 for isolated ones."""
+        linked = self.degree > 0
+        found = connected_components(self.graph.matrix, directed=False)[1]
+        numbers = np.full(len(found), -1, dtype=np.int64)
+        numbers[linked] = np.unique(found[linked], return_inverse=True)[1]
+        return numbers
+
+    def _iterated_pairs(self, kernel: Floats, wanted: int) -> tuple[Floats, Floats]:
+        n_samples = len(self.degree)
+        linked = (self.degree > 0).astype(np.float64)
+
+        def flipped(vector: Floats) -> Floats:  # 2·I − 𝓛 with the kernel moved to zero: the wanted ones are largest
             vector = np.ravel(vector)
-            return np.asarray(linked * (2 * vector - self._apply(vector) - 2 * first * (first @ vector)))
+            return np.asarray(linked * (2 * vector - self._apply(vector) - 2 * (kernel @ (kernel.T @ vector))))
 
         operator = sla.LinearOperator((n_samples, n_samples), matvec=flipped, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n_samples) * linked
-        wanted = n_components - 1
         try:
             values, vectors = sla.eigsh(operator, k=wanted, which="LA", v0=start)
         except sla.ArpackNoConvergence:

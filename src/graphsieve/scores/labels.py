@@ -12,10 +12,10 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import manhattan_distances
 
-from graphsieve.builders import capped_neighbors, group_graph, neighbor_graph
+from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
 from graphsieve.errors import GraphSieveWarning, InputError
-from graphsieve.graph import SparseGraph, complete_graph
+from graphsieve.graph import SparseGraph
 from graphsieve.information import information_with_classes, information_with_target
 from graphsieve.neighbors import TEMPORARY_ELEMENTS, smallest_columns
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
@@ -261,9 +261,8 @@ def sselect(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: fl
     def disagreement(block: Block) -> Floats:
         # Relative to the mean, with the tolerance of its side: rounding must not tell equal values apart.
         border = moments(block, by_degree).mean[0] - SIGN_TOLERANCE * block.range
-        values = block.values[labeled]
-        above = (values.toarray() if sp.issparse(values) else values) >= border
-        return 1.0 - _normalized_information(above, codes[labeled])
+        parts = [values[labeled] >= border[part] for part, values in block.dense_parts()]
+        return np.concatenate([1.0 - _normalized_information(above, codes[labeled]) for above in parts])
 
     values = trade_off * smooth + (1 - trade_off) * per_feature(table, disagreement)
     return Scored(values, near.n_neighbors, near.bandwidth)
@@ -326,8 +325,7 @@ def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weigh
     assert isinstance(near.graph, SparseGraph)
     open_ended = (codes[near.graph.first] < 0) | (codes[near.graph.second] < 0)
     alike = group_graph(codes, same_class_weight) + near.graph.keep(open_ended)
-    different = complete_graph(table.n_samples, codes >= 0) - group_graph(codes)
-    return Scored(ratio(table, different.block_energy, alike.block_energy), near.n_neighbors)
+    return Scored(ratio(table, apart_graph(codes).block_energy, alike.block_energy), near.n_neighbors)
 
 
 def class_codes(known: Supervision) -> Integers:

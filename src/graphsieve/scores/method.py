@@ -21,16 +21,19 @@ Floats = NDArray[np.float64]
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
 ALL_LAWS: frozenset[Law] = frozenset(["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"])
 
+LARGEST_WEIGHT = 1e100  # beyond it, sums of weights and squares may be no numbers any more
+LARGEST_POWER = 100  # 2**100 still leaves digits
+
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "n_neighbors": count(1),
         "n_neighbors_supervised": count(1),
         "bandwidth": positive(),
-        "label_weight": positive(),
-        "weight": positive(),
-        "same_class_weight": positive(),
+        "label_weight": positive(LARGEST_WEIGHT),
+        "weight": positive(LARGEST_WEIGHT),
+        "same_class_weight": positive(LARGEST_WEIGHT),
         "trade_off": between(0, 1),
-        "power": count(1),
+        "power": count(1, LARGEST_POWER),
         "n_components": either(None, count(1)),
         "class_weight": choice((None, "balanced")),
         "cut_cannot_link": boolean(),
@@ -97,8 +100,9 @@ class Method:
     def check_knowledge(self, known: Supervision) -> None:
         """Refuse to run without what the method needs."""
         if self.uses and not set(self.uses) & set(known.kinds):
-            needed, given = " or ".join(self.uses), " and ".join(known.kinds) or "nothing"
-            raise InputError(f"method {self.name!r} needs {needed}, but {given} is known of the samples.")
+            given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
+            hint = "; target_type= says what y is" if {"labels", "targets"} & set(known.kinds) else ""
+            raise InputError(f"method {self.name!r} needs {' or '.join(self.uses)}, but {given} known of the samples{hint}.")
 
 
 def score(

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.builders import constrained_neighbor_graph, group_graph, pair_graph
+from graphsieve.builders import apart_graph, constrained_neighbor_graph, group_graph, pair_graph
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError
-from graphsieve.graph import Graph, complete_graph
+from graphsieve.graph import Graph
 from graphsieve.parameters import choice
 from graphsieve.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import dense_weighting, edge_sum, group_weightings, moments
+from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -182,36 +182,23 @@ class _PushedApart:
         self.degree = degree
         self.everyone = dense_weighting(np.ones(len(degree)))
         sizes = np.bincount(codes[codes >= 0])
-        self.classes = np.flatnonzero(sizes) if np.count_nonzero(sizes) > 1 else np.empty(0, dtype=np.int64)
-        place = np.full(len(sizes) + 1, -1)
-        place[self.classes] = np.arange(len(self.classes))
-        grouped = place[codes]
-        self.by_class = group_weightings(grouped, len(self.classes))
-        self.by_class_and_degree = group_weightings(grouped, len(self.classes), degree)
+        self.by_class = group_weightings(codes, len(sizes))
+        self.by_class_and_degree = group_weightings(codes, len(sizes), degree)
 
         self.pairs = _not_implied_by_labels(known.cannot_link, codes)
         # How many cannot-linked partners each sample has, and how many samples have any.
         partners = np.bincount(self.pairs.ravel(), minlength=len(degree)).astype(np.float64)
-        labeled = grouped >= 0
+        labeled = codes >= 0
         partners[labeled] += labeled.sum() - sizes[codes[labeled]]
         involved = int((partners > 0).sum())
         self.around_mean = dense_weighting((involved - partners) * degree if involved else degree)
 
     def value(self, block: Block) -> Floats:
-        total = moments(block, self.around_mean).scatter_around(moments(block, self.everyone).mean[0])[0]
+        total: Floats = moments(block, self.around_mean).scatter_around(moments(block, self.everyone).mean[0])[0]
         one, other = self.pairs[:, 0], self.pairs[:, 1]
         total = total + edge_sum(block, one, other, self.degree[one] + self.degree[other])
-        return np.asarray(total + self._between_classes(block) if len(self.classes) else total)
-
-    def _between_classes(self, block: Block) -> Floats:
-        """Σ over ordered pairs of different classes of D_i (f_i − f_j)², from the moments of the classes."""
-        plain, weighted = moments(block, self.by_class), moments(block, self.by_class_and_degree)
-        total = np.zeros(block.width)
-        for j in range(len(self.classes)):
-            i = np.arange(len(self.classes)) != j
-            around_j = weighted.scatter_around(plain.mean[j])[i].sum(axis=0)
-            total += plain.mass[j] * around_j + weighted.mass[i].sum() * plain.scatter[j]
-        return total
+        # Pairs of different classes, without listing them: Σ D_i (f_i − f_j)² over ordered pairs.
+        return total + cross_energy(moments(block, self.by_class_and_degree), moments(block, self.by_class))
 
 
 def _pairs(must_link: Any, cannot_link: Any) -> Callable[[int], Supervision]:
@@ -227,8 +214,7 @@ def _must_link_graph(known: Supervision) -> Graph:
 
 def _cannot_link_graph(known: Supervision) -> Graph:
     codes = known.codes
-    between = complete_graph(known.n_samples, codes >= 0) - group_graph(codes)
-    return between + pair_graph(known.n_samples, _not_implied_by_labels(known.cannot_link, codes))
+    return apart_graph(codes) + pair_graph(known.n_samples, _not_implied_by_labels(known.cannot_link, codes))
 
 
 def _not_implied_by_labels(cannot_link: Integers, codes: Integers) -> Integers:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.columns import Table
-from graphsieve.graph import FactorGraph, complete_graph
+from graphsieve.graph import CrossGraph, FactorGraph, complete_graph
 from graphsieve.ratio import ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
@@ -65,5 +65,6 @@ def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | 
         total = factor.sum(axis=0)
         factor = factor[:, total > 0] / np.sqrt(total[total > 0])
     alike = FactorGraph(factor)
-    different = complete_graph(table.n_samples) - alike
+    # Rows of probabilities sum to one, so that what is not alike is the cross of different classes; scaled ones do not.
+    different = complete_graph(table.n_samples) - alike if class_weight == "balanced" else CrossGraph(factor)
     return Scored(ratio(table, alike.block_energy, different.block_energy))
