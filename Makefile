@@ -15,7 +15,7 @@ help: ## list the targets
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint,benchmark]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
 	@touch $(READY)
 
 demo: $(READY) ## rank real tables with few, partial, uncertain and no labels; ends in graphsieve-demo.html

@@ -1908,7 +1908,6 @@ def test_pairs_that_are_not_integers(pairs):
         (None, "()"),
         ("ab", "()"),
         ({0: 1}, "()"),
-        (zip([0], [1], strict=True), "()"),
         (np.zeros((1, 2, 2), dtype=int), "(1, 2, 2)"),
         (pd.DataFrame({"a": [0], "b": [1], "weight": [2]}), "(1, 3)"),
     ],

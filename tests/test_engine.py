@@ -16,7 +16,7 @@ import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, builders, scores
 from graphsieve.builders import group_graph, neighbor_graph, same_code_pairs
 from graphsieve.columns import Table, scale_by_power_of_two
-from graphsieve.graph import FactorGraph, SparseGraph, StreamedGraph, complete_graph
+from graphsieve.graph import CrossGraph, FactorGraph, SparseGraph, StreamedGraph, complete_graph
 from graphsieve.scaling import rescaled, standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.sums import edge_sum, moments
@@ -71,6 +71,10 @@ def test_what_is_equal_in_a_group_scatters_exactly_zero(sparse_stays_sparse):
         assert_array_equal(scores.fisher_score(container(X), [0, 0, 0, 1, 1])[1], np.inf)
 
 
+def off_diagonal(W: np.ndarray) -> np.ndarray:
+    return W - np.diag(np.diag(W))
+
+
 def dense_energy(W: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.array([0.5 * (W * (f[:, None] - f) ** 2).sum() for f in X.T])
 
@@ -92,6 +96,7 @@ def test_graphs_equal_their_weight_matrices(problem, seed):
         (low_rank, expanded),
         (edges + low_rank, upper + upper.T + expanded),
         (complete_graph(n) - low_rank, everyone - expanded),
+        (CrossGraph(factor), off_diagonal(np.outer(factor.sum(axis=1), factor.sum(axis=1)) - factor @ factor.T)),
     ):
         assert_allclose(graph.degree(), W.sum(axis=1), atol=1e-12)
         assert_allclose(graph.energy(X), dense_energy(W, X), atol=1e-10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import oracle
-from graphsieve import GraphSieveWarning, scores
+from graphsieve import GraphSieveWarning, InputError, scores
 from graphsieve.scores import METHODS
 from strategies import Problem, problems
 
@@ -111,3 +112,30 @@ def test_phi3_with_some_eigenvectors_equals_the_dense_eigenproblem(problem, n_co
     keywords = {"form": "phi3", "n_neighbors": 10, "bandwidth": 50.0, "n_components": n_components}
     ours = scores.spec_score(problem.X, **keywords)
     assert_allclose(ours, oracle.spec_score(problem.X, **keywords), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_components", [3, 4, 7])
+@given(seed=st.integers(0, 99))
+def test_phi3_where_the_graph_falls_into_three_components(n_components, seed):
+    """The eigenvalue 0 comes three times there, and an iteration may miss copies of an eigenvalue."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(24, 4)) + 100.0 * np.repeat([0, 1, 2], [6, 8, 10])[:, None]
+    keywords = {"form": "phi3", "n_neighbors": 4, "bandwidth": 50.0, "n_components": n_components}
+    assert_allclose(scores.spec_score(X, **keywords), oracle.spec_score(X, **keywords), rtol=1e-7, atol=1e-9)
+    with pytest.raises(InputError, match="falls into 3 components"):
+        scores.spec_score(X, form="phi3", n_neighbors=4, bandwidth=50.0, n_components=2)
+
+
+@pytest.mark.parametrize("doubt", [1e-3, 1e-8, 1e-12])
+def test_nearly_sure_experts_of_one_class_cost_no_digits(doubt):
+    """Against exact fractions: 1 − P Pᵀ taken as a difference would leave few digits of it."""
+    rng = np.random.default_rng(0)
+    second = [Fraction(float(value)) for value in doubt * rng.random(12)]
+    P = [(1 - value, value) for value in second]
+    f = [Fraction(float(value)) for value in rng.normal(size=12)]
+    alike = {(i, j): P[i][0] * P[j][0] + P[i][1] * P[j][1] for i in range(12) for j in range(12)}
+    within = sum(w * (f[i] - f[j]) ** 2 for (i, j), w in alike.items())
+    apart = sum((1 - w) * (f[i] - f[j]) ** 2 for (i, j), w in alike.items())
+    ours = scores.weighted_laplacian_score(np.array(f, dtype=float)[:, None], np.array(P, dtype=float))
+    # Storing 1 − ε in a float rounds ε by up to 1e-16, which is all that may be lost.
+    assert_allclose(ours, float(within / apart), rtol=1e-9 + 1e-15 / doubt)

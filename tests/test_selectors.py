@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
 from graphsieve.scores import METHODS
@@ -100,7 +103,12 @@ def test_how_many_not(asked):
         ({"method": "spec", "method_params": {"from": "phi1"}}, "did you mean 'form'"),
         ({"method": "spec", "method_params": {"form": "phi4"}}, "did you mean 'phi"),
         ({"method": "spec", "method_params": {"n_components": 3}}, "belongs to form='phi3'"),
-        ({"method": "spec", "method_params": {"power": 0}}, "power"),
+        ({"method": "spec", "method_params": {"power": 0}}, "power must be a whole number from 1 to 100"),
+        ({"method": "spec", "method_params": {"power": 2000}}, "power must be a whole number from 1 to 100"),
+        ({"method": "spec", "method_params": 5}, "method_params must be None or a dict"),
+        ({"method": "spec", "method_params": {"n_neighbors": 3}}, "pass n_neighbors= instead"),
+        ({"unlabeled": "none"}, "unlabeled must be None or a whole number"),
+        ({"n_neighbors": "many"}, "n_neighbors must be 'auto' or a whole number of at least 1"),
         ({"method": "fisher"}, "needs labels, but nothing is known"),
     ],
 )
@@ -123,10 +131,53 @@ def test_knowledge_that_a_method_cannot_use_is_refused():
     assert GraphSieve("laplacian").fit(IRIS, SPECIES).method_ == "laplacian"
 
 
+def test_automatic_choice_takes_knowledge_that_says_nothing_from_anywhere():
+    """The same as y and as supervision: a fold of a cross-validation may see one class only."""
+    for known in (
+        Supervision.from_labels(np.where(SPECIES == 0, 0, -1)),
+        Supervision.from_targets(np.where(SOME >= 0, 1.5, np.nan)),
+    ):
+        with pytest.warns(GraphSieveWarning, match="ranking is unsupervised"):
+            assert GraphSieve().fit(IRIS, supervision=known).method_ == "laplacian"
+    with pytest.raises(InputError, match=r"cannot use pairs; .* choose one for pairs and probabilities: none"):
+        GraphSieve().fit(IRIS, supervision=PAIRS | Supervision.from_probabilities(SURE))
+
+
+def test_a_method_that_needs_no_target_does_not_look_at_it():
+    """Pipelines pass y to every step, in whatever form the last one wants."""
+    for y in (np.where(SPECIES == 0, -1, 1), np.stack([LENGTH, LENGTH], axis=1), ["a date"] * 150):
+        for method in ("laplacian", "variance", "spec"):
+            assert GraphSieve(method).fit(IRIS, y).n_labeled_ == 0
+
+
+def test_a_failed_fit_leaves_nothing_behind():
+    sieve = GraphSieve(n_features_to_select=2)
+    with pytest.raises(InputError, match="nothing to select"), pytest.warns(GraphSieveWarning, match="3 of 3"):
+        sieve.fit(np.ones((5, 3)))
+    with pytest.raises(NotFittedError):
+        sieve.get_support()
+    assert repr(sieve) == "GraphSieve(n_features_to_select=2)"
+    fitted = GraphSieve().fit(IRIS)
+    with pytest.raises(InputError):
+        fitted.fit(np.full((5, 3), np.nan))
+    assert fitted.n_features_in_ == 4
+
+
 def test_one_form_of_spec_is_good_when_large():
     sieve = GraphSieve("spec", method_params={"form": "phi3"}).fit(IRIS)
     assert sieve.large_is_good_
     assert sieve.ranking_[np.argmax(sieve.scores_)] == 1
+
+
+def test_weights_beyond_reason_are_refused():
+    with pytest.raises(InputError, match=r"same_class_weight must be a positive number, up to 1e\+100, got 1e\+308"):
+        scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e308)
+    assert np.isfinite(scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e100)).all()
+
+
+def test_numbers_of_any_kind_are_numbers():
+    half = GraphSieve("laplacian", bandwidth=Fraction(1, 2), n_neighbors=np.int8(3)).fit(IRIS)
+    assert_array_equal(half.scores_, GraphSieve("laplacian", bandwidth=0.5, n_neighbors=3).fit(IRIS).scores_)
 
 
 def test_method_params_reach_the_method():

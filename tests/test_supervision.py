@@ -82,6 +82,39 @@ def test_contradictions_show_their_chain():
     assert joined.kinds == ("labels", "pairs")
 
 
+def test_pairs_come_in_any_collection():
+    for pairs in (
+        [(2, 0)],
+        ((2, 0),),
+        {(2, 0)},
+        zip([2], [0], strict=True),
+        np.array([[2, 0]]),
+        pd.DataFrame({"a": [2], "b": [0]}),
+    ):
+        assert_array_equal(Supervision.from_pairs(3, must_link=pairs).must_link, [[0, 2]])
+
+
+def test_what_was_checked_cannot_be_changed():
+    known = Supervision.from_labels([0, 1]) | Supervision.from_pairs(2, cannot_link=[(0, 1)])
+    for values in (known.labels, known.cannot_link, known[[0, 1]].labels):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 1
+
+
+def test_a_frame_of_probabilities_brings_the_names_of_its_classes():
+    doubt = Supervision.from_probabilities(pd.DataFrame({1: [0.9, 0.2], 0: [0.1, 0.8]}))
+    joined = doubt | Supervision.from_labels(["1", None])
+    assert_allclose(joined.label_probabilities(), [[1.0, 0.0], [0.2, 0.8]])
+
+
+def test_a_missing_target_may_be_any_nan():
+    """Files from R mark the missing by a NaN with a message in its bits, which warns when it is computed with."""
+    y = np.array([0.5, 1.5, 2.5, np.nan])
+    y.view(np.uint64)[3] = 0x7FF00000000007A2
+    found = Supervision.from_targets(y).targets
+    assert found.view(np.uint64)[3] == np.array([np.nan]).view(np.uint64)[0]
+
+
 def test_joining_needs_the_same_samples_and_different_knowledge():
     with pytest.raises(InputError, match=r"3 samples .* 4"):
         Supervision.from_labels([0, 1, 0]) | Supervision.from_labels([0, 1, 0, 1])

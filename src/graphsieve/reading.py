@@ -29,8 +29,7 @@ NO_PAIRS: Integers = np.empty((0, 2), dtype=np.int64)
 
 def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
     """Class codes, −1 where unknown, and the sorted classes they index."""
-    if unlabeled is not None and (isinstance(unlabeled, bool) or not isinstance(unlabeled, Integral)):
-        raise InputError(f"unlabeled must be a whole number or None (None, NaN and empty text always are), got {unlabeled!r}.")
+    unlabeled = either(None, whole_number())("unlabeled", unlabeled)
     values = one_dimensional(y)
     known = ~_missing(values)
     if unlabeled is not None and values.dtype.kind in "iufO":

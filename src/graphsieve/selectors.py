@@ -152,7 +152,7 @@ class GraphSieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputTypeError(f"{name} must be None or a dict of parameter names and values, got {value!r}.")
+        raise InputTypeError(f"{name} must be a dict of parameter names and values, got {value!r}.")
     return dict(value)
 
 
