@@ -25,7 +25,7 @@ from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 
 NO_SIZE = -1100  # the exponent of a target without any size: below that of every number
-EDGES_KEPT = 2**23  # pairs of equal labels up to this number are stored; more are made on the fly
+EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
 
