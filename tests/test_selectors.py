@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
 from graphsieve.scores import METHODS
@@ -213,3 +214,20 @@ def test_ranks_put_ties_in_column_order_and_nan_last():
     values = np.array([2.0, np.nan, 1.0, 2.0, np.inf, -np.inf, np.nan])
     assert_array_equal(ranks(values, large_is_good=False), [3, 6, 2, 4, 5, 1, 7])
     assert_array_equal(ranks(values, large_is_good=True), [2, 6, 4, 3, 1, 5, 7])
+
+
+def test_warnings_point_at_the_line_of_the_caller():
+    for call in (
+        lambda: GraphSieve().fit(IRIS, np.full(150, -1)),
+        lambda: make_pipeline(GraphSieve(n_neighbors=500)).fit(IRIS),
+        lambda: scores.laplacian_score(np.ones((5, 2))),
+        lambda: Supervision.from_pairs(3, must_link=[(1, 1)]),
+    ):
+        with pytest.warns(GraphSieveWarning) as caught:
+            call()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_weight_without_a_difference_is_refused():
+    with pytest.raises(InputError, match="weight belongs to form='difference'"):
+        scores.constraint_score(IRIS, [(0, 1)], [(0, 60)], weight=0.5)

@@ -7,7 +7,6 @@ ignore the scale of the weights, so this changes nothing but that a small t can 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from graphsieve.columns import Table
-from graphsieve.errors import GraphSieveWarning
+from graphsieve.errors import warn
 from graphsieve.graph import CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph
 from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distances, target_runs
 from graphsieve.sums import group_weightings
@@ -229,11 +228,7 @@ def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
     """`n_neighbors`, or one fewer than there are samples."""
     if n_neighbors < n_samples:
         return n_neighbors
-    warnings.warn(
-        f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.",
-        GraphSieveWarning,
-        stacklevel=2,
-    )
+    warn(f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.")
     return n_samples - 1
 
 
@@ -242,11 +237,9 @@ def warn_if_few_edges(weights: Floats, n_samples: int) -> None:
     squares = float((weights**2).sum())
     effective = float(weights.sum()) ** 2 / squares if squares else 0.0
     if n_samples > 2 and effective < EFFECTIVE_EDGES_PER_SAMPLE * n_samples:
-        warnings.warn(
+        warn(
             f"the graph is uninformative: of {len(weights)} edges among {n_samples} samples only about {effective:.1f} count, "
-            "because the bandwidth is small against the distances; scale the features or raise the bandwidth.",
-            GraphSieveWarning,
-            stacklevel=2,
+            "because the bandwidth is small against the distances; scale the features or raise the bandwidth."
         )
 
 

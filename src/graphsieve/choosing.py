@@ -13,14 +13,13 @@ class probabilities (± labels)              weighted_laplacian
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.errors import InputError, warn
 from graphsieve.supervision import Kind, Supervision
 
 
@@ -44,7 +43,7 @@ def choose_method(known: Supervision) -> tuple[str, str]:
 def _by_labels(known: Supervision) -> tuple[str, str]:
     share = f"{known.n_labeled} of {len(known)} labels are known, in {known.n_known_classes} classes"
     if known.n_known_classes < 2:
-        _warn("all known labels are of one class: ranking is unsupervised.")
+        warn("all known labels are of one class: ranking is unsupervised.")
         return "laplacian", share.replace("classes", "class") + ", which tells nothing apart"
     return "fisher" if known.n_labeled == len(known) else "constrained_laplacian", share
 
@@ -54,10 +53,10 @@ def _by_targets(known: Supervision) -> tuple[str, str]:
     share = f"{known.n_labeled} of {len(known)} target values are known"
     values = known.targets[~np.isnan(known.targets)]
     if values.min() == values.max():
-        _warn(f"the known target values are all {values[0]:g}: ranking is unsupervised.")
+        warn(f"the known target values are all {values[0]:g}: ranking is unsupervised.")
         return "laplacian", share + " and they are all equal"
     if len(values) == len(known) and _are_row_numbers(values):
-        _warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
+        warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
     return "supervised_laplacian" if known.n_labeled == len(known) else "semi_supervised_laplacian", share
 
 
@@ -74,9 +73,9 @@ def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:
     if "targets" in uses and known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]
         if len(values) and values.min() == values.max():
-            _warn(f"the known target values are all {values[0]:g}: they tell nothing apart.")
+            warn(f"the known target values are all {values[0]:g}: they tell nothing apart.")
     if "pairs" in uses and len(known.must_link) >= len(known) - 1 and _are_one_group(known):
-        _warn(f"must-links join all {len(known)} samples: they tell nothing apart.")
+        warn(f"must-links join all {len(known)} samples: they tell nothing apart.")
 
 
 def _are_one_group(known: Supervision) -> bool:
@@ -90,14 +89,10 @@ def _warn_of_poor_labels(known: Supervision) -> None:
     sizes = np.bincount(known.codes[known.codes >= 0])
     single = np.flatnonzero(sizes == 1)
     if np.count_nonzero(sizes) == 1 and known.kinds == ("labels",):
-        _warn("all known labels are of one class: they tell nothing apart.")
+        warn("all known labels are of one class: they tell nothing apart.")
     elif len(single) == np.count_nonzero(sizes) and len(single) == len(known) > 2:
-        _warn(f"the target looks like an identifier: each of the {len(single)} samples has a class of its own.")
+        warn(f"the target looks like an identifier: each of the {len(single)} samples has a class of its own.")
     elif len(single):
         names = known.classes if known.classes is not None else np.arange(len(sizes))
         shown = ", ".join(str(names[code]) for code in single[:5]) + (", …" if len(single) > 5 else "")
-        _warn(f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member ({shown}).")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, GraphSieveWarning, stacklevel=4)
+        warn(f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member ({shown}).")

@@ -6,7 +6,6 @@ a frame is recognised by its module, so graphsieve needs neither.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time, timedelta
 from numbers import Integral
@@ -16,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError
+from graphsieve.errors import InputError, InputTypeError, warn
 
 LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5
@@ -192,11 +191,7 @@ def _is_rounded(value: Any) -> bool:
 def _warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...] | None) -> None:
     if len(columns):
         where = column_label(names, int(columns[0]))
-        warnings.warn(
-            f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such columns).",
-            GraphSieveWarning,
-            stacklevel=2,
-        )
+        warn(f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such columns).")
 
 
 def _objects_to_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class InputError(ValueError):
     """The data or a parameter cannot be used as given."""
@@ -17,3 +20,11 @@ class ConstraintConflictError(InputError):
 
 class GraphSieveWarning(UserWarning):
     """The result stands, but something about the data deserves a look."""
+
+
+def warn(message: str, category: type[Warning] = GraphSieveWarning) -> None:
+    """Warn at the caller's own line: the nearest one that is neither ours nor scikit-learn's."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("graphsieve", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

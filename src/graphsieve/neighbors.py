@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
+from graphsieve.sums import TEMPORARY_ELEMENTS
+
 SPARE_CANDIDATES = 8  # asked for beyond k: enough to prove most rows of data without ties in one go
 
 Floats = NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Integral, Real
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
-from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
+from graphsieve.errors import ConstraintConflictError, InputError, InputTypeError, warn
 from graphsieve.parameters import either, whole_number
 
 SUM_TOLERANCE = 1e-6
@@ -101,11 +100,10 @@ def one_dimensional(y: Any) -> NDArray[Any]:
     if values.ndim == 0:
         raise InputTypeError(f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,).")
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
+        warn(
             f"y has shape {values.shape}; a column-vector y was passed when a 1d array was expected. "
             "Please change the shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=3,
         )
         values = values.ravel()
     if values.ndim != 1:
@@ -281,11 +279,7 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
         sample = int(values[itself][0, 0])
         if name == "cannot_link":
             raise ConstraintConflictError(f"cannot_link says that sample {sample} does not belong with itself.")
-        warnings.warn(
-            f"{name} links sample {sample} with itself; {int(itself.sum())} such pairs are left out.",
-            GraphSieveWarning,
-            stacklevel=4,
-        )
+        warn(f"{name} links sample {sample} with itself; {int(itself.sum())} such pairs are left out.")
     return distinct_pairs(values[~itself])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
-from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError
+from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.parameters import checked, choice, count, either, nearest, positive, whole_number
 from graphsieve.scaling import SCALES, rescaled, standardized_target
 from graphsieve.scores import METHODS, Method
@@ -179,14 +178,14 @@ def all_knowledge(table: Table, y: Any, supervision: Supervision | None, given: 
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     check_length(known, table)
     if table.n_samples == 2:
-        warnings.warn("there are 2 samples: a graph of 2 nodes tells little.", GraphSieveWarning, stacklevel=3)
+        warn("there are 2 samples: a graph of 2 nodes tells little.")
     readable = given["method"] == "auto" or {"labels", "targets"} & set(METHODS[given["method"]].uses)
     if y is None or not readable or known.labels is not None or known.targets is not None:
         return known
     of_y = Supervision.from_y(y, target_type=given["target_type"], unlabeled=given["unlabeled"])
     check_length(of_y, table)
     if not of_y.kinds:
-        warnings.warn("no target known: ranking is unsupervised.", GraphSieveWarning, stacklevel=3)
+        warn("no target known: ranking is unsupervised.")
     return known | of_y
 
 
@@ -246,11 +245,7 @@ def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
     if not scorable:
         raise InputError(f"nothing to select: none of the {len(scores)} features can be scored, all are constant.")
     if wanted > scorable:
-        warnings.warn(
-            f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.",
-            GraphSieveWarning,
-            stacklevel=3,
-        )
+        warn(f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.")
     return wanted
 
 

@@ -6,7 +6,6 @@ X in cross-validation (a bare list of index pairs would be passed on unsliced an
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphsieve.consistency import check_consistency
-from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.errors import InputError, warn
 from graphsieve.parameters import choice
 from graphsieve.reading import (
     NO_PAIRS,
@@ -268,11 +267,7 @@ class Supervision:
         known = np.flatnonzero(self.labels >= 0)
         against = int((self.probabilities[known].argmax(axis=1) != self.labels[known]).sum())
         if against:
-            warnings.warn(
-                f"{against} known labels disagree with the most probable class; the labels win.",
-                GraphSieveWarning,
-                stacklevel=3,
-            )
+            warn(f"{against} known labels disagree with the most probable class; the labels win.")
 
     def _check(self) -> None:
         names = np.empty(0) if self.classes is None else self.classes

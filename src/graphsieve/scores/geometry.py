@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.errors import InputError, warn
 from graphsieve.graph import SparseGraph
 from graphsieve.parameters import choice
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
@@ -285,7 +284,5 @@ class _Spectrum:
                 values, vectors = sla.eigsh(operator, k=wanted, which="LA", v0=start, ncv=room, maxiter=100 * n_samples)
             except sla.ArpackNoConvergence as error:
                 values, vectors = error.eigenvalues, error.eigenvectors
-                warnings.warn(
-                    f"only {len(values)} of {wanted} eigenvectors converged; phi3 uses those.", GraphSieveWarning, stacklevel=2
-                )
+                warn(f"only {len(values)} of {wanted} eigenvectors converged; phi3 uses those.")
         return np.maximum(2 - values, 0.0), vectors

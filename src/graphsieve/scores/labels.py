@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,15 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.errors import InputError, warn
 from graphsieve.graph import SparseGraph
 from graphsieve.information import information_with_classes, information_with_target
-from graphsieve.neighbors import TEMPORARY_ELEMENTS, smallest_columns
+from graphsieve.neighbors import smallest_columns
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scaling import rescaled
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
-from graphsieve.sums import dense_weighting, edge_sum, group_weightings, moments
+from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, edge_sum, group_weightings, moments
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -250,11 +249,7 @@ def sselect(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: fl
     codes = class_codes(known)
     labeled = np.flatnonzero(codes >= 0)
     if known.n_known_classes < 2:
-        warnings.warn(
-            f"{known.n_known_classes} known classes say nothing about features; this is the Laplacian score alone.",
-            GraphSieveWarning,
-            stacklevel=2,
-        )
+        warn(f"{known.n_known_classes} known classes say nothing about features; this is the Laplacian score alone.")
         return Scored(smooth, near.n_neighbors, near.bandwidth)
     by_degree = dense_weighting(near.graph.degree())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.columns import Table
-from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.errors import InputError, warn
 from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, positive
 from graphsieve.supervision import Kind, Supervision
 
@@ -129,9 +128,7 @@ def warn_of_unscorable(values: Floats) -> None:
     """One warning with the count of features that have no score."""
     unscorable = int(np.isnan(values).sum())
     if unscorable:
-        warnings.warn(
+        warn(
             f"{unscorable} of {len(values)} features cannot be scored (constant, or constant where it matters); they are NaN "
-            "and rank last.",
-            GraphSieveWarning,
-            stacklevel=4,
+            "and rank last."
         )

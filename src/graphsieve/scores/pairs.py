@@ -26,9 +26,12 @@ from graphsieve.supervision import Supervision
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 FORMS = ("ratio", "difference")
+DIFFERENCE_WEIGHT = 0.1  # the published λ of the difference
 
 
-def constraint_score(X: Any, must_link: Any, cannot_link: Any, *, form: str = "ratio", weight: float = 0.1) -> Floats:
+def constraint_score(
+    X: Any, must_link: Any, cannot_link: Any, *, form: str = "ratio", weight: float = DIFFERENCE_WEIGHT
+) -> Floats:
     """Constraint score: variation over must-linked pairs, relative to that over cannot-linked pairs.
 
     Σ_ML (f_i − f_j)² / Σ_CL (f_i − f_j)² (form ``"ratio"``), or Σ_ML − weight · Σ_CL (form ``"difference"``, which depends on the
@@ -43,7 +46,7 @@ def constraint_score(X: Any, must_link: Any, cannot_link: Any, *, form: str = "r
     form : {"ratio", "difference"}
         How the two sums are compared.
     weight : float
-        The λ of the difference; it plays no part in the ratio.
+        The λ of the difference; the ratio has none, and refuses another than the default.
 
     Returns
     -------
@@ -63,6 +66,8 @@ def constraint_score(X: Any, must_link: Any, cannot_link: Any, *, form: str = "r
 
 def constraint(table: Table, known: Supervision, *, form: str, weight: float) -> Scored:
     choice(FORMS)("form", form)
+    if form == "ratio" and weight != DIFFERENCE_WEIGHT:
+        raise InputError(f"weight belongs to form='difference', got weight={weight:g} with form='ratio'; leave it out.")
     alike, apart = _must_link_graph(known), _cannot_link_graph(known)
     if form == "ratio":
         _need_both_kinds(known)
@@ -108,7 +113,7 @@ def c4_score(X: Any, must_link: Any, cannot_link: Any, *, n_neighbors: int = 10,
 
 def c4(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None) -> Scored:
     geometric = laplacian(table, known, n_neighbors=n_neighbors, bandwidth=bandwidth)
-    constrained = constraint(table, known, form="ratio", weight=1.0)
+    constrained = constraint(table, known, form="ratio", weight=DIFFERENCE_WEIGHT)
     with np.errstate(invalid="ignore"):
         product = geometric.values * constrained.values
     return Scored(product, geometric.n_neighbors, geometric.bandwidth)

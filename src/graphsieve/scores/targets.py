@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphsieve.builders import Neighborhood, partly_known_target_graph, target_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import GraphSieveWarning, InputError
+from graphsieve.errors import InputError, warn
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.sums import dense_weighting, moments, projection
@@ -138,11 +137,7 @@ def semi_supervised_laplacian(
     values = laplacian_ratio(table, near.graph)
     n_labeled = int((~np.isnan(target)).sum())
     if n_labeled < 2:
-        warnings.warn(
-            f"{n_labeled} target values are known; the supervised factor needs 2 and is left out.",
-            GraphSieveWarning,
-            stacklevel=4,
-        )
+        warn(f"{n_labeled} target values are known; the supervised factor needs 2 and is left out.")
     else:
         # A given bandwidth serves both kernels, as in the paper; a bandwidth from the data is that of each graph's own edges.
         with np.errstate(invalid="ignore"):
