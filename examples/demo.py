@@ -84,7 +84,7 @@ def progress(text: str) -> None:
 
 def ranks_table(found: dict[str, Ranking]) -> list[str]:
     """Ranks side by side, a row for each feature, in the order of the last column."""
-    names = next(iter(found.values())).feature_names
+    names = next(iter(found.values())).names
     width = max(map(len, names))
     lines = [" " * width + "".join(f"{name:>13}" for name in found)]
     for j in list(found.values())[-1].order:

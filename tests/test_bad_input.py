@@ -953,7 +953,7 @@ def test_several_levels_of_column_names():
     levels = pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1), ("y", 2), ("z", "")])
     frame = pd.DataFrame(X, columns=levels)
     same_scores(frame, X)
-    assert rank(frame).feature_names == ("x/1", "x/2", "y/1", "y/2", "z/")
+    assert rank(frame).names == ("x/1", "x/2", "y/1", "y/2", "z/")
     assert not hasattr(GraphSieve().fit(frame), "feature_names_in_")
     refused(frame.mask(frame == frame.iloc[7, 2]), "column 'y/1'", "row 7")
     ambiguous = pd.DataFrame(X[:, :2], columns=pd.MultiIndex.from_tuples([("a/b", "c"), ("a", "b/c")]))
@@ -966,7 +966,7 @@ def test_odd_column_names():
     frame = pd.DataFrame(X, columns=names)
     same_scores(frame, X)
     ranking = rank(frame, n_features_to_select=P)
-    assert ranking.feature_names == tuple(names)
+    assert ranking.names == tuple(names)
     assert set(ranking.best(P)) == set(names)
     assert len(str(ranking).splitlines()) == 4 + P
     assert max(map(len, str(ranking).splitlines())) < 130
@@ -981,7 +981,7 @@ def test_frames_of_derived_classes_keep_their_names():
     class Frame(pd.DataFrame):
         pass
 
-    assert rank(Frame(FRAME)).feature_names == tuple(NAMES)
+    assert rank(Frame(FRAME)).names == tuple(NAMES)
     refused(Frame(with_value(np.nan), columns=NAMES), "column 'b'", "row 7")
 
 

@@ -44,7 +44,7 @@ def test_numbers_are_those_of_the_selector(ranking):
 
 
 def test_copies_share_the_best_of_their_ranks(ranking):
-    names = list(ranking.feature_names)
+    names = list(ranking.names)
     width, copy = names.index("petal width (cm)"), names.index("copy")
     assert ranking.scores[width] == ranking.scores[copy]
     assert ranking.ranks[copy] == ranking.ranks[width] + 1
@@ -96,7 +96,7 @@ def test_a_failed_write_leaves_the_old_page_and_nothing_else(tmp_path, monkeypat
 
 
 def test_names_without_a_frame_are_those_of_scikit_learn():
-    assert rank(FRAME.to_numpy()).feature_names == ("x0", "x1", "x2", "x3")
+    assert rank(FRAME.to_numpy()).names == ("x0", "x1", "x2", "x3")
     assert rank(FRAME.to_numpy().tolist()).n_samples == 150
 
 

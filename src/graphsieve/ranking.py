@@ -71,7 +71,7 @@ def rank(
     ).fit(X, y, supervision=supervision)
     names = column_names(X) or tuple(f"x{j}" for j in range(sieve.n_features_in_))
     return Ranking(
-        feature_names=names,
+        names=names,
         scores=sieve.scores_,
         ranks=sieve.ranking_,
         selected=sieve.get_support(),
@@ -90,7 +90,7 @@ class Ranking:
 
     Attributes
     ----------
-    feature_names : tuple of str
+    names : tuple of str
         In the order of the columns, as are all arrays here.
     scores : array of float
         The method's own number; NaN where a feature cannot be scored.
@@ -108,7 +108,7 @@ class Ranking:
         As used.
     """
 
-    feature_names: tuple[str, ...]
+    names: tuple[str, ...]
     scores: NDArray[np.float64]
     ranks: NDArray[np.int64]
     selected: NDArray[np.bool_]
@@ -141,7 +141,7 @@ class Ranking:
     def best(self, n: int) -> list[str]:
         """The names of the n best features."""
         n = count(1, len(self))("n", n)
-        return [self.feature_names[j] for j in self.order[:n]]
+        return [self.names[j] for j in self.order[:n]]
 
     def strengths(self) -> NDArray[np.float64]:
         """Each score as a length from 0 (worst finite score) to 1 (best), for bars; 0 where there is no score."""
@@ -160,11 +160,11 @@ class Ranking:
             f"because {self.reason}" if self.reason != "as asked" else f"a good feature {METHODS[self.method].summary}",
             "",
         ]
-        width = min(NAME_WIDTH, max(len("feature"), *(len(_one_line(name)) for name in self.feature_names)))
+        width = min(NAME_WIDTH, max(len("feature"), *(len(_one_line(name)) for name in self.names)))
         lines.append(f"{'rank':>5}  {'feature':<{width}}  {'score':>10}")
         strengths = self.strengths()
         for j in self.order[:ROWS_SHOWN]:
-            name = _shortened(_one_line(self.feature_names[j]), width)
+            name = _shortened(_one_line(self.names[j]), width)
             bar = "█" * round(BAR_WIDTH * strengths[j]) if not math.isnan(self.scores[j]) else "not scored"
             lines.append(f"{self.ranks[j]:>5}  {name:<{width}}  {_number(self.scores[j]):>10}  {bar}".rstrip())
         if len(self) > ROWS_SHOWN:
@@ -178,7 +178,7 @@ class Ranking:
         tied = self.tied_ranks
         return [
             {
-                "feature": self.feature_names[j],
+                "feature": self.names[j],
                 "rank": int(self.ranks[j]),
                 "rank_min": int(tied[j]),
                 "score": float(self.scores[j]) if math.isfinite(self.scores[j]) else None,
@@ -246,7 +246,7 @@ class Ranking:
             _, ax = plt.subplots(figsize=(7, 0.6 + 0.28 * len(shown)), layout="constrained")
         colors = ["#1f6f78" if self.selected[j] else "#b8c4c6" for j in shown]
         ax.barh(range(len(shown)), self.scores[shown], color=colors)
-        names = [_shortened(_one_line(self.feature_names[j]), NAME_WIDTH) for j in shown]
+        names = [_shortened(_one_line(self.names[j]), NAME_WIDTH) for j in shown]
         ax.set_yticks(range(len(shown)), [name.replace("$", r"\$") for name in names])
         ax.invert_yaxis()
         ax.set_xlabel(f"{self.method} score ({'large' if self.large_is_good else 'small'} is good)")
