@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision, scores
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Table
@@ -85,6 +86,17 @@ def test_the_front_door_takes_any_scale(name, exponent):
         scaled = GraphSieve(name).fit(np.ldexp(X, exponent), **y)
     assert_allclose(scaled.scores_, plain.scores_, rtol=1e-9)
     assert_array_equal(scaled.ranking_, plain.ranking_)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_targets_and_features_of_wildly_different_size(exponent):
+    """Where one dwarfs the other, it no longer matters by how much: as at 2**200, where the formula itself can be evaluated."""
+    X, sign = RNG.normal(size=(N, 4)), 1 if exponent > 0 else -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        found = scores.semi_supervised_laplacian_score(np.ldexp(X, exponent), TARGETS, n_neighbors=6, bandwidth=0.5)
+    expected = oracle.semi_supervised_laplacian_score(np.ldexp(X, 200 * sign), TARGETS, n_neighbors=6, bandwidth=0.5)
+    assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_variance_that_is_no_number_is_refused():

@@ -23,7 +23,7 @@ from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distance
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 
-NO_SIZE = -1100  # the exponent of a target without any size: below that of every number
+FARTHEST_APART = 400  # powers of two between targets and features, beyond which nothing changes any more
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
@@ -85,6 +85,7 @@ def partly_known_target_graph(
     unknown = np.flatnonzero(np.isnan(target))
     rows, row_exponent = table.rows
     scaled, target_exponent = _scaled_target(target[known])
+    row_exponent, target_exponent = _comparable(row_exponent, target_exponent if scaled.any() else row_exponent)
     exponent = max(row_exponent, target_exponent)  # of the unit in which targets and features are compared
 
     def mean_squares(squared: Floats) -> Floats:
@@ -276,9 +277,14 @@ def _in_scaled_units(squared: float, exponent: int) -> float:
         return float(np.ldexp(squared, -2 * exponent))
 
 
+def _comparable(row_exponent: int, target_exponent: int) -> tuple[int, int]:
+    """The two exponents, brought so near that the squares of the smaller do not underflow beside those of the larger."""
+    apart = min(max(row_exponent - target_exponent, -FARTHEST_APART), FARTHEST_APART)
+    return target_exponent + apart, target_exponent
+
+
 def _scaled_target(target: Floats) -> tuple[Floats, int]:
-    largest = np.abs(target).max(initial=0.0)
-    exponent = int(np.frexp(largest)[1]) if largest else NO_SIZE
+    exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
     return np.ldexp(target, -exponent), exponent
 
 
