@@ -254,3 +254,29 @@ def test_targets_are_scaled_over_what_is_known():
     assert known.std() == pytest.approx(1.0)
     assert_array_equal(standardized_target(np.array([2.0, 2.0])), [0.0, 0.0])
     assert np.isnan(standardized_target(np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if "copies" in METHODS[name].laws])
+def test_copies_score_alike_to_the_last_bit_wherever_they_stand(name):
+    """In blocks of any width, with many classes and tied targets, where sums are long enough for their order to show."""
+    rng = np.random.default_rng(5)
+    n = 60
+    column = rng.normal(size=(n, 1))
+    X = np.concatenate([column, rng.normal(size=(n, 3)), column, rng.normal(size=(n, 2)), column], axis=1)
+    classes = np.arange(n) % 12
+    known = {
+        "labels": Supervision.from_labels(classes),
+        "targets": Supervision.from_targets(np.where(np.arange(n) % 3 > 0, classes / 3, np.nan)),
+        "probabilities": Supervision.from_probabilities(rng.dirichlet(np.ones(12), n)),
+        "pairs": Supervision.from_pairs(n, [(0, 12), (1, 13)], [(0, 1), (2, 5)]),
+    }
+    method = METHODS[name]
+    kinds = [kind for kind in method.uses if (name, kind) != ("pearson", "labels")]
+    for kind in kinds or [None]:
+        for width in (1, 3, 7, 8):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GraphSieveWarning)
+                table = Table(X, block_elements=width * n)
+                given = Supervision.nothing(n) if kind is None else known[kind]
+                found = method.core(table, given, **method.defaults).values
+            assert found[0] == found[4] == found[7]

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError
-from graphsieve.sums import cross_energy, dense_weighting, edge_sum, moments
+from graphsieve.sums import cross_energy, dense_weighting, edge_sum, moments, weighted_sum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -207,7 +207,7 @@ class FactorGraph(Graph):
     def block_energy(self, block: Block) -> Floats:
         # ½ Σ_ij p_i p_j (f_i − f_j)² = mass · scatter, for each column p of the factor.
         found = moments(block, self.factor)
-        return np.asarray(found.mass @ found.scatter)
+        return weighted_sum(found.mass, found.scatter)
 
 
 class CrossGraph(Graph):

@@ -47,7 +47,7 @@ def cross_energy(one: Moments, other: Moments) -> Floats:
     total = np.zeros(one.mean.shape[1])
     for place in range(len(other.mass)):
         apart = np.arange(len(one.mass)) != place
-        around = one.scatter_around(other.mean[place])[apart].sum(axis=0)
+        around = weighted_sum(apart.astype(np.float64), one.scatter_around(other.mean[place]))
         total += other.mass[place] * around + one.mass[apart].sum() * other.scatter[place]
     return total
 
@@ -64,7 +64,7 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
             np.abs(differences, out=differences)
         else:
             differences *= differences
-        total += (_weighted_rows(weights[edges], np.array([0, len(differences)])) @ differences)[0]
+        total += weighted_sum(weights[edges], differences)
     return total
 
 
@@ -83,14 +83,18 @@ def projection(block: Block, vector: Floats) -> Floats:
     """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do not matter)."""
     if block.is_sparse:
         return np.asarray(block.values.T @ vector)
-    return np.asarray((_weighted_rows(vector, np.array([0, len(vector)])) @ block.values)[0])
+    return weighted_sum(vector, block.values)
+
+
+def weighted_sum(weights: Floats, rows: Floats) -> Floats:
+    """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would give copies different last bits."""
+    return np.asarray((_weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
 
 
 def _weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
     """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what it is multiplied with.
 
-    A sparse product adds in a fixed order, whatever the width of the block. A dense one does not, and two copies of a column
-    would differ in their last bit.
+    A sparse product adds in a fixed order, whatever the width of the block.
     """
     return sp.csr_array((weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights)))
 

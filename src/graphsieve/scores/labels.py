@@ -21,7 +21,7 @@ from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scaling import rescaled
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
-from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, edge_sum, group_weightings, moments
+from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,8 @@ def fisher(table: Table, known: Supervision) -> Scored:
 
     def between_over_within(block: Block) -> Floats:
         classes, mean = moments(block, by_class), moments(block, everyone).mean[0]
-        return divided(classes.mass @ (classes.mean - mean) ** 2, classes.scatter.sum(axis=0))
+        between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
+        return divided(between, weighted_sum(np.ones(n_classes), classes.scatter))
 
     return Scored(per_feature(table, between_over_within))
 
