@@ -95,6 +95,14 @@ def test_a_failed_write_leaves_the_old_page_and_nothing_else(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_page_that_has_no_place_is_refused(tmp_path):
+    with pytest.raises(InputError, match="is a folder; name a file in it"):
+        rank(FRAME).to_html(tmp_path)
+    with pytest.raises(InputError, match=r"the folder .*missing does not exist"):
+        rank(FRAME).to_html(tmp_path / "missing" / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_without_a_frame_are_those_of_scikit_learn():
     assert rank(FRAME.to_numpy()).names == ("x0", "x1", "x2", "x3")
     assert rank(FRAME.to_numpy().tolist()).n_samples == 150

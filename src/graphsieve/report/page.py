@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from graphsieve.errors import InputError
+
 FEATURES_SHOWN = 40
 
 _STYLE = """
@@ -54,6 +56,10 @@ def write_page(
 
 def replace_file(path: Path, text: str) -> None:
     """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -121,7 +121,9 @@ def score(
 
 def check_length(known: Supervision, table: Table) -> None:
     if len(known) != table.n_samples:
-        raise InputError(f"X has {table.n_samples} samples, but {len(known)} are described; they must be the same samples.")
+        raise InputError(
+            f"X has {table.n_samples} samples, but {len(known)} are described by y or supervision; they must be the same samples."
+        )
 
 
 def warn_of_unscorable(values: Floats) -> None:
