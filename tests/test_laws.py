@@ -16,7 +16,7 @@ from graphsieve import GraphSieveWarning, Supervision, columns
 from graphsieve.columns import Table
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import Law
-from graphsieve.selectors import ranks
+from graphsieve.selectors.knowledge import ranks
 from strategies import Problem, problems
 
 LAWS = get_args(Law)

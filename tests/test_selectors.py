@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
 from graphsieve.scores import METHODS
-from graphsieve.selectors import ranks, wanted_features
+from graphsieve.selectors.knowledge import ranks, wanted_features
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 SOME = np.where(np.arange(150) % 10 == 0, SPECIES, -1)

@@ -44,8 +44,8 @@ class Neighborhood:
 def neighbor_graph(table: Table, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
     """Samples are linked if either is among the k nearest of the other in the space of all features."""
     k = capped_neighbors(n_neighbors, table.n_samples)
-    rows, exponent = table.rows
-    first, second, squared = _union(*nearest_neighbors(rows, k), np.arange(table.n_samples), table.n_samples)
+    exponent = table.rows[1]
+    first, second, squared = _union(*_nearest(table, k), np.arange(table.n_samples), table.n_samples)
     weights, used = heat_weights(squared, bandwidth, exponent=exponent)
     warn_if_few_edges(weights, table.n_samples)
     return Neighborhood(SparseGraph(table.n_samples, first, second, weights), k, used)
@@ -89,13 +89,13 @@ def partly_known_target_graph(
     exponent = max(row_exponent, target_exponent)  # of the unit in which targets and features are compared
 
     def mean_squares(squared: Floats) -> Floats:
-        return _in_original_units(squared / table.n_features, row_exponent - exponent)
+        return _in_original_units(squared / rows.shape[1], row_exponent - exponent)
 
-    near, squared = nearest_neighbors(rows, k, queries=unknown)
+    near, squared = _nearest(table, k, queries=unknown)
     parts = [_union(near, mean_squares(squared), unknown, n)]
     blocks = None
     if len(known):
-        near, squared = nearest_neighbors(rows, min(k, len(unknown)), queries=known, candidates=unknown)
+        near, squared = _nearest(table, min(k, len(unknown)), queries=known, candidates=unknown)
         runs = target_runs(scaled, k)
         gaps = _in_original_units(runs.gap**2, target_exponent - exponent)
         parts += _merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
@@ -140,7 +140,7 @@ def constrained_neighbor_graph(
     n, codes = table.n_samples, known.codes
     k = capped_neighbors(n_neighbors, n)
     rows, exponent = table.rows
-    first, second, squared = _union(*nearest_neighbors(rows, k), np.arange(n), n)
+    first, second, squared = _union(*_nearest(table, k), np.arange(n), n)
     if cut_cannot_link:
         kept = ~_contains(known.cannot_link, first, second, n) & ~_labeled_apart(codes, first, second)
         first, second, squared = first[kept], second[kept], squared[kept]
@@ -286,6 +286,15 @@ def _comparable(row_exponent: int, target_exponent: int) -> tuple[int, int]:
 def _scaled_target(target: Floats) -> tuple[Floats, int]:
     exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
     return np.ldexp(target, -exponent), exponent
+
+
+def _nearest(
+    table: Table, n_neighbors: int, *, queries: Integers | None = None, candidates: Integers | None = None
+) -> tuple[Integers, Floats]:
+    """Nearest neighbours among the samples of a table, wherever it says that they lie."""
+    if table.geometry is not None:
+        return table.geometry.nearest(n_neighbors, queries, candidates)
+    return nearest_neighbors(table.rows[0], n_neighbors, queries=queries, candidates=candidates)
 
 
 def _union(near: Integers, squared: Floats, queries: Integers, n_samples: int) -> tuple[Integers, Integers, Floats]:

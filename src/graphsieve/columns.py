@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from graphsieve.containers import column_label, read_matrix
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
+NO_EXPONENT = -(2**15)  # of zero, below that of any number
 DENSE_FROM = 0.3  # a sparse block filled beyond this share is cheaper to treat as dense
 
 
@@ -63,6 +64,19 @@ class Block:
             yield part, self.values[:, part].toarray()
 
 
+class Geometry(Protocol):
+    """Where samples lie, for a table whose distances are not taken between its own rows as they are."""
+
+    @property
+    def rows(self) -> tuple[Any, int]:
+        """As `Table.rows`."""
+
+    def nearest(
+        self, n_neighbors: int, queries: NDArray[np.int64] | None, candidates: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """As `graphsieve.neighbors.nearest_neighbors`."""
+
+
 class Table:
     """Samples × features, checked once; the door through which every X comes.
 
@@ -77,12 +91,15 @@ class Table:
     def __init__(self, X: Any, *, block_elements: int = BLOCK_ELEMENTS) -> None:
         self._matrix, self.feature_names = read_matrix(X)
         self._block_elements = block_elements
+        self.geometry: Geometry | None = None
+        self._prepared: Block | None = None
 
     @classmethod
     def trusted(cls, matrix: Any, names: tuple[str, ...] | None, *, block_elements: int = BLOCK_ELEMENTS) -> Table:
         """A table of numbers that another table has already checked."""
         table = cls.__new__(cls)
         table._matrix, table.feature_names, table._block_elements = matrix, names, block_elements
+        table.geometry = table._prepared = None
         return table
 
     @property
@@ -97,6 +114,11 @@ class Table:
     def is_sparse(self) -> bool:
         return bool(sp.issparse(self._matrix))
 
+    @property
+    def matrix(self) -> Any:
+        """The numbers as they were given: an array, or CSC."""
+        return self._matrix
+
     def label(self, position: int) -> str:
         """How a message names the column at `position`."""
         return column_label(self.feature_names, position)
@@ -105,6 +127,25 @@ class Table:
         """The table of the given rows."""
         matrix = sp.csc_array(sp.csr_array(self._matrix)[rows]) if self.is_sparse else self._matrix[rows]
         return Table.trusted(matrix, self.feature_names, block_elements=self._block_elements)
+
+    def take_columns(self, columns: NDArray[Any]) -> Table:
+        """The table of the given columns."""
+        names = None if self.feature_names is None else tuple(self.feature_names[j] for j in columns)
+        matrix = self._matrix[:, columns] if self.is_sparse else np.take(self._matrix, columns, axis=1)
+        table = Table.trusted(matrix, names, block_elements=self._block_elements)
+        whole = self._only_block
+        if whole is not None:  # a column is scaled and shifted by itself, so what is done need not be done again
+            values = np.take(whole.values, columns, axis=1)
+            table._prepared = Block(
+                0, len(columns), values, whole.shift[columns], whole.exponent[columns], whole.constant[columns]
+            )
+        return table
+
+    def within(self, geometry: Geometry) -> Table:
+        """The same features, on samples whose distances are those of `geometry`."""
+        table = Table.trusted(self._matrix, self.feature_names, block_elements=self._block_elements)
+        table.geometry, table._prepared = geometry, self._prepared
+        return table
 
     def divided(self, exponent: NDArray[np.intc], size: NDArray[np.float64]) -> Table:
         """The table with column j divided by ``size[j] * 2**exponent[j]``; zeros stay zeros."""
@@ -122,11 +163,29 @@ class Table:
 
     def blocks(self) -> Iterator[Block]:
         """The columns from left to right, a few at a time."""
+        if self._prepared is not None:
+            return iter((self._prepared,))
         return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
+
+    @cached_property
+    def _only_block(self) -> Block | None:
+        """The one block of a dense table that has only one."""
+        if self._prepared is not None:
+            return self._prepared
+        few = self.n_samples * self.n_features <= self._block_elements
+        return next(self._dense_blocks()) if few and not self.is_sparse else None
+
+    def column_exponents(self) -> NDArray[np.intc]:
+        """The power of two just above the largest magnitude of every column; `NO_EXPONENT` where there are only zeros."""
+        return np.concatenate(
+            [np.where(block.constant & (block.shift == 0), NO_EXPONENT, block.exponent) for block in self.blocks()]
+        ).astype(np.intc)
 
     @cached_property
     def rows(self) -> tuple[Any, int]:
         """All samples for distances: float64 C order or CSR, scaled by ``2**-exponent`` as a whole; and the exponent."""
+        if self.geometry is not None:
+            return self.geometry.rows
         values = self._matrix.data if self.is_sparse else self._matrix
         largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
         exponent = _exponents(np.asarray(largest)).item()

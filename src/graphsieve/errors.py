@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 
 class InputError(ValueError):
@@ -22,9 +26,64 @@ class GraphSieveWarning(UserWarning):
     """The result stands, but something about the data deserves a look."""
 
 
+@dataclass(frozen=True)
+class Warned:
+    """A warning that was held back: its text, its category, and the place in our code that gave it."""
+
+    message: str
+    category: type[Warning]
+    place: tuple[str, int]
+
+
+_held_back: ContextVar[list[Warned] | None] = ContextVar("held_back", default=None)
+
+
+@contextmanager
+def held_back() -> Iterator[list[Warned]]:
+    """Hold our warnings back in a list, for work of many rounds that would repeat them. Other threads are not concerned."""
+    found: list[Warned] = []
+    token = _held_back.set(found)
+    try:
+        yield found
+    finally:
+        _held_back.reset(token)
+
+
 def warn(message: str, category: type[Warning] = GraphSieveWarning) -> None:
     """Warn at the caller's own line: the nearest one that is neither ours nor scikit-learn's."""
     level, frame = 2, sys._getframe(1)
+    found = _held_back.get()
+    if found is not None:
+        found.append(Warned(message, category, (frame.f_code.co_filename, frame.f_lineno)))
+        return
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("graphsieve", "sklearn"):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+class RoundWarnings:
+    """The warnings of many rounds, each kind given once, with the number of rounds that it came up in."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, int], Warned] = {}
+        self._rounds: dict[tuple[str, int], list[int]] = {}
+        self._n_rounds = 0
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """One round: what it warns of is held back."""
+        with held_back() as found:
+            yield
+        for warned in found:
+            self._first.setdefault(warned.place, warned)
+            self._rounds.setdefault(warned.place, []).append(self._n_rounds)
+        self._n_rounds += 1
+
+    def give(self) -> None:
+        """Warn of all that came up."""
+        for place, warned in self._first.items():
+            rounds = sorted(set(self._rounds[place]))
+            often = (
+                f" (in {len(rounds)} of {self._n_rounds} rounds, first in round {rounds[0] + 1})" if self._n_rounds > 1 else ""
+            )
+            warn(warned.message.removesuffix(".") + often + ".", warned.category)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from graphsieve.sums import TEMPORARY_ELEMENTS
+from graphsieve.sums import TEMPORARY_ELEMENTS, row_differences
 
 SPARE_CANDIDATES = 8  # asked for beyond k: enough to prove most rows of data without ties in one go
 
@@ -30,24 +30,29 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
 
     The fixed order of the sum makes dense and sparse rows give the same bits.
     """
-    if sp.issparse(rows):
-        per_pair = max(1, 2 * rows.nnz // max(1, rows.shape[0]))
-        distances = _sparse_squared_distances
-    else:
-        per_pair, distances = rows.shape[1], _dense_squared_distances
-    step = max(1, TEMPORARY_ELEMENTS // per_pair)
     result = np.empty(len(first))
-    for start in range(0, len(first), step):
-        part = slice(start, start + step)
-        result[part] = distances(rows, first[part], second[part])
+    if sp.issparse(rows):
+        step = max(1, TEMPORARY_ELEMENTS // max(1, 2 * rows.nnz // max(1, rows.shape[0])))
+        for start in range(0, len(first), step):
+            part = slice(start, start + step)
+            result[part] = _sparse_squared_distances(rows, first[part], second[part])
+        return result
+    every = None
+    for part, differences in row_differences(rows, first, second):
+        differences *= differences
+        if every is None or every.shape[0] != len(differences):
+            every = _filled(differences.shape)
+        # A sparse product adds strictly from left to right, and quickly.
+        every.data = differences.ravel()
+        result[part] = every @ np.ones(rows.shape[1])
     return result
 
 
-def _dense_squared_distances(rows: Floats, first: Integers, second: Integers) -> Floats:
-    squares = rows[first]
-    squares -= rows[second]
-    squares *= squares
-    return np.cumsum(squares, axis=1, out=squares)[:, -1]
+def _filled(shape: tuple[int, ...]) -> Any:
+    """A sparse matrix in which every place is stored, row by row."""
+    n_rows, width = shape
+    entries = (np.ones(n_rows * width), np.tile(np.arange(width), n_rows), np.arange(n_rows + 1) * width)
+    return sp.csr_array(entries, shape=shape)
 
 
 def _sparse_squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
@@ -159,7 +164,7 @@ class _Space:
             reach = np.partition(gram, k - 1, axis=1)[:, k - 1] + 2 * self.tolerance(mine)
             query, column = np.nonzero(gram <= reach[:, None])
             exact = squared_distances(self.rows, mine[query], self.candidates[column])
-            chosen = _first_of_each(query, exact, column, len(here), k)
+            chosen = first_of_each(query, exact, column, len(here), k)
             indices[here], distances[here] = self.candidates[column[chosen]], exact[chosen]
 
 
@@ -167,10 +172,10 @@ def smallest_columns(distances: Floats, k: int) -> Integers:
     """The columns of the k smallest entries of each row, smallest first, ties by lower column."""
     reach = np.partition(distances, k - 1, axis=1)[:, k - 1]
     row, column = np.nonzero(distances <= reach[:, None])
-    return column[_first_of_each(row, distances[row, column], column, len(distances), k)]
+    return column[first_of_each(row, distances[row, column], column, len(distances), k)]
 
 
-def _first_of_each(query: Integers, distance: Floats, candidate: Integers, n_queries: int, k: int) -> Integers:
+def first_of_each(query: Integers, distance: Floats, candidate: Integers, n_queries: int, k: int) -> Integers:
     """For each query the places of its k nearest candidates in the given lists, ties by lower candidate."""
     order = np.lexsort((candidate, distance, query))
     begin = np.searchsorted(query[order], np.arange(n_queries))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from graphsieve.columns import Block
 
 TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
+CACHED_ELEMENTS = 2**16  # numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,16 +57,32 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
     """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
     if block.is_sparse:
         return _sparse_edge_sum(block, first, second, weights, power)
-    total = np.zeros(block.width)
-    for edges in _slices(len(weights), block.width):
-        differences = block.values[first[edges]]
-        differences -= block.values[second[edges]]
+    total, gather = np.zeros(block.width), None
+    for edges, rows in row_differences(block.values, first, second, spare=1):
         if power == 1:
-            np.abs(differences, out=differences)
+            np.abs(rows[1:], out=rows[1:])
         else:
-            differences *= differences
-        total += weighted_sum(weights[edges], differences)
-    return total
+            rows[1:] *= rows[1:]
+        if gather is None or gather.shape[1] != len(rows):
+            gather = _weighted_rows(np.ones(len(rows)), np.array([0, len(rows)]))
+        # The total so far is the first term, so that the sum is the same however many edges come at a time.
+        rows[0] = total
+        gather.data[1:] = weights[edges]
+        total = (gather @ rows)[0]
+    return np.asarray(total)
+
+
+def row_differences(rows: Floats, first: Integers, second: Integers, *, spare: int = 0) -> Iterator[tuple[slice, Floats]]:
+    """``rows[first] - rows[second]``, a few pairs at a time, after `spare` free rows, in an array that the next ones overwrite."""
+    step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))
+    one, other = np.empty((spare + step, rows.shape[1])), np.empty((step, rows.shape[1]))
+    for start in range(0, len(first), step):
+        part = slice(start, min(start + step, len(first)))
+        size = part.stop - part.start
+        # mode="clip" writes straight into `out`; the indices are known to be good.
+        differences = np.take(rows, first[part], axis=0, out=one[spare : spare + size], mode="clip")
+        differences -= np.take(rows, second[part], axis=0, out=other[:size], mode="clip")
+        yield part, one[: spare + size]
 
 
 def moments(block: Block, weightings: Any) -> Moments:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, warn
-from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, positive
+from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
@@ -117,6 +118,36 @@ def score(
     values = core(table, known, **checked(parameters, RULES)).values
     warn_of_unscorable(values)
     return values
+
+
+def best_first(values: Floats, *, large_is_good: bool) -> NDArray[np.int64]:
+    """Positions from the best score to the worst; ties in their order, NaN last."""
+    return np.lexsort((-values if large_is_good else values, np.isnan(values))).astype(np.int64)
+
+
+def extra_options(
+    method: Method, extra: Mapping[str, Any], *, what: str = "method_params", elsewhere: Collection[str] = ()
+) -> dict[str, Any]:
+    """Further parameters of a method's function, checked; those in `elsewhere` are parameters of their own."""
+    allowed = [name for name in method.defaults if name not in elsewhere]
+    for name in extra:
+        if name in elsewhere and name in method.defaults:
+            raise InputError(f"{what} holds {name!r}, which is a parameter of its own; pass {name}= instead.")
+        if name not in allowed:
+            listed = ", ".join(allowed) or "nothing"
+            raise InputError(
+                f"method {method.name!r} has no parameter {name!r}{nearest(name, allowed)}; {what} may hold: {listed}."
+            )
+    return checked(extra, RULES)
+
+
+def wanted_count(asked: Any, n_features: int) -> int:
+    """A number of features to select, from 1 to all of them."""
+    if isinstance(asked, Integral) and not isinstance(asked, bool) and 1 <= int(asked) <= n_features:
+        return int(asked)
+    if isinstance(asked, Integral) and not isinstance(asked, bool):
+        raise InputError(f"n_features_to_select is {asked}, but there are {n_features} features; ask for 1 to {n_features}.")
+    raise InputError(f"n_features_to_select must be a whole number from 1 to {n_features}, got {asked!r}.")
 
 
 def check_length(known: Supervision, table: Table) -> None:

@@ -1,0 +1,556 @@
+"""Many samples of which nothing is known → a few prototypes that stand for them.
+
+A score over the neighbours of all samples costs the square of their number; over prototypes it costs the square of theirs.
+Samples of which something is known are never touched: they are few, and what is known belongs to them alone.
+
+Two ways, one result. A self-organizing map (`som`) moves a lattice of units through the samples and keeps units that are
+neighbours on the lattice near each other; `kmeans` only wants every sample near its prototype. Either way a prototype is in the
+end the mean of its samples, so that prototypes weighted by their counts have exactly the mean of what they stand for.
+
+How counts enter a score was measured (benchmarks/prototypes.py): the graph of the prototypes is lifted to the samples.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isqrt
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from graphsieve.columns import Block, Table, scale_by_power_of_two
+from graphsieve.errors import InputError, warn
+from graphsieve.graph import EdgeGraph, Edges, Graph
+from graphsieve.parameters import choice, count, either
+from graphsieve.sums import TEMPORARY_ELEMENTS, edge_sum, group_weightings, moments, weighted_sum
+from graphsieve.supervision import Supervision
+
+EPOCHS = 20
+FINAL_RADIUS = 0.3  # a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean
+LONGEST_SIDES_RATIO = 10.0  # of an arranged lattice, however flat the samples lie
+EXACT_AXES_UP_TO = 512  # features; beyond, the principal axes come from a few products with a thin matrix
+AXES_TRIED, AXES_ROUNDS = 12, 6
+MINIBATCH_FROM = 2**27  # samples × prototypes
+BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances taken at once: they stay in the cache
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Size = int | tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    """What stands for many samples.
+
+    Attributes
+    ----------
+    centers : array of float of shape (n_prototypes, n_features)
+        The mean of each prototype's samples, in the units of the rows that were given.
+    counts : array of int of shape (n_prototypes,)
+        How many samples each stands for; at least 1.
+    assignment : array of int of shape (n_samples,)
+        The prototype of each sample.
+    quantization_error : float
+        The mean distance of a sample to its prototype.
+    """
+
+    centers: Floats
+    counts: Integers
+    assignment: Integers
+    quantization_error: float
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """A table of kept samples and prototypes, with what is known of them.
+
+    Attributes
+    ----------
+    table : Table
+        The samples of which something is known, in their order, and then the prototypes of all others.
+    known : Supervision
+        What is known of these rows: of a prototype, nothing.
+    counts : array of float of shape (n_rows,)
+        How many samples a row stands for: 1 for a kept one.
+    n_prototypes : int
+        How many of the rows, the last ones, are prototypes.
+    member : array of int of shape (n_samples,)
+        The row that each of the original samples is, or is part of.
+    """
+
+    table: Table
+    known: Supervision
+    counts: Floats
+    n_prototypes: int
+    member: Integers
+
+
+class LiftedGraph(Graph):
+    """A graph over kept samples and prototypes, as a graph over all samples that they stand for; never expanded.
+
+    An edge of weight w between rows that stand for a and b samples links all of the one with all of the other, each pair with
+    weight w / √(a b): together w √(a b). So the energy of a feature hears of its means by prototype and of its variances within
+    them, and no feature looks smoother because prototypes have averaged its noise away.
+
+    Parameters
+    ----------
+    graph : EdgeGraph
+        Over the rows of a compressed table.
+    member : array of int of shape (n_samples,)
+        The row that each sample is part of; every row has at least one.
+
+    Examples
+    --------
+    >>> from graphsieve.graph import SparseGraph
+    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]))  # one sample linked with four, by ½ each
+    >>> lifted.degree()
+    array([2. , 0.5, 0.5, 0.5, 0.5])
+    >>> lifted.energy([[0.0], [1.0], [1.0], [3.0], [3.0]])  # ½ (1 + 1 + 9 + 9)
+    array([10.])
+    """
+
+    def __init__(self, graph: EdgeGraph, member: Integers) -> None:
+        super().__init__(len(member))
+        self.graph, self.member = graph, member
+        self.counts = np.bincount(member, minlength=graph.n_samples)
+        self._members = group_weightings(member, graph.n_samples)
+
+    def degree(self) -> Floats:
+        return np.asarray(self._share[self.member])
+
+    def block_energy(self, block: Block) -> Floats:
+        # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
+        found = moments(block, self._members)
+        means = replace(block, values=found.mean)
+        total = weighted_sum(self._share, found.scatter)
+        for first, second, weights in self._edges():
+            total += edge_sum(means, first, second, weights)
+        return total
+
+    def _edges(self) -> Iterator[Edges]:
+        for first, second, weights in self.graph.edges():
+            yield first, second, weights * np.sqrt(self.counts[first] * self.counts[second])
+
+    @cached_property
+    def _share(self) -> Floats:
+        """The degree of every row, divided among its samples."""
+        total = np.zeros(len(self.counts))
+        for first, second, weights in self._edges():
+            total += np.bincount(first, weights, len(total)) + np.bincount(second, weights, len(total))
+        return np.asarray(total / self.counts)
+
+
+def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
+    """Prototypes by a self-organizing map, trained in batches of all samples; nothing in it is random.
+
+    In every epoch each sample finds its best matching unit c(i), the lower one among equals, and then every unit s moves to
+
+        p_s = Σ_i h(s, c(i)) x_i / Σ_i h(s, c(i)),    h(s, c) = exp(−δ(s, c)² / (2T²)),
+
+    where δ is the shortest path on a rectangular lattice with four neighbours each. (The paper prints δ without the square, as it
+    does with its heat kernel; the usual Gaussian has it.) The radius T shrinks evenly on a logarithmic scale from half the
+    longer side to 0.3. The map starts as a piece of the plane of the two first principal axes, the longer side along the first.
+
+    A unit ends as the mean of the samples that chose it: that is nearer to them than the smoothed vector, and the order of the
+    lattice lies in the choice, which the smoothed vectors made. So a sample at a border may be nearer to another prototype than
+    to its own. Units that no sample chose stand for nothing and are left out; the paper keeps all.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_samples, n_features)
+        The samples, finite float64 numbers whose squares are so too.
+    shape : (int, int), int or None
+        The sides of the lattice; or a number of units, not exceeded, arranged such that the sides are to each other about as the
+        deviations along the two first principal axes; None for the square root of the number of samples.
+    n_epochs : int
+        How often all samples are presented.
+
+    Returns
+    -------
+    Prototypes
+
+    References
+    ----------
+    Benabdeslem, Hindawi (2011), Constrained Laplacian score for semi-supervised feature selection, Sec. 4.1, Eq. 14.
+    Kohonen (2001), Self-organizing maps, third edition.
+
+    Examples
+    --------
+    >>> found = som(np.array([[0.0], [1.0], [8.0], [10.0]]), (2, 1))
+    >>> found.centers.ravel(), found.counts, found.assignment
+    (array([0.5, 9. ]), array([2, 2]), array([0, 0, 1, 1]))
+    >>> found.quantization_error
+    0.75
+    """
+    samples = _Samples(rows)
+    axes, deviations = samples.principal_plane()
+    sides = _lattice_sides(shape, samples.n_samples, deviations)
+    path = _lattice_paths(sides)
+    units = _initial_plane(sides, axes, deviations)
+    first = max(max(sides) / 2, FINAL_RADIUS)
+    for radius in np.geomspace(first, FINAL_RADIUS, count(1)("n_epochs", n_epochs)):
+        units = _epoch(samples, units, path, radius)
+    return _prototypes(samples, samples.nearest(units))
+
+
+def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
+    """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are very many.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_samples, n_features)
+        The samples, finite float64 numbers whose squares are so too.
+    n_prototypes : int or None
+        How many, at most: fewer where fewer samples differ. None for the square root of the number of samples.
+    random_state : int
+        Seed of the start.
+
+    Returns
+    -------
+    Prototypes
+
+    References
+    ----------
+    Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding.
+
+    Examples
+    --------
+    >>> found = kmeans(np.array([[0.0], [1.0], [8.0], [10.0]]), 2)
+    >>> np.sort(found.centers.ravel()), found.counts
+    (array([0.5, 9. ]), array([2, 2]))
+    """
+    _refuse_lattice(n_prototypes)
+    samples = _Samples(rows)
+    wanted = _n_units(n_prototypes, samples.n_samples)
+    many = samples.n_samples * wanted > MINIBATCH_FROM
+    method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
+    method.set_params(n_clusters=wanted, n_init=1, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different samples than prototypes: the rest are left out
+        method.fit(samples.rows)
+    return _prototypes(samples, samples.nearest(method.cluster_centers_ - samples.mean))
+
+
+COMPRESSIONS: Mapping[str, Callable[[Any, Size, int], Prototypes]] = MappingProxyType(
+    {
+        "som": lambda rows, size, _: som(rows, size),
+        "kmeans": lambda rows, size, random_state: kmeans(rows, size, random_state=random_state),
+    }
+)
+
+
+def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, random_state: int = 0) -> Compressed:
+    """The table with prototypes in place of all samples of which nothing is known.
+
+    Where neighbours are to be found on a common scale, scale first: the deviations of prototypes are not those of samples.
+
+    Parameters
+    ----------
+    table : Table
+        The features.
+    known : Supervision
+        What is known of the samples. Class probabilities describe all of them and leave none to compress.
+    how : {"som", "kmeans"}
+        The way to prototypes.
+    n_prototypes : int, (int, int) or None
+        How many at most, or the sides of a map; None for the square root of the number of samples to compress.
+    random_state : int
+        Seed of k-means; a map needs none.
+
+    Returns
+    -------
+    Compressed
+
+    Examples
+    --------
+    >>> known = Supervision.from_labels([-1, -1, 3, -1, -1])
+    >>> small = compressed(Table([[0], [2], [9], [20], [22]]), known, "kmeans", 2)
+    >>> small.table.rows[0].shape, small.known, small.counts
+    ((3, 1), Supervision(3 samples: 1 labels in 1 classes), array([1., 2., 2.]))
+    """
+    choice(COMPRESSIONS)("how", how)
+    if how == "kmeans":
+        _refuse_lattice(n_prototypes)
+    if known.probabilities is not None:
+        raise InputError(
+            "class probabilities describe every sample, so that none is left to compress; leave out the probabilities, "
+            "or do not compress."
+        )
+    described = _described(known)
+    kept, others = np.flatnonzero(described), np.flatnonzero(~described)
+    if not _worth_compressing(len(others), n_prototypes):
+        return Compressed(table, known, np.ones(table.n_samples), 0, np.arange(table.n_samples))
+    found = COMPRESSIONS[how](table.rows[0][others], n_prototypes, random_state)
+    n_found = len(found.counts)
+    member = np.empty(table.n_samples, dtype=np.int64)
+    member[kept], member[others] = np.arange(len(kept)), len(kept) + found.assignment
+    counts = np.concatenate([np.ones(len(kept)), found.counts])
+    return Compressed(_with_means(table, kept, member, n_found), _padded(known[kept], n_found), counts, n_found, member)
+
+
+def _described(known: Supervision) -> NDArray[np.bool_]:
+    """Whether anything is known of each sample."""
+    described: NDArray[np.bool_] = known.codes >= 0
+    if known.targets is not None:
+        described = described | ~np.isnan(known.targets)
+    described[known.must_link.ravel()] = True
+    described[known.cannot_link.ravel()] = True
+    return described
+
+
+def _worth_compressing(n_samples: int, size: Size) -> bool:
+    if n_samples < 2:
+        warn(f"nothing to compress: of {_all_but(n_samples)} samples something is known; the samples are taken as they are.")
+        return False
+    asked = _asked_units(size, n_samples)
+    if asked >= n_samples:
+        warn(
+            f"nothing to compress: {asked} prototypes were asked for, but of only {n_samples} samples nothing is known; "
+            "the samples are taken as they are."
+        )
+        return False
+    return True
+
+
+def _all_but(n_samples: int) -> str:
+    return "all but one of the" if n_samples else "all"
+
+
+def _padded(known: Supervision, n_more: int) -> Supervision:
+    """What is known of the kept samples, and of `n_more` after them: nothing."""
+    labels, targets = known.labels, known.targets
+    return replace(
+        known,
+        n_samples=known.n_samples + n_more,
+        labels=None if labels is None else np.concatenate([labels, np.full(n_more, -1, dtype=np.int64)]),
+        targets=None if targets is None else np.concatenate([targets, np.full(n_more, np.nan)]),
+    )
+
+
+def _with_means(table: Table, kept: Integers, member: Integers, n_groups: int) -> Table:
+    """The kept rows, and below them the mean of every group.
+
+    From the table's own blocks, not from the rows for distances: there, a column of 1e-300 beside one of 1e300 is lost.
+    """
+    groups = group_weightings(member - len(kept), n_groups)
+    means = []
+    for block in table.blocks():
+        values = scale_by_power_of_two(moments(block, groups).mean + block.shift, block.exponent)
+        means.append(sp.csc_array(values) if table.is_sparse else values)
+    above = table.take(kept)._matrix
+    if table.is_sparse:
+        return Table.trusted(sp.csc_array(sp.vstack([above, sp.hstack(means)])), table.feature_names)
+    return Table.trusted(np.concatenate([above, np.concatenate(means, axis=1)]), table.feature_names)
+
+
+class _Samples:
+    """Rows, dense or sparse, as deviations from their mean; a sparse matrix stays as it is and the mean enters the products."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = _as_rows(rows)
+        self.is_sparse = bool(sp.issparse(rows))
+        self.n_samples, self.n_features = self.rows.shape
+        self.mean = np.asarray(self.rows.mean(axis=0), dtype=np.float64).ravel()
+        self.centered: Floats | None = None if self.is_sparse else self.rows - self.mean
+        # As long as the numbers that enter the products, because these are what rounding errors are made of.
+        if self.centered is None:
+            self.lengths = np.sqrt(np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()) + la.norm(self.mean)
+        else:
+            self.lengths = np.sqrt(np.einsum("ij,ij->i", self.centered, self.centered))
+
+    def parts(self, width: int, elements: int = TEMPORARY_ELEMENTS) -> Iterator[slice]:
+        """Runs of samples such that a result with `width` numbers for each stays small."""
+        step = max(1, elements // max(1, width))
+        return (slice(start, min(start + step, self.n_samples)) for start in range(0, self.n_samples, step))
+
+    def products(self, part: slice, vectors: Floats) -> Floats:
+        """The deviations of some samples times the columns of `vectors`."""
+        if self.centered is not None:
+            return np.asarray(self.centered[part] @ vectors)
+        return np.asarray(self.rows[part] @ vectors - self.mean @ vectors)
+
+    def sums(self, weights: Any) -> Floats:
+        """The given weights (one row per sum, over all samples) times the deviations."""
+        if self.centered is not None:
+            return np.asarray(weights @ self.centered)
+        raw = weights @ self.rows
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        return np.asarray((raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.mean))
+
+    def nearest(self, units: Floats) -> Integers:
+        """The nearest unit of each sample; of those that are equally near as far as rounding can tell, the first."""
+        squares = np.einsum("ij,ij->i", units, units)
+        longest = np.sqrt(squares.max())
+        rounding = np.finfo(np.float64).eps * (2 * self.n_features + 16) * longest * (longest + 2 * self.lengths)
+        vectors = np.ascontiguousarray(-2 * units.T)
+        found = np.empty(self.n_samples, dtype=np.int64)
+        for part in self.parts(len(units), BLOCK_ELEMENTS):
+            distances = self.products(part, vectors)  # squared, less the sample's own square
+            distances += squares
+            reach = distances.min(axis=1) + rounding[part]
+            found[part] = (distances <= reach[:, None]).argmax(axis=1)
+        return found
+
+    def principal_plane(self) -> tuple[Floats, Floats]:
+        """The two first principal axes as columns, and the standard deviations along them; zeros where there is only one."""
+        basis = self._basis()
+        scatter = np.zeros((basis.shape[1], basis.shape[1]))
+        for part in self.parts(max(basis.shape)):
+            along = self.products(part, basis)
+            scatter += along.T @ along
+        size = len(scatter)
+        eigenvalues, vectors = la.eigh(scatter, subset_by_index=[max(0, size - 2), size - 1])
+        axes, deviations = np.zeros((self.n_features, 2)), np.zeros(2)
+        axes[:, : len(eigenvalues)] = _with_fixed_signs(basis @ vectors[:, ::-1])
+        deviations[: len(eigenvalues)] = np.sqrt(np.maximum(eigenvalues[::-1], 0) / self.n_samples)
+        return axes, deviations
+
+    def _basis(self) -> Floats:
+        """An orthonormal basis of all features, or where they are many of a small space near to the first principal axes."""
+        if self.n_features <= EXACT_AXES_UP_TO:
+            return np.eye(self.n_features)
+        basis = np.random.default_rng(0).normal(size=(self.n_features, AXES_TRIED))
+        for _ in range(AXES_ROUNDS):
+            product = np.zeros_like(basis)
+            for part in self.parts(AXES_TRIED):
+                product += self._transposed_product(part, self.products(part, basis))
+            basis = la.qr(product, mode="economic")[0]
+        return basis
+
+    def _transposed_product(self, part: slice, values: Floats) -> Floats:
+        if self.centered is not None:
+            return np.asarray(self.centered[part].T @ values)
+        return np.asarray(self.rows[part].T @ values - np.outer(self.mean, values.sum(axis=0)))
+
+    def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
+        """The distance of each sample to the center it is assigned to."""
+        squared = np.empty(self.n_samples)
+        for part in self.parts(max(1, self.rows.nnz // self.n_samples) if self.is_sparse else self.n_features):
+            measure = _sparse_squares if self.is_sparse else _dense_squares
+            squared[part] = measure(self.rows[part], centers, assignment[part])
+        return np.sqrt(squared)
+
+
+def _as_rows(rows: Any) -> Any:
+    return rows.tocsr() if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
+
+
+def _dense_squares(rows: Floats, centers: Floats, assignment: Integers) -> Floats:
+    differences = rows - centers[assignment]
+    return np.asarray(np.einsum("ij,ij->i", differences, differences))
+
+
+def _sparse_squares(rows: Any, centers: Floats, assignment: Integers) -> Floats:
+    """Over the stored numbers, and what the center has besides."""
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    met = centers[assignment[owner], rows.indices]
+    inside = np.bincount(owner, (rows.data - met) ** 2 - met**2, minlength=rows.shape[0])
+    return np.asarray(np.maximum(inside + np.einsum("ij,ij->i", centers, centers)[assignment], 0.0))
+
+
+def _with_fixed_signs(axes: Floats) -> Floats:
+    """Axes whose entry of largest magnitude, the first of those that are equal but for rounding, is positive."""
+    sizes = np.abs(axes)
+    place = (sizes >= sizes.max(axis=0) * (1 - 1e-9)).argmax(axis=0)
+    signs = np.sign(np.take_along_axis(axes, place[None], axis=0))
+    return np.asarray(axes * np.where(signs == 0, 1.0, signs))
+
+
+def _refuse_lattice(size: Size) -> None:
+    if isinstance(size, tuple):
+        raise InputError(f"n_prototypes={size} is a lattice, and k-means has none; give a number, or use 'som'.")
+
+
+def _n_units(size: Size, n_samples: int) -> int:
+    asked = either(None, count(1))("n_prototypes", size)
+    wanted = max(1, round(n_samples**0.5)) if asked is None else int(asked)
+    if wanted > n_samples:
+        raise InputError(f"n_prototypes must be at most the number of samples they stand for, {n_samples}, got {wanted}.")
+    return wanted
+
+
+def _asked_units(size: Size, n_samples: int) -> int:
+    """How many prototypes a size asks for, before it is known whether there are samples enough."""
+    if isinstance(size, tuple):
+        rows, columns = _checked_sides(size)
+        return rows * columns
+    return _n_units(None, n_samples) if size is None else int(count(1)("n_prototypes", size))
+
+
+def _checked_sides(shape: tuple[int, int]) -> tuple[int, int]:
+    if len(shape) != 2:
+        raise InputError(f"the shape of a map must be two sides, (rows, columns), got {shape!r}.")
+    side = count(1)
+    return side("each side of a map", shape[0]), side("each side of a map", shape[1])
+
+
+def _lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int, int]:
+    """The sides of the map: as given, or arranged from a number of units."""
+    if isinstance(shape, tuple):
+        sides = _checked_sides(shape)
+        _n_units(sides[0] * sides[1], n_samples)
+        return sides
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = float(np.nan_to_num(deviations[0] / deviations[1], nan=1.0, posinf=LONGEST_SIDES_RATIO))
+    return _arranged(_n_units(shape, n_samples), min(ratio, LONGEST_SIDES_RATIO))
+
+
+def _arranged(n_units: int, ratio: float) -> tuple[int, int]:
+    """A rectangle of at most `n_units`, nearly filled by them, with sides nearly in the given ratio."""
+    columns = np.arange(1, isqrt(n_units) + 1)
+    rows = n_units // columns
+    # A share of units left out counts as much as a quarter of it in the ratio of the sides.
+    misfit = np.abs(np.log(rows / columns / ratio)) + 4 * np.log(n_units / (rows * columns))
+    best = int(misfit.argmin())
+    return int(rows[best]), int(columns[best])
+
+
+def _lattice_paths(sides: tuple[int, int]) -> Integers:
+    """The shortest paths between all units of a rectangle whose units have four neighbours: rows apart plus columns apart."""
+    row, column = np.divmod(np.arange(sides[0] * sides[1]), sides[1])
+    return np.asarray(np.abs(row[:, None] - row) + np.abs(column[:, None] - column))
+
+
+def _initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> Floats:
+    """Units on a rectangle in the principal plane, from −1 to 1 standard deviations; the longer side along the first axis."""
+    along = axes * deviations
+    if sides[1] > sides[0]:
+        along = along[:, ::-1]
+    steps = [np.linspace(-1, 1, side) if side > 1 else np.zeros(1) for side in sides]
+    row, column = np.meshgrid(*steps, indexing="ij")
+    return np.asarray(np.stack([row.ravel(), column.ravel()], axis=1) @ along.T)
+
+
+def _epoch(samples: _Samples, units: Floats, path: Integers, radius: float) -> Floats:
+    """Eq. 14, by the sums over each unit's own samples, which are then mixed along the lattice."""
+    counts, sums = _unit_sums(samples, samples.nearest(units), len(units))
+    won = np.flatnonzero(counts)
+    exponent = path[:, won] ** 2 / (2 * radius**2)
+    # Relative to the nearest unit that won anything, so that no unit is left without weight by underflow.
+    influence = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
+    return np.asarray((influence @ sums[won]) / (influence @ counts[won])[:, None])
+
+
+def _unit_sums(samples: _Samples, assignment: Integers, n_units: int) -> tuple[Integers, Floats]:
+    """The number of each unit's samples, and the sum of their deviations."""
+    order = np.arange(samples.n_samples)
+    members = sp.csr_array((np.ones(len(order)), (assignment, order)), shape=(n_units, len(order)))
+    return np.bincount(assignment, minlength=n_units), samples.sums(members)
+
+
+def _prototypes(samples: _Samples, chosen: Integers) -> Prototypes:
+    """The means of the samples that chose the same unit; units chosen by none are left out."""
+    assignment = np.unique(chosen, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    counts, sums = _unit_sums(samples, assignment, int(assignment.max()) + 1)
+    centers = samples.mean + sums / counts[:, None]
+    error = float(samples.distances_to(centers, assignment).mean())
+    return Prototypes(centers, counts.astype(np.int64), assignment, error)

@@ -1,0 +1,81 @@
+"""Searches that stand on scores: more than one look at the features. And the registry of them that front ends read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from graphsieve.search.floating import FloatingPath, floating_selection
+from graphsieve.search.hybrid import BASES, HybridPath, HybridRound, hybrid_selection
+from graphsieve.search.iterative import IterativePath, Round, iterative_ranking
+from graphsieve.supervision import Kind
+
+__all__ = [
+    "BASES",
+    "SEARCHES",
+    "FloatingPath",
+    "HybridPath",
+    "HybridRound",
+    "IterativePath",
+    "Round",
+    "Search",
+    "floating_selection",
+    "hybrid_selection",
+    "iterative_ranking",
+]
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search as tables and front ends read it.
+
+    Attributes
+    ----------
+    name : str
+        Its name, as in `graphsieve.selectors.SIEVES`.
+    function : callable
+        The public function.
+    uses : tuple of str
+        The kinds of knowledge, of which at least one must be given; empty: none is needed.
+    summary, reference : str
+        One line for tables, and where it was published.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    uses: tuple[Kind, ...]
+    summary: str
+    reference: str
+
+
+SEARCHES: Mapping[str, Search] = MappingProxyType(
+    {
+        search.name: search
+        for search in (
+            Search(
+                "iterative",
+                iterative_ranking,
+                (),
+                "drops the worst features, rebuilds the graph from the rest, and scores again",
+                "Zhu, Miao, Zhang 2012",
+            ),
+            Search(
+                "hybrid",
+                hybrid_selection,
+                ("labels",),
+                "carries the labels along a graph of the selected features, and selects again",
+                "Zhong et al. 2008",
+            ),
+            Search(
+                "floating",
+                floating_selection,
+                ("labels", "targets"),
+                "adds the feature that helps the set most, and takes out what has become worthless",
+                "Pudil, Novovičová, Kittler 1994",
+            ),
+        )
+    }
+)
+"""Every search by its name."""

@@ -1,0 +1,342 @@
+"""Sequential floating forward selection (SFFS): add the best feature, then take out again whichever have become worthless."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from graphsieve.columns import Block, Table
+from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve.parameters import checked, positive
+from graphsieve.progress import Progress
+from graphsieve.scores.method import check_length, wanted_count
+from graphsieve.sums import dense_weighting, moments
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+TIE = 1e-10  # criteria that differ by less are equal: rounding must not decide between copies of a column
+FEWEST_LEFT = 2  # nothing is taken out of a set of two, as published
+
+
+class Criterion(Protocol):
+    """What a set of features is judged by; large is good."""
+
+    usable: NDArray[np.bool_]
+
+    def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
+        """The value of `features` with each of the candidates added."""
+
+    def without_each(self, features: Sequence[int]) -> Floats:
+        """The value of `features` with each of them taken out."""
+
+
+@dataclass(frozen=True)
+class FloatingPath:
+    """The best set found of every size, and its criterion.
+
+    Attributes
+    ----------
+    order : array of int
+        The set of the wanted size (of the largest size reached, if interrupted), in the order in which its features came in.
+    values : dict
+        The criterion of the best set of every size that was met.
+    sets : dict
+        Those sets.
+    interrupted : bool
+        Whether the search was cut short.
+    """
+
+    order: Integers
+    values: dict[int, float]
+    sets: dict[int, tuple[int, ...]]
+    interrupted: bool = False
+
+
+def floating_selection(
+    X: Any,
+    y: Any,
+    *,
+    n_features_to_select: int,
+    estimator: Any = None,
+    scoring: Any = None,
+    cv: Any = 5,
+    ridge: float = 1.0,
+    progress: bool | None = None,
+) -> Integers:
+    """Sequential floating forward selection (SFFS): the set, not the list, is judged.
+
+    Each step adds the feature that helps the set most, then takes features out as long as what is left is better than every set
+    of its size so far: several at a time if need be. Interrupting it (Ctrl-C) gives the best set found so far, with a warning.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Class labels or a continuous target, told apart as in `Supervision.from_y`; samples where it is unknown are left out.
+    n_features_to_select : int
+        Size of the set.
+    estimator : scikit-learn estimator, optional
+        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a ridge regression of the target, or
+        of the class indicators, on the standardised features, which has a closed form: thousands of columns are no problem.
+    scoring : str or callable, optional
+        As in `cross_val_score`; only with an estimator.
+    cv : int or splitter
+        As in `cross_val_score`; only with an estimator.
+    ridge : float
+        The penalty of the default criterion, beside sums of squares that equal the number of known samples; only without an estimator.
+    progress : bool or None
+        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+
+    Returns
+    -------
+    array of int of shape (n_features_to_select,)
+        Column positions in the order in which they came in. Features that are constant on the known samples come last, and only if
+        nothing else is left.
+
+    References
+    ----------
+    Pudil, Novovičová, Kittler (1994), Floating search methods in feature selection.
+
+    Examples
+    --------
+    Neither of the first two columns says much alone; their difference is the target:
+
+    >>> X = [[1, 0, 1], [2, 2, 1], [3, 1, 2], [4, 4, 3], [5, 3, 3], [6, 7, 4]]
+    >>> y = [1.0, 0.0, 2.0, 0.1, 2.1, -1.0]
+    >>> sorted(floating_selection(X, y, n_features_to_select=2).tolist())
+    [0, 1]
+    """
+    table, known = Table(X), Supervision.from_y(y)
+    check_length(known, table)
+    wanted = wanted_count(n_features_to_select, table.n_features)
+    criterion = make_criterion(table, known, estimator=estimator, scoring=scoring, cv=cv, ridge=ridge)
+    return float_forward(criterion, wanted, progress=progress).order
+
+
+def make_criterion(
+    table: Table, known: Supervision, *, estimator: Any = None, scoring: Any = None, cv: Any = 5, ridge: float = 1.0
+) -> Criterion:
+    """The criterion meant by the parameters of `floating_selection`."""
+    rows, target, classes = known_part(known)
+    if estimator is None:
+        if scoring is not None or cv != 5:
+            raise InputError("scoring and cv belong to an estimator, and none was given; leave them out or pass estimator=.")
+        return LinearCriterion(table.take(rows), target, classes=classes, **checked({"ridge": ridge}, {"ridge": positive()}))
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")) or isinstance(estimator, type):
+        raise InputTypeError(f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {estimator!r}.")
+    if ridge != 1.0:
+        raise InputError(f"ridge belongs to the criterion without an estimator, got ridge={ridge!r} with one; leave it out.")
+    outcome = known.classes[target] if classes and known.classes is not None else target
+    return EstimatorCriterion(table.take(rows), outcome, estimator, scoring, cv)
+
+
+def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
+    """The samples of known label or target, what is known, and whether that is classes."""
+    if known.labels is not None and known.n_known_classes >= 2:
+        rows = np.flatnonzero(known.labels >= 0)
+        return rows, known.labels[rows], True
+    if known.targets is not None:
+        rows = np.flatnonzero(~np.isnan(known.targets))
+        if len(rows) >= 2 and known.targets[rows].min() < known.targets[rows].max():
+            return rows, known.targets[rows], False
+        raise InputError(f"at least 2 different target values must be known, got {len(np.unique(known.targets[rows]))}.")
+    raise InputError(f"at least 2 classes need known members, got {known.n_known_classes}.")
+
+
+class LinearCriterion:
+    """Leave-one-out R² of a ridge regression on standardised features, of a target or of class indicators.
+
+    With the smoother H of the set, adding a column z gives H + r rᵀ/s, r = (I − H) z, s = zᵀr + ridge, so that all columns can be
+    tried at once; leaving one sample out divides its residual by 1 − H_ii.
+    """
+
+    def __init__(self, table: Table, target: NDArray[Any], *, classes: bool, ridge: float) -> None:
+        self.table, self.ridge, self.n = table, ridge, table.n_samples
+        outcome = (target[:, None] == np.unique(target)).astype(np.float64) if classes else _unit_scaled(target)[:, None]
+        self.outcome = outcome - outcome.mean(axis=0)
+        self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
+        self.everyone = dense_weighting(np.ones(self.n))
+        self.usable = ~np.concatenate([block.constant for block in table.blocks()])
+
+    def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
+        chosen = self._columns(np.asarray(features, dtype=np.int64))
+        fit = _Fit(chosen, self.outcome, self.ridge)
+        values = np.full(self.table.n_features, -np.inf)
+        for start, columns in self._blocks():
+            values[start : start + columns.shape[1]] = 1 - fit.errors_with(columns) / self.unexplained
+        return values[candidates]
+
+    def without_each(self, features: Sequence[int]) -> Floats:
+        chosen = self._columns(np.asarray(features, dtype=np.int64))
+        errors = [_Fit(np.delete(chosen, place, axis=1), self.outcome, self.ridge).error() for place in range(len(features))]
+        return 1 - np.array(errors) / self.unexplained
+
+    def _columns(self, features: Integers) -> Floats:
+        if not len(features):
+            return np.empty((self.n, 0))
+        return np.concatenate(
+            [self._standardized(block, values) for block, values in _parts(self.table.take_columns(features))], axis=1
+        )
+
+    def _blocks(self) -> Any:
+        start = 0
+        for block, values in _parts(self.table):
+            columns = self._standardized(block, values)
+            yield start, columns
+            start += columns.shape[1]
+
+    def _standardized(self, block: tuple[Block, slice], values: Floats) -> Floats:
+        found, part = moments(block[0], self.everyone), block[1]
+        size = np.sqrt(found.scatter[0][part] / self.n)
+        return (values - found.mean[0][part]) / np.where(size > 0, size, 1.0)
+
+
+def _parts(table: Table) -> Any:
+    for block in table.blocks():
+        for part, values in block.dense_parts():
+            yield (block, part), values
+
+
+def _unit_scaled(target: NDArray[Any]) -> Floats:
+    exponent = int(np.frexp(np.abs(target).max())[1])
+    scaled = np.ldexp(target, -exponent)
+    centered = scaled - scaled.mean()
+    return np.asarray(centered / np.abs(centered).max())
+
+
+class _Fit:
+    """A ridge regression on some standardised columns, and its leave-one-out errors with or without one more column."""
+
+    def __init__(self, columns: Floats, outcome: Floats, ridge: float) -> None:
+        n = len(columns)
+        self.columns, self.ridge = columns, ridge
+        gram = columns.T @ columns + ridge * np.eye(columns.shape[1])
+        self.weights = np.linalg.solve(gram, columns.T) if columns.shape[1] else np.empty((0, n))
+        self.residuals = outcome - columns @ (self.weights @ outcome)
+        self.outcome = outcome
+        self.left = 1 - 1 / n - np.einsum("ij,ji->i", columns, self.weights)
+
+    def error(self) -> float:
+        """Σ of squared leave-one-out residuals."""
+        return float(((self.residuals / self.left[:, None]) ** 2).sum())
+
+    def errors_with(self, candidates: Floats) -> Floats:
+        """The same with each of the candidate columns added."""
+        fresh = candidates - self.columns @ (self.weights @ candidates)
+        scale = np.einsum("ij,ij->j", candidates, fresh) + self.ridge
+        left = self.left[:, None] - fresh**2 / scale
+        total = np.zeros(candidates.shape[1])
+        for one in range(self.outcome.shape[1]):
+            residuals = self.residuals[:, one, None] - fresh * (self.outcome[:, one] @ fresh / scale)
+            total += ((residuals / left) ** 2).sum(axis=0)
+        return total
+
+
+class EstimatorCriterion:
+    """The mean cross-validated score of an estimator; sets met before are not fitted again."""
+
+    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scoring: Any, cv: Any) -> None:
+        self.table, self.outcome, self.estimator, self.scoring, self.cv = table, outcome, estimator, scoring, cv
+        self.usable = ~np.concatenate([block.constant for block in table.blocks()])
+        self._known: dict[frozenset[int], float] = {}
+
+    def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
+        return np.array([self._value([*features, int(candidate)]) for candidate in candidates])
+
+    def without_each(self, features: Sequence[int]) -> Floats:
+        return np.array([self._value([f for f in features if f != one]) for one in features])
+
+    def _value(self, features: Sequence[int]) -> float:
+        key = frozenset(features)
+        if key not in self._known:
+            columns = self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix
+            scores = cross_val_score(
+                clone(self.estimator), columns, self.outcome, scoring=self.scoring, cv=self.cv, error_score="raise"
+            )
+            value = float(np.mean(scores))
+            if not np.isfinite(value):
+                raise InputError(f"the score of {self.estimator!r} is {value}, which cannot be compared; use another scoring.")
+            self._known[key] = value
+        return self._known[key]
+
+
+def float_forward(criterion: Criterion, n_features_to_select: int, *, progress: bool | None = None) -> FloatingPath:
+    """Run the search; only features that vary are ever tried."""
+    usable = np.flatnonzero(criterion.usable)
+    wanted = min(n_features_to_select, len(usable))
+    if not wanted:
+        raise InputError(f"nothing to select: none of the {len(criterion.usable)} features varies on the known samples.")
+    if wanted < n_features_to_select:
+        warn(
+            f"{n_features_to_select} features were asked for, but only {wanted} vary on the known samples; the rest come in column order."
+        )
+    search, interrupted = _Search(criterion, usable), False
+    with Progress("floating selection", progress) as shown:
+        try:
+            while len(search.current) < wanted:
+                search.add_the_best()
+                search.take_out_the_worthless()
+                shown.tell(f"{len(search.current)} of {wanted} features, criterion {search.value:.4g}")
+        except KeyboardInterrupt:
+            if not search.sets:
+                raise
+            interrupted = True
+    size = max(search.sets) if interrupted else wanted
+    if interrupted:
+        warn(f"interrupted with {size} of {wanted} features; this is the best set of that size so far.")
+    order = list(search.sets[size])
+    if not interrupted:
+        order += [int(f) for f in np.flatnonzero(~criterion.usable)[: n_features_to_select - wanted]]
+    return FloatingPath(np.array(order, dtype=np.int64), search.values, search.sets, interrupted)
+
+
+class _Search:
+    """The state of a floating search: the set at hand, and the best set of every size so far."""
+
+    def __init__(self, criterion: Criterion, usable: Integers) -> None:
+        self.criterion, self.usable = criterion, usable
+        self.current: tuple[int, ...] = ()
+        self.values: dict[int, float] = {}
+        self.sets: dict[int, tuple[int, ...]] = {}
+        self._just_added: int | None = None
+
+    @property
+    def value(self) -> float:
+        return self.values[len(self.current)]
+
+    def add_the_best(self) -> None:
+        candidates = self.usable[~np.isin(self.usable, self.current)]
+        values = self.criterion.with_each(self.current, candidates)
+        place = _first_best(values)
+        if self._improves(len(self.current) + 1, float(values[place])):
+            self._just_added = int(candidates[place])
+            self._keep((*self.current, self._just_added), float(values[place]))
+        else:  # a better set of that size is known from before something was taken out
+            self.current, self._just_added = self.sets[len(self.current) + 1], None
+
+    def take_out_the_worthless(self) -> None:
+        while len(self.current) > FEWEST_LEFT and self._just_added is not None:
+            values = self.criterion.without_each(self.current)
+            place = _first_best(values)
+            if self.current[place] == self._just_added or not self._improves(len(self.current) - 1, float(values[place])):
+                return
+            self._keep(self.current[:place] + self.current[place + 1 :], float(values[place]))
+
+    def _improves(self, size: int, value: float) -> bool:
+        return size not in self.values or value > self.values[size] + TIE
+
+    def _keep(self, features: tuple[int, ...], value: float) -> None:
+        self.current = self.sets[len(features)] = features
+        self.values[len(features)] = value
+
+
+def _first_best(values: Floats) -> int:
+    return int(np.flatnonzero(values >= values.max() - TIE)[0])

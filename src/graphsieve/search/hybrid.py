@@ -1,0 +1,282 @@
+"""Hybrid selection (IteraGraph_FS): select by the labels, carry them along a graph of the selected features, select again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.columns import Table
+from graphsieve.errors import InputError, InputTypeError, RoundWarnings, warn
+from graphsieve.parameters import Rule, between, checked, choice, count, either, positive
+from graphsieve.progress import Progress
+from graphsieve.propagation import Propagation, propagate
+from graphsieve.scores import METHODS, Method
+from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
+from graphsieve.search.floating import float_forward, make_criterion
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+BASES = (*(name for name, method in METHODS.items() if "labels" in method.uses), "floating")
+"""What can select features by labels alone: every score that uses them, and the floating search."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Features from the best on, with a score for all (NaN where there is none)."""
+
+    features: Integers
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class HybridRound:
+    """One round of a hybrid selection.
+
+    Attributes
+    ----------
+    graph_features : array of int
+        The features whose graph carried the labels.
+    confident : array of int
+        The samples that joined the labelled ones.
+    predicted : array of int
+        Their class codes.
+    confidence : float
+        Their average confidence, from 0 (all classes equally likely) to 1.
+    features : array of int
+        What was selected with their help, best first.
+    scores : array of float
+        The base's scores of all features then.
+    """
+
+    graph_features: Integers
+    confident: Integers
+    predicted: Integers
+    confidence: float
+    features: Integers
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class HybridPath:
+    """The chosen set, the selection from the labels alone, the rounds, which of them was chosen (None: the first selection), and why it ended."""
+
+    order: Integers
+    scores: Floats
+    seed: Selection
+    rounds: tuple[HybridRound, ...]
+    chosen: int | None
+    stopped: str
+
+
+def hybrid_selection(
+    X: Any,
+    y: Any,
+    *,
+    n_features_to_select: int,
+    base: str = "fisher",
+    n_iterations: int = 10,
+    confident_fraction: float = 0.9,
+    n_neighbors: int | None = None,
+    bandwidth: float | str = "auto",
+    base_params: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+) -> Integers:
+    """Hybrid selection (IteraGraph_FS): a few labels choose features, these carry the labels to more samples, and so on.
+
+    Each round builds a graph of all samples in the current features, finds the harmonic labels of the unlabelled ones, lets the most
+    confident join the labelled, and selects again. The result is the set that was selected with the highest average confidence. The
+    rounds end early where a set comes back, since all later ones would repeat.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features, used as they are: scale them first if their units differ.
+    y : array of shape (n_samples,)
+        Class labels; −1, None or NaN where unknown.
+    n_features_to_select : int
+        Size of the set. Features that score as well as the last one are kept too, so there may be more.
+    base : str
+        What selects by labels: a score that uses them, or ``"floating"``.
+    n_iterations : int
+        At most so many rounds.
+    confident_fraction : float
+        The share of the unlabelled samples that joins in each round, the most confident first; equally confident ones join together.
+        Samples without a most likely class never do.
+    n_neighbors, bandwidth : int or None, float or "auto"
+        Of the graph, as in `harmonic_labels`.
+    base_params : dict, optional
+        Parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
+    progress : bool or None
+        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+
+    Returns
+    -------
+    array of int
+        Column positions, best first.
+
+    References
+    ----------
+    Zhong, Xie, Fan, Ren, Peng, Zhang (2008), Graph-based iterative hybrid feature selection.
+
+    Examples
+    --------
+    The paper's toy: by the two labels alone, features 2 and 4 are as good; only the last agrees with what the graph says of the others.
+
+    >>> X = [[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]]
+    >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
+    array([3])
+    """
+    table, known = Table(X), Supervision.from_labels(y)
+    check_length(known, table)
+    given = checked(
+        {
+            "base": base,
+            "n_iterations": n_iterations,
+            "confident_fraction": confident_fraction,
+            "n_neighbors": n_neighbors,
+            "bandwidth": bandwidth,
+        },
+        HYBRID_RULES,
+    )
+    wanted = wanted_count(n_features_to_select, table.n_features)
+    select = selecting(table, given["base"], wanted, base_options(given["base"], base_params))
+    return refine(table, known, select, progress=progress, **_graph_options(given)).order
+
+
+def _share(name: str, value: Any) -> float:
+    fraction: float = between(0, 1)(name, value)
+    if not fraction:
+        raise InputError(f"{name} must be a number above 0 and up to 1, got {value!r}.")
+    return fraction
+
+
+HYBRID_RULES: Mapping[str, Rule] = {
+    "base": choice(BASES),
+    "n_iterations": count(1),
+    "confident_fraction": _share,
+    "n_neighbors": either(None, count(1)),
+    "bandwidth": either("auto", positive()),
+}
+
+
+def _graph_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("n_iterations", "confident_fraction", "n_neighbors")
+    return {name: given[name] for name in names} | {"bandwidth": None if given["bandwidth"] == "auto" else given["bandwidth"]}
+
+
+def base_options(base: str, extra: Any) -> dict[str, Any]:
+    """The options of a base by its published defaults and `extra`."""
+    if extra is not None and not isinstance(extra, Mapping):
+        raise InputTypeError(f"base_params must be a dict of parameter names and values, got {extra!r}.")
+    if base != "floating":
+        return METHODS[base].defaults | extra_options(METHODS[base], extra or {}, what="base_params")
+    allowed = ("estimator", "scoring", "cv", "ridge")
+    for name in extra or {}:
+        if name not in allowed:
+            raise InputError(f"base 'floating' has no parameter {name!r}; base_params may hold: {', '.join(allowed)}.")
+    return dict(extra or {})
+
+
+def selecting(table: Table, base: str, n_features: int, options: Mapping[str, Any]) -> Callable[[Supervision], Selection]:
+    """The function that selects features of `table` by what is known."""
+    if base == "floating":
+        return lambda known: _by_floating(table, known, n_features, options)
+    return lambda known: _by_score(table, known, METHODS[base], n_features, options)
+
+
+def _by_score(table: Table, known: Supervision, method: Method, n_features: int, options: Mapping[str, Any]) -> Selection:
+    scores = method.core(table, known, **options).values
+    order = best_first(scores, large_is_good=method.large_is_good(options))
+    scorable = int((~np.isnan(scores)).sum())
+    if not scorable:
+        raise InputError(f"nothing to select: method {method.name!r} can score none of the {table.n_features} features.")
+    last = scores[order[min(n_features, scorable) - 1]]
+    tied = int((scores[order] == last).sum()) if n_features < scorable else 0
+    before = int(np.flatnonzero(scores[order] == last)[0])
+    return Selection(order[: max(min(n_features, scorable), before + tied)], scores)
+
+
+def _by_floating(table: Table, known: Supervision, n_features: int, options: Mapping[str, Any]) -> Selection:
+    found = float_forward(make_criterion(table, known, **options), n_features, progress=False)
+    return Selection(found.order, np.full(table.n_features, np.nan))
+
+
+def refine(
+    table: Table,
+    known: Supervision,
+    select: Callable[[Supervision], Selection],
+    *,
+    n_iterations: int,
+    confident_fraction: float,
+    n_neighbors: int | None,
+    bandwidth: float | None,
+    progress: bool | None = None,
+) -> HybridPath:
+    """Alternate between selecting features and carrying labels along their graph."""
+    seed = select(known)
+    if known.labels is None or (known.codes >= 0).all():
+        return HybridPath(
+            seed.features, seed.scores, seed, (), None, "all labels are known, so that there is nothing to carry along"
+        )
+    current, rounds, repeated = seed.features, [], RoundWarnings()
+    met = {_key(seed.features)}
+    stopped = f"after {n_iterations} rounds"
+    with Progress("hybrid selection", progress) as shown:
+        for number in range(1, n_iterations + 1):
+            with repeated.round():
+                carried = propagate(table.take_columns(np.sort(current)), known, n_neighbors=n_neighbors, bandwidth=bandwidth)
+                joined = _one_round(known, carried, current, confident_fraction, select)
+            rounds.append(joined)
+            shown.tell(f"round {number} of {n_iterations}, confidence {joined.confidence:.3g}")
+            same = _key(joined.features) == _key(current)
+            current = joined.features
+            if _key(current) in met:
+                stopped = f"{'the set no longer changed' if same else 'an earlier set came back'} after {number} rounds"
+                break
+            met.add(_key(current))
+    repeated.give()
+    confidences = np.array([joined.confidence for joined in rounds])
+    if not len(rounds[int(confidences.argmax())].confident):
+        warn(
+            "no unlabelled sample has a most likely class, so that the labels could not be carried along; this is the first selection."
+        )
+        return HybridPath(seed.features, seed.scores, seed, tuple(rounds), None, stopped)
+    chosen = int(confidences.argmax())
+    return HybridPath(rounds[chosen].features, rounds[chosen].scores, seed, tuple(rounds), chosen, stopped)
+
+
+def _one_round(
+    known: Supervision,
+    carried: Propagation,
+    graph_features: Integers,
+    confident_fraction: float,
+    select: Callable[[Supervision], Selection],
+) -> HybridRound:
+    confident = most_confident(known, carried, confident_fraction)
+    predicted = carried.probabilities[confident].argmax(axis=1)
+    labels = known.codes.copy()
+    labels[confident] = predicted
+    selection = select(replace(known, labels=labels))
+    average = float(carried.confidence[confident].mean()) if len(confident) else 0.0
+    return HybridRound(graph_features, confident, predicted, average, selection.features, selection.scores)
+
+
+def most_confident(known: Supervision, carried: Propagation, fraction: float) -> Integers:
+    """The given share of the unlabelled samples, rounded, with whoever is as confident as the last of them."""
+    unlabeled = np.flatnonzero(known.codes < 0)
+    confidence = carried.confidence[unlabeled]
+    able = (confidence > 0) & ~carried.unreached[unlabeled]
+    if not able.any():
+        return unlabeled[:0]
+    place = min(max(1, int(np.floor(fraction * len(unlabeled) + 0.5))), int(able.sum()))
+    least = np.sort(confidence[able])[::-1][place - 1]
+    return np.asarray(unlabeled[able & (confidence >= least)], dtype=np.int64)
+
+
+def _key(features: Integers) -> bytes:
+    return np.sort(features).tobytes()

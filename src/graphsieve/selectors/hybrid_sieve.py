@@ -1,0 +1,163 @@
+"""Hybrid selection as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphsieve.columns import Table
+from graphsieve.errors import InputError
+from graphsieve.parameters import boolean, checked, either
+from graphsieve.scaling import rescaled
+from graphsieve.scores import METHODS
+from graphsieve.scores.method import best_first, extra_options
+from graphsieve.search.hybrid import HYBRID_RULES, HybridRound, base_options, refine, selecting
+from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, chosen_method, method_options, wanted_features
+from graphsieve.selectors.sieve import Sieve
+from graphsieve.supervision import Supervision
+
+
+class HybridSieve(Sieve):
+    """A few labels choose features, these carry the labels to more samples along a graph, which choose again (IteraGraph_FS).
+
+    Parameters
+    ----------
+    base : str
+        What selects by labels: any score that uses them, or ``"floating"``.
+    n_features_to_select : int, float or None
+        A number of features, a fraction of them, or None for half of them; features that score as well as the last one are kept too.
+    n_iterations : int
+        At most so many rounds; they end early where a set of features comes back.
+    confident_fraction : float
+        The share of the unlabelled samples that joins the labelled ones in each round, the most confident first.
+    n_neighbors : int or None
+        Neighbours of the graph that carries labels; None links everybody with everybody, as in the paper, for up to some thousand samples.
+    bandwidth : float or "auto"
+        The t of the weights exp(−d²/t); ``"auto"`` is (d/3)², where d is the first gap between samples of different labels.
+    scale : {"standard", "minmax", None}
+        Divide features by their standard deviation or their range before distances are taken.
+    unlabeled : int or None
+        The number that marks an unknown label in `y`, besides None and NaN.
+    base_params : dict, optional
+        Further parameters of the base.
+    progress : bool or None
+        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+
+    Attributes
+    ----------
+    ranking_ : array of int of shape (n_features,)
+        1 is the best; first what was selected, then the rest by the base's score.
+    scores_ : array of shape (n_features,)
+        The base's scores in the round that was chosen; NaN for ``"floating"``, which scores sets.
+    path_ : tuple of HybridRound
+        Every round: the features of its graph, who joined with which class and what average confidence, what was then selected.
+    round_ : int or None
+        The place in `path_` of the round that was chosen; None where the labels alone decided.
+    method_, reason_ : str
+        The base, and how the rounds ended.
+    scale_, n_samples_, n_labeled_
+        As in `GraphSieve`.
+
+    References
+    ----------
+    Zhong, Xie, Fan, Ren, Peng, Zhang (2008), Graph-based iterative hybrid feature selection.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> few = np.where(np.arange(len(y)) % 20 == 0, y, -1)
+    >>> sieve = HybridSieve(n_features_to_select=3).fit(X, few)
+    >>> len(sieve.get_feature_names_out())
+    3
+    """
+
+    path_: tuple[HybridRound, ...]
+
+    def __init__(
+        self,
+        base: str = "fisher",
+        *,
+        n_features_to_select: int | float | None = None,
+        n_iterations: int = 10,
+        confident_fraction: float = 0.9,
+        n_neighbors: int | None = None,
+        bandwidth: float | str = "auto",
+        scale: str | None = "standard",
+        unlabeled: int | None = -1,
+        base_params: dict[str, Any] | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.base = base
+        self.n_features_to_select = n_features_to_select
+        self.n_iterations = n_iterations
+        self.confident_fraction = confident_fraction
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.scale = scale
+        self.unlabeled = unlabeled
+        self.base_params = base_params
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> HybridSieve:
+        """Select features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            Class labels; −1, None or NaN where unknown.
+        supervision : Supervision, optional
+            Labels, and what else the base can use. Labels there win over `y`, which is then left to the steps that follow.
+        """
+        given = checked(self.get_params(deep=False), _RULES)
+        table = Table(X)
+        wanted = wanted_features(given["n_features_to_select"], table.n_features)
+        of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
+        known = all_knowledge(table, y, supervision, of_labels)
+        if "labels" not in known.kinds:
+            raise InputError("the hybrid search carries class labels along, but none are known; pass y with some of them.")
+        scaled = rescaled(table, given["scale"])
+        select = selecting(scaled, given["base"], wanted, self._options(known, supervision, given))
+        path = refine(
+            scaled,
+            known,
+            select,
+            n_iterations=given["n_iterations"],
+            confident_fraction=given["confident_fraction"],
+            n_neighbors=given["n_neighbors"],
+            bandwidth=None if given["bandwidth"] == "auto" else given["bandwidth"],
+            progress=given["progress"],
+        )
+        base = METHODS.get(given["base"])
+        rest = best_first(path.scores, large_is_good=base is not None and base.large_is_good(given["base_params"] or {}))
+        order = np.concatenate([path.order, rest[~np.isin(rest, path.order)]])
+        # Only now, when nothing can fail any more, is anything kept.
+        self._describe(X)
+        self.method_, self.scale_ = f"hybrid of {given['base']}", given["scale"]
+        self.reason_ = f"{known.n_labeled} of {len(known)} labels are known; {path.stopped}"
+        self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
+        self.scores_, self.path_, self.round_ = path.scores, path.rounds, path.chosen
+        self.ranking_ = np.empty(table.n_features, dtype=np.int64)
+        self.ranking_[order] = np.arange(1, table.n_features + 1)
+        self._support = np.isin(np.arange(table.n_features), path.order)
+        return self
+
+    def _options(self, known: Supervision, supervision: Supervision | None, given: dict[str, Any]) -> dict[str, Any]:
+        if given["base"] == "floating":
+            return base_options("floating", given["base_params"])
+        method, _ = chosen_method(known, supervision, given["base"])
+        automatic = {"n_neighbors": "auto", "bandwidth": "auto", "method_params": None}
+        extra = extra_options(method, given["base_params"] or {}, what="base_params")
+        return method_options(method, known, automatic) | extra
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+_RULES = {**PARAMETERS, **HYBRID_RULES, "base_params": PARAMETERS["method_params"], "progress": either(None, boolean())}

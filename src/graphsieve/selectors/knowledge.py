@@ -1,0 +1,126 @@
+"""What the sieves share: from parameters and y to what is known, a method, its options, and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.choosing import choose_method, warn_of_poor_knowledge
+from graphsieve.columns import Table
+from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve.parameters import choice, count, either, positive, whole_number
+from graphsieve.scaling import SCALES
+from graphsieve.scores import METHODS, Method
+from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputTypeError(f"{name} must be a dict of parameter names and values, got {value!r}.")
+    return dict(value)
+
+
+PARAMETERS = {
+    "method": choice(("auto", *METHODS)),
+    "n_neighbors": either("auto", count(1)),
+    "bandwidth": either("auto", positive()),
+    "scale": choice(SCALES),
+    "target_type": choice(("auto", "classes", "continuous")),
+    "unlabeled": either(None, whole_number()),
+    "method_params": either(None, _mapping),
+}
+
+
+def all_knowledge(table: Table, y: Any, supervision: Supervision | None, given: Mapping[str, Any]) -> Supervision:
+    """What `supervision` says, and y: unless the method needs neither, or supervision brings labels or targets itself."""
+    if supervision is not None and not isinstance(supervision, Supervision):
+        raise InputTypeError(
+            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}; "
+            "make one with Supervision.from_pairs, from_labels, from_targets or from_probabilities."
+        )
+    if isinstance(y, Supervision):
+        raise InputTypeError("y is a Supervision; pass it as supervision=.")
+    known = Supervision.nothing(table.n_samples) if supervision is None else supervision
+    check_length(known, table)
+    if table.n_samples == 2:
+        warn("there are 2 samples: a graph of 2 nodes tells little.")
+    readable = given["method"] == "auto" or {"labels", "targets"} & set(METHODS[given["method"]].uses)
+    if y is None or not readable or known.labels is not None or known.targets is not None:
+        return known
+    of_y = Supervision.from_y(y, target_type=given["target_type"], unlabeled=given["unlabeled"])
+    check_length(of_y, table)
+    if not of_y.kinds:
+        warn("no target known: ranking is unsupervised.")
+    return known | of_y
+
+
+def chosen_method(known: Supervision, supervision: Supervision | None, asked: str) -> tuple[Method, str]:
+    """The method that runs, and why; refused where it needs what is not known, or cannot use what was given."""
+    name, reason = choose_method(known) if asked == "auto" else (asked, "as asked")
+    method = METHODS[name]
+    method.check_knowledge(known)
+    kinds = set(supervision.kinds if supervision is not None else ())
+    # Where the choice was ours and fell on no supervision at all, what is known has just been reported as telling nothing.
+    if kinds - set(method.uses) and not (asked == "auto" and not method.uses):
+        able = ", ".join(name for name, other in METHODS.items() if kinds <= set(other.uses)) or "none"
+        unused = " and ".join(sorted(kinds - set(method.uses)))
+        everything = " and ".join(sorted(kinds))
+        raise InputError(f"method {method.name!r} cannot use {unused}; leave them out, or choose one for {everything}: {able}.")
+    warn_of_poor_knowledge(known, method.uses)
+    return method, reason
+
+
+def method_options(method: Method, known: Supervision, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
+    options = dict(method.defaults)
+    for name in ("n_neighbors", "bandwidth"):
+        if given[name] != "auto" and name not in options:
+            raise InputError(f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}.")
+        if given[name] != "auto":
+            options[name] = given[name]
+        elif name == "bandwidth" and name in options:
+            options[name] = None
+        elif name in options:
+            searched = len(known) if method.reads_neighbors else known.n_labeled
+            options[name] = max(1, min(options[name], searched - 1))
+    if "n_neighbors_supervised" in options:
+        options["n_neighbors_supervised"] = max(1, min(options["n_neighbors_supervised"], known.n_labeled - 1))
+    return options | extra_options(method, given["method_params"] or {}, elsewhere=("n_neighbors", "bandwidth"))
+
+
+def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
+    """How many of the best to select: never a feature without a score, unless that many were asked for."""
+    scorable = int((~np.isnan(scores)).sum())
+    if not exactly:
+        return min(wanted, scorable)
+    if not scorable:
+        raise InputError(f"nothing to select: none of the {len(scores)} features can be scored, all are constant.")
+    if wanted > scorable:
+        warn(f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.")
+    return wanted
+
+
+def wanted_features(asked: Any, n_features: int) -> int:
+    """The number of features meant by a count, a fraction or None."""
+    if asked is None:
+        return max(1, n_features // 2)
+    if isinstance(asked, Integral) and not isinstance(asked, bool):
+        return wanted_count(asked, n_features)
+    if isinstance(asked, Real) and not isinstance(asked, bool) and 0 < float(asked) <= 1:
+        return max(1, int(n_features * float(asked)))
+    raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, or None, got {asked!r}.")
+
+
+def ranks(scores: Floats, *, large_is_good: bool) -> NDArray[np.int64]:
+    """1 for the best score, distinct numbers for all; ties by position, NaN last."""
+    order = best_first(scores, large_is_good=large_is_good)
+    result = np.empty(len(scores), dtype=np.int64)
+    result[order] = np.arange(1, len(scores) + 1)
+    return result

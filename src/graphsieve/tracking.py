@@ -1,0 +1,298 @@
+"""Exact nearest neighbours of the same samples while features leave and come back.
+
+A fresh search for every set of features would cost n²·p each time. Here approximate squared distances are kept and corrected by
+the features that changed, and each answer is made exact again: an error bound says which samples could be among the nearest, the
+few that it cannot tell apart are compared by explicit differences, and so are all distances that are given back. The answer is
+therefore that of `nearest_neighbors` to the last bit, ties included, however long the corrections have been going on.
+
+Where all pairs fit in memory, all are kept. Where they do not, each sample keeps as many of its nearest as fit, with a lower
+bound on its distance to everybody else, and is searched anew only when that bound can no longer rule the others out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg.blas import dgemm
+
+from graphsieve.columns import NO_EXPONENT, Table, scale_by_power_of_two
+from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
+from graphsieve.sums import TEMPORARY_ELEMENTS
+
+KEPT_ELEMENTS = 2**25  # approximate distances kept: 256 MiB of float64
+SHRUNK = 1e-6  # of the squared norms at the last fresh start, below which their rounding errors begin to matter
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Tracker:
+    """A `Geometry` of which the features change: `follow` says which count from now on.
+
+    Parameters
+    ----------
+    table : Table
+        All features that may ever count.
+    kept_elements : int
+        How many approximate distances may be kept per kind of question; answers do not depend on it.
+    """
+
+    def __init__(self, table: Table, *, kept_elements: int = KEPT_ELEMENTS) -> None:
+        self._table, self._kept_elements = table, kept_elements
+        self._exponents = table.column_exponents()
+        self._features = np.arange(table.n_features)
+        self._space: _Space | None = None
+        self._searches: dict[tuple[int, bytes, bytes], _Search] = {}
+
+    def follow(self, features: Integers) -> None:
+        """From now on samples lie where these features, in increasing order, put them."""
+        self._features = features
+        exponent = int(self._exponents[features].max())
+        exponent = 0 if exponent == NO_EXPONENT else exponent
+        if self._space is None or self._space.exponent != exponent:
+            self._space = _Space(self._table, exponent, self._exponents <= exponent)
+        self._space.follow(features)
+
+    @property
+    def rows(self) -> tuple[Any, int]:
+        """The samples in the features that count, as `Table.rows`."""
+        assert self._space is not None, "follow() comes first"
+        return self._space.rows, self._space.exponent
+
+    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+        """As `nearest_neighbors` on `rows`."""
+        assert self._space is not None, "follow() comes first"
+        everyone = np.arange(self._table.n_samples)
+        queries, candidates = everyone if queries is None else queries, everyone if candidates is None else candidates
+        if not len(queries) or not n_neighbors:
+            return np.empty((len(queries), n_neighbors), dtype=np.int64), np.empty((len(queries), n_neighbors))
+        key = (n_neighbors, queries.tobytes(), candidates.tobytes())
+        if key not in self._searches:
+            everybody = len(queries) * len(candidates) <= self._kept_elements
+            room = len(candidates) if everybody else max(self._kept_elements // len(queries), 4 * (n_neighbors + 1))
+            kind = _AllPairs if room >= len(candidates) else _NearestPairs
+            self._searches[key] = kind(queries, candidates, n_neighbors, room)
+        return self._searches[key].answer(self._space)
+
+
+class _Space:
+    """The samples, scaled by a power of two as a whole, in the features that count."""
+
+    def __init__(self, table: Table, exponent: int, countable: NDArray[np.bool_]) -> None:
+        self.exponent = exponent
+        # Features of a larger magnitude never count here, and would be infinite.
+        powers = np.where(countable, -exponent, 0).astype(np.intc)
+        if table.is_sparse:
+            self.whole = sp.csc_array(table.matrix)
+            self.whole.data = scale_by_power_of_two(self.whole.data, np.repeat(powers, np.diff(self.whole.indptr)))
+            self.center = np.zeros(table.n_features)
+        else:
+            self.whole = scale_by_power_of_two(np.asarray(table.matrix, dtype=np.float64), powers)
+            self.center = np.zeros(table.n_features)
+            self.center[countable] = self.whole[:, countable].mean(axis=0)
+        self.features = np.empty(0, dtype=np.int64)
+        self.rows: Any = None
+
+    def follow(self, features: Integers) -> None:
+        self.features = features
+        sparse = sp.issparse(self.whole)
+        self.rows = sp.csr_array(self.whole[:, features]) if sparse else np.take(self.whole, features, axis=1)
+
+    def centered(self, features: Integers) -> Floats:
+        """The given features as a dense array, less a constant each: near zero, where products round least."""
+        part = self.whole[:, features]
+        return np.asarray(part.toarray() if sp.issparse(part) else part - self.center[features])
+
+    def products(self, queries: Integers, candidates: Integers) -> Floats:
+        """Inner products of centred rows in the features that count."""
+        if sp.issparse(self.rows):
+            return np.asarray((self.rows[queries] @ self.rows[candidates].T).toarray())
+        center = self.center[self.features]
+        return np.asarray((self.rows[queries] - center) @ (self.rows[candidates] - center).T)
+
+    def norms(self) -> Floats:
+        """Squared lengths of the centred rows in the features that count."""
+        if sp.issparse(self.rows):
+            return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64).ravel()
+        centered = self.rows - self.center[self.features]
+        return np.einsum("ij,ij->i", centered, centered)
+
+
+class _Search:
+    """One kind of question, asked again and again: the k nearest of these candidates to each of these queries.
+
+    `values` holds approximate squared distances, up to a constant per query, to the candidates at `columns` (all of them if None).
+    """
+
+    def __init__(self, queries: Integers, candidates: Integers, n_neighbors: int, room: int) -> None:
+        self.queries, self.candidates, self.k, self.room = queries, candidates, n_neighbors, room
+        self.symmetric = len(queries) == len(candidates) and bool((queries == candidates).all())
+        self.space: _Space | None = None
+        self.features = np.empty(0, dtype=np.int64)
+        self.norms = np.empty(0)  # squared norms of all samples now, nearly
+        self.size = np.empty(0)  # a bound on the squared norms that have gone into `values`, per sample
+        self.n_terms = 0  # and on the roundings
+        self.values = np.empty((0, 0))
+        self.columns: Integers | None = None
+        self.places = np.empty((0, 0), dtype=np.int64)  # of the last answer, in `values`
+        self._lost = np.zeros(len(queries), dtype=bool)  # queries that `values` cannot answer this time
+
+    def answer(self, space: _Space) -> tuple[Integers, Floats]:
+        self._move(space)
+        reach = np.take_along_axis(self.values, self.places, axis=1).max(axis=1)
+        tolerance = self._tolerance()
+        reach = self._assure(reach, tolerance)
+        query, place = np.divmod(np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None]), self.values.shape[1])
+        value, candidate = self.values[query, place], self._candidate(query, place)
+        order = np.lexsort((candidate, value, query))
+        query, place, value, candidate = query[order], place[order], value[order], candidate[order]
+        begin = np.searchsorted(query, np.arange(len(self.queries) + 1))
+        chosen = begin[:-1, None] + np.arange(self.k)
+        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
+        last = value[chosen[:, -1]]
+        following = np.minimum(chosen[:, -1] + 1, len(value) - 1)
+        unsure = (begin[1:] > chosen[:, -1] + 1) & (value[following] <= last + 2 * tolerance)
+        if unsure.any():
+            open_ones = np.flatnonzero(unsure[query] & (value <= (last + 2 * tolerance)[query]))
+            exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate[open_ones])
+            number = np.cumsum(unsure) - 1  # of each unsure query among them
+            best = first_of_each(number[query[open_ones]], exact, candidate[open_ones], int(unsure.sum()), self.k)
+            chosen[unsure] = open_ones[best]
+        self.places = place[chosen]
+        near = candidate[chosen]
+        lost = np.flatnonzero(self._lost)
+        if len(lost):
+            near[lost] = nearest_neighbors(space.rows, self.k, queries=self.queries[lost], candidates=self.candidates)[0]
+        lengths = self._lengths(space, near)
+        order = np.lexsort((near, lengths), axis=1)
+        return np.take_along_axis(near, order, axis=1), np.take_along_axis(lengths, order, axis=1)
+
+    def _lengths(self, space: _Space, near: Integers) -> Floats:
+        """Explicit squared distances of all queries to their neighbours; each pair once."""
+        query = np.repeat(self.queries, self.k)
+        if not self.symmetric:
+            return squared_distances(space.rows, query, near.ravel()).reshape(near.shape)
+        n = int(self.candidates.max()) + 1
+        key = np.minimum(query, near.ravel()) * n + np.maximum(query, near.ravel())
+        pairs, which = np.unique(key, return_inverse=True)
+        return squared_distances(space.rows, pairs // n, pairs % n)[which].reshape(near.shape)
+
+    def _move(self, space: _Space) -> None:
+        """Bring the approximate distances to where the samples lie now."""
+        gone = np.setdiff1d(self.features, space.features, assume_unique=True)
+        back = np.setdiff1d(space.features, self.features, assume_unique=True)
+        fresh = self.space is not space or len(gone) + len(back) >= len(space.features)
+        self.space, self.features = space, space.features
+        for changed, sign in ((gone, -1.0), (back, 1.0)):
+            if len(changed) and not fresh:
+                part = space.centered(changed)
+                lengths = np.einsum("ij,ij->i", part, part)
+                self.norms = self.norms + sign * lengths
+                self.size = self.size + max(sign, 0.0) * lengths
+                self.n_terms += 4 * len(changed) + 8
+                self._correct(part, sign)
+        if fresh or self.norms.max() < SHRUNK * self.size.max():
+            self.norms = self.size = space.norms()
+            self.n_terms = 4 * len(space.features) + 32
+            self._start(space)
+
+    def _tolerance(self) -> Floats:
+        """A bound on the errors of `values`, per query."""
+        per_unit = np.finfo(np.float64).eps * self.n_terms
+        bound: Floats = per_unit * (self.size[self.queries] + self.size[self.candidates].max())
+        return bound
+
+    def _start(self, space: _Space) -> None:
+        raise NotImplementedError
+
+    def _correct(self, part: Floats, sign: float) -> None:
+        raise NotImplementedError
+
+    def _assure(self, reach: Floats, _: Floats) -> Floats:
+        return reach
+
+    def _candidate(self, _: Integers, place: Integers) -> Integers:
+        return self.candidates[place]
+
+
+class _AllPairs(_Search):
+    """All approximate distances; values are ‖x_j‖² − 2 x_i·x_j."""
+
+    def _start(self, space: _Space) -> None:
+        values = space.products(self.queries, self.candidates)
+        values *= -2
+        values += self.size[self.candidates]
+        values[self.queries[:, None] == self.candidates] = np.inf  # never one's own neighbour
+        self.values = values
+        self.places = np.argpartition(values, self.k - 1, axis=1)[:, : self.k]
+
+    def _correct(self, part: Floats, sign: float) -> None:
+        """One product adds sign · (f_j² − 2 f_i f_j) for all changed features to all pairs, in place."""
+        norms = np.einsum("ij,ij->i", part, part)
+        left = np.asfortranarray(np.column_stack([part[self.candidates], norms[self.candidates]]))
+        right = np.asfortranarray(np.column_stack([-2 * part[self.queries], np.ones(len(self.queries))]))
+        dgemm(sign, left, right, beta=1.0, c=self.values.T, trans_b=True, overwrite_c=True)
+
+
+class _NearestPairs(_Search):
+    """Approximate distances to the nearest `room` candidates of each query; everybody else is at least `beyond` away."""
+
+    def _start(self, space: _Space) -> None:
+        shape = (len(self.queries), self.room)
+        self.values, self.columns = np.empty(shape), np.empty(shape, dtype=np.int64)
+        self.beyond = np.empty(len(self.queries))
+        self._search(space, np.arange(len(self.queries)))
+        self.places = np.argpartition(self.values, self.k - 1, axis=1)[:, : self.k]
+
+    def _search(self, space: _Space, which: Integers) -> None:
+        """Fresh lists for some of the queries."""
+        assert self.columns is not None
+        norms = space.norms()
+        tolerance = self._tolerance()
+        step = max(1, TEMPORARY_ELEMENTS // len(self.candidates))
+        for start in range(0, len(which), step):
+            here = which[start : start + step]
+            mine = self.queries[here]
+            squared = norms[mine, None] + norms[self.candidates] - 2 * space.products(mine, self.candidates)
+            squared[mine[:, None] == self.candidates] = np.inf
+            order = np.argpartition(squared, self.room, axis=1)[:, : self.room + 1]
+            # The one at place `room` is the nearest of the others.
+            self.beyond[here] = np.take_along_axis(squared, order[:, -1:], axis=1)[:, 0] - tolerance[here]
+            self.columns[here] = order[:, :-1]
+            self.values[here] = np.take_along_axis(squared, order[:, :-1], axis=1)
+
+    def _correct(self, part: Floats, sign: float) -> None:
+        assert self.columns is not None
+        step = max(1, TEMPORARY_ELEMENTS // self.room)
+        low, high = part.min(axis=0), part.max(axis=0)
+        for start in range(0, len(self.queries), step):
+            here = slice(start, start + step)
+            mine, others = part[self.queries[here]], self.candidates[self.columns[here]]
+            for feature in range(part.shape[1]):
+                apart = part[:, feature][others]
+                apart -= mine[:, feature, None]
+                apart *= apart
+                apart *= sign
+                self.values[here] += apart
+            if sign < 0:  # nobody can come nearer than by the largest difference there is
+                self.beyond[here] -= np.maximum((mine - low) ** 2, (high - mine) ** 2).sum(axis=1)
+
+    def _assure(self, reach: Floats, tolerance: Floats) -> Floats:
+        """Search anew for whoever may have a neighbour outside its list."""
+        assert self.space is not None
+        doubtful = np.flatnonzero(reach + 4 * tolerance >= self.beyond)
+        if len(doubtful):
+            self._search(self.space, doubtful)
+            self.places[doubtful] = np.argpartition(self.values[doubtful], self.k - 1, axis=1)[:, : self.k]
+            reach = reach.copy()
+            reach[doubtful] = np.take_along_axis(self.values[doubtful], self.places[doubtful], axis=1).max(axis=1)
+        # Still doubtful are those with more equally near samples than there is room for.
+        self._lost = reach + 4 * tolerance >= self.beyond
+        return reach
+
+    def _candidate(self, query: Integers, place: Integers) -> Integers:
+        assert self.columns is not None
+        return self.candidates[self.columns[query, place]]

@@ -1,0 +1,503 @@
+"""Prototypes: the map against its printed formula, what a prototype is, and that nothing known is ever compressed."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from graphsieve import GraphSieveWarning, InputError, Supervision, prototypes
+from graphsieve.builders import neighbor_graph
+from graphsieve.columns import Table
+from graphsieve.graph import SparseGraph
+from graphsieve.prototypes import COMPRESSIONS, LiftedGraph, compressed, kmeans, som
+from graphsieve.ratio import laplacian_ratio
+from strategies import problems
+
+HOW = sorted(COMPRESSIONS)
+
+
+def blobs(n=300, p=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)) * np.linspace(2, 0.5, p) + 4 * rng.normal(size=(4, p))[rng.integers(4, size=n)]
+
+
+def slow_epoch(rows, units, sides, radius):
+    """Eq. 14 as printed, but for the square of δ; the path δ by walking the lattice breadth first."""
+    n_units = len(units)
+    paths = np.array([walked(unit, sides) for unit in range(n_units)])
+    numerator, denominator = np.zeros_like(units), np.zeros(n_units)
+    for row in rows:
+        winner = min(range(n_units), key=lambda unit: (np.sum((row - units[unit]) ** 2), unit))
+        for unit in range(n_units):
+            influence = np.exp(-(paths[unit, winner] ** 2) / (2 * radius**2))
+            numerator[unit] += influence * row
+            denominator[unit] += influence
+    return numerator / denominator[:, None]
+
+
+def walked(start, sides):
+    steps, frontier = {divmod(start, sides[1]): 0}, [divmod(start, sides[1])]
+    while frontier:
+        row, column = frontier.pop(0)
+        for there in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
+            if 0 <= there[0] < sides[0] and 0 <= there[1] < sides[1] and there not in steps:
+                steps[there] = steps[row, column] + 1
+                frontier.append(there)
+    return [steps[divmod(unit, sides[1])] for unit in range(sides[0] * sides[1])]
+
+
+def nearest_distances(rows, units):
+    return np.sqrt(((rows[:, None] - units[None]) ** 2).sum(axis=2)).min(axis=1)
+
+
+def by_position(found):
+    """The centers in an order that does not depend on the order of the units."""
+    return found.centers[np.lexsort(found.centers.T[::-1])]
+
+
+# --- The map ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("sides", "radius"), [((3, 2), 1.5), ((1, 4), 0.7), ((4, 4), 0.5)])
+def test_an_epoch_is_equation_14(sparse, sides, radius):
+    rng = np.random.default_rng(3)
+    rows = 5 + rng.normal(size=(40, 3))
+    units = 5 + rng.normal(size=(sides[0] * sides[1], 3))
+    samples = prototypes._Samples(sp.csr_array(rows) if sparse else rows)
+    found = samples.mean + prototypes._epoch(samples, units - samples.mean, prototypes._lattice_paths(sides), radius)
+    assert_allclose(found, slow_epoch(rows, units, sides, radius), rtol=1e-10)
+
+
+def test_of_equally_near_units_the_first_wins():
+    # The middle sample is as far from both units; the two units at 2 are equal.
+    samples = prototypes._Samples(np.array([[0.0], [1.0], [2.0]]))
+    units = np.array([[0.0], [2.0], [2.0]]) - samples.mean
+    assert_array_equal(samples.nearest(units), [0, 0, 1])
+
+
+@given(problem=problems(ties=True), seed=st.integers(0, 99))
+def test_everyone_finds_a_nearest_unit(problem, seed):
+    rows = problem.X
+    units = np.random.default_rng(seed).permutation(rows)[:4]
+    for given_rows in (rows, sp.csr_array(rows)):
+        samples = prototypes._Samples(given_rows)
+        chosen = units[samples.nearest(units - samples.mean)]
+        assert_allclose(np.sqrt(((rows - chosen) ** 2).sum(axis=1)), nearest_distances(rows, units), atol=1e-6)
+
+
+def test_a_tiny_radius_leaves_no_unit_without_a_place():
+    # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the nearest winner's samples.
+    rows = np.array([[0.0], [0.0], [3.0]])
+    samples = prototypes._Samples(rows)
+    units = np.linspace(0, 900, 10)[:, None] - samples.mean
+    moved = samples.mean + prototypes._epoch(samples, units, prototypes._lattice_paths((10, 1)), 0.01)
+    assert_allclose(moved, np.full((10, 1), 1.0))
+
+
+def test_the_map_starts_in_the_principal_plane():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 4)) * [1, 9, 3, 0.1] + 7
+    samples = prototypes._Samples(rows)
+    axes, deviations = samples.principal_plane()
+    units, _, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[::-1]
+    assert_allclose(np.abs(units[:2] @ axes), np.eye(2), atol=1e-9)
+    assert_allclose(deviations, np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] / 500**0.5)
+    plane = prototypes._initial_plane((2, 5), axes, deviations)
+    # The longer side runs along the first axis, from −1 to 1 deviations.
+    assert_allclose(plane[4] - plane[0], 2 * deviations[0] * axes[:, 0])
+    assert_allclose(plane[5] - plane[0], 2 * deviations[1] * axes[:, 1])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
+    rows = blobs(200, 30, seed=2) * np.linspace(3, 0.1, 30)
+    given_rows = sp.csr_array(rows) if sparse else rows
+    exact, deviations = prototypes._Samples(rows).principal_plane()
+    monkeypatch.setattr(prototypes, "EXACT_AXES_UP_TO", 5)
+    axes, found = prototypes._Samples(given_rows).principal_plane()
+    assert_allclose(axes, exact, atol=1e-5)
+    assert_allclose(found, deviations, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [None, 12, (4, 3)])
+def test_the_map_ends_nearer_to_the_samples_than_it_starts(shape):
+    rows = blobs()
+    samples = prototypes._Samples(rows)
+    axes, deviations = samples.principal_plane()
+    plane = prototypes._initial_plane(prototypes._lattice_sides(shape, len(rows), deviations), axes, deviations)
+    assert som(rows, shape).quantization_error < nearest_distances(rows, samples.mean + plane).mean()
+
+
+def test_the_map_keeps_the_order_of_a_line():
+    # Along a curve, units that are neighbours on the lattice must be neighbours on the curve.
+    t = np.linspace(0, 1, 400)
+    found = som(np.column_stack([np.cos(2 * t), np.sin(2 * t), t]), (12, 1))
+    along = found.centers[:, 2]
+    assert len(along) == 12
+    assert (np.diff(along) > 0).all() or (np.diff(along) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("n_units", "ratio", "sides"), [(12, 3.0, (6, 2)), (16, 1.0, (4, 4)), (7, 7.0, (7, 1)), (1, 5.0, (1, 1))]
+)
+def test_units_are_arranged_by_the_ratio(n_units, ratio, sides):
+    assert prototypes._arranged(n_units, ratio) == sides
+
+
+@given(n_units=st.integers(1, 5000), ratio=st.floats(1, 10))
+def test_an_arrangement_is_nearly_filled_and_nearly_in_ratio(n_units, ratio):
+    rows, columns = prototypes._arranged(n_units, ratio)
+    assert 0.7 * n_units <= rows * columns <= n_units
+    assert rows >= columns >= 1
+    if n_units >= 100:
+        assert 0.5 < rows / columns / ratio < 2
+
+
+def test_a_default_map_has_about_the_root_of_the_samples():
+    found = som(blobs(900))
+    assert 20 <= len(found.counts) <= 30
+
+
+# --- Both ways ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("how", HOW)
+@given(problem=problems(ties=True), size=st.integers(1, 5))
+def test_a_prototype_is_the_mean_of_its_samples(how, sparse, problem, size):
+    rows = problem.X
+    found = COMPRESSIONS[how](sp.csr_array(rows) if sparse else rows, size, 0)
+    assert 1 <= len(found.counts) <= size
+    assert found.counts.min() >= 1
+    assert found.assignment.shape == (len(rows),)
+    for place, center in enumerate(found.centers):
+        mine = found.assignment == place
+        assert mine.sum() == found.counts[place]
+        assert_allclose(center, rows[mine].mean(axis=0), atol=1e-9)
+    distances = np.sqrt(((rows - found.centers[found.assignment]) ** 2).sum(axis=1))
+    assert found.quantization_error == pytest.approx(distances.mean(), abs=1e-6)
+    assert found.counts.dtype == found.assignment.dtype == np.int64
+    assert found.centers.dtype == np.float64
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_most_samples_are_nearest_to_their_own_prototype(how):
+    rows = blobs(500)
+    found = COMPRESSIONS[how](rows, 20, 0)
+    nearest = ((rows[:, None] - found.centers) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == found.assignment).mean() > 0.9
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_sparse_gives_what_dense_gives(how):
+    rng = np.random.default_rng(5)
+    rows = blobs(200, 8) * (rng.random((200, 8)) < 0.4)
+    dense, sparse = COMPRESSIONS[how](rows, 14, 0), COMPRESSIONS[how](sp.csr_array(rows), 14, 0)
+    assert_array_equal(dense.assignment, sparse.assignment)
+    assert_allclose(dense.centers, sparse.centers, atol=1e-12)
+    assert dense.quantization_error == pytest.approx(sparse.quantization_error)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_the_same_again(how):
+    rows = blobs(400)
+    one, other = COMPRESSIONS[how](rows, 20, 3), COMPRESSIONS[how](rows.copy(), 20, 3)
+    assert_array_equal(one.centers, other.centers)
+    assert_array_equal(one.assignment, other.assignment)
+
+
+def test_only_kmeans_has_a_seed():
+    rows = blobs(400)
+    errors = {how: {COMPRESSIONS[how](rows, 20, seed).quantization_error for seed in range(4)} for how in HOW}
+    assert len(errors["som"]) == 1
+    assert len(errors["kmeans"]) > 1
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_shift_and_scale(how):
+    rows = blobs(200)
+    found = COMPRESSIONS[how](rows, 12, 0)
+    scaled = COMPRESSIONS[how](rows * 2.0**-40, 12, 0)
+    assert_array_equal(scaled.assignment, found.assignment)
+    assert_allclose(scaled.centers * 2.0**40, found.centers, rtol=1e-12)
+    assert scaled.quantization_error * 2.0**40 == pytest.approx(found.quantization_error)
+    shifted = COMPRESSIONS[how](rows + 1e6, 12, 0)
+    assert_allclose(by_position(shifted) - 1e6, by_position(found), atol=1e-6)
+
+
+def test_row_order_does_not_move_the_map():
+    rows = blobs(200)
+    order = np.random.default_rng(1).permutation(200)
+    one, other = som(rows, (4, 3)), som(rows[order], (4, 3))
+    assert_array_equal(one.assignment[order], other.assignment)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("rows", [np.ones((9, 2)), np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0)])
+def test_copies_share_a_prototype(how, rows):
+    different = len(np.unique(rows, axis=0))
+    found = COMPRESSIONS[how](rows, 4, 0)
+    assert len(found.counts) == different
+    assert found.quantization_error == 0
+
+
+def test_small_batches_give_prototypes_as_well(monkeypatch):
+    rows = blobs(600)
+    whole = kmeans(rows, 10)
+    monkeypatch.setattr(prototypes, "MINIBATCH_FROM", 1)
+    batches = kmeans(rows, 10)
+    assert batches.counts.sum() == 600
+    assert not np.array_equal(batches.assignment, whole.assignment)
+    assert batches.quantization_error < 1.3 * whole.quantization_error
+
+
+# --- Whole tables -------------------------------------------------------------------------------------------------------------
+
+
+def numbered(n=60, p=4):
+    """Rows whose last column is the number of the sample, so that rows can be followed."""
+    return np.column_stack([blobs(n, p - 1), np.arange(n)])
+
+
+def values_of(table):
+    rows, exponent = table.rows
+    return (rows.toarray() if sp.issparse(rows) else rows) * 2.0**exponent
+
+
+LABELS = np.where(np.arange(60) % 20 == 3, np.arange(60) // 20, -1)
+KNOWLEDGE = {
+    "labels": (Supervision.from_labels(LABELS), [3, 23, 43]),
+    "targets": (Supervision.from_targets(np.where(LABELS >= 0, LABELS / 4, np.nan)), [3, 23, 43]),
+    "pairs": (Supervision.from_pairs(60, must_link=[(50, 7)], cannot_link=[(7, 9), (30, 31)]), [7, 9, 30, 31, 50]),
+    "labels and pairs": (Supervision.from_labels(LABELS) | Supervision.from_pairs(60, [(2, 59)]), [2, 3, 23, 43, 59]),
+    "nothing": (Supervision.nothing(60), []),
+}
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("kind", KNOWLEDGE)
+def test_known_samples_are_kept_as_they_are(kind, how, sparse):
+    known, kept = KNOWLEDGE[kind]
+    X = numbered()
+    small = compressed(Table(sp.csr_array(X) if sparse else X), known, how, 6)
+    found = values_of(small.table)
+    assert small.table.is_sparse == sparse
+    assert_array_equal(found[: len(kept)], X[kept])
+    assert len(small.known) == len(found) == len(small.counts) == len(kept) + small.n_prototypes
+    assert 1 <= small.n_prototypes <= 6
+    assert_array_equal(small.counts[: len(kept)], 1)
+    assert small.counts.sum() == 60
+    # Weighted by counts, prototypes have the mean of what they stand for.
+    assert_allclose(small.counts @ found / 60, X.mean(axis=0))
+    assert small.known.kinds == known.kinds
+    for place in range(len(found)):
+        assert_allclose(X[small.member == place].mean(axis=0), found[place])
+
+
+def test_what_is_known_follows_its_samples():
+    known = Supervision.from_labels(LABELS) | Supervision.from_targets(np.where(LABELS >= 0, LABELS / 4, np.nan))
+    known = known | Supervision.from_pairs(60, must_link=[(50, 7), (7, 2)], cannot_link=[(3, 23), (9, 50)])
+    small = compressed(Table(numbered()), known, "som", 5)
+    number = values_of(small.table)[:, -1].round(9)
+    assert {tuple(number[pair]) for pair in small.known.must_link} == {(7, 50), (2, 7)}
+    assert {tuple(number[pair]) for pair in small.known.cannot_link} == {(3, 23), (9, 50)}
+    labeled = small.known.labels >= 0
+    assert_array_equal(number[labeled], [3, 23, 43])
+    assert_array_equal(small.known.classes[small.known.labels[labeled]], [0, 1, 2])
+    assert_array_equal(small.known.targets[labeled], [0, 0.25, 0.5])
+    assert np.isnan(small.known.targets[~labeled]).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_of_any_size_come_back_in_their_units(sparse):
+    X = numbered()
+    X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
+    X[:, 1] = 1e-300 * (1 + np.arange(60))
+    X[:, 2] += 1e8
+    known = KNOWLEDGE["labels"][0]
+    small = compressed(Table(sp.csc_array(X) if sparse else X), known, "kmeans", 2)
+    columns = [
+        np.ldexp((block.dense(j) + block.shift[j]), block.exponent[j])
+        for block in map(_Dense, small.table.blocks())
+        for j in range(len(block.shift))
+    ]
+    found = np.column_stack(columns)
+    # The first column decides alone.
+    for value, counted in ((1e300, (X[LABELS < 0, 0] == 1e300)), (3e300, (X[LABELS < 0, 0] == 3e300))):
+        place = 3 + int(np.flatnonzero(np.isclose(found[3:, 0], value, rtol=1e-12))[0])
+        assert small.counts[place] == counted.sum()
+        assert_allclose(found[place, 1:], X[LABELS < 0][counted, 1:].mean(axis=0), rtol=1e-12)
+
+
+class _Dense:
+    """A block of which each column can be read as an array."""
+
+    def __init__(self, block):
+        self.values = block.values.toarray() if block.is_sparse else block.values
+        self.shift, self.exponent = block.shift, block.exponent
+
+    def dense(self, column):
+        return self.values[:, column]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_copies_of_a_column_stay_copies(how):
+    X = numbered()
+    X = np.column_stack([X, X[:, 1], 4 * X[:, 1]])
+    found = values_of(compressed(Table(X), KNOWLEDGE["pairs"][0], how, 6).table)
+    assert_array_equal(found[:, 1], found[:, 4])
+    assert_array_equal(4 * found[:, 1], found[:, 5])
+
+
+def test_names_of_columns_stay():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(numbered(), columns=list("abcd"))
+    assert compressed(Table(frame), KNOWLEDGE["nothing"][0], "som", 4).table.feature_names == tuple("abcd")
+
+
+def test_no_large_dense_array_for_sparse_tables(monkeypatch):
+    """Neither the map nor its table may ask a sparse matrix of the size of the samples for a dense one."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 2000), density=0.01, rng=rng, format="csr")
+    asked = []
+    for kind in (sp.csr_array, sp.csc_array, sp.coo_array):
+        original = kind.toarray
+        monkeypatch.setattr(
+            kind, "toarray", lambda self, *a, _original=original, **k: asked.append(self.shape) or _original(self, *a, **k)
+        )
+    small = compressed(Table(X), Supervision.nothing(300), "som", (4, 3))
+    assert small.table.is_sparse
+    assert all(rows * columns <= 12 * 2000 for rows, columns in asked)
+
+
+# --- Graphs lifted to the samples ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@given(problem=problems(ties=True), seed=st.integers(0, 99))
+def test_a_lifted_graph_is_the_expanded_one(sparse_stays_sparse, sparse, problem, seed):
+    rng = np.random.default_rng(seed)
+    n = len(problem.X)
+    member = rng.permutation(np.arange(n) % min(4, n))
+    n_rows = int(member.max()) + 1
+    weights = np.triu(rng.random((n_rows, n_rows)) * (rng.random((n_rows, n_rows)) < 0.7), k=1)
+    counts = np.bincount(member)
+    expanded = np.zeros((n, n))
+    for a in range(n):
+        for b in range(n):
+            i, j = member[a], member[b]
+            expanded[a, b] = (weights + weights.T)[i, j] / np.sqrt(counts[i] * counts[j])
+    reference = SparseGraph.from_matrix(expanded)
+    lifted = LiftedGraph(SparseGraph(n_rows, *np.nonzero(weights), weights[np.nonzero(weights)]), member)
+    X = sp.csc_array(problem.X) if sparse else problem.X
+    assert_allclose(lifted.degree(), reference.degree(), atol=1e-12)
+    assert_allclose(lifted.energy(X), reference.energy(X), atol=1e-9)
+    assert_allclose(lifted.spread(X), reference.spread(X), atol=1e-9)
+
+
+def test_a_graph_of_single_samples_is_lifted_to_itself():
+    X = blobs(30)
+    graph = neighbor_graph(Table(X), 3, None).graph
+    lifted = LiftedGraph(graph, np.arange(30))
+    assert_allclose(lifted.energy(X), graph.energy(X), rtol=1e-12)
+    assert_allclose(lifted.degree(), graph.degree())
+
+
+def test_lifted_scores_stay_near_those_of_all_samples():
+    """Prototypes average noise away; lifted to the samples, a noise column beside a smooth one keeps its score near 1."""
+    rng = np.random.default_rng(0)
+    t = rng.random(900)
+    X = np.column_stack([4 * t, np.cos(6 * t), np.sin(6 * t), 0.5 * rng.normal(size=900)])
+    table = Table(X)
+    small = compressed(table, Supervision.nothing(900), "som", None)
+    graph = neighbor_graph(small.table, 5, None).graph
+    whole = laplacian_ratio(table, neighbor_graph(table, 5, None).graph)
+    lifted = laplacian_ratio(table, LiftedGraph(graph, small.member))
+    assert_array_equal(np.argsort(lifted)[-1], np.argsort(whole)[-1])
+    assert ((lifted >= 0) & (lifted <= 2)).all()
+    assert lifted[3] == pytest.approx(1, abs=0.15)
+
+
+# --- What is refused ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known", "size"),
+    [
+        (Supervision.from_labels(np.arange(6) % 2), None),  # nobody left
+        (Supervision.from_labels([0, 1, 0, 1, 0, -1]), None),  # one left
+        (Supervision.nothing(6), 7),
+        (Supervision.nothing(6), 6),  # as many prototypes as samples
+    ],
+)
+@pytest.mark.parametrize("how", HOW)
+def test_nothing_to_compress(how, known, size):
+    table = Table(np.arange(12.0).reshape(6, 2))
+    with pytest.warns(GraphSieveWarning, match="nothing to compress"):
+        small = compressed(table, known, how, size)
+    assert small.table is table
+    assert small.known is known
+    assert_array_equal(small.counts, np.ones(6))
+    assert_array_equal(small.member, np.arange(6))
+    assert small.n_prototypes == 0
+
+
+def test_a_map_larger_than_the_samples_compresses_nothing():
+    table = Table(np.arange(12.0).reshape(6, 2))
+    with pytest.warns(GraphSieveWarning, match="12 prototypes were asked for, but of only 6 samples"):
+        assert compressed(table, Supervision.nothing(6), "som", (3, 4)).table is table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("smo", 3), "did you mean 'som'"),
+        (("Kmeans", 3), "did you mean 'kmeans'"),
+        ((None, 3), "one of 'som', 'kmeans'"),
+        (("som", (0, 3)), "side of a map must be a whole number of at least 1, got 0"),
+        (("som", (2, 3, 1)), "two sides"),
+        (("som", (2, 1.5)), "got 1.5"),
+        (("som", 0), "at least 1, got 0"),
+        (("kmeans", 2.5), "got 2.5"),
+        (("kmeans", True), "got True"),
+        (("kmeans", (2, 2)), "k-means has none"),
+        (("kmeans", (6, 6)), "k-means has none"),  # refused even where there would be nothing to compress
+    ],
+)
+def test_bad_parameters(arguments, message):
+    with pytest.raises(InputError, match=message):
+        compressed(Table(blobs(30)), Supervision.nothing(30), *arguments)
+
+
+@pytest.mark.parametrize(("way", "size"), [(som, (4, 3)), (som, 12), (kmeans, 12)])
+def test_more_prototypes_than_samples(way, size):
+    with pytest.raises(InputError, match="at most the number of samples they stand for, 10, got 12"):
+        way(blobs(10), size)
+
+
+def test_epochs_are_counted():
+    with pytest.raises(InputError, match="n_epochs must be a whole number of at least 1, got 0"):
+        som(blobs(10), 2, n_epochs=0)
+
+
+def test_probabilities_describe_everyone():
+    with pytest.raises(InputError, match="probabilities describe every sample"):
+        compressed(Table(blobs(4)), Supervision.from_probabilities([[0.5, 0.5]] * 4), "som", 2)
+
+
+def test_what_was_given_is_left_alone():
+    X = blobs(50)
+    before = X.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for how in HOW:
+            compressed(Table(X), Supervision.nothing(50), how, 5)
+    assert_array_equal(X, before)
