@@ -89,9 +89,10 @@ def work_of_minisom(folder: Path) -> None:
         sigma=max(SIDES) / 2,
         learning_rate=1.0,
         decay_function=lambda rate, epoch, n_epochs: rate,
-        sigma_decay_function=radius_at,
         random_seed=0,
     )
+    # Its constructor takes a function for the rate but not for the radius; its own radii end at 1 or above, at a larger error.
+    peer._sigma_decay_function = radius_at
     peer.pca_weights_init(rows)
     peer.train_batch_offline(rows, EPOCHS)
     seconds = time.perf_counter() - start

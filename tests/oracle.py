@@ -377,3 +377,51 @@ def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0):
     within = np.where(same, same_class_weight, np.where(knn_adjacency(X, n_neighbors) & ~both, 1.0, 0.0))
     between = np.where(both & ~same, 1.0, 0.0)
     return score_columns(X, lambda f: ratio(energy(between, f), energy(within, f)))
+
+
+def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
+    """Zhong 2008, Eq. 1-3 (Zhu 2003): F_u = (I - P_uu)^-1 P_ul Y_l with P = D^-1 W; -1 is unknown, classes are 0, 1, ..."""
+    y = np.asarray(y)
+    n_classes = y.max() + 1
+    linked = ~np.eye(len(y), dtype=bool) if n_neighbors is None else knn_adjacency(X, n_neighbors)
+    W = np.where(linked, np.exp(-squared_distances(X) / bandwidth), 0.0)
+    P = W / W.sum(axis=1, keepdims=True)
+    unknown, known = np.flatnonzero(y == -1), np.flatnonzero(y != -1)
+    F = np.zeros((len(y), n_classes))
+    F[known, y[known]] = 1.0
+    F[unknown] = np.linalg.inv(np.eye(len(unknown)) - P[np.ix_(unknown, unknown)]) @ P[np.ix_(unknown, known)] @ F[known]
+    return F
+
+
+def harmonic_labels_exact(W, n_classes):
+    """(D - W_uu) F = W_ul Y in fractions; W has rows for the unknown, columns for the classes and then for the unknown."""
+    n = len(W)
+    rows = [[-W[i][n_classes + j] for j in range(n)] + [W[i][c] for c in range(n_classes)] for i in range(n)]
+    for i in range(n):
+        rows[i][i] = sum(value for j, value in enumerate(W[i]) if j != n_classes + i)
+    for i in range(n):  # Gauss and Jordan
+        pivot = next(row for row in range(i, n) if rows[row][i] != 0)
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for other in range(n):
+            if other != i:
+                rows[other] = [a - rows[other][i] * b for a, b in zip(rows[other], rows[i], strict=True)]
+    return [row[n:] for row in rows]
+
+
+def first_edge_between_labels(X, y, *, n_neighbors=None):
+    """Kruskal: squared length of the first edge longer than 0 that joins groups holding different labels, or None."""
+    squared = squared_distances(X)
+    linked = np.ones(squared.shape, dtype=bool) if n_neighbors is None else knn_adjacency(X, n_neighbors)
+    group = list(range(len(y)))
+    labels = [{label} - {-1} for label in np.asarray(y).tolist()]
+    pairs = [(squared[i, j], i, j) for i in range(len(y)) for j in range(i) if linked[i, j]]
+    for length, i, j in sorted(pairs):
+        one, other = group[i], group[j]
+        if one == other:
+            continue
+        if length > 0 and any(a != b for a in labels[one] for b in labels[other]):
+            return length
+        group = [one if g == other else g for g in group]
+        labels[one] = labels[one] | labels[other]
+    return None

@@ -19,12 +19,20 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from graphsieve import GraphSieve, LabeledOnly, Supervision, labeled_scorer
+from graphsieve import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve, LabeledOnly, Supervision, labeled_scorer
 
 ESTIMATORS = [
     GraphSieve(),
     GraphSieve("laplacian", n_neighbors=3, bandwidth=1.0, scale="minmax"),
     GraphSieve("variance", n_features_to_select=1, scale=None),
+    GraphSieve("laplacian", compress="som"),
+    GraphSieve("laplacian", compress="kmeans", n_prototypes=5),
+    IterativeSieve(),
+    IterativeSieve(step=0.3, variant=2, n_features_to_select=1),
+    FloatingSieve(unlabeled=None),
+    FloatingSieve(KNeighborsClassifier(1), unlabeled=None, target_type="classes", n_features_to_select=1, cv=2),
+    HybridSieve(unlabeled=None),
+    HybridSieve("floating", unlabeled=None, n_features_to_select=1, n_neighbors=3),
     LabeledOnly(Ridge()),
     # The checks use −1 as an ordinary class, which is what unlabeled=None is for.
     LabeledOnly(LogisticRegression(), unlabeled=None),

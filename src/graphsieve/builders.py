@@ -8,7 +8,7 @@ ignore the scale of the weights, so this changes nothing but that a small t can 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 
 from graphsieve.columns import Table
 from graphsieve.errors import warn
-from graphsieve.graph import CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph
+from graphsieve.graph import CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
 from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distances, target_runs
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
@@ -41,14 +41,31 @@ class Neighborhood:
     bandwidth: float
 
 
-def neighbor_graph(table: Table, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
-    """Samples are linked if either is among the k nearest of the other in the space of all features."""
+def neighbor_graph(
+    table: Table, n_neighbors: int, bandwidth: float | None, *, not_between: Integers | None = None
+) -> Neighborhood:
+    """Samples are linked if either is among the k nearest of the other in the space of all features.
+
+    Edges between two samples whose codes `not_between` are both ≥ 0 are left out.
+    """
+    if table.compressed is not None:
+        small = table.compressed
+        codes = None if not_between is None else small.known.codes
+        return _lifted(neighbor_graph(small.table, n_neighbors, bandwidth, not_between=codes), small)
     k = capped_neighbors(n_neighbors, table.n_samples)
     exponent = table.rows[1]
     first, second, squared = _union(*_nearest(table, k), np.arange(table.n_samples), table.n_samples)
     weights, used = heat_weights(squared, bandwidth, exponent=exponent)
     warn_if_few_edges(weights, table.n_samples)
-    return Neighborhood(SparseGraph(table.n_samples, first, second, weights), k, used)
+    graph = SparseGraph(table.n_samples, first, second, weights)
+    if not_between is not None:
+        graph = graph.keep((not_between[graph.first] < 0) | (not_between[graph.second] < 0))
+    return Neighborhood(graph, k, used)
+
+
+def _lifted(near: Neighborhood, small: Any) -> Neighborhood:
+    """The graph of kept samples and prototypes, as a graph of all samples that they stand for."""
+    return replace(near, graph=lifted(near.graph, small.member))
 
 
 def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
@@ -79,6 +96,11 @@ def partly_known_target_graph(
     unlabelled in X with its nearest labelled along the target; there, at the distance of its k-th neighbour, all labelled
     ones are kept, and unlabelled ones only as far as places are left.
     """
+    if table.compressed is not None:
+        small = table.compressed
+        return _lifted(
+            partly_known_target_graph(small.table, small.known.targets, n_neighbors, bandwidth, label_weight), small
+        )
     n = table.n_samples
     k = capped_neighbors(n_neighbors, n)
     known = np.flatnonzero(~np.isnan(target))
@@ -137,6 +159,11 @@ def constrained_neighbor_graph(
 
     The pairs implied by class labels are made on the fly where there are many.
     """
+    if table.compressed is not None:
+        small = table.compressed
+        return _lifted(
+            constrained_neighbor_graph(small.table, small.known, n_neighbors, bandwidth, cut_cannot_link=cut_cannot_link), small
+        )
     n, codes = table.n_samples, known.codes
     k = capped_neighbors(n_neighbors, n)
     rows, exponent = table.rows

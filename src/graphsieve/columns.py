@@ -92,6 +92,7 @@ class Table:
         self._matrix, self.feature_names = read_matrix(X)
         self._block_elements = block_elements
         self.geometry: Geometry | None = None
+        self.compressed: Any = None
         self._prepared: Block | None = None
 
     @classmethod
@@ -99,7 +100,7 @@ class Table:
         """A table of numbers that another table has already checked."""
         table = cls.__new__(cls)
         table._matrix, table.feature_names, table._block_elements = matrix, names, block_elements
-        table.geometry = table._prepared = None
+        table.geometry = table.compressed = table._prepared = None
         return table
 
     @property
@@ -145,6 +146,12 @@ class Table:
         """The same features, on samples whose distances are those of `geometry`."""
         table = Table.trusted(self._matrix, self.feature_names, block_elements=self._block_elements)
         table.geometry, table._prepared = geometry, self._prepared
+        return table
+
+    def represented_by(self, compressed: Any) -> Table:
+        """The same samples, whose graphs are to be built from the kept samples and prototypes of a `prototypes.Compressed`."""
+        table = Table.trusted(self._matrix, self.feature_names, block_elements=self._block_elements)
+        table.compressed, table._prepared = compressed, self._prepared
         return table
 
     def divided(self, exponent: NDArray[np.intc], size: NDArray[np.float64]) -> Table:

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError
-from graphsieve.sums import cross_energy, dense_weighting, edge_sum, moments, weighted_sum
+from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -145,6 +147,14 @@ class SparseGraph(EdgeGraph):
 
     def edges(self) -> Iterator[Edges]:
         yield self.first, self.second, self.weights
+
+    def times(self, vectors: Floats) -> Floats:
+        """W times a vector or several."""
+        return np.asarray(self.matrix @ vectors)
+
+    def components(self) -> Integers:
+        """The number of the component of each sample."""
+        return np.asarray(connected_components(self.matrix, directed=False)[1], dtype=np.int64)
 
     def keep(self, chosen: NDArray[np.bool_]) -> SparseGraph:
         """The graph of the chosen edges."""
@@ -276,6 +286,86 @@ class DifferenceGraph(Graph):
 
     def block_energy(self, block: Block) -> Floats:
         return np.maximum(self.whole.block_energy(block) - self.part.block_energy(block), 0.0)
+
+
+class LiftedGraph(Graph):
+    """A graph over kept samples and prototypes, as a graph over all samples that they stand for; never expanded.
+
+    An edge of weight w between rows that stand for a and b samples links all of the one with all of the other, each pair with
+    weight w / √(a b): together w √(a b). So the energy of a feature hears of its means by prototype and of its variances within
+    them, and no feature looks smoother because prototypes have averaged its noise away.
+
+    Parameters
+    ----------
+    graph : EdgeGraph
+        Over the rows of a compressed table.
+    member : array of int of shape (n_samples,)
+        The row that each sample is part of; every row has at least one.
+
+    Examples
+    --------
+    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]))  # one sample linked with four, by ½ each
+    >>> lifted.degree()
+    array([2. , 0.5, 0.5, 0.5, 0.5])
+    >>> lifted.energy([[0.0], [1.0], [1.0], [3.0], [3.0]])  # ½ (1 + 1 + 9 + 9)
+    array([10.])
+    """
+
+    def __init__(self, graph: EdgeGraph, member: Integers) -> None:
+        super().__init__(len(member))
+        self.graph, self.member = graph, member
+        self.counts = np.bincount(member, minlength=graph.n_samples)
+        self._members = group_weightings(member, graph.n_samples)
+
+    def degree(self) -> Floats:
+        return np.asarray(self._share[self.member])
+
+    def block_energy(self, block: Block) -> Floats:
+        # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
+        found = moments(block, self._members)
+        means = replace(block, values=found.mean)
+        total = weighted_sum(self._share, found.scatter)
+        for first, second, weights in self._edges():
+            total += edge_sum(means, first, second, weights)
+        return total
+
+    def _edges(self) -> Iterator[Edges]:
+        for first, second, weights in self.graph.edges():
+            yield first, second, weights * np.sqrt(self.counts[first] * self.counts[second])
+
+    @cached_property
+    def _share(self) -> Floats:
+        """The degree of every row, divided among its samples."""
+        total = np.zeros(len(self.counts))
+        for first, second, weights in self._edges():
+            total += np.bincount(first, weights, len(total)) + np.bincount(second, weights, len(total))
+        return np.asarray(total / self.counts)
+
+    def times(self, vectors: Floats) -> Floats:
+        """W times a vector or several."""
+        root = np.sqrt(self.counts) if vectors.ndim == 1 else np.sqrt(self.counts)[:, None]
+        return np.asarray((_adjacency(self.graph) @ ((self._members.T @ vectors) / root) / root)[self.member])
+
+    def components(self) -> Integers:
+        """The number of the component of each sample."""
+        return np.asarray(connected_components(_adjacency(self.graph), directed=False)[1][self.member], dtype=np.int64)
+
+
+def _adjacency(graph: EdgeGraph) -> Any:
+    """The weights of a graph that can list its edges, as a symmetric CSR matrix."""
+    if isinstance(graph, SparseGraph):
+        return graph.matrix
+    return SparseGraph(graph.n_samples, *(np.concatenate(column) for column in zip(*graph.edges(), strict=True))).matrix
+
+
+def lifted(graph: Graph, member: Integers) -> Graph:
+    """A graph over kept samples and prototypes as one over all samples; low-rank parts must lie on kept samples alone."""
+    if isinstance(graph, SumGraph):
+        return lifted(graph.one, member) + lifted(graph.other, member)
+    if isinstance(graph, FactorGraph):
+        return FactorGraph(graph.factor[member])
+    assert isinstance(graph, EdgeGraph)
+    return LiftedGraph(graph, member)
 
 
 def complete_graph(n_samples: int, members: NDArray[np.bool_] | None = None) -> FactorGraph:

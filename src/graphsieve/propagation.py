@@ -38,8 +38,9 @@ FALLBACK_UP_TO = 20_000  # … by a sparse factorization where iteration fails; 
 PROVEN = 1e-10  # the bound on the error of a probability that a factorization or an iteration must prove
 CERTAIN_CONDITION = 16 * np.finfo(np.float64).eps / PROVEN  # the reciprocal condition number that proves it
 REFINEMENTS = 4
-REDUCTION = 1e-13  # of the residual in one run of conjugate gradients
+RESIDUAL = 1e-14  # of a probability, at which conjugate gradients stop
 MOST_ITERATIONS = 1_000
+ITERATIONS_BETWEEN_CHECKS = 10
 LARGEST_EXPONENT = 2.0**48  # of a weight; paths of 2,000 such edges still fit an integer
 ABSENT = -(2**61)  # the exponent of a weight that is zero
 CACHED_ELEMENTS = 2**15  # numbers in a temporary array that stays in the cache of a processor
@@ -157,7 +158,7 @@ def _confidence(shares: Floats) -> Floats:
     n_classes = shares.shape[1]
     if n_classes == 1:
         return np.ones(len(shares))
-    return np.clip((n_classes * shares.max(axis=1) - 1) / (n_classes - 1), 0.0, 1.0)
+    return np.asarray(np.clip((n_classes * shares.max(axis=1) - 1) / (n_classes - 1), 0.0, 1.0))
 
 
 def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | None) -> tuple[Floats, float, Booleans]:
@@ -371,9 +372,10 @@ def by_factorization(logarithms: Floats, n_classes: int) -> Floats | None:
 def by_elimination(logarithms: Floats, n_classes: int) -> Floats:
     """Eliminate the samples from the last to the first, then walk back; exact to rounding whatever the weights.
 
-    Without sample k, its neighbours i and j are linked by w_ik w_kj / Σ_l w_kl in addition. The sum leaves out what leads back to k
-    itself, so nothing is ever subtracted. A weight is mantissa · 2**exponent with an exponent of any size. Each row is overwritten by
-    the probabilities to go from its sample to the classes and to the samples before it, which is all that is needed from then on.
+    Without sample k, its neighbours i and j are linked by w_ik w_kj / Σ_l w_kl in addition. The sum leaves out what leads back
+    to k itself, so nothing is ever subtracted. A weight is mantissa · 2**exponent with an exponent of any size. Each row is
+    overwritten by the probabilities to go from its sample to the classes and to the samples before it: all that is needed
+    from then on.
     """
     n = len(logarithms)
     mantissa, exponent = _split(logarithms)
@@ -490,7 +492,7 @@ class _Walk:
 def solve_sparse(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> Floats:
     """The harmonic function of a sparse graph of n unlabelled samples.
 
-    Edges lead from `source` to `column`: a class, or `n_classes` + a sample. Each edge between two samples is given from both ends.
+    Edges lead from `source` to `column`: a class, or `n_classes` + a sample. Each edge between samples is given from both ends.
     """
     walk = _walk(source, column, logarithms, n, n_classes)
     attempts = [_by_factors] if n <= DIRECT_UP_TO else [_by_gradients]
@@ -517,7 +519,7 @@ def _walk(source: Integers, column: Integers, logarithms: Floats, n: int, n_clas
     steps = np.exp2(logarithms - degree[source])
     to_class = column < n_classes
     key = source[to_class] * n_classes + column[to_class]
-    outer = np.bincount(key, weights=steps[to_class], minlength=n * n_classes).reshape(n, n_classes)
+    outer = np.bincount(key, weights=steps[to_class], minlength=n * n_classes).astype(np.float64).reshape(n, n_classes)
     one, other = source[~to_class], column[~to_class] - n_classes
     inner = sp.csr_array((steps[~to_class], (one, other)), shape=(n, n))
     balanced = np.exp2(logarithms[~to_class] - (degree[one] + degree[other]) / 2)
@@ -528,8 +530,9 @@ def _walk(source: Integers, column: Integers, logarithms: Floats, n: int, n_clas
 def refine(walk: _Walk, correction: Callable[[Floats], Floats]) -> tuple[Floats, float]:
     """The harmonic function by repeated correction, with a bound on the error of any probability.
 
-    With it the mean number of steps h until a walk meets a label is found: (I − P) h = 1. Where (I − P) h ≥ s > 0 and h ≥ 0 hold for the
-    numbers found, no entry of (I − P)⁻¹ r exceeds max|r| max(h) / s; so the residual tells the error, whatever the solver did.
+    With it the mean number of steps h until a walk meets a label is found: (I − P) h = 1. Where (I − P) h ≥ s > 0 and h ≥ 0
+    hold for the numbers found, no entry of (I − P)⁻¹ r exceeds max|r| max(h) / s; so the residual tells the error, whatever
+    the solver did.
     """
     wanted = np.column_stack([walk.outer, np.ones(len(walk.root))])
     values, bound, smallest = np.zeros_like(wanted), np.inf, np.inf
@@ -566,25 +569,38 @@ def _by_factors(walk: _Walk) -> Callable[[Floats], Floats]:
 
 
 def _by_gradients(walk: _Walk) -> Callable[[Floats], Floats]:
-    return lambda residual: conjugate_gradients(walk.symmetric, residual * walk.root[:, None]) / walk.root[:, None]
+    def correction(residual: Floats) -> Floats:
+        # The probabilities are wanted as exactly as can be; of the mean numbers of steps, a digit proves enough.
+        reach = np.full(residual.shape[1], RESIDUAL)
+        reach[-1] = 0.1
+        root = walk.root[:, None]
+        return conjugate_gradients(walk.symmetric, residual * root, reach * root) / root
+
+    return correction
 
 
-def conjugate_gradients(symmetric: Any, wanted: Floats) -> Floats:
-    """Solve (I − S) x = b for all columns of b at once, until each residual has shrunk by `REDUCTION`; I − S has a unit diagonal."""
-    values, residual = np.zeros_like(wanted), wanted.copy()
-    direction = residual.copy()
+def conjugate_gradients(symmetric: Any, wanted: Floats, allowed: Floats) -> Floats:
+    """Solve (I − S) x = b for all columns of b at once, until no residual exceeds what is allowed; I − S has a unit diagonal.
+
+    With S = D^-½ W D^-½ these are the conjugate gradients of D − W with its diagonal as preconditioner.
+    """
+    values, residual, direction = np.zeros_like(wanted), wanted.copy(), wanted.copy()
     squares = np.einsum("ij,ij->j", residual, residual)
-    goal = REDUCTION**2 * squares
-    for _ in range(MOST_ITERATIONS):
-        if (squares <= goal).all():
+    for iteration in range(MOST_ITERATIONS):
+        if iteration % ITERATIONS_BETWEEN_CHECKS == 0 and (np.abs(residual) <= allowed).all():
             break
         image = direction - symmetric @ direction
         curvature = np.einsum("ij,ij->j", direction, image)
-        # A column that has arrived, or met a curvature that rounding made useless, stands still.
-        step = np.where((squares > goal) & (curvature > 0), squares / np.where(curvature > 0, curvature, 1.0), 0.0)
+        step = _quotient(squares, curvature)
         values += step * direction
         residual -= step * image
         before, squares = squares, np.einsum("ij,ij->j", residual, residual)
-        direction *= np.where(before > 0, squares / np.where(before > 0, before, 1.0), 0.0)
+        direction *= _quotient(squares, before)
         direction += residual
     return values
+
+
+def _quotient(numerator: Floats, denominator: Floats) -> Floats:
+    """Zero where the denominator is not positive: a column that has arrived, or that rounding has spoilt, stands still."""
+    useful = denominator > 0
+    return np.where(useful, numerator / np.where(useful, denominator, 1.0), 0.0)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import isqrt
 from types import MappingProxyType
 from typing import Any
@@ -27,11 +26,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from graphsieve.columns import Block, Table, scale_by_power_of_two
+from graphsieve.columns import Table, scale_by_power_of_two
 from graphsieve.errors import InputError, warn
-from graphsieve.graph import EdgeGraph, Edges, Graph
 from graphsieve.parameters import choice, count, either
-from graphsieve.sums import TEMPORARY_ELEMENTS, edge_sum, group_weightings, moments, weighted_sum
+from graphsieve.sums import TEMPORARY_ELEMENTS, group_weightings, moments
 from graphsieve.supervision import Supervision
 
 EPOCHS = 20
@@ -92,61 +90,6 @@ class Compressed:
     counts: Floats
     n_prototypes: int
     member: Integers
-
-
-class LiftedGraph(Graph):
-    """A graph over kept samples and prototypes, as a graph over all samples that they stand for; never expanded.
-
-    An edge of weight w between rows that stand for a and b samples links all of the one with all of the other, each pair with
-    weight w / √(a b): together w √(a b). So the energy of a feature hears of its means by prototype and of its variances within
-    them, and no feature looks smoother because prototypes have averaged its noise away.
-
-    Parameters
-    ----------
-    graph : EdgeGraph
-        Over the rows of a compressed table.
-    member : array of int of shape (n_samples,)
-        The row that each sample is part of; every row has at least one.
-
-    Examples
-    --------
-    >>> from graphsieve.graph import SparseGraph
-    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]))  # one sample linked with four, by ½ each
-    >>> lifted.degree()
-    array([2. , 0.5, 0.5, 0.5, 0.5])
-    >>> lifted.energy([[0.0], [1.0], [1.0], [3.0], [3.0]])  # ½ (1 + 1 + 9 + 9)
-    array([10.])
-    """
-
-    def __init__(self, graph: EdgeGraph, member: Integers) -> None:
-        super().__init__(len(member))
-        self.graph, self.member = graph, member
-        self.counts = np.bincount(member, minlength=graph.n_samples)
-        self._members = group_weightings(member, graph.n_samples)
-
-    def degree(self) -> Floats:
-        return np.asarray(self._share[self.member])
-
-    def block_energy(self, block: Block) -> Floats:
-        # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
-        found = moments(block, self._members)
-        means = replace(block, values=found.mean)
-        total = weighted_sum(self._share, found.scatter)
-        for first, second, weights in self._edges():
-            total += edge_sum(means, first, second, weights)
-        return total
-
-    def _edges(self) -> Iterator[Edges]:
-        for first, second, weights in self.graph.edges():
-            yield first, second, weights * np.sqrt(self.counts[first] * self.counts[second])
-
-    @cached_property
-    def _share(self) -> Floats:
-        """The degree of every row, divided among its samples."""
-        total = np.zeros(len(self.counts))
-        for first, second, weights in self._edges():
-            total += np.bincount(first, weights, len(total)) + np.bincount(second, weights, len(total))
-        return np.asarray(total / self.counts)
 
 
 def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
@@ -346,7 +289,7 @@ def _with_means(table: Table, kept: Integers, member: Integers, n_groups: int) -
     for block in table.blocks():
         values = scale_by_power_of_two(moments(block, groups).mean + block.shift, block.exponent)
         means.append(sp.csc_array(values) if table.is_sparse else values)
-    above = table.take(kept)._matrix
+    above = table.take(kept).matrix
     if table.is_sparse:
         return Table.trusted(sp.csc_array(sp.vstack([above, sp.hstack(means)])), table.feature_names)
     return Table.trusted(np.concatenate([above, np.concatenate(means, axis=1)]), table.feature_names)

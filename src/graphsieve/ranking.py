@@ -38,6 +38,8 @@ def rank(
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
     method_params: dict[str, Any] | None = None,
+    compress: str | None = None,
+    n_prototypes: int | tuple[int, int] | None = None,
 ) -> Ranking:
     """Rank the columns of a table by what is known of its rows.
 
@@ -45,7 +47,7 @@ def rank(
     ----------
     X, y, supervision
         As in `GraphSieve.fit`.
-    method, n_features_to_select, n_neighbors, bandwidth, scale, target_type, unlabeled, method_params
+    method, n_features_to_select, n_neighbors, bandwidth, scale, target_type, unlabeled, method_params, compress, n_prototypes
         As in `GraphSieve`.
 
     Returns
@@ -68,6 +70,8 @@ def rank(
         target_type=target_type,
         unlabeled=unlabeled,
         method_params=method_params,
+        compress=compress,
+        n_prototypes=n_prototypes,
     ).fit(X, y, supervision=supervision)
     names = column_names(X) or tuple(f"x{j}" for j in range(sieve.n_features_in_))
     return Ranking(

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError, warn
-from graphsieve.graph import SparseGraph
+from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.parameters import choice
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
@@ -182,7 +181,7 @@ class _Spectrum:
     """The normalised Laplacian of a graph, and the three functions of a block of features on it."""
 
     def __init__(self, graph: Any, power: int, n_components: int | None) -> None:
-        self.graph: SparseGraph = graph
+        self.graph: SparseGraph | LiftedGraph = graph
         self.power = power
         self.degree = graph.degree()
         self.root = np.sqrt(self.degree)
@@ -213,7 +212,7 @@ class _Spectrum:
         """𝓛 times a vector or several."""
         scale = self.inverse_root if vectors.ndim == 1 else self.inverse_root[:, None]
         linked = (self.degree > 0) if vectors.ndim == 1 else (self.degree > 0)[:, None]
-        return np.asarray(vectors * linked - scale * (self.graph.matrix @ (scale * vectors)))
+        return np.asarray(vectors * linked - scale * (self.graph.times(scale * vectors)))
 
     def _quadratic(self, block: Block) -> Floats:
         if self.power == 1:
@@ -261,7 +260,7 @@ class _Spectrum:
     def _components(self) -> NDArray[np.int64]:
         """The component of each linked sample, −1 for isolated ones."""
         linked = self.degree > 0
-        found = connected_components(self.graph.matrix, directed=False)[1]
+        found = self.graph.components()
         numbers = np.full(len(found), -1, dtype=np.int64)
         numbers[linked] = np.unique(found[linked], return_inverse=True)[1]
         return numbers

@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import manhattan_distances
 from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError, warn
-from graphsieve.graph import SparseGraph
 from graphsieve.information import information_with_classes, information_with_target
 from graphsieve.neighbors import smallest_columns
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
@@ -317,10 +316,9 @@ def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float
 def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weight: float) -> Scored:
     codes = class_codes(known)
     need_two_classes(known)
-    near = neighbor_graph(table, n_neighbors, np.inf)  # an infinite bandwidth weighs all neighbours by 1
-    assert isinstance(near.graph, SparseGraph)
-    open_ended = (codes[near.graph.first] < 0) | (codes[near.graph.second] < 0)
-    alike = group_graph(codes, same_class_weight) + near.graph.keep(open_ended)
+    # An infinite bandwidth weighs all neighbours by 1.
+    near = neighbor_graph(table, n_neighbors, np.inf, not_between=codes)
+    alike = group_graph(codes, same_class_weight) + near.graph
     return Scored(ratio(table, apart_graph(codes).block_energy, alike.block_energy), near.n_neighbors)
 
 

@@ -79,6 +79,7 @@ class FloatingSieve(Sieve):
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> FloatingSieve:
         """Select a set of features by the known labels or targets; `X`, `y` and `supervision` as in `GraphSieve.fit`."""
         given = checked(self.get_params(deep=False), _RULES)
+        self._need_knowledge(y, supervision)
         table = Table(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})

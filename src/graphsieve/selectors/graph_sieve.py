@@ -14,6 +14,7 @@ from graphsieve.selectors.knowledge import (
     PARAMETERS,
     all_knowledge,
     chosen_method,
+    compression,
     method_options,
     ranks,
     selected_count,
@@ -45,6 +46,11 @@ class GraphSieve(Sieve):
         The number that marks an unknown class label in `y`, besides None and NaN; None if every number is a class.
     method_params : dict, optional
         Further parameters of the method's function, such as ``{"label_weight": 10.0}``.
+    compress : {"som", "kmeans", None}
+        Build the graph from prototypes in place of the samples of which nothing is known: those of a self-organizing map or of
+        k-means. Labelled and paired samples are never compressed. Only for methods whose graph comes from X.
+    n_prototypes : int, (int, int) or None
+        How many prototypes at most, or the two sides of the map; None is the square root of the number of samples they stand for.
 
     Attributes
     ----------
@@ -62,6 +68,8 @@ class GraphSieve(Sieve):
         As used.
     n_samples_, n_labeled_ : int
         Samples in all, and those with a known label or target.
+    n_prototypes_ : int
+        How many prototypes stood for samples; 0 without compression.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -87,6 +95,8 @@ class GraphSieve(Sieve):
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
         method_params: dict[str, Any] | None = None,
+        compress: str | None = None,
+        n_prototypes: int | tuple[int, int] | None = None,
     ) -> None:
         self.method = method
         self.n_features_to_select = n_features_to_select
@@ -96,6 +106,8 @@ class GraphSieve(Sieve):
         self.target_type = target_type
         self.unlabeled = unlabeled
         self.method_params = method_params
+        self.compress = compress
+        self.n_prototypes = n_prototypes
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> GraphSieve:
         """Score and rank the features.
@@ -118,8 +130,10 @@ class GraphSieve(Sieve):
         scale = given["scale"] if method.reads_neighbors or "targets" in method.uses else None
         if scale is not None and known.targets is not None:
             known = replace(known, targets=standardized_target(known.targets))
-        options = method_options(method, known, given)
-        scored = method.core(rescaled(table, scale) if method.reads_neighbors else table, known, **options)
+        scaled = rescaled(table, scale) if method.reads_neighbors else table
+        small = compression(scaled, known, method, given)
+        options = method_options(method, known if small is None else small.known, given)
+        scored = method.core(scaled if small is None else scaled.represented_by(small), known, **options)
         warn_of_unscorable(scored.values)
         large_is_good = method.large_is_good(options)
         ranking = ranks(scored.values, large_is_good=large_is_good)
@@ -128,6 +142,7 @@ class GraphSieve(Sieve):
         self._describe(X)
         self.method_, self.reason_, self.scale_ = method.name, reason, scale
         self.n_neighbors_, self.bandwidth_ = scored.n_neighbors, scored.bandwidth
+        self.n_prototypes_ = 0 if small is None else small.n_prototypes
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.scores_, self.ranking_, self.large_is_good_ = scored.values, ranking, large_is_good
         self._support = support

@@ -114,6 +114,7 @@ class HybridSieve(Sieve):
             Labels, and what else the base can use. Labels there win over `y`, which is then left to the steps that follow.
         """
         given = checked(self.get_params(deep=False), _RULES)
+        self._need_knowledge(y, supervision)
         table = Table(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}

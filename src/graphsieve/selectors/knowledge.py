@@ -13,6 +13,7 @@ from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.parameters import choice, count, either, positive, whole_number
+from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scaling import SCALES
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
@@ -35,6 +36,7 @@ PARAMETERS = {
     "target_type": choice(("auto", "classes", "continuous")),
     "unlabeled": either(None, whole_number()),
     "method_params": either(None, _mapping),
+    "compress": choice((None, *COMPRESSIONS)),
 }
 
 
@@ -93,6 +95,22 @@ def method_options(method: Method, known: Supervision, given: Mapping[str, Any])
     if "n_neighbors_supervised" in options:
         options["n_neighbors_supervised"] = max(1, min(options["n_neighbors_supervised"], known.n_labeled - 1))
     return options | extra_options(method, given["method_params"] or {}, elsewhere=("n_neighbors", "bandwidth"))
+
+
+def compression(table: Table, known: Supervision, method: Method, given: Mapping[str, Any]) -> Compressed | None:
+    """The prototypes that stand for the samples of which nothing is known, if any were asked for and there are such samples."""
+    how, size = given["compress"], given["n_prototypes"]
+    if how is None:
+        if size is not None:
+            raise InputError(f"n_prototypes={size!r} belongs to compress='som' or 'kmeans', and compress is None; leave it out.")
+        return None
+    if not method.reads_neighbors:
+        raise InputError(
+            f"method {method.name!r} builds no graph from X, so that there is nothing to compress; "
+            f"leave compress out, got {how!r}."
+        )
+    small = compressed(table, known, how, tuple(size) if isinstance(size, list) else size)
+    return small if small.n_prototypes else None
 
 
 def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from graphsieve.errors import InputError
+
 
 class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """The shell of a fitted selector: `_support` is the mask of what was selected, `reason_` says why."""
@@ -19,6 +21,11 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _describe(self, X: Any) -> None:
         """Remember the number and the names of the columns, as scikit-learn does."""
         validate_data(self, X, skip_check_array=True)
+
+    def _need_knowledge(self, y: Any, supervision: Any) -> None:
+        """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
+        if y is None and supervision is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
