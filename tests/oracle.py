@@ -425,3 +425,86 @@ def first_edge_between_labels(X, y, *, n_neighbors=None):
         group = [one if g == other else g for g in group]
         labels[one] = labels[one] | labels[other]
     return None
+
+
+def distances_in_order(X):
+    """Squared Euclidean distances, added up from the first feature to the last: the order decides on ties that rounding makes."""
+    X = np.asarray(X, dtype=float)
+    total = np.zeros((len(X), len(X)))
+    for f in X.T:
+        total += (f[:, None] - f[None, :]) ** 2
+    return total
+
+
+def knn_heat_graph_in_order(X, k, bandwidth):
+    """The nearest-neighbour graph with heat weights, on distances that are added up in order."""
+    d2 = distances_in_order(X)
+    n = len(d2)
+    A = union([nearest(d2[i], others(n, i), k) for i in range(n)])
+    return heat(d2, A, bandwidth)
+
+
+def by_score(features, scores):
+    """Features from the smallest score to the largest; ties in the order of the columns, NaN last."""
+    return [f for f, s in sorted(zip(features, scores, strict=True), key=lambda pair: (math.isnan(pair[1]), pair[1], pair[0]))]
+
+
+def iterative_ranking(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0):
+    """IterativeLS as the paper prints it: build the graph, score, rank, discard the last, repeat."""
+    X = np.asarray(X, dtype=float)
+    everyone = list(range(X.shape[1]))
+    current, discarded = everyone, []
+    while True:
+        W = knn_heat_graph_in_order(X[:, current], n_neighbors, bandwidth)
+        scored = current if variant == 1 else everyone
+        order = by_score(scored, score_columns(X[:, scored], lambda f, W=W: laplacian_ratio(W, f)))
+        size = max(len(current) - step, n_features_to_select)
+        rest, discarded = order[:size], (order[size:] + discarded if variant == 1 else order[size:])
+        current = sorted(rest)
+        if size == n_features_to_select:
+            return np.array(rest + discarded)
+
+
+def leave_one_out_r2(X, y, features, ridge=1.0):
+    """1 - PRESS / PRESS of the mean: ridge regression on standardised columns, every sample left out in turn and predicted."""
+    X, Y = np.asarray(X, dtype=float)[:, list(features)], np.asarray(y, dtype=float)
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    error = total = 0.0
+    for i in range(len(Z)):
+        rest = np.arange(len(Z)) != i
+        # The intercept is free: fit on what is centred among the rest.
+        mz, my = Z[rest].mean(axis=0), Y[rest].mean(axis=0)
+        A = (Z[rest] - mz).T @ (Z[rest] - mz) + ridge * np.eye(Z.shape[1])
+        beta = np.linalg.solve(A, (Z[rest] - mz).T @ (Y[rest] - my)) if Z.shape[1] else np.zeros((0, Y.shape[1]))
+        error += np.sum((Y[i] - my - (Z[i] - mz) @ beta) ** 2)
+        total += np.sum((Y[i] - my) ** 2)
+    return 1 - error / total
+
+
+def floating_forward(value, n_features, wanted, tie=1e-10):
+    """SFFS on a function of sets: include the best, then exclude while that beats every set of the smaller size so far."""
+    best = {}
+
+    def first_best(sets):
+        values = [value(s) for s in sets]
+        return next((s, v) for s, v in zip(sets, values, strict=True) if v >= max(values) - tie)
+
+    def improves(s, v):
+        return len(s) not in best or v > best[len(s)][1] + tie
+
+    current = ()
+    while len(current) < wanted:
+        larger, v = first_best([(*current, f) for f in range(n_features) if f not in current])
+        if not improves(larger, v):
+            current = best[len(larger)][0]
+            continue
+        best[len(larger)] = (larger, v)
+        current, added = larger, larger[-1]
+        while len(current) > 2:
+            smaller, v = first_best([tuple(f for f in current if f != g) for g in current])
+            if added not in smaller or not improves(smaller, v):
+                break
+            best[len(smaller)] = (smaller, v)
+            current = smaller
+    return best[wanted][0], best

@@ -82,6 +82,18 @@ def test_of_equally_near_units_the_first_wins():
     assert_array_equal(samples.nearest(units), [0, 0, 1])
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rounding_does_not_decide_between_equally_near_units(sparse):
+    # Halfway between two units on paper; in floating point nearer to either, half of the time.
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        one, other = rng.normal(size=(2, 50))
+        rows = np.stack([one, (one + other) / 2, other])
+        samples = prototypes._Samples(sp.csr_array(rows) if sparse else rows)
+        assert_array_equal(samples.nearest(np.stack([one, other]) - samples.mean), [0, 0, 1])
+        assert_array_equal(samples.nearest(np.stack([other, one]) - samples.mean), [1, 0, 0])
+
+
 @given(problem=problems(ties=True), seed=st.integers(0, 99))
 def test_everyone_finds_a_nearest_unit(problem, seed):
     rows = problem.X

@@ -98,9 +98,7 @@ def partly_known_target_graph(
     """
     if table.compressed is not None:
         small = table.compressed
-        return _lifted(
-            partly_known_target_graph(small.table, small.known.targets, n_neighbors, bandwidth, label_weight), small
-        )
+        return _lifted(partly_known_target_graph(small.table, small.known.targets, n_neighbors, bandwidth, label_weight), small)
     n = table.n_samples
     k = capped_neighbors(n_neighbors, n)
     known = np.flatnonzero(~np.isnan(target))

@@ -39,7 +39,7 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
         return result
     every = None
     for part, differences in row_differences(rows, first, second):
-        differences *= differences
+        np.square(differences, out=differences)
         if every is None or every.shape[0] != len(differences):
             every = _filled(differences.shape)
         # A sparse product adds strictly from left to right, and quickly.

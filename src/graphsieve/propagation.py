@@ -33,10 +33,9 @@ from graphsieve.supervision import Supervision
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take
 DENSE_UP_TO = 2_000  # unlabelled samples of a neighbour graph that are solved as a dense matrix
-DIRECT_UP_TO = 5_000  # … by a sparse factorization; beyond it, neighbours in many dimensions fill the factors
-FALLBACK_UP_TO = 20_000  # … by a sparse factorization where iteration fails; beyond it, memory would run out
-PROVEN = 1e-10  # the bound on the error of a probability that a factorization or an iteration must prove
-CERTAIN_CONDITION = 16 * np.finfo(np.float64).eps / PROVEN  # the reciprocal condition number that proves it
+FACTORS_UP_TO = 20_000  # … that are solved by a sparse factorization where iteration fails; more would fill the memory
+CERTAIN_CONDITION = 16 * np.finfo(np.float64).eps / 1e-10  # the reciprocal condition number that proves a dense solution to 1e-10
+PROVEN = 1e-9  # the bound on the error of a probability that a sparse solution must prove
 REFINEMENTS = 4
 RESIDUAL = 1e-14  # of a probability, at which conjugate gradients stop
 MOST_ITERATIONS = 1_000
@@ -170,6 +169,17 @@ def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | Non
     else:
         edges = _neighbor_edges(rows, k)
     width, used = _bandwidth(rows, exponent, edges, codes, bandwidth)
+    shares, unreached = _solved(rows, edges, codes, width)
+    if unreached.any():
+        warn(
+            f"{int(unreached.sum())} of {len(codes)} samples are in components of the graph without any label and get equal "
+            "probabilities; raise n_neighbors to link them."
+        )
+    return shares, used, unreached
+
+
+def _solved(rows: Any, edges: _Edges | None, codes: Integers, width: float) -> tuple[Floats, Booleans]:
+    """Probabilities of the classes and who is in a component without a label; `edges` None is the complete graph."""
     n_classes = int(codes.max()) + 1
     shares = np.full((len(codes), n_classes), 1.0 / n_classes)
     shares[codes >= 0] = np.eye(n_classes)[codes[codes >= 0]]
@@ -178,12 +188,7 @@ def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | Non
     if len(asked):
         solved = _complete_shares(rows, codes, asked, width) if edges is None else _sparse_shares(edges, codes, asked, width)
         shares[asked] = _as_probabilities(solved)
-    if unreached.any():
-        warn(
-            f"{int(unreached.sum())} of {len(codes)} samples are in components of the graph without any label and get equal "
-            "probabilities; raise n_neighbors to link them."
-        )
-    return shares, used, unreached
+    return shares, unreached
 
 
 def _as_probabilities(values: Floats) -> Floats:
@@ -495,11 +500,8 @@ def solve_sparse(source: Integers, column: Integers, logarithms: Floats, n: int,
     Edges lead from `source` to `column`: a class, or `n_classes` + a sample. Each edge between samples is given from both ends.
     """
     walk = _walk(source, column, logarithms, n, n_classes)
-    attempts = [_by_factors] if n <= DIRECT_UP_TO else [_by_gradients]
-    if DIRECT_UP_TO < n <= FALLBACK_UP_TO:
-        attempts.append(_by_factors)
     found = []
-    for attempt in attempts:
+    for attempt in (_by_gradients, _by_factors) if n <= FACTORS_UP_TO else (_by_gradients,):
         solution, bound = refine(walk, attempt(walk))
         if bound <= PROVEN:
             return solution
@@ -585,15 +587,16 @@ def conjugate_gradients(symmetric: Any, wanted: Floats, allowed: Floats) -> Floa
     With S = D^-½ W D^-½ these are the conjugate gradients of D − W with its diagonal as preconditioner.
     """
     values, residual, direction = np.zeros_like(wanted), wanted.copy(), wanted.copy()
-    squares = np.einsum("ij,ij->j", residual, residual)
+    squares, scratch = np.einsum("ij,ij->j", residual, residual), np.empty_like(wanted)
     for iteration in range(MOST_ITERATIONS):
         if iteration % ITERATIONS_BETWEEN_CHECKS == 0 and (np.abs(residual) <= allowed).all():
             break
-        image = direction - symmetric @ direction
-        curvature = np.einsum("ij,ij->j", direction, image)
-        step = _quotient(squares, curvature)
-        values += step * direction
-        residual -= step * image
+        image = symmetric @ direction
+        np.subtract(direction, image, out=image)
+        step = _quotient(squares, np.einsum("ij,ij->j", direction, image))
+        values += np.multiply(step, direction, out=scratch)  # fresh arrays of this size would take as long as the sums
+        image *= step
+        residual -= image
         before, squares = squares, np.einsum("ij,ij->j", residual, residual)
         direction *= _quotient(squares, before)
         direction += residual

@@ -73,7 +73,7 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
 
 
 def row_differences(rows: Floats, first: Integers, second: Integers, *, spare: int = 0) -> Iterator[tuple[slice, Floats]]:
-    """``rows[first] - rows[second]``, a few pairs at a time, after `spare` free rows, in an array that the next ones overwrite."""
+    """``rows[first] - rows[second]``, a few pairs at a time, below `spare` free rows, in an array that the next overwrite."""
     step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))
     one, other = np.empty((spare + step, rows.shape[1])), np.empty((step, rows.shape[1]))
     for start in range(0, len(first), step):

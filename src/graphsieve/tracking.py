@@ -118,13 +118,13 @@ class _Space:
         if sp.issparse(self.rows):
             return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64).ravel()
         centered = self.rows - self.center[self.features]
-        return np.einsum("ij,ij->i", centered, centered)
+        return np.asarray(np.einsum("ij,ij->i", centered, centered))
 
 
 class _Search:
     """One kind of question, asked again and again: the k nearest of these candidates to each of these queries.
 
-    `values` holds approximate squared distances, up to a constant per query, to the candidates at `columns` (all of them if None).
+    `values` holds approximate squared distances, up to a constant per query, to the candidates at `columns` (all if None).
     """
 
     def __init__(self, queries: Integers, candidates: Integers, n_neighbors: int, room: int) -> None:

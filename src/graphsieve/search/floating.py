@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from graphsieve.columns import Block, Table
+from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.parameters import checked, positive
 from graphsieve.progress import Progress
@@ -22,6 +22,7 @@ from graphsieve.supervision import Supervision
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 TIE = 1e-10  # criteria that differ by less are equal: rounding must not decide between copies of a column
+KEPT_ELEMENTS = 2**24  # numbers of standardised columns that are kept rather than made anew in every step
 FEWEST_LEFT = 2  # nothing is taken out of a set of two, as published
 
 
@@ -84,22 +85,23 @@ def floating_selection(
     n_features_to_select : int
         Size of the set.
     estimator : scikit-learn estimator, optional
-        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a ridge regression of the target, or
-        of the class indicators, on the standardised features, which has a closed form: thousands of columns are no problem.
+        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a ridge regression of the target,
+        or of the class indicators, on the standardised features, which has a closed form: thousands of columns are no problem.
     scoring : str or callable, optional
         As in `cross_val_score`; only with an estimator.
     cv : int or splitter
         As in `cross_val_score`; only with an estimator.
     ridge : float
-        The penalty of the default criterion, beside sums of squares that equal the number of known samples; only without an estimator.
+        The penalty of the default criterion, beside sums of squares that equal the number of known samples; only without an
+        estimator.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
     Returns
     -------
     array of int of shape (n_features_to_select,)
-        Column positions in the order in which they came in. Features that are constant on the known samples come last, and only if
-        nothing else is left.
+        Column positions in the order in which they came in. Features that are constant on the known samples come last, and only
+        if nothing else is left.
 
     References
     ----------
@@ -165,12 +167,14 @@ class LinearCriterion:
         self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
         self.everyone = dense_weighting(np.ones(self.n))
         self.usable = ~np.concatenate([block.constant for block in table.blocks()])
+        whole = table.n_samples * table.n_features <= KEPT_ELEMENTS
+        self.kept = list(self._standardized_parts(table)) if whole else None
 
     def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
         chosen = self._columns(np.asarray(features, dtype=np.int64))
         fit = _Fit(chosen, self.outcome, self.ridge)
         values = np.full(self.table.n_features, -np.inf)
-        for start, columns in self._blocks():
+        for start, columns in self._standardized_parts(self.table) if self.kept is None else self.kept:
             values[start : start + columns.shape[1]] = 1 - fit.errors_with(columns) / self.unexplained
         return values[candidates]
 
@@ -182,27 +186,17 @@ class LinearCriterion:
     def _columns(self, features: Integers) -> Floats:
         if not len(features):
             return np.empty((self.n, 0))
-        return np.concatenate(
-            [self._standardized(block, values) for block, values in _parts(self.table.take_columns(features))], axis=1
-        )
+        parts = self._standardized_parts(self.table.take_columns(features))
+        return np.concatenate([columns for _, columns in parts], axis=1)
 
-    def _blocks(self) -> Any:
-        start = 0
-        for block, values in _parts(self.table):
-            columns = self._standardized(block, values)
-            yield start, columns
-            start += columns.shape[1]
-
-    def _standardized(self, block: tuple[Block, slice], values: Floats) -> Floats:
-        found, part = moments(block[0], self.everyone), block[1]
-        size = np.sqrt(found.scatter[0][part] / self.n)
-        return (values - found.mean[0][part]) / np.where(size > 0, size, 1.0)
-
-
-def _parts(table: Table) -> Any:
-    for block in table.blocks():
-        for part, values in block.dense_parts():
-            yield (block, part), values
+    def _standardized_parts(self, table: Table) -> Iterator[tuple[int, Floats]]:
+        """The columns of a table with mean 0 and variance 1, some at a time, and where each run of them starts."""
+        for block in table.blocks():
+            found = moments(block, self.everyone)
+            deviation = np.sqrt(found.scatter[0] / self.n)
+            for part, values in block.dense_parts():
+                scale = np.where(deviation[part] > 0, deviation[part], 1.0)
+                yield block.start + part.start, (values - found.mean[0][part]) / scale
 
 
 def _unit_scaled(target: NDArray[Any]) -> Floats:
@@ -276,7 +270,8 @@ def float_forward(criterion: Criterion, n_features_to_select: int, *, progress: 
         raise InputError(f"nothing to select: none of the {len(criterion.usable)} features varies on the known samples.")
     if wanted < n_features_to_select:
         warn(
-            f"{n_features_to_select} features were asked for, but only {wanted} vary on the known samples; the rest come in column order."
+            f"{n_features_to_select} features were asked for, but only {wanted} vary on the known samples; "
+            "the rest come in column order."
         )
     search, interrupted = _Search(criterion, usable), False
     with Progress("floating selection", progress) as shown:

@@ -63,7 +63,10 @@ class HybridRound:
 
 @dataclass(frozen=True)
 class HybridPath:
-    """The chosen set, the selection from the labels alone, the rounds, which of them was chosen (None: the first selection), and why it ended."""
+    """The chosen set, the selection by the labels alone, the rounds, which of them was chosen, and why they ended.
+
+    `chosen` is None where the selection by the labels alone is the answer.
+    """
 
     order: Integers
     scores: Floats
@@ -88,9 +91,9 @@ def hybrid_selection(
 ) -> Integers:
     """Hybrid selection (IteraGraph_FS): a few labels choose features, these carry the labels to more samples, and so on.
 
-    Each round builds a graph of all samples in the current features, finds the harmonic labels of the unlabelled ones, lets the most
-    confident join the labelled, and selects again. The result is the set that was selected with the highest average confidence. The
-    rounds end early where a set comes back, since all later ones would repeat.
+    Each round builds a graph of all samples in the current features, finds the harmonic labels of the unlabelled ones, lets the
+    most confident join the labelled, and selects again. The result is the set that was selected with the highest average
+    confidence. The rounds end early where a set comes back, since all later ones would repeat.
 
     Parameters
     ----------
@@ -105,8 +108,8 @@ def hybrid_selection(
     n_iterations : int
         At most so many rounds.
     confident_fraction : float
-        The share of the unlabelled samples that joins in each round, the most confident first; equally confident ones join together.
-        Samples without a most likely class never do.
+        The share of the unlabelled samples that joins in each round, the most confident first; equally confident ones join
+        together. Samples without a most likely class never do.
     n_neighbors, bandwidth : int or None, float or "auto"
         Of the graph, as in `harmonic_labels`.
     base_params : dict, optional
@@ -125,7 +128,8 @@ def hybrid_selection(
 
     Examples
     --------
-    The paper's toy: by the two labels alone, features 2 and 4 are as good; only the last agrees with what the graph says of the others.
+    The paper's toy: by the two labels alone, features 2 and 4 are as good; only the last agrees with what the graph says of the
+    others.
 
     >>> X = [[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]]
     >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
@@ -243,7 +247,8 @@ def refine(
     confidences = np.array([joined.confidence for joined in rounds])
     if not len(rounds[int(confidences.argmax())].confident):
         warn(
-            "no unlabelled sample has a most likely class, so that the labels could not be carried along; this is the first selection."
+            "no unlabelled sample has a most likely class, so that the labels could not be carried along; "
+            "this is the first selection."
         )
         return HybridPath(seed.features, seed.scores, seed, tuple(rounds), None, stopped)
     chosen = int(confidences.argmax())

@@ -130,13 +130,15 @@ def iterate(
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
     everyone = np.arange(table.n_features)
+    all_features = table.take_columns(everyone) if variant == 2 else table
     current, survived, dropped, rounds = everyone, everyone, [], []
     with Progress("dropping features", progress) as shown:
         while True:
             tracker.follow(current)
             scored = current if variant == 1 else everyone
+            judged = table.take_columns(current) if variant == 1 else all_features
             with repeated.round():
-                result = method.core(table.take_columns(scored).within(tracker), known, **options)
+                result = method.core(judged.within(tracker), known, **options)
             rounds.append(Round(current, scored, result.values))
             order = scored[best_first(result.values, large_is_good=large_is_good)]
             size = max(len(current) - n_dropped, n_features_to_select)

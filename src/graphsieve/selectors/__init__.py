@@ -16,4 +16,4 @@ __all__ = ["SIEVES", "FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSie
 SIEVES: Mapping[str, type[Sieve]] = MappingProxyType(
     {"score": GraphSieve, "iterative": IterativeSieve, "hybrid": HybridSieve, "floating": FloatingSieve}
 )
-"""Every sieve by the search it runs; ``"score"`` is none, a ranking by one score. The searches are in `graphsieve.search.SEARCHES`."""
+"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a ranking by one score."""

@@ -26,13 +26,15 @@ class HybridSieve(Sieve):
     base : str
         What selects by labels: any score that uses them, or ``"floating"``.
     n_features_to_select : int, float or None
-        A number of features, a fraction of them, or None for half of them; features that score as well as the last one are kept too.
+        A number of features, a fraction of them, or None for half of them; features that score as well as the last one are kept
+        too.
     n_iterations : int
         At most so many rounds; they end early where a set of features comes back.
     confident_fraction : float
         The share of the unlabelled samples that joins the labelled ones in each round, the most confident first.
     n_neighbors : int or None
-        Neighbours of the graph that carries labels; None links everybody with everybody, as in the paper, for up to some thousand samples.
+        Neighbours of the graph that carries labels; None links everybody with everybody, as in the paper, for up to some thousand
+        samples.
     bandwidth : float or "auto"
         The t of the weights exp(−d²/t); ``"auto"`` is (d/3)², where d is the first gap between samples of different labels.
     scale : {"standard", "minmax", None}

@@ -30,18 +30,18 @@ from graphsieve.supervision import Supervision, TargetType
 class IterativeSieve(Sieve):
     """Drop the worst features, rebuild the graph from the rest, score again, until enough are left (IterativeLS and more).
 
-    It helps where a few features carry the structure and many hide it, since the graph is freed of noise as noise is dropped, and costs
-    little more than a few rounds would: neighbours are corrected, not searched anew. It does not help where features are redundant.
+    It helps where a few features carry the structure and many hide it, since the graph is freed of noise as noise is dropped. It
+    does not help where features are redundant. Neighbours are corrected from round to round, not searched anew.
 
     Parameters
     ----------
     method : str
-        Any score whose graph comes from X: ``"laplacian"`` (the paper's), ``"constrained_laplacian"``, ``"semi_supervised_laplacian"``,
-        ``"sselect"``, ``"lsdf"``, ``"c4"`` or ``"spec"``.
+        Any score whose graph comes from X: ``"laplacian"`` (the paper's), ``"constrained_laplacian"``,
+        ``"semi_supervised_laplacian"``, ``"sselect"``, ``"lsdf"``, ``"c4"`` or ``"spec"``.
     n_features_to_select : int, float or None
         Where the rounds end: a number of features, a fraction of them, or None for half of them.
     step : int or float
-        How many features to drop in each round; below 1, the fraction of all features, rounded down, but at least one (as in RFE).
+        How many features to drop in each round; below 1, the fraction of all features, rounded down, but at least one, as in RFE.
     variant : {1, 2}
         1: a dropped feature is gone. 2: every round scores all features, and a dropped one may come back.
     n_neighbors, bandwidth, scale, target_type, unlabeled, method_params

@@ -1,0 +1,196 @@
+"""The iterative search equals its naive loop exactly, ties included, and neighbours that follow the features equal fresh ones."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_wine
+
+import oracle
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision
+from graphsieve.columns import Table
+from graphsieve.neighbors import nearest_neighbors
+from graphsieve.scores import METHODS, laplacian_score
+from graphsieve.scores.method import best_first
+from graphsieve.search import iterative_ranking
+from graphsieve.search.iterative import iterate
+from graphsieve.tracking import Tracker
+from strategies import problems
+
+READING_NEIGHBORS = [name for name, method in METHODS.items() if method.reads_neighbors]
+
+
+def scaled(X, scale):
+    if scale == "raw":
+        return X
+    size = np.ptp(X, axis=0) if scale == "minmax" else X.std(axis=0)
+    return (X - (X.min(axis=0) if scale == "minmax" else X.mean(axis=0))) / np.where(size > 0, size, 1)
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.parametrize("bandwidth", [1.0, 1e6])
+@pytest.mark.parametrize("scale", ["raw", "minmax", "standard"])
+@pytest.mark.parametrize("name", ["zoo", "wine", "ionosphere"])
+def test_ranking_equals_the_naive_loop_on_real_tables(shared_data, name, scale, bandwidth):
+    X = scaled(shared_data(name)[0].astype(float), scale)
+    for step in (1, 5):
+        for variant in (1, 2):
+            found = iterative_ranking(X, step=step, variant=variant, bandwidth=bandwidth)
+            assert_array_equal(found, oracle.iterative_ranking(X, step=step, variant=variant, bandwidth=bandwidth))
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@given(st.booleans().flatmap(lambda ties: problems(ties=ties)), st.integers(1, 4), st.sampled_from([1, 2]), st.data())
+def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, variant, data):
+    """To the last bit: the very scores that `laplacian_score` gives on the features that are left."""
+    X = problem.X
+    wanted = data.draw(st.integers(1, X.shape[1]))
+    k = min(3, len(X) - 1)
+    path = iterate(
+        Table(X),
+        Supervision.nothing(len(X)),
+        METHODS["laplacian"],
+        {"n_neighbors": k, "bandwidth": 1.0},
+        n_features_to_select=wanted,
+        step=step,
+        variant=variant,
+    )
+    for stage in path.rounds:
+        if variant == 1:
+            assert_array_equal(stage.scores, laplacian_score(X[:, stage.features], n_neighbors=k))
+    assert_array_equal(np.sort(path.order), np.arange(X.shape[1]))
+    sizes = [stage.size for stage in path.rounds]
+    assert sizes[0] == X.shape[1]
+    assert all(before - after == step for before, after in itertools.pairwise(sizes))
+    assert sizes[-1] - wanted <= step
+
+
+@pytest.mark.parametrize("kept_elements", [10**9, 60, 1])
+@pytest.mark.parametrize("kind", ["grid", "normal", "scales", "copies", "sparse"])
+def test_neighbors_that_follow_the_features_equal_fresh_ones(kind, kept_elements):
+    """Features leave and come back in any order; with room for all pairs, for a few, or for hardly any."""
+    rng = np.random.default_rng(len(kind))
+    for _ in range(6):
+        n, p = int(rng.integers(8, 40)), int(rng.integers(2, 10))
+        X = rng.integers(0, 4, (n, p)) / 3.0 if kind in ("grid", "sparse") else rng.normal(size=(n, p))
+        if kind == "scales":
+            X = X * 10.0 ** rng.integers(-160, 160, p)
+        if kind == "copies":
+            X = np.repeat(X[: n // 4 + 1], 4, axis=0)
+            n = len(X)
+        table = Table(sp.csr_array(X) if kind == "sparse" else X)
+        tracker = Tracker(table, kept_elements=kept_elements)
+        k = int(rng.integers(1, min(n - 1, 6)))
+        some = np.sort(rng.choice(n, n // 2, replace=False)).astype(np.int64)
+        for _ in range(8):
+            features = np.sort(rng.choice(p, int(rng.integers(1, p + 1)), replace=False))
+            tracker.follow(features)
+            rows = Table(X[:, features]).rows[0]
+            for which in ((None, None), (some, None), (None, some[: k + 1])):
+                near, squared = tracker.nearest(k, *which)
+                expected = nearest_neighbors(rows, k, queries=which[0], candidates=which[1])
+                assert_array_equal(near, expected[0])
+                assert_array_equal(squared, expected[1])
+
+
+def test_long_corrections_do_not_drift():
+    """Three hundred features leave one by one; the last neighbours are as exact as the first."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 300)) * 10.0 ** rng.uniform(-6, 6, 300)
+    tracker = Tracker(Table(X))
+    for left in range(300, 0, -1):
+        features = np.arange(300 - left, 300)
+        tracker.follow(features)
+        assert_array_equal(tracker.nearest(4, None, None)[0], nearest_neighbors(Table(X[:, features]).rows[0], 4)[0])
+
+
+def knowledge(name, n):
+    rng = np.random.default_rng(1)
+    if name == "semi_supervised_laplacian":
+        return Supervision.from_targets(np.where(np.arange(n) % 3 == 0, rng.normal(size=n), np.nan))
+    if "labels" in METHODS[name].uses:
+        return Supervision.from_labels(np.where(np.arange(n) % 3 == 0, np.arange(n) % 2, -1))
+    return Supervision.nothing(n)
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", READING_NEIGHBORS)
+def test_any_score_that_looks_for_neighbors_can_be_iterated(name, sparse):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(40, 7)), 1) * (rng.random((40, 7)) < 0.7)
+    method, known = METHODS[name], knowledge(name, 40)
+    options = {**method.defaults, "n_neighbors": 4}
+    table = Table(sp.csr_array(X) if sparse else X)
+    path = iterate(table, known, method, options, n_features_to_select=2, step=2, variant=1)
+    for stage in path.rounds:
+        alone = Table(sp.csr_array(X[:, stage.features]) if sparse else X[:, stage.features])
+        assert_array_equal(stage.scores, method.core(alone, known, **options).values)
+    last = path.rounds[-1]
+    expected = last.features[best_first(last.scores, large_is_good=method.large_is_good(options))]
+    assert_array_equal(path.order[: last.size], expected)
+
+
+def test_a_score_without_a_graph_from_x_is_refused():
+    X, y = load_wine(return_X_y=True)
+    with pytest.raises(InputError, match="'fisher' builds no graph from X"):
+        IterativeSieve("fisher").fit(X, y)
+
+
+def test_the_sieve_keeps_the_path_and_the_names():
+    X, _ = load_wine(return_X_y=True, as_frame=True)
+    sieve = IterativeSieve(n_features_to_select=4, step=0.25).fit(X)
+    assert [stage.size for stage in sieve.path_] == [13, 10, 7]  # a quarter of 13 columns is 3; the last step drops 3 of 7
+    assert sieve.get_support().sum() == 4
+    assert set(sieve.get_feature_names_out()) == set(X.columns[sieve.ranking_ <= 4])
+    assert "3 rounds" in repr(sieve)
+    first = GraphSieve("laplacian").fit(X)
+    assert_array_equal(sieve.path_[0].scores, first.scores_)
+
+
+def test_one_round_is_the_plain_ranking():
+    X, _ = load_wine(return_X_y=True)
+    plain = GraphSieve("laplacian", n_features_to_select=13).fit(X)
+    assert_array_equal(IterativeSieve(n_features_to_select=13).fit(X).ranking_, plain.ranking_)
+    assert_array_equal(IterativeSieve(n_features_to_select=3, step=20).fit(X).ranking_, plain.ranking_)
+
+
+def test_variant_two_lets_features_come_back():
+    """Columns of large scale drown a group of related ones; once the former leave, a related one that was dropped is good again."""
+    rng = np.random.default_rng(16)
+    related = rng.normal(size=(30, 1)) + 0.5 * rng.normal(size=(30, 6))
+    X = np.concatenate([related, np.exp(3 * rng.normal(size=(30, 3)))], axis=1)
+    sieve = IterativeSieve(n_features_to_select=1, variant=2, n_neighbors=3, scale=None, bandwidth=1e9)
+    rounds = sieve.fit(X).path_
+    assert any(set(after.features) - set(before.features) for before, after in pairwise(rounds))
+    assert all(len(stage.scores) == 9 for stage in rounds)
+
+
+def test_warnings_of_many_rounds_come_once():
+    rng = np.random.default_rng(0)
+    X = 100 * rng.normal(size=(40, 12))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        iterative_ranking(X)
+    ours = [str(w.message) for w in caught if issubclass(w.category, GraphSieveWarning)]
+    assert len(ours) == 1
+    assert "of 11 rounds" in ours[0]
+
+
+def test_noise_is_left_behind():
+    """What the method is for: where noise hides two groups from the neighbours, dropping it brings them back."""
+    hits = {"laplacian": 0, "iterative": 0}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(100, 105))
+        X[:, :5] += 3 * rng.normal(size=(3, 5))[rng.integers(3, size=100)]
+        for name, sieve in (("laplacian", GraphSieve("laplacian", n_features_to_select=5)), ("iterative", IterativeSieve())):
+            hits[name] += int(sieve.set_params(n_features_to_select=5).fit(X).get_support()[:5].sum())
+    assert hits["iterative"] > hits["laplacian"]
