@@ -118,9 +118,9 @@ def main() -> int:
             judged = n_samples == JUDGED
             expected = direct(graph, scaled) if judged else None
             error = f"{np.abs(found - expected).max():>15.1e}" if judged else f"{'':>15}"
-            print(
-                f"{f'{n_samples:,} samples, {name}: graphsieve':<58}{seconds:>9.2f}{(found.max(axis=1) < 0.99).mean():>11.2f}{error}{'' if seconds <= LIMIT else '  over'}"
-            )
+            undecided, verdict = (found.max(axis=1) < 0.99).mean(), "" if seconds <= LIMIT else "  over"
+            title = f"{n_samples:,} samples, {name}: graphsieve"
+            print(f"{title:<58}{seconds:>9.2f}{undecided:>11.2f}{error}{verdict}")
             for message in {str(warning.message) for warning in said}:
                 print(f"    {message}")
             if judged:

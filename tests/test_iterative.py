@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -163,7 +164,7 @@ def test_one_round_is_the_plain_ranking():
 
 
 def test_variant_two_lets_features_come_back():
-    """Columns of large scale drown a group of related ones; once the former leave, a related one that was dropped is good again."""
+    """Columns of large scale drown a group of related ones; once they leave, a related one that was dropped is good again."""
     rng = np.random.default_rng(16)
     related = rng.normal(size=(30, 1)) + 0.5 * rng.normal(size=(30, 6))
     X = np.concatenate([related, np.exp(3 * rng.normal(size=(30, 3)))], axis=1)

@@ -10,13 +10,15 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
 
-from graphsieve import GraphSieveWarning, InputError, Supervision, prototypes
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Table
 from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.ratio import laplacian_ratio
+from graphsieve.scores import METHODS
 from strategies import problems
 
 HOW = sorted(COMPRESSIONS)
@@ -393,9 +395,10 @@ def test_no_large_dense_array_for_sparse_tables(monkeypatch):
 # --- Graphs lifted to the samples ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("own", [0.0, 1.0, 2.5])
 @pytest.mark.parametrize("sparse", [False, True])
 @given(problem=problems(ties=True), seed=st.integers(0, 99))
-def test_a_lifted_graph_is_the_expanded_one(sparse_stays_sparse, sparse, problem, seed):
+def test_a_lifted_graph_is_the_expanded_one(sparse_stays_sparse, sparse, own, problem, seed):
     rng = np.random.default_rng(seed)
     n = len(problem.X)
     member = rng.permutation(np.arange(n) % min(4, n))
@@ -407,12 +410,19 @@ def test_a_lifted_graph_is_the_expanded_one(sparse_stays_sparse, sparse, problem
         for b in range(n):
             i, j = member[a], member[b]
             expanded[a, b] = (weights + weights.T)[i, j] / np.sqrt(counts[i] * counts[j])
+            if i == j and a != b:
+                expanded[a, b] += own / counts[i]
     reference = SparseGraph.from_matrix(expanded)
-    lifted = LiftedGraph(SparseGraph(n_rows, *np.nonzero(weights), weights[np.nonzero(weights)]), member)
+    lifted = LiftedGraph(SparseGraph(n_rows, *np.nonzero(weights), weights[np.nonzero(weights)]), member, own=own)
     X = sp.csc_array(problem.X) if sparse else problem.X
     assert_allclose(lifted.degree(), reference.degree(), atol=1e-12)
     assert_allclose(lifted.energy(X), reference.energy(X), atol=1e-9)
     assert_allclose(lifted.spread(X), reference.spread(X), atol=1e-9)
+    for vectors in (problem.X, problem.X[:, 0]):
+        assert_allclose(lifted.times(vectors), expanded @ vectors, atol=1e-9)
+    together = lifted.components()[:, None] == lifted.components()
+    linked = SparseGraph.from_matrix(expanded + (member[:, None] == member)).components()
+    assert_array_equal(together, linked[:, None] == linked)
 
 
 def test_a_graph_of_single_samples_is_lifted_to_itself():
@@ -429,7 +439,7 @@ def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
     t = rng.random(900)
     table = Table(np.column_stack([4 * t, np.cos(6 * t), np.sin(6 * t), 1e-6 * rng.normal(size=900)]))
     small = compressed(table, Supervision.nothing(900), "som", None)
-    lifted = laplacian_ratio(table, LiftedGraph(neighbor_graph(small.table, 5, None).graph, small.member))
+    lifted = laplacian_ratio(table, LiftedGraph(neighbor_graph(small.table, 5, None).graph, small.member, own=0.0))
     assert lifted[3] == pytest.approx(1, abs=0.15)
     assert (lifted[:3] < 0.5).all()
 
@@ -509,3 +519,64 @@ def test_what_was_given_is_left_alone():
         for how in HOW:
             compressed(Table(X), Supervision.nothing(50), how, 5)
     assert_array_equal(X, before)
+
+
+# --- In a sieve ---------------------------------------------------------------------------------------------------------------
+
+
+def knowledge(name, n):
+    rng = np.random.default_rng(1)
+    if name == "semi_supervised_laplacian":
+        return Supervision.from_targets(np.where(np.arange(n) % 5 == 0, np.round(rng.normal(size=n), 1), np.nan))
+    if "labels" in METHODS[name].uses:
+        return Supervision.from_labels(np.where(np.arange(n) % 5 == 0, np.arange(n) % 2, -1))
+    return Supervision.nothing(n)
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.parametrize("how", ["som", "kmeans"])
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reads_neighbors])
+def test_every_score_with_a_graph_from_x_can_be_compressed(name, how):
+    """Its scores are near those from all samples, and nearer the more prototypes there are."""
+    X = blobs(300)
+    known = knowledge(name, 300)
+    whole = GraphSieve(name).fit(X, supervision=known)
+    few, many = (GraphSieve(name, compress=how, n_prototypes=n).fit(X, supervision=known) for n in (12, 120))
+    assert 0 < few.n_prototypes_ <= 12 < many.n_prototypes_ <= 120
+    assert few.n_labeled_ == whole.n_labeled_
+    assert np.isfinite(few.scores_).all()
+    assert spearmanr(many.scores_, whole.scores_)[0] > 0.8
+    sparse = GraphSieve(name, compress=how, n_prototypes=12, scale=None).fit(sp.csr_array(X), supervision=known)
+    dense = GraphSieve(name, compress=how, n_prototypes=12, scale=None).fit(X, supervision=known)
+    assert_allclose(sparse.scores_, dense.scores_, rtol=1e-6)
+
+
+def test_as_many_kept_samples_as_there_are_change_nothing():
+    X = blobs(60)
+    labels = np.arange(60) % 3
+    with pytest.warns(GraphSieveWarning, match="nothing to compress"):
+        found = GraphSieve("constrained_laplacian", compress="som").fit(X, labels)
+    assert_array_equal(found.scores_, GraphSieve("constrained_laplacian").fit(X, labels).scores_)
+    assert found.n_prototypes_ == 0
+
+
+def test_compression_without_a_graph_from_x_is_refused():
+    X = blobs(60)
+    with pytest.raises(InputError, match="'fisher' builds no graph from X"):
+        GraphSieve("fisher", compress="som").fit(X, np.arange(60) % 3)
+    with pytest.raises(InputError, match="n_prototypes=4 belongs to compress"):
+        GraphSieve("laplacian", n_prototypes=4).fit(X)
+    with pytest.raises(InputError, match="did you mean 'kmeans'"):
+        GraphSieve("laplacian", compress="kmean").fit(X)
+
+
+def test_waveform_noise_has_the_worst_constrained_scores(shared_data):
+    """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by construction, too.)"""
+    X, y = shared_data("waveform40")
+    for seed in range(3):
+        labeled = np.random.default_rng(seed).choice(len(y), 8, replace=False)
+        few = np.full(len(y), -1)
+        few[labeled] = np.unique(y, return_inverse=True)[1][labeled]
+        sieve = GraphSieve("constrained_laplacian", compress="som", n_prototypes=(26, 14), scale=None).fit(X, few)
+        assert (sieve.ranking_[21:] > 40 - 19).sum() >= 17
+        assert sieve.n_prototypes_ <= 26 * 14

@@ -293,7 +293,8 @@ class LiftedGraph(Graph):
 
     An edge of weight w between rows that stand for a and b samples links all of the one with all of the other, each pair with
     weight w / √(a b): together w √(a b). So the energy of a feature hears of its means by prototype and of its variances within
-    them, and no feature looks smoother because prototypes have averaged its noise away.
+    them, and no feature looks smoother because prototypes have averaged its noise away. Samples of one prototype are near each
+    other, so they too are linked, each pair of a samples with weight `own` / a.
 
     Parameters
     ----------
@@ -301,30 +302,33 @@ class LiftedGraph(Graph):
         Over the rows of a compressed table.
     member : array of int of shape (n_samples,)
         The row that each sample is part of; every row has at least one.
+    own : float
+        The weight of a sample's links to those of the same row.
 
     Examples
     --------
-    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]))  # one sample linked with four, by ½ each
+    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]), own=0.0)  # one linked with four, by ½
     >>> lifted.degree()
     array([2. , 0.5, 0.5, 0.5, 0.5])
     >>> lifted.energy([[0.0], [1.0], [1.0], [3.0], [3.0]])  # ½ (1 + 1 + 9 + 9)
     array([10.])
     """
 
-    def __init__(self, graph: EdgeGraph, member: Integers) -> None:
+    def __init__(self, graph: EdgeGraph, member: Integers, *, own: float = 1.0) -> None:
         super().__init__(len(member))
-        self.graph, self.member = graph, member
+        self.graph, self.member, self.own = graph, member, own
         self.counts = np.bincount(member, minlength=graph.n_samples)
         self._members = group_weightings(member, graph.n_samples)
 
     def degree(self) -> Floats:
-        return np.asarray(self._share[self.member])
+        return np.asarray((self._share + self.own * (1 - 1 / self.counts))[self.member])
 
     def block_energy(self, block: Block) -> Floats:
         # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
         found = moments(block, self._members)
         means = replace(block, values=found.mean)
-        total = weighted_sum(self._share, found.scatter)
+        # … and Σ_{a < b ∈ i} (f_a − f_b)² / c_i = scatter_i.
+        total = weighted_sum(self._share + self.own, found.scatter)
         for first, second, weights in self._edges():
             total += edge_sum(means, first, second, weights)
         return total
@@ -343,8 +347,10 @@ class LiftedGraph(Graph):
 
     def times(self, vectors: Floats) -> Floats:
         """W times a vector or several."""
-        root = np.sqrt(self.counts) if vectors.ndim == 1 else np.sqrt(self.counts)[:, None]
-        return np.asarray((_adjacency(self.graph) @ ((self._members.T @ vectors) / root) / root)[self.member])
+        counts = self.counts if vectors.ndim == 1 else self.counts[:, None]
+        sums, root = self._members.T @ vectors, np.sqrt(counts)
+        by_row = _adjacency(self.graph) @ (sums / root) / root + self.own * sums / counts
+        return np.asarray(by_row[self.member] - self.own * vectors / counts[self.member])
 
     def components(self) -> Integers:
         """The number of the component of each sample."""
@@ -358,14 +364,14 @@ def _adjacency(graph: EdgeGraph) -> Any:
     return SparseGraph(graph.n_samples, *(np.concatenate(column) for column in zip(*graph.edges(), strict=True))).matrix
 
 
-def lifted(graph: Graph, member: Integers) -> Graph:
+def lifted(graph: Graph, member: Integers, *, own: float = 1.0) -> Graph:
     """A graph over kept samples and prototypes as one over all samples; low-rank parts must lie on kept samples alone."""
     if isinstance(graph, SumGraph):
-        return lifted(graph.one, member) + lifted(graph.other, member)
+        return lifted(graph.one, member, own=own) + lifted(graph.other, member, own=0.0)
     if isinstance(graph, FactorGraph):
         return FactorGraph(graph.factor[member])
     assert isinstance(graph, EdgeGraph)
-    return LiftedGraph(graph, member)
+    return LiftedGraph(graph, member, own=own)
 
 
 def complete_graph(n_samples: int, members: NDArray[np.bool_] | None = None) -> FactorGraph:
