@@ -77,7 +77,9 @@ def main() -> int:
         good &= same and times >= wanted
         rounds = -(-(n_features - 1) // step)
         size = f"{n_samples:,} × {n_features:,}"
-        print(f"{size:>14}  {step:>4}  {rounds:>6}  {their_time:>6.2f} s  {our_time:>8.2f} s  {times:>5.1f} ×  {same}", flush=True)
+        print(
+            f"{size:>14}  {step:>4}  {rounds:>6}  {their_time:>6.2f} s  {our_time:>8.2f} s  {times:>5.1f} ×  {same}", flush=True
+        )
     return 0 if good else 1
 
 

@@ -169,7 +169,7 @@ def check_sensible(door, answer, table, y=FEW):
         unscored = np.isnan(answer.scores)
         assert not np.isinf(answer.scores[~unscored]).any()
         assert answer.ranking[unscored].min(initial=n_features + 1) > answer.ranking[~unscored].max(initial=0)
-        constant = np.ptp(np.asarray(table, dtype=float) / np.abs(table).max(initial=1e-300), axis=0) == 0
+        constant = (np.asarray(table) == np.asarray(table)[0]).all(axis=0)
         assert unscored[constant].all()
     if answer.probabilities is not None:
         assert answer.probabilities.shape[0] == np.shape(table)[0]
@@ -355,6 +355,14 @@ def test_sparse_tables_give_what_dense_ones_give(door, format_):
 
 
 @every_door
+def test_zero_has_no_sign(door):
+    found, warned = outcome(DOORS[door], frozen(np.where(MOSTLY_ZERO == 0, -0.0, MOSTLY_ZERO)), FEW)
+    expected = clean_outcome(door, "mostly zero")
+    same(found, expected.answer)
+    assert warned == expected.warned
+
+
+@every_door
 def test_integers_beyond_two_to_the_53_are_reported_once(door):
     table = WHOLE.astype(np.int64)
     table[0, 2] = 2**60 + 1
@@ -436,7 +444,7 @@ ODD_TABLES = {
     "constant": np.full((N, P), 1e300),
     "zeros": np.zeros((N, P)),
     "one row over and over": np.repeat(X[:1], N, axis=0),
-    "-0.0": np.where(X > 0, 0.0, -0.0),
+    "-0.0": np.where(MOSTLY_ZERO == 0, -0.0, MOSTLY_ZERO),
     "more columns than rows": np.tile(X[:6], 8) + np.arange(8 * P) ** 2 * np.arange(6)[:, None] % 7,
 }
 
@@ -452,7 +460,7 @@ def test_odd_tables_get_a_sensible_answer_or_a_sentence(door, kind):
         assert "nothing to select" in found
         assert not varies, found  # only then is there nothing to say
         return
-    infinite = door in ("IterativeSieve(lsdf)", "GraphSieve(lsdf, som)") and len(table) == 2  # no spread inside any class
+    infinite = door in BY_LABELS and len(table) == 2  # no spread inside any class, so that the score is infinite by its formula
     check_sensible(door, found.answer._replace(scores=None) if infinite else found.answer, table, y)
     assert varies or door.startswith("harmonic") or found.warned, "all is constant, and not a word"
 
@@ -494,21 +502,20 @@ def test_more_columns_asked_for_than_vary_is_said(door, base, asked):
     assert any(str(asked) in str(w.message) and str(P) in str(w.message) for w in caught), [str(w.message) for w in caught]
 
 
-@pytest.mark.parametrize("kind", ["copies of columns"])
 @pytest.mark.parametrize(
     "door", ["iterative_ranking", "iterative_ranking(2)", "IterativeSieve", "GraphSieve(som)", "HybridSieve"]
 )
-def test_copies_of_a_column_stay_together_in_their_order(door, kind):
-    answer, warned = outcome(DOORS[door], frozen(ODD_TABLES[kind]), FEW)
+def test_copies_of_a_column_stay_in_their_order(door):
+    answer, warned = outcome(DOORS[door], frozen(ODD_TABLES["copies of columns"]), FEW)
     order = answer.order if answer.order is not None else np.argsort(answer.ranking)
-    if answer.scores is not None:
-        assert_array_equal(answer.scores[::2], answer.scores[1::2])
-    # A copy may be dropped a round before the other, but never comes before it in the last round's order.
     assert not warned
+    # In one list copies stand side by side; by rounds one may be dropped before the other, and that is the second one.
     if door.startswith(("Graph", "Hybrid")):
+        assert_array_equal(answer.scores[::2], answer.scores[1::2])
         assert_array_equal(order[1::2], order[::2] + 1)
     else:
-        assert set(order.tolist()) == set(range(2 * P))
+        place = np.argsort(order)
+        assert (place[::2] < place[1::2]).all()
 
 
 def from_scratch(table, n_neighbors, variant, bandwidth):
@@ -613,7 +620,7 @@ def test_a_supervision_in_place_of_y_is_named(door):
 @pytest.mark.parametrize("y", [np.full(N, -1), np.full(N, NAN), [None] * N, [""] * N], ids=["-1", "NaN", "None", "empty"])
 @every_door_for_labels
 def test_no_label_at_all_is_refused(door, y):
-    refused(lambda: BY_LABELS[door](X, y), "known")
+    refused(lambda: BY_LABELS[door](X, y), "labels of at least 2 classes" if door.startswith("hybrid_") else "known")
 
 
 @every_door_for_labels
@@ -676,7 +683,7 @@ IDENTIFIERS = {"whole": np.arange(N), "real": X[:, 0] + np.arange(N) / 64, "text
 
 
 @pytest.mark.parametrize("kind", IDENTIFIERS)
-@pytest.mark.parametrize("door", ["harmonic_labels", "hybrid_selection", "HybridSieve"])
+@pytest.mark.parametrize("door", ["hybrid_selection", "HybridSieve", "IterativeSieve(lsdf)"])
 def test_a_target_where_classes_are_needed_is_refused_or_told(door, kind):
     """A class of its own for every sample carries nothing along: that needs a word."""
     y = frozen(IDENTIFIERS[kind])
@@ -1086,6 +1093,7 @@ def test_a_small_ridge_knows_the_one_column_that_is_the_target():
 @pytest.mark.parametrize("bandwidth", [1e-300, 5e-324, 1e300, 1.7e308])
 @pytest.mark.parametrize("n_neighbors", [None, 1, 5])
 @pytest.mark.filterwarnings("ignore:.*components of the graph without any label:graphsieve.GraphSieveWarning")
+@pytest.mark.filterwarnings("ignore:no unlabelled sample has a most likely class:graphsieve.GraphSieveWarning")
 def test_any_bandwidth_carries_labels(bandwidth, n_neighbors):
     found = harmonic_labels(X, FEW, n_neighbors=n_neighbors, bandwidth=bandwidth)
     check_sensible("harmonic", Answer(probabilities=found), X)
@@ -1210,7 +1218,7 @@ def test_a_fit_that_fails_leaves_the_earlier_one_whole(name, failure):
     refused(lambda: FAILURES[failure](sieve))
     after = {key: value for key, value in vars(sieve).items() if key.endswith("_") or key[0] == "_"}
     assert set(after) == set(before)
-    assert {key for key in after if pickle.dumps(after[key]) != pickle.dumps(before[key])} <= set()
+    assert [key for key in after if pickle.dumps(after[key]) != pickle.dumps(before[key])] == []
     assert_array_equal(sieve.transform(FRAME), selected)
 
 
@@ -1371,7 +1379,7 @@ class Interrupting:
         self.calls += 1
         if self.calls == self.at:
             raise KeyboardInterrupt
-        where = frozenset(int(np.flatnonzero(np.isin(X, column).all(axis=0))[0]) for column in table.T)
+        where = frozenset(next(j for j in range(P) if np.isin(column, X[:, j]).all()) for column in table.T)
         value = estimator.score(table, y)
         self.folds.setdefault(where, []).append(value)
         return value

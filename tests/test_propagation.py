@@ -219,13 +219,29 @@ def hanging_pair(tie: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("solver", ["factors", "gradients"])
-def test_an_unproven_solution_warns_and_stays_a_probability(always_sparse, solver):
-    """At 2^-1200 the pair never leaves itself in float64: by symmetry the truth is one half, but nothing can prove it."""
+def test_the_width_is_raised_where_nothing_can_be_proven(always_sparse, solver):
+    """At 2^-1200 the pair never leaves itself in float64; at a root of that it does, and by symmetry to either class alike."""
     always_sparse(solver)
-    with pytest.warns(GraphSieveWarning, match=r"sum to one only within .*raise the bandwidth"):
-        found = solve_sparse(*hanging_pair(-1200.0), 2, 2)
-    assert np.isfinite(found).all()
-    assert_allclose(propagation._as_probabilities(found).sum(axis=1), 1.0)
+    assert solve_sparse(*hanging_pair(-1200.0), 2, 2).deviation > 1
+    values, raised = propagation._solve_raised(*hanging_pair(-1200.0), 2, 2)
+    assert raised in (16.0, 64.0, 256.0)
+    assert_allclose(values, 0.5, atol=1e-9)
+
+
+def test_a_raised_bandwidth_is_told(always_sparse):
+    """Pairs of close samples far from everything: too far for float64 at the asked bandwidth, but not at some multiple of it."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(10 * rng.normal(size=(40, 2)), 2, axis=0) + 0.01 * rng.normal(size=(80, 2))
+    y = np.full(80, -1)
+    y[[0, 20, 40]] = [0, 1, 1]
+    expected = {t: harmonic_labels(X, y, n_neighbors=5, bandwidth=t) for t in 0.01 * 4.0 ** np.arange(12)}
+    always_sparse("gradients")
+    with pytest.warns(GraphSieveWarning, match="too rarely for float64; the labels are those at bandwidth"):
+        found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=5, bandwidth=0.01)
+    assert found.bandwidth > 0.01
+    nearest = min(expected, key=lambda t: abs(np.log(t / found.bandwidth)))
+    assert_allclose(found.bandwidth, nearest, rtol=1e-12)
+    assert_allclose(found.probabilities, expected[nearest], atol=1e-9)
 
 
 def test_factors_step_in_where_gradients_fail(always_sparse, monkeypatch):
@@ -233,7 +249,7 @@ def test_factors_step_in_where_gradients_fail(always_sparse, monkeypatch):
     expected = harmonic_labels(X, y, n_neighbors=8, bandwidth=2.0)
     always_sparse("gradients")
     monkeypatch.setattr(propagation, "MOST_ITERATIONS", 2)
-    with pytest.warns(GraphSieveWarning, match="raise the bandwidth"):
+    with pytest.warns(GraphSieveWarning, match="could not be propagated with certainty"):
         poor = harmonic_labels(X, y, n_neighbors=8, bandwidth=2.0)
     assert_probabilities(poor, y)
     assert np.abs(poor - expected).max() > 1e-6

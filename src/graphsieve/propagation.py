@@ -36,9 +36,10 @@ DENSE_UP_TO = 2_000  # unlabelled samples of a neighbour graph that are solved a
 FACTORS_UP_TO = 20_000  # … that are solved by a sparse factorization where iteration fails; more would fill the memory
 CERTAIN_CONDITION = 16 * np.finfo(np.float64).eps / 1e-10  # the reciprocal condition number that proves a dense solution to 1e-10
 PROVEN = 1e-9  # the bound on the error of a probability that a sparse solution must prove
+HOPELESS = 1e-8  # a probability to leave a pair of samples; below it no solution in float64 can be proven
 REFINEMENTS = 4
 RESIDUAL = 1e-14  # of a probability, at which conjugate gradients stop
-MOST_ITERATIONS = 1_000
+MOST_ITERATIONS = 500
 ITERATIONS_BETWEEN_CHECKS = 10
 LARGEST_EXPONENT = 2.0**48  # of a weight; paths of 2,000 such edges still fit an integer
 ABSENT = -(2**61)  # the exponent of a weight that is zero
@@ -143,7 +144,7 @@ def propagate(table: Table, known: Supervision, *, n_neighbors: int | None, band
     columns = np.full(table.n_samples, -1, dtype=np.int64)  # codes that count only the classes that occur
     columns[codes >= 0] = np.searchsorted(present, codes[codes >= 0])
     if len(present) == 1:
-        warn(f"all known labels are of class {known.classes[present[0]]!r}: every sample is given to it with certainty.")
+        warn(f"all known labels are of class {str(known.classes[present[0]])!r}: every sample is given to it with certainty.")
         used, unreached = 1.0 if bandwidth is None else bandwidth, np.zeros(table.n_samples, dtype=bool)
         shares = np.ones((table.n_samples, 1))
     else:
@@ -169,7 +170,13 @@ def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | Non
     else:
         edges = _neighbor_edges(rows, k)
     width, used = _bandwidth(rows, exponent, edges, codes, bandwidth)
-    shares, unreached = _solved(rows, edges, codes, width)
+    shares, unreached, raised = _solved(rows, edges, codes, width)
+    if raised > 1:
+        warn(
+            f"at bandwidth {used:.3g} groups of close samples leave each other too rarely for float64; the labels are those at "
+            f"bandwidth {used * raised:.3g}, {raised:.0f} times that, the first at which their accuracy could be shown."
+        )
+        used *= raised
     if unreached.any():
         warn(
             f"{int(unreached.sum())} of {len(codes)} samples are in components of the graph without any label and get equal "
@@ -178,17 +185,23 @@ def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | Non
     return shares, used, unreached
 
 
-def _solved(rows: Any, edges: _Edges | None, codes: Integers, width: float) -> tuple[Floats, Booleans]:
-    """Probabilities of the classes and who is in a component without a label; `edges` None is the complete graph."""
+def _solved(rows: Any, edges: _Edges | None, codes: Integers, width: float) -> tuple[Floats, Booleans, float]:
+    """Probabilities of the classes, who is in a component without a label, and the factor by which the width had to be raised.
+
+    `edges` None is the complete graph.
+    """
     n_classes = int(codes.max()) + 1
     shares = np.full((len(codes), n_classes), 1.0 / n_classes)
     shares[codes >= 0] = np.eye(n_classes)[codes[codes >= 0]]
     unreached = np.zeros(len(codes), dtype=bool) if edges is None else _without_label(edges, codes)
     asked = np.flatnonzero((codes < 0) & ~unreached)
-    if len(asked):
-        solved = _complete_shares(rows, codes, asked, width) if edges is None else _sparse_shares(edges, codes, asked, width)
+    raised = 1.0
+    if len(asked) and edges is None:
+        shares[asked] = _as_probabilities(_complete_shares(rows, codes, asked, width))
+    elif len(asked) and edges is not None:
+        solved, raised = _sparse_shares(edges, codes, asked, width)
         shares[asked] = _as_probabilities(solved)
-    return shares, unreached
+    return shares, unreached, raised
 
 
 def _as_probabilities(values: Floats) -> Floats:
@@ -451,24 +464,44 @@ def _powers_of_two(exponent: Integers) -> Floats:
 # ---- sparse graphs
 
 
-def _sparse_shares(edges: _Edges, codes: Integers, asked: Integers, width: float) -> Floats:
+def _sparse_shares(edges: _Edges, codes: Integers, asked: Integers, width: float) -> tuple[Floats, float]:
+    """Probabilities of the samples in question, and the factor by which the width had to be raised to find them."""
     n_classes = int(codes.max()) + 1
     place = np.full(len(codes), -1, dtype=np.int64)
     place[asked] = np.arange(len(asked))
     # Every edge once from each end; only those that start at a sample in question matter.
     source, target = np.concatenate([edges.first, edges.second]), np.concatenate([edges.second, edges.first])
-    logarithms = np.tile(_steepness(width, float(edges.squared.max())) * edges.squared, 2)
+    steepness = _steepness(width, float(edges.squared.max()))
     chosen = place[source] >= 0
-    source, target, logarithms = place[source[chosen]], target[chosen], logarithms[chosen]
+    source, target, logarithms = place[source[chosen]], target[chosen], np.tile(steepness * edges.squared, 2)[chosen]
     to_class = codes[target] >= 0
     if len(asked) <= DENSE_UP_TO:
         matrix = np.full((len(asked), n_classes + len(asked)), -np.inf)
         matrix[source[~to_class], n_classes + place[target[~to_class]]] = logarithms[~to_class]
         key = source[to_class] * n_classes + codes[target[to_class]]
         matrix[:, :n_classes] = _grouped_log_sum(logarithms[to_class], key, len(asked) * n_classes).reshape(-1, n_classes)
-        return solve_dense(matrix, n_classes)
+        return solve_dense(matrix, n_classes), 1.0
     column = np.where(to_class, codes[target], n_classes + place[target])
-    return solve_sparse(source, column, logarithms, len(asked), n_classes)
+    return _solve_raised(source, column, logarithms, len(asked), n_classes)
+
+
+def _solve_raised(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> tuple[Floats, float]:
+    """The harmonic function at the given width, or at the first of four, sixteen, … times it where it can be found.
+
+    Once all weights are alike, a larger width changes nothing, and the best that was found must do.
+    """
+    raised = 1.0
+    while True:
+        attempt = solve_sparse(source, column, logarithms / raised, n, n_classes)
+        if attempt.deviation <= PROVEN:
+            return attempt.values, raised
+        if not np.abs(logarithms).max() > raised:
+            warn(
+                f"the labels could not be propagated with certainty: probabilities sum to one only within "
+                f"{attempt.deviation:.1g}; link more samples by a larger n_neighbors, or label more."
+            )
+            return attempt.values, raised
+        raised *= 4.0
 
 
 def _grouped_log_sum(logarithms: Floats, group: Integers, n_groups: int) -> Floats:
@@ -494,26 +527,52 @@ class _Walk:
         return np.asarray(wanted - (values - self.inner @ values))
 
 
-def solve_sparse(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> Floats:
+@dataclass(frozen=True)
+class _Attempt:
+    """A solution, and how far it may be off: by a proof, or else by how far rows are from summing to one."""
+
+    values: Floats
+    deviation: float
+
+
+def solve_sparse(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> _Attempt:
     """The harmonic function of a sparse graph of n unlabelled samples.
 
     Edges lead from `source` to `column`: a class, or `n_classes` + a sample. Each edge between samples is given from both ends.
     """
     walk = _walk(source, column, logarithms, n, n_classes)
-    found = []
+    found = [_Attempt(np.full((n, n_classes), 1.0 / n_classes), np.inf)]
+    if _rarest_leave(walk) < HOPELESS:
+        return found[0]
     for attempt in (_by_gradients, _by_factors) if n <= FACTORS_UP_TO else (_by_gradients,):
         solution, bound = refine(walk, attempt(walk))
         if bound <= PROVEN:
-            return solution
-        found.append((float(np.abs(solution.sum(axis=1) - 1).max()), solution))
-    # Where the bound proves nothing, the sums of the rows still tell: they are 1 in the true solution, and nothing enforces it.
-    deviation, solution = min(found, key=lambda pair: pair[0])
-    if not deviation <= PROVEN:
-        warn(
-            f"the labels could not be propagated with certainty: probabilities sum to one only within {deviation:.1g}; "
-            "raise the bandwidth, at which close samples hardly ever leave each other."
-        )
-    return solution
+            return _Attempt(solution, bound)
+        # Where the bound proves nothing, the sums of the rows still tell: they are 1 in the true solution, unenforced.
+        deviation = float(np.abs(solution.sum(axis=1) - 1).max())
+        found.append(_Attempt(solution, deviation if np.isfinite(deviation) else np.inf))
+    return min(found, key=lambda attempt: attempt.deviation)
+
+
+def _rarest_leave(walk: _Walk) -> float:
+    """The smallest probability to leave a pair of samples that are each other's likeliest next step: a walk stays that long."""
+    inner, n = walk.inner, len(walk.root)
+    source = np.repeat(np.arange(n), np.diff(inner.indptr))
+    if not len(source):
+        return 1.0
+    order = np.lexsort((inner.data, source))
+    last = np.searchsorted(source, np.arange(n), side="right") - 1
+    within = np.flatnonzero(np.diff(inner.indptr) > 0)
+    likeliest = np.full(n, -1, dtype=np.int64)
+    likeliest[within] = inner.indices[order[last[within]]]
+    paired = within[likeliest[likeliest[within]] == within]
+    if not len(paired):
+        return 1.0
+    # All steps but the likeliest, summed as they are: one minus the likeliest would be zero long before they are.
+    others = inner.data.copy()
+    others[order[last[within]]] = 0.0
+    leaving = np.bincount(source, weights=others, minlength=n) + walk.outer.sum(axis=1)
+    return float((leaving[paired] + leaving[likeliest[paired]]).min())
 
 
 def _walk(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> _Walk:

@@ -85,8 +85,8 @@ def floating_selection(
     n_features_to_select : int
         Size of the set.
     estimator : scikit-learn estimator, optional
-        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a ridge regression of the target,
-        or of the class indicators, on the standardised features, which has a closed form: thousands of columns are no problem.
+        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a ridge regression of the
+        target, or of the class indicators, on the standardised features, which has a closed form and is quick.
     scoring : str or callable, optional
         As in `cross_val_score`; only with an estimator.
     cv : int or splitter
