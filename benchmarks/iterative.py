@@ -2,8 +2,8 @@
 
     python benchmarks/iterative.py    # exits with 1 if it is not 8 and 4 times faster, or if the orders differ
 
-The loop searches neighbours anew in every round (brute force at BLAS speed, all cores) and scores all features by one sparse product
-on centred columns: nothing in it is slow on purpose. Both run in this process, in turn; the best time of each counts.
+The loop searches neighbours anew in every round (brute force at BLAS speed, all cores) and scores all features by one sparse
+product on centred columns: nothing in it is slow on purpose. Both run in this process, in turn; the best time of each counts.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def labels_from(graph: Linked, width: float | None) -> tuple[Any, float]:
     from graphsieve import propagation
 
     scaled, _ = propagation._bandwidth(graph.rows, 0, graph.edges, graph.codes, width)
-    shares, _, raised = propagation._solved(graph.rows, graph.edges, graph.codes, scaled)
+    shares, _, raised, _ = propagation._solved(graph.rows, graph.edges, graph.codes, scaled)
     return shares, scaled * raised
 
 

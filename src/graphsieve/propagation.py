@@ -170,8 +170,14 @@ def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | Non
     else:
         edges = _neighbor_edges(rows, k)
     width, used = _bandwidth(rows, exponent, edges, codes, bandwidth)
-    shares, unreached, raised = _solved(rows, edges, codes, width)
-    if raised > 1:
+    shares, unreached, raised, deviation = _solved(rows, edges, codes, width)
+    if deviation > PROVEN:
+        warn(
+            f"the labels could not be propagated with certainty at any bandwidth: probabilities sum to one only within "
+            f"{deviation:.1g}; link more samples by a larger n_neighbors, or label more."
+        )
+        used *= raised
+    elif raised > 1:
         warn(
             f"at bandwidth {used:.3g} groups of close samples leave each other too rarely for float64; the labels are those at "
             f"bandwidth {used * raised:.3g}, {raised:.0f} times that, the first at which their accuracy could be shown."
@@ -185,8 +191,8 @@ def _shares(table: Table, codes: Integers, k: int | None, bandwidth: float | Non
     return shares, used, unreached
 
 
-def _solved(rows: Any, edges: _Edges | None, codes: Integers, width: float) -> tuple[Floats, Booleans, float]:
-    """Probabilities of the classes, who is in a component without a label, and the factor by which the width had to be raised.
+def _solved(rows: Any, edges: _Edges | None, codes: Integers, width: float) -> tuple[Floats, Booleans, float, float]:
+    """Probabilities of the classes, who is in a component without a label; by how much the width was raised, and the error.
 
     `edges` None is the complete graph.
     """
@@ -195,13 +201,13 @@ def _solved(rows: Any, edges: _Edges | None, codes: Integers, width: float) -> t
     shares[codes >= 0] = np.eye(n_classes)[codes[codes >= 0]]
     unreached = np.zeros(len(codes), dtype=bool) if edges is None else _without_label(edges, codes)
     asked = np.flatnonzero((codes < 0) & ~unreached)
-    raised = 1.0
+    raised, deviation = 1.0, 0.0
     if len(asked) and edges is None:
         shares[asked] = _as_probabilities(_complete_shares(rows, codes, asked, width))
     elif len(asked) and edges is not None:
         solved, raised = _sparse_shares(edges, codes, asked, width)
-        shares[asked] = _as_probabilities(solved)
-    return shares, unreached, raised
+        shares[asked], deviation = _as_probabilities(solved.values), solved.deviation
+    return shares, unreached, raised, deviation
 
 
 def _as_probabilities(values: Floats) -> Floats:
@@ -464,7 +470,7 @@ def _powers_of_two(exponent: Integers) -> Floats:
 # ---- sparse graphs
 
 
-def _sparse_shares(edges: _Edges, codes: Integers, asked: Integers, width: float) -> tuple[Floats, float]:
+def _sparse_shares(edges: _Edges, codes: Integers, asked: Integers, width: float) -> tuple[_Attempt, float]:
     """Probabilities of the samples in question, and the factor by which the width had to be raised to find them."""
     n_classes = int(codes.max()) + 1
     place = np.full(len(codes), -1, dtype=np.int64)
@@ -480,12 +486,12 @@ def _sparse_shares(edges: _Edges, codes: Integers, asked: Integers, width: float
         matrix[source[~to_class], n_classes + place[target[~to_class]]] = logarithms[~to_class]
         key = source[to_class] * n_classes + codes[target[to_class]]
         matrix[:, :n_classes] = _grouped_log_sum(logarithms[to_class], key, len(asked) * n_classes).reshape(-1, n_classes)
-        return solve_dense(matrix, n_classes), 1.0
+        return _Attempt(solve_dense(matrix, n_classes), 0.0), 1.0
     column = np.where(to_class, codes[target], n_classes + place[target])
     return _solve_raised(source, column, logarithms, len(asked), n_classes)
 
 
-def _solve_raised(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> tuple[Floats, float]:
+def _solve_raised(source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int) -> tuple[_Attempt, float]:
     """The harmonic function at the given width, or at the first of four, sixteen, … times it where it can be found.
 
     Once all weights are alike, a larger width changes nothing, and the best that was found must do.
@@ -493,14 +499,8 @@ def _solve_raised(source: Integers, column: Integers, logarithms: Floats, n: int
     raised = 1.0
     while True:
         attempt = solve_sparse(source, column, logarithms / raised, n, n_classes)
-        if attempt.deviation <= PROVEN:
-            return attempt.values, raised
-        if not np.abs(logarithms).max() > raised:
-            warn(
-                f"the labels could not be propagated with certainty: probabilities sum to one only within "
-                f"{attempt.deviation:.1g}; link more samples by a larger n_neighbors, or label more."
-            )
-            return attempt.values, raised
+        if attempt.deviation <= PROVEN or not np.abs(logarithms).max() > raised:
+            return attempt, raised
         raised *= 4.0
 
 
