@@ -34,6 +34,7 @@ ORDER = [
     "scores.pairs",
     "scores.probabilities",
     "scores",
+    "search.estimates",
     "search.iterative",
     "search.floating",
     "search.hybrid",

@@ -134,7 +134,7 @@ class Table:
         names = None if self.feature_names is None else tuple(self.feature_names[j] for j in columns)
         matrix = self._matrix[:, columns] if self.is_sparse else np.take(self._matrix, columns, axis=1)
         table = Table.trusted(matrix, names, block_elements=self._block_elements)
-        whole = self._only_block
+        whole = self.only_block
         if whole is not None:  # a column is scaled and shifted by itself, so what is done need not be done again
             values = np.take(whole.values, columns, axis=1)
             table._prepared = Block(
@@ -175,7 +175,7 @@ class Table:
         return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
 
     @cached_property
-    def _only_block(self) -> Block | None:
+    def only_block(self) -> Block | None:
         """The one block of a dense table that has only one."""
         if self._prepared is not None:
             return self._prepared

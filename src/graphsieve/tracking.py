@@ -59,23 +59,39 @@ class Tracker:
     @property
     def rows(self) -> tuple[Any, int]:
         """The samples in the features that count, as `Table.rows`."""
-        assert self._space is not None, "follow() comes first"
-        return self._space.rows, self._space.exponent
+        return self._current.rows, self._current.exponent
+
+    @property
+    def rows_exponent(self) -> int:
+        """The power of two that `rows` are divided by."""
+        return self._current.exponent
 
     def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
         """As `nearest_neighbors` on `rows`."""
+        if n_neighbors == 0 or (queries is not None and not len(queries)):
+            shape = (self._table.n_samples if queries is None else len(queries), n_neighbors)
+            return np.empty(shape, dtype=np.int64), np.empty(shape)
+        return self._search(n_neighbors, queries, candidates).answer(self._current)
+
+    def nearest_roughly(self, n_neighbors: int) -> tuple[Integers, Floats, float]:
+        """The nearest neighbours of all samples, exactly and in any order; their squared distances, and a bound on the errors."""
+        return self._search(n_neighbors, None, None).rough_answer(self._current)
+
+    @property
+    def _current(self) -> _Space:
         assert self._space is not None, "follow() comes first"
+        return self._space
+
+    def _search(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> _Search:
         everyone = np.arange(self._table.n_samples)
         queries, candidates = everyone if queries is None else queries, everyone if candidates is None else candidates
-        if not len(queries) or not n_neighbors:
-            return np.empty((len(queries), n_neighbors), dtype=np.int64), np.empty((len(queries), n_neighbors))
         key = (n_neighbors, queries.tobytes(), candidates.tobytes())
         if key not in self._searches:
             everybody = len(queries) * len(candidates) <= self._kept_elements
             room = len(candidates) if everybody else max(self._kept_elements // len(queries), 4 * (n_neighbors + 1))
             kind = _AllPairs if room >= len(candidates) else _NearestPairs
             self._searches[key] = kind(queries, candidates, n_neighbors, room)
-        return self._searches[key].answer(self._space)
+        return self._searches[key]
 
 
 class _Space:
@@ -94,12 +110,18 @@ class _Space:
             self.center = np.zeros(table.n_features)
             self.center[countable] = self.whole[:, countable].mean(axis=0)
         self.features = np.empty(0, dtype=np.int64)
-        self.rows: Any = None
+        self._rows: Any = None
 
     def follow(self, features: Integers) -> None:
-        self.features = features
-        sparse = sp.issparse(self.whole)
-        self.rows = sp.csr_array(self.whole[:, features]) if sparse else np.take(self.whole, features, axis=1)
+        self.features, self._rows = features, None
+
+    @property
+    def rows(self) -> Any:
+        """The samples in the features that count; made when first asked for."""
+        if self._rows is None:
+            sparse = sp.issparse(self.whole)
+            self._rows = sp.csr_array(self.whole[:, self.features]) if sparse else np.take(self.whole, self.features, axis=1)
+        return self._rows
 
     def centered(self, features: Integers) -> Floats:
         """The given features as a dense array, less a constant each: near zero, where products round least."""
@@ -141,34 +163,57 @@ class _Search:
         self._lost = np.zeros(len(queries), dtype=bool)  # queries that `values` cannot answer this time
 
     def answer(self, space: _Space) -> tuple[Integers, Floats]:
-        self._move(space)
-        reach = np.take_along_axis(self.values, self.places, axis=1).max(axis=1)
-        tolerance = self._tolerance()
-        reach = self._assure(reach, tolerance)
-        query, place = np.divmod(np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None]), self.values.shape[1])
-        value, candidate = self.values[query, place], self._candidate(query, place)
-        order = np.lexsort((candidate, value, query))
-        query, place, value, candidate = query[order], place[order], value[order], candidate[order]
-        begin = np.searchsorted(query, np.arange(len(self.queries) + 1))
-        chosen = begin[:-1, None] + np.arange(self.k)
-        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
-        last = value[chosen[:, -1]]
-        following = np.minimum(chosen[:, -1] + 1, len(value) - 1)
-        unsure = (begin[1:] > chosen[:, -1] + 1) & (value[following] <= last + 2 * tolerance)
-        if unsure.any():
-            open_ones = np.flatnonzero(unsure[query] & (value <= (last + 2 * tolerance)[query]))
-            exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate[open_ones])
-            number = np.cumsum(unsure) - 1  # of each unsure query among them
-            best = first_of_each(number[query[open_ones]], exact, candidate[open_ones], int(unsure.sum()), self.k)
-            chosen[unsure] = open_ones[best]
-        self.places = place[chosen]
-        near = candidate[chosen]
-        lost = np.flatnonzero(self._lost)
-        if len(lost):
-            near[lost] = nearest_neighbors(space.rows, self.k, queries=self.queries[lost], candidates=self.candidates)[0]
+        near = self._neighbors(space)
         lengths = self._lengths(space, near)
         order = np.lexsort((near, lengths), axis=1)
         return np.take_along_axis(near, order, axis=1), np.take_along_axis(lengths, order, axis=1)
+
+    def rough_answer(self, space: _Space) -> tuple[Integers, Floats, float]:
+        near = self._neighbors(space)
+        tolerance = 2 * float(self._tolerance().max())
+        if self._lost.any():
+            return near, self._lengths(space, near), tolerance
+        return near, self._squared(np.take_along_axis(self.values, self.places, axis=1)), tolerance
+
+    def _neighbors(self, space: _Space) -> Integers:
+        """Who the k nearest are, in any order."""
+        self._move(space)
+        tolerance = self._tolerance()
+        reach = self._assure(np.take_along_axis(self.values, self.places, axis=1).max(axis=1), tolerance)
+        found = np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None])
+        query = found // self.values.shape[1]
+        place = found - query * self.values.shape[1]
+        crowded = np.bincount(query, minlength=len(self.queries)) > self.k
+        alone = ~crowded[query]
+        self.places = np.empty((len(self.queries), self.k), dtype=np.int64)
+        self.places[~crowded] = place[alone].reshape(-1, self.k)
+        if crowded.any():
+            self.places[crowded] = self._nearest_of(space, query[~alone], place[~alone], tolerance)
+        near = self._candidate(np.arange(len(self.queries))[:, None], self.places)
+        lost = np.flatnonzero(self._lost)
+        if len(lost):
+            near[lost] = nearest_neighbors(space.rows, self.k, queries=self.queries[lost], candidates=self.candidates)[0]
+        return near
+
+    def _nearest_of(self, space: _Space, query: Integers, place: Integers, tolerance: Floats) -> Integers:
+        """The places of the k nearest among more than k possible ones of some queries."""
+        value, candidate = self.values[query, place], self._candidate(query, place)
+        order = np.lexsort((value, query))
+        query, place, value, candidate = query[order], place[order], value[order], candidate[order]
+        begin = np.flatnonzero(np.diff(query, prepend=-1))
+        end = np.append(begin[1:], len(query))
+        chosen = begin[:, None] + np.arange(self.k)
+        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
+        limit = value[chosen[:, -1]] + 2 * tolerance[query[begin]]
+        unsure = value[chosen[:, -1] + 1] <= limit
+        if unsure.any():
+            owner = np.repeat(np.arange(len(begin)), end - begin)
+            open_ones = np.flatnonzero(unsure[owner] & (value <= limit[owner]))
+            exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate[open_ones])
+            number = np.cumsum(unsure) - 1  # of each unsure query among them
+            best = first_of_each(number[owner[open_ones]], exact, candidate[open_ones], int(unsure.sum()), self.k)
+            chosen[unsure] = open_ones[best]
+        return np.asarray(place[chosen])
 
     def _lengths(self, space: _Space, near: Integers) -> Floats:
         """Explicit squared distances of all queries to their neighbours; each pair once."""
@@ -214,6 +259,10 @@ class _Search:
     def _assure(self, reach: Floats, _: Floats) -> Floats:
         return reach
 
+    def _squared(self, values: Floats) -> Floats:
+        """Approximate squared distances of the queries from `values`."""
+        return np.maximum(values, 0.0)
+
     def _candidate(self, _: Integers, place: Integers) -> Integers:
         return self.candidates[place]
 
@@ -235,6 +284,9 @@ class _AllPairs(_Search):
         left = np.asfortranarray(np.column_stack([part[self.candidates], norms[self.candidates]]))
         right = np.asfortranarray(np.column_stack([-2 * part[self.queries], np.ones(len(self.queries))]))
         dgemm(sign, left, right, beta=1.0, c=self.values.T, trans_b=True, overwrite_c=True)
+
+    def _squared(self, values: Floats) -> Floats:
+        return np.maximum(values + self.norms[self.queries, None], 0.0)
 
 
 class _NearestPairs(_Search):

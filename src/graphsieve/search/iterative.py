@@ -15,7 +15,8 @@ from graphsieve.errors import InputError, RoundWarnings
 from graphsieve.parameters import checked
 from graphsieve.progress import Progress
 from graphsieve.scores import METHODS, Method, Scored
-from graphsieve.scores.method import RULES, best_first, wanted_count
+from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
+from graphsieve.search.estimates import LaplacianEstimates
 from graphsieve.supervision import Supervision
 from graphsieve.tracking import Tracker
 
@@ -108,7 +109,9 @@ def iterative_ranking(
     options = checked({"n_neighbors": n_neighbors, "bandwidth": bandwidth}, RULES)
     wanted = wanted_count(n_features_to_select, table.n_features)
     known = Supervision.nothing(table.n_samples)
-    return iterate(table, known, METHODS["laplacian"], options, n_features_to_select=wanted, step=step, variant=variant).order
+    path = iterate(table, known, METHODS["laplacian"], options, n_features_to_select=wanted, step=step, variant=variant)
+    warn_of_unscorable(last_scores(path, table.n_features))
+    return path.order
 
 
 def iterate(
@@ -125,23 +128,28 @@ def iterate(
     """Any score whose graph comes from X, on the engine's terms: `options` are those of the method's core."""
     check_method(method)
     n_dropped = dropped_per_round(step, table.n_features)
-    if isinstance(variant, bool) or variant not in VARIANTS:
+    if not isinstance(variant, Integral) or isinstance(variant, bool) or int(variant) not in VARIANTS:
         raise InputError(f"variant must be 1 (what is dropped is gone) or 2 (it may come back), got {variant!r}.")
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
     everyone = np.arange(table.n_features)
     all_features = table.take_columns(everyone) if variant == 2 else table
+    estimates = LaplacianEstimates(table, tracker, options) if LaplacianEstimates.suit(table, method, options) else None
     current, survived, dropped, rounds = everyone, everyone, [], []
     with Progress("dropping features", progress) as shown:
         while True:
             tracker.follow(current)
             scored = current if variant == 1 else everyone
-            judged = table.take_columns(current) if variant == 1 else all_features
+            size = max(len(current) - n_dropped, n_features_to_select)
             with repeated.round():
-                result = method.core(judged.within(tracker), known, **options)
+                result = None
+                if estimates is not None and size > n_features_to_select:
+                    result = _certain_scores(estimates, current, scored, size, ordered=variant == 1)
+                if result is None:
+                    judged = table.take_columns(current) if variant == 1 else all_features
+                    result = method.core(judged.within(tracker), known, **options)
             rounds.append(Round(current, scored, result.values))
             order = scored[best_first(result.values, large_is_good=large_is_good)]
-            size = max(len(current) - n_dropped, n_features_to_select)
             survived = order[:size]
             dropped.append(order[size:])
             current = np.sort(survived)
@@ -152,6 +160,24 @@ def iterate(
     # What was dropped later is better; in variant 2 the last round has scored everything.
     order = np.concatenate([survived, *(dropped[::-1] if variant == 1 else dropped[-1:])])
     return IterativePath(order, tuple(rounds), result)
+
+
+def last_scores(path: IterativePath, n_features: int) -> Floats:
+    """The score of each feature in the last round that scored it."""
+    scores = np.full(n_features, np.nan)
+    for stage in path.rounds:
+        scores[stage.scored] = stage.scores
+    return scores
+
+
+def _certain_scores(
+    estimates: LaplacianEstimates, features: Integers, scored: Integers, size: int, *, ordered: bool
+) -> Scored | None:
+    """Estimated scores, if it is certain which features the round drops, and (if `ordered`) in which order."""
+    estimate = estimates.of(features, scored)
+    if estimate is None or not estimate.is_certain(size, ordered=ordered):
+        return None
+    return Scored(estimate.values, estimate.n_neighbors, estimate.bandwidth)
 
 
 def check_method(method: Method) -> None:

@@ -7,14 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphsieve.columns import Table
 from graphsieve.parameters import boolean, checked, choice, either
 from graphsieve.scaling import rescaled, standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable
-from graphsieve.search.iterative import IterativePath, Round, check_method, dropped_per_round, iterate
+from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
 from graphsieve.selectors.knowledge import (
     PARAMETERS,
     all_knowledge,
@@ -140,11 +139,3 @@ class IterativeSieve(Sieve):
 
 
 _RULES = {**PARAMETERS, "method": choice(tuple(METHODS)), "progress": either(None, boolean())}
-
-
-def last_scores(path: IterativePath, n_features: int) -> NDArray[np.float64]:
-    """The score of each feature in the last round that scored it."""
-    scores = np.full(n_features, np.nan)
-    for stage in path.rounds:
-        scores[stage.scored] = stage.scores
-    return scores
