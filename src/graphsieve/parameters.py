@@ -11,9 +11,23 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from graphsieve.errors import InputError, InputTypeError
 
 Rule = Callable[[str, Any], Any]
+MOST_SHOWN = 80  # characters of a value in a message
+
+
+def quoted(value: Any, most: int = MOST_SHOWN) -> str:
+    """A value as a message shows it: on one line, not too long, and 0 rather than np.int64(0)."""
+    return one_line(repr(value.item() if isinstance(value, np.generic) else value), most)
+
+
+def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
+    """A text with its line breaks as blanks, cut where it is too long."""
+    words = " ".join(text.split())
+    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def count(minimum: int = 1, maximum: int | None = None) -> Rule:
@@ -23,7 +37,7 @@ def count(minimum: int = 1, maximum: int | None = None) -> Rule:
     def check(name: str, value: Any) -> int:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
-            raise InputError(f"{name} must be a whole number {limits}, got {value!r}.")
+            raise InputError(f"{name} must be a whole number {limits}, got {quoted(value)}.")
         return int(value)
 
     return check
@@ -34,7 +48,7 @@ def whole_number() -> Rule:
 
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise InputError(f"{name} must be a whole number, got {value!r}.")
+            raise InputError(f"{name} must be a whole number, got {quoted(value)}.")
         return int(value)
 
     return check
@@ -46,7 +60,7 @@ def positive(most: float = sys.float_info.max) -> Rule:
 
     def check(name: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= most:
-            raise InputError(f"{name} must be a positive number, {limit}, got {value!r}.")
+            raise InputError(f"{name} must be a positive number, {limit}, got {quoted(value)}.")
         return float(value)
 
     return check
@@ -57,7 +71,7 @@ def between(low: float, high: float) -> Rule:
 
     def check(name: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
-            raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
+            raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {quoted(value)}.")
         return float(value)
 
     return check
@@ -68,7 +82,7 @@ def boolean() -> Rule:
 
     def check(name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise InputTypeError(f"{name} must be True or False, got {value!r}.")
+            raise InputTypeError(f"{name} must be True or False, got {quoted(value)}.")
         return value
 
     return check
@@ -82,7 +96,7 @@ def choice(options: Iterable[str | None]) -> Rule:
         if any(value is option or (isinstance(value, str) and value == option) for option in allowed):
             return None if value is None else str(value)
         listed = ", ".join(repr(option) for option in allowed)
-        raise InputError(f"{name} must be one of {listed}, got {value!r}{nearest(value, allowed)}.")
+        raise InputError(f"{name} must be one of {listed}, got {quoted(value)}{nearest(value, allowed)}.")
 
     return check
 

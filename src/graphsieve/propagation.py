@@ -27,7 +27,7 @@ from graphsieve.builders import capped_neighbors
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, warn
 from graphsieve.neighbors import nearest_neighbors, squared_distances
-from graphsieve.parameters import count, either, positive
+from graphsieve.parameters import count, either, positive, quoted
 from graphsieve.scores.method import check_length
 from graphsieve.supervision import Supervision
 
@@ -144,7 +144,7 @@ def propagate(table: Table, known: Supervision, *, n_neighbors: int | None, band
     columns = np.full(table.n_samples, -1, dtype=np.int64)  # codes that count only the classes that occur
     columns[codes >= 0] = np.searchsorted(present, codes[codes >= 0])
     if len(present) == 1:
-        warn(f"all known labels are of class {str(known.classes[present[0]])!r}: every sample is given to it with certainty.")
+        warn(f"all known labels are of class {quoted(known.classes[present[0]])}: every sample is given to it with certainty.")
         used, unreached = 1.0 if bandwidth is None else bandwidth, np.zeros(table.n_samples, dtype=bool)
         shares = np.ones((table.n_samples, 1))
     else:

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
 from graphsieve.errors import ConstraintConflictError, InputError, InputTypeError, warn
-from graphsieve.parameters import either, whole_number
+from graphsieve.parameters import either, quoted, whole_number
 
 SUM_TOLERANCE = 1e-6
 MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is taken for a quantity
@@ -48,6 +48,18 @@ def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
     labels = np.full(len(values), -1, dtype=np.int64)
     labels[known] = codes
     return labels, classes
+
+
+def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:
+    """The classes as models can read them: text or whole numbers as they are, or else their places 0, 1, ….
+
+    Objects become what they hold; a mixture of text and numbers becomes text, as long as 1 and "1" are not both in it.
+    """
+    plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
+    whole = plain.dtype.kind != "f" or bool((plain == np.floor(plain)).all())
+    if plain.ndim == 1 and plain.dtype.kind in "biufU" and whole and len(np.unique(plain)) == len(classes):
+        return plain
+    return np.arange(len(classes))
 
 
 def read_targets(y: Any) -> Floats:
@@ -96,6 +108,8 @@ def one_dimensional(y: Any) -> NDArray[Any]:
     """One value per sample, of a kind that can be a label or a target."""
     if sp.issparse(y):
         raise InputTypeError("y is sparse; pass a dense array of shape (n_samples,).")
+    if type(y).__name__ == "Supervision":  # by its name, since supervision builds on this file
+        raise InputTypeError("y is a Supervision; pass the labels or targets themselves, or give it to a sieve as supervision=.")
     values = _as_array(y, "y")
     if values.ndim == 0:
         raise InputTypeError(f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,).")
@@ -203,11 +217,11 @@ def _number(value: Any, name: str) -> float:
     if _is_missing(value):
         return float("nan")
     if isinstance(value, str | bytes):
-        raise InputTypeError(f"{name} must be numeric, got {value!r}.")
+        raise InputTypeError(f"{name} must be numeric, got {quoted(value)}.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} must be numeric, got {value!r}.") from error
+        raise InputTypeError(f"{name} must be numeric, got {quoted(value)}.") from error
     except OverflowError:
         return float("inf")
 

@@ -73,9 +73,12 @@ class Tracker:
             return np.empty(shape, dtype=np.int64), np.empty(shape)
         return self._search(n_neighbors, queries, candidates).answer(self._current)
 
-    def nearest_roughly(self, n_neighbors: int) -> tuple[Integers, Floats, float]:
-        """The nearest neighbours of all samples, exactly and in any order; their squared distances, and a bound on the errors."""
-        return self._search(n_neighbors, None, None).rough_answer(self._current)
+    def rough_edges(self, n_neighbors: int) -> tuple[Integers, Floats, float]:
+        """Who is linked, exactly: ``first * n_samples + second`` with first < second, increasing.
+
+        And the squared lengths of these edges, with a bound on their errors.
+        """
+        return self._search(n_neighbors, None, None).rough_edges(self._current)
 
     @property
     def _current(self) -> _Space:
@@ -168,18 +171,25 @@ class _Search:
         order = np.lexsort((near, lengths), axis=1)
         return np.take_along_axis(near, order, axis=1), np.take_along_axis(lengths, order, axis=1)
 
-    def rough_answer(self, space: _Space) -> tuple[Integers, Floats, float]:
-        near = self._neighbors(space)
-        tolerance = 2 * float(self._tolerance().max())
+    def rough_edges(self, space: _Space) -> tuple[Integers, Floats, float]:
+        """The distinct edges of a search of everybody among everybody."""
+        near, n = self._neighbors(space), len(self.queries)
+        query = np.arange(n)[:, None]
+        key, where = np.unique((np.minimum(query, near) * n + np.maximum(query, near)).ravel(), return_index=True)
         if self._lost.any():
-            return near, self._lengths(space, near), tolerance
-        return near, self._squared(np.take_along_axis(self.values, self.places, axis=1)), tolerance
+            return key, squared_distances(space.rows, key // n, key % n), 0.0
+        return key, self._at_places().ravel()[where], 2 * float(self._tolerance().max())
+
+    def _at_places(self) -> Floats:
+        """The values of the last answer."""
+        offset = np.arange(len(self.queries)) * self.values.shape[1]
+        return np.asarray(self.values.ravel()[self.places + offset[:, None]])
 
     def _neighbors(self, space: _Space) -> Integers:
         """Who the k nearest are, in any order."""
         self._move(space)
         tolerance = self._tolerance()
-        reach = self._assure(np.take_along_axis(self.values, self.places, axis=1).max(axis=1), tolerance)
+        reach = self._assure(self._at_places().max(axis=1), tolerance)
         found = np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None])
         query = found // self.values.shape[1]
         place = found - query * self.values.shape[1]
@@ -227,8 +237,7 @@ class _Search:
 
     def _move(self, space: _Space) -> None:
         """Bring the approximate distances to where the samples lie now."""
-        gone = np.setdiff1d(self.features, space.features, assume_unique=True)
-        back = np.setdiff1d(space.features, self.features, assume_unique=True)
+        gone, back = _without(self.features, space.features), _without(space.features, self.features)
         fresh = self.space is not space or len(gone) + len(back) >= len(space.features)
         self.space, self.features = space, space.features
         for changed, sign in ((gone, -1.0), (back, 1.0)):
@@ -259,10 +268,6 @@ class _Search:
     def _assure(self, reach: Floats, _: Floats) -> Floats:
         return reach
 
-    def _squared(self, values: Floats) -> Floats:
-        """Approximate squared distances of the queries from `values`."""
-        return np.maximum(values, 0.0)
-
     def _candidate(self, _: Integers, place: Integers) -> Integers:
         return self.candidates[place]
 
@@ -285,8 +290,21 @@ class _AllPairs(_Search):
         right = np.asfortranarray(np.column_stack([-2 * part[self.queries], np.ones(len(self.queries))]))
         dgemm(sign, left, right, beta=1.0, c=self.values.T, trans_b=True, overwrite_c=True)
 
-    def _squared(self, values: Floats) -> Floats:
-        return np.maximum(values + self.norms[self.queries, None], 0.0)
+    def rough_edges(self, space: _Space) -> tuple[Integers, Floats, float]:
+        near, n = self._neighbors(space), len(self.queries)
+        query = np.arange(n)[:, None]
+        key = np.sort((np.minimum(query, near) * n + np.maximum(query, near)).ravel())
+        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+        squared = self.values.ravel()[key]
+        squared += self.norms[key // n]
+        return key, np.maximum(squared, 0.0), 2 * float(self._tolerance().max())
+
+
+def _without(features: Integers, others: Integers) -> Integers:
+    """Those of one increasing list that are not in the other."""
+    there = np.zeros(max(features[-1:].max(initial=0), others[-1:].max(initial=0)) + 1, dtype=bool)
+    there[others] = True
+    return features[~there[features]]
 
 
 class _NearestPairs(_Search):

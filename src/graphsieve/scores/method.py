@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, warn
-from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive
+from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
@@ -147,7 +147,7 @@ def wanted_count(asked: Any, n_features: int) -> int:
         return int(asked)
     if isinstance(asked, Integral) and not isinstance(asked, bool):
         raise InputError(f"n_features_to_select is {asked}, but there are {n_features} features; ask for 1 to {n_features}.")
-    raise InputError(f"n_features_to_select must be a whole number from 1 to {n_features}, got {asked!r}.")
+    raise InputError(f"n_features_to_select must be a whole number from 1 to {n_features}, got {quoted(asked)}.")
 
 
 def check_length(known: Supervision, table: Table) -> None:

@@ -2,8 +2,8 @@
 
 A round of the iterative search only has to know which features to drop. The neighbours are exact; their distances, and with them
 the weights, are those that the tracker has at hand. The squared differences over the edges are kept from round to round, since
-few edges change, so that all energies are one product. Where the errors that this allows could change the order, the caller scores
-exactly instead.
+few edges change, so that all energies are one product. Where the errors that this allows could change the order, the caller
+scores exactly instead.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Estimate:
     bandwidth: float
 
     def is_certain(self, first: int, *, ordered: bool) -> bool:
-        """Whether it is certain who comes before place `first` in increasing order, and (if `ordered`) the order from there on."""
+        """Whether it is certain who comes before place `first` in increasing order, and, if `ordered`, the order after it."""
         known = np.flatnonzero(~np.isnan(self.values))
         order = known[np.argsort(self.values[known], kind="stable")]
         if first > len(order):  # among those without a score; their order is that of the columns
@@ -81,17 +81,16 @@ class LaplacianEstimates:
         if method.name != "laplacian" or table.is_sparse or table.only_block is None:
             return False
         edges = table.n_samples * min(options["n_neighbors"], table.n_samples - 1)
-        return edges * table.n_features <= KEPT_ELEMENTS
+        return bool(edges * table.n_features <= KEPT_ELEMENTS)
 
     def of(self, features: Integers, scored: Integers) -> Estimate | None:
         """The scores of some features on the graph of those that the tracker follows; None where they are no good."""
         if len(scored) < CROWDED * len(self.columns):
             self._let_go_of_others(scored)
         k = capped_neighbors(self.options["n_neighbors"], self.n)
-        near, squared, tolerance = self.tracker.nearest_roughly(k)
-        query = np.repeat(np.arange(self.n), k)
-        key, where = np.unique(np.minimum(query, near.ravel()) * self.n + np.maximum(query, near.ravel()), return_index=True)
-        first, second, lengths = key // self.n, key % self.n, squared.ravel()[where]
+        key, lengths, tolerance = self.tracker.rough_edges(k)
+        first = key // self.n
+        second = key - first * self.n
         short = np.flatnonzero(lengths <= 1e3 * tolerance)  # perhaps zero, and then they must be
         if len(short):
             lengths[short] = squared_distances(self.tracker.rows[0], first[short], second[short])

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import KFold, check_cv, cross_val_score
+from sklearn.utils.multiclass import type_of_target
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import checked, positive
+from graphsieve.parameters import boolean, count, either, nearest, one_line, positive, quoted
 from graphsieve.progress import Progress
+from graphsieve.reading import readable_classes
 from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.sums import dense_weighting, moments
 from graphsieve.supervision import Supervision
@@ -23,6 +27,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 TIE = 1e-10  # criteria that differ by less are equal: rounding must not decide between copies of a column
 KEPT_ELEMENTS = 2**24  # numbers of standardised columns that are kept rather than made anew in every step
+SMALLEST_RIDGE = 1e-8  # about the root of the rounding: with less, copies of a column make the equations singular
+ESTIMATOR_SHOWN = 200  # characters of an estimator in a message: a pipeline should show its last step
 FEWEST_LEFT = 2  # nothing is taken out of a set of two, as published
 
 
@@ -92,8 +98,8 @@ def floating_selection(
     cv : int or splitter
         As in `cross_val_score`; only with an estimator.
     ridge : float
-        The penalty of the default criterion, beside sums of squares that equal the number of known samples; only without an
-        estimator.
+        The penalty of the default criterion, beside sums of squares that equal the number of known samples, at least 1e-8; only
+        without an estimator.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
@@ -119,8 +125,9 @@ def floating_selection(
     table, known = Table(X), Supervision.from_y(y)
     check_length(known, table)
     wanted = wanted_count(n_features_to_select, table.n_features)
+    shown = either(None, boolean())("progress", progress)
     criterion = make_criterion(table, known, estimator=estimator, scoring=scoring, cv=cv, ridge=ridge)
-    return float_forward(criterion, wanted, progress=progress).order
+    return float_forward(criterion, wanted, progress=shown).order
 
 
 def make_criterion(
@@ -129,15 +136,92 @@ def make_criterion(
     """The criterion meant by the parameters of `floating_selection`."""
     rows, target, classes = known_part(known)
     if estimator is None:
-        if scoring is not None or cv != 5:
+        if scoring is not None or not _is_number(cv, 5):
             raise InputError("scoring and cv belong to an estimator, and none was given; leave them out or pass estimator=.")
-        return LinearCriterion(table.take(rows), target, classes=classes, **checked({"ridge": ridge}, {"ridge": positive()}))
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")) or isinstance(estimator, type):
-        raise InputTypeError(f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {estimator!r}.")
-    if ridge != 1.0:
-        raise InputError(f"ridge belongs to the criterion without an estimator, got ridge={ridge!r} with one; leave it out.")
-    outcome = known.classes[target] if classes and known.classes is not None else target
-    return EstimatorCriterion(table.take(rows), outcome, estimator, scoring, cv)
+        return LinearCriterion(table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge))
+    _check_estimator(estimator, scoring)
+    if not _is_number(ridge, 1.0):
+        raise InputError(f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with one; leave it out.")
+    outcome = readable_classes(known.classes)[target] if classes and known.classes is not None else target
+    return EstimatorCriterion(table.take(rows), outcome, estimator, scoring, _folds(cv, outcome, estimator))
+
+
+def _is_number(value: Any, number: float) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and value == number
+
+
+def _checked_ridge(value: Any) -> float:
+    ridge: float = positive()("ridge", value)
+    if ridge < SMALLEST_RIDGE:
+        raise InputError(
+            f"ridge must be at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot be told from rounding, "
+            f"got {quoted(value)}."
+        )
+    return ridge
+
+
+def _check_estimator(estimator: Any, scoring: Any) -> None:
+    """Refuse what cannot be fitted at all, and a score that does not exist."""
+    if not all(hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")) or isinstance(estimator, type):
+        raise InputTypeError(
+            f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {quoted(estimator)}."
+        )
+    if scoring is None and not hasattr(estimator, "score"):
+        raise InputError(f"estimator {type(estimator).__name__} has no score of its own; pass scoring=, or one that predicts.")
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        hint = nearest(scoring, get_scorer_names())
+        raise InputError(f"scoring is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.")
+    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+        raise InputTypeError(f"scoring must be the name of a scorer, a function or None, got {quoted(scoring)}.")
+    try:
+        check_scoring(estimator, scoring)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"scoring cannot be used as it is: {_cause(error)}.") from error
+
+
+def _cause(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}").rstrip(".")
+
+
+def _folds(cv: Any, outcome: NDArray[Any], estimator: Any) -> list[tuple[Integers, Integers]]:
+    """The rows to fit and to score on, made once: every set of features is judged on the same."""
+    everyone = np.arange(len(outcome))
+    if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        return _given_folds(cv, outcome)
+    n_folds = count(2, len(outcome))("cv", 5 if cv is None else cv)
+    if is_classifier(estimator) and type_of_target(outcome) in ("binary", "multiclass"):
+        fold = _stratified(outcome, n_folds)
+        return [(everyone[fold != one], everyone[fold == one]) for one in range(n_folds)]
+    return list(KFold(n_folds).split(everyone))
+
+
+def _given_folds(cv: Any, outcome: NDArray[Any]) -> list[tuple[Integers, Integers]]:
+    everyone = np.arange(len(outcome))
+    try:
+        splits = check_cv(cv).split(everyone[:, None], outcome)
+        folds = [(everyone[np.asarray(fitted)], everyone[np.asarray(scored)]) for fitted, scored in splits]
+    except Exception as error:
+        raise InputError(f"cv={quoted(cv)} does not split the {len(outcome)} known samples: {_cause(error)}.") from error
+    if not folds:
+        raise InputError(f"cv={quoted(cv)} holds no folds; pass a number of them, a splitter, or pairs of arrays of rows.")
+    return folds
+
+
+def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
+    """The fold of each sample: that of `StratifiedKFold`, which would warn of small classes in every round of a hybrid search."""
+    _, first, codes, sizes = np.unique(outcome, return_index=True, return_inverse=True, return_counts=True)
+    if sizes.max() < n_folds:
+        raise InputError(
+            f"cv={n_folds} is more than the {sizes.max()} known members of the largest class; use fewer folds, or label more."
+        )
+    if sizes.min() < n_folds:
+        warn(f"cv={n_folds}, but a class has only {sizes.min()} known members: there are folds without it.")
+    codes = np.argsort(np.argsort(first))[codes]  # in the order in which they occur
+    dealt = np.arange(len(codes)) % n_folds  # to the samples in the order of their classes
+    by_class = np.argsort(codes, kind="stable")
+    fold = np.empty(len(codes), dtype=np.int64)
+    fold[by_class] = dealt[np.lexsort((dealt, codes[by_class]))]
+    return fold
 
 
 def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
@@ -237,8 +321,8 @@ class _Fit:
 class EstimatorCriterion:
     """The mean cross-validated score of an estimator; sets met before are not fitted again."""
 
-    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scoring: Any, cv: Any) -> None:
-        self.table, self.outcome, self.estimator, self.scoring, self.cv = table, outcome, estimator, scoring, cv
+    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scoring: Any, folds: Any) -> None:
+        self.table, self.outcome, self.estimator, self.scoring, self.folds = table, outcome, estimator, scoring, folds
         self.usable = ~np.concatenate([block.constant for block in table.blocks()])
         self._known: dict[frozenset[int], float] = {}
 
@@ -251,24 +335,35 @@ class EstimatorCriterion:
     def _value(self, features: Sequence[int]) -> float:
         key = frozenset(features)
         if key not in self._known:
-            columns = self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix
-            scores = cross_val_score(
-                clone(self.estimator), columns, self.outcome, scoring=self.scoring, cv=self.cv, error_score="raise"
-            )
-            value = float(np.mean(scores))
+            value = self._cross_validated(self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix)
             if not np.isfinite(value):
-                raise InputError(f"the score of {self.estimator!r} is {value}, which cannot be compared; use another scoring.")
+                name = quoted(self.estimator, ESTIMATOR_SHOWN)
+                raise InputError(f"the score of {name} is {value}, which cannot be compared; use another scoring.")
             self._known[key] = value
         return self._known[key]
 
+    def _cross_validated(self, columns: Any) -> float:
+        given = {"scoring": self.scoring, "cv": self.folds, "error_score": "raise"}
+        try:
+            return float(np.mean(cross_val_score(clone(self.estimator), columns, self.outcome, **given)))
+        except Exception as error:
+            name = type(self.estimator).__name__
+            raise InputError(f"estimator {name} cannot be fitted and scored on this y: {_cause(error)}.") from error
 
-def float_forward(criterion: Criterion, n_features_to_select: int, *, progress: bool | None = None) -> FloatingPath:
-    """Run the search; only features that vary are ever tried."""
+
+def float_forward(
+    criterion: Criterion, n_features_to_select: int, *, exactly: bool = True, partial: bool = True, progress: bool | None = None
+) -> FloatingPath:
+    """Run the search; only features that vary are ever tried.
+
+    The others fill up where too few vary, if `exactly` so many are wanted. An interruption ends with the best set so far, unless
+    `partial` is False: then it goes through.
+    """
     usable = np.flatnonzero(criterion.usable)
     wanted = min(n_features_to_select, len(usable))
     if not wanted:
         raise InputError(f"nothing to select: none of the {len(criterion.usable)} features varies on the known samples.")
-    if wanted < n_features_to_select:
+    if exactly and wanted < n_features_to_select:
         warn(
             f"{n_features_to_select} features were asked for, but only {wanted} vary on the known samples; "
             "the rest come in column order."
@@ -281,14 +376,14 @@ def float_forward(criterion: Criterion, n_features_to_select: int, *, progress: 
                 search.take_out_the_worthless()
                 shown.tell(f"{len(search.current)} of {wanted} features, criterion {search.value:.4g}")
         except KeyboardInterrupt:
-            if not search.sets:
+            if not (partial and search.sets):
                 raise
             interrupted = True
     size = max(search.sets) if interrupted else wanted
     if interrupted:
         warn(f"interrupted with {size} of {wanted} features; this is the best set of that size so far.")
     order = list(search.sets[size])
-    if not interrupted:
+    if exactly and not interrupted:
         order += [int(f) for f in np.flatnonzero(~criterion.usable)[: n_features_to_select - wanted]]
     return FloatingPath(np.array(order, dtype=np.int64), search.values, search.sets, interrupted)
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.choosing import warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, RoundWarnings, warn
-from graphsieve.parameters import Rule, between, checked, choice, count, either, positive
+from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve.progress import Progress
 from graphsieve.propagation import Propagation, propagate
 from graphsieve.scores import METHODS, Method
@@ -144,18 +145,21 @@ def hybrid_selection(
             "confident_fraction": confident_fraction,
             "n_neighbors": n_neighbors,
             "bandwidth": bandwidth,
+            "progress": progress,
         },
         HYBRID_RULES,
     )
     wanted = wanted_count(n_features_to_select, table.n_features)
     select = selecting(table, given["base"], wanted, base_options(given["base"], base_params))
-    return refine(table, known, select, progress=progress, **_graph_options(given)).order
+    if known.n_labeled > 2:  # of two, each has a class of its own by necessity
+        warn_of_poor_knowledge(known, ("labels",))
+    return refine(table, known, select, **_refining_options(given)).order
 
 
 def _share(name: str, value: Any) -> float:
     fraction: float = between(0, 1)(name, value)
     if not fraction:
-        raise InputError(f"{name} must be a number above 0 and up to 1, got {value!r}.")
+        raise InputError(f"{name} must be a number above 0 and up to 1, got {quoted(value)}.")
     return fraction
 
 
@@ -165,48 +169,59 @@ HYBRID_RULES: Mapping[str, Rule] = {
     "confident_fraction": _share,
     "n_neighbors": either(None, count(1)),
     "bandwidth": either("auto", positive()),
+    "progress": either(None, boolean()),
 }
 
 
-def _graph_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("n_iterations", "confident_fraction", "n_neighbors")
+def _refining_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("n_iterations", "confident_fraction", "n_neighbors", "progress")
     return {name: given[name] for name in names} | {"bandwidth": None if given["bandwidth"] == "auto" else given["bandwidth"]}
 
 
 def base_options(base: str, extra: Any) -> dict[str, Any]:
     """The options of a base by its published defaults and `extra`."""
     if extra is not None and not isinstance(extra, Mapping):
-        raise InputTypeError(f"base_params must be a dict of parameter names and values, got {extra!r}.")
+        raise InputTypeError(f"base_params must be a dict of parameter names and values, got {quoted(extra)}.")
     if base != "floating":
         return METHODS[base].defaults | extra_options(METHODS[base], extra or {}, what="base_params")
     allowed = ("estimator", "scoring", "cv", "ridge")
     for name in extra or {}:
         if name not in allowed:
-            raise InputError(f"base 'floating' has no parameter {name!r}; base_params may hold: {', '.join(allowed)}.")
+            hint, listed = nearest(name, allowed), ", ".join(allowed)
+            raise InputError(f"base 'floating' has no parameter {quoted(name)}{hint}; base_params may hold: {listed}.")
     return dict(extra or {})
 
 
-def selecting(table: Table, base: str, n_features: int, options: Mapping[str, Any]) -> Callable[[Supervision], Selection]:
-    """The function that selects features of `table` by what is known."""
+def selecting(
+    table: Table, base: str, n_features: int, options: Mapping[str, Any], *, exactly: bool = True
+) -> Callable[[Supervision], Selection]:
+    """The function that selects features of `table` by what is known; without `exactly`, never one that tells nothing."""
     if base == "floating":
-        return lambda known: _by_floating(table, known, n_features, options)
-    return lambda known: _by_score(table, known, METHODS[base], n_features, options)
+        return lambda known: _by_floating(table, known, n_features, options, exactly=exactly)
+    return lambda known: _by_score(table, known, METHODS[base], n_features, options, exactly=exactly)
 
 
-def _by_score(table: Table, known: Supervision, method: Method, n_features: int, options: Mapping[str, Any]) -> Selection:
+def _by_score(
+    table: Table, known: Supervision, method: Method, n_features: int, options: Mapping[str, Any], *, exactly: bool
+) -> Selection:
     scores = method.core(table, known, **options).values
     order = best_first(scores, large_is_good=method.large_is_good(options))
     scorable = int((~np.isnan(scores)).sum())
     if not scorable:
         raise InputError(f"nothing to select: method {method.name!r} can score none of the {table.n_features} features.")
-    last = scores[order[min(n_features, scorable) - 1]]
-    tied = int((scores[order] == last).sum()) if n_features < scorable else 0
-    before = int(np.flatnonzero(scores[order] == last)[0])
-    return Selection(order[: max(min(n_features, scorable), before + tied)], scores)
+    if n_features < scorable:
+        as_good = np.flatnonzero(scores[order] == scores[order[n_features - 1]])
+        return Selection(order[: as_good[-1] + 1], scores)
+    if exactly and n_features > scorable:
+        warn(f"{n_features} features were asked for, but only {scorable} can be scored; the rest come in column order.")
+    return Selection(order[: n_features if exactly else scorable], scores)
 
 
-def _by_floating(table: Table, known: Supervision, n_features: int, options: Mapping[str, Any]) -> Selection:
-    found = float_forward(make_criterion(table, known, **options), n_features, progress=False)
+def _by_floating(
+    table: Table, known: Supervision, n_features: int, options: Mapping[str, Any], *, exactly: bool
+) -> Selection:
+    criterion = make_criterion(table, known, **options)
+    found = float_forward(criterion, n_features, exactly=exactly, partial=False, progress=False)
     return Selection(found.order, np.full(table.n_features, np.nan))
 
 
@@ -221,29 +236,60 @@ def refine(
     bandwidth: float | None,
     progress: bool | None = None,
 ) -> HybridPath:
-    """Alternate between selecting features and carrying labels along their graph."""
-    seed = select(known)
+    """Alternate between selecting features and carrying labels along their graph.
+
+    An interruption ends with the best of the rounds that are complete, or goes through where there is none.
+    """
+    repeated, rounds = RoundWarnings(), list[HybridRound]()
+    with repeated.round():
+        seed = select(known)
     if known.labels is None or (known.codes >= 0).all():
+        repeated.give()
         return HybridPath(
             seed.features, seed.scores, seed, (), None, "all labels are known, so that there is nothing to carry along"
         )
-    current, rounds, repeated = seed.features, [], RoundWarnings()
-    met = {_key(seed.features)}
-    stopped = f"after {n_iterations} rounds"
+
+    def next_round(current: Integers) -> HybridRound:
+        with repeated.round():
+            carried = propagate(table.take_columns(np.sort(current)), known, n_neighbors=n_neighbors, bandwidth=bandwidth)
+            return _one_round(known, carried, current, confident_fraction, select)
+
     with Progress("hybrid selection", progress) as shown:
-        for number in range(1, n_iterations + 1):
-            with repeated.round():
-                carried = propagate(table.take_columns(np.sort(current)), known, n_neighbors=n_neighbors, bandwidth=bandwidth)
-                joined = _one_round(known, carried, current, confident_fraction, select)
-            rounds.append(joined)
-            shown.tell(f"round {number} of {n_iterations}, confidence {joined.confidence:.3g}")
-            same = _key(joined.features) == _key(current)
-            current = joined.features
-            if _key(current) in met:
-                stopped = f"{'the set no longer changed' if same else 'an earlier set came back'} after {number} rounds"
-                break
-            met.add(_key(current))
+        try:
+            stopped = _until_a_set_returns(next_round, seed.features, rounds, n_iterations, shown)
+        except KeyboardInterrupt:
+            if not rounds:
+                raise
+            stopped = f"interrupted after {len(rounds)} rounds"
     repeated.give()
+    if stopped.startswith("interrupted"):
+        warn(f"{stopped}; this is the best of them.")
+    return _best_round(seed, rounds, stopped)
+
+
+def _until_a_set_returns(
+    next_round: Callable[[Integers], HybridRound],
+    features: Integers,
+    rounds: list[HybridRound],
+    n_iterations: int,
+    shown: Progress,
+) -> str:
+    """Append rounds, and say why they ended."""
+    current, met = features, {_key(features)}
+    for number in range(1, n_iterations + 1):
+        joined = next_round(current)
+        rounds.append(joined)
+        shown.tell(f"round {number} of {n_iterations}, confidence {joined.confidence:.3g}")
+        same = _key(joined.features) == _key(current)
+        current = joined.features
+        if _key(current) in met:
+            return f"{'the set no longer changed' if same else 'an earlier set came back'} after {number} rounds"
+        met.add(_key(current))
+    return f"after {n_iterations} rounds"
+
+
+def _best_round(seed: Selection, rounds: list[HybridRound], stopped: str) -> HybridPath:
+    """The round of the highest confidence, or the first selection where nobody could join."""
     confidences = np.array([joined.confidence for joined in rounds])
     if not len(rounds[int(confidences.argmax())].confident):
         warn(

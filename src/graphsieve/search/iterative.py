@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, RoundWarnings
-from graphsieve.parameters import checked
+from graphsieve.parameters import checked, quoted
 from graphsieve.progress import Progress
 from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
@@ -36,7 +37,7 @@ class Round:
     scored : array of int
         The features that were scored: the same in variant 1, all in variant 2.
     scores : array of float
-        The score of each of `scored`.
+        The score of each of `scored`: to at least nine digits where more were not needed to tell who goes, else to the last.
     """
 
     features: Integers
@@ -129,14 +130,15 @@ def iterate(
     check_method(method)
     n_dropped = dropped_per_round(step, table.n_features)
     if not isinstance(variant, Integral) or isinstance(variant, bool) or int(variant) not in VARIANTS:
-        raise InputError(f"variant must be 1 (what is dropped is gone) or 2 (it may come back), got {variant!r}.")
+        raise InputError(f"variant must be 1 (what is dropped is gone) or 2 (it may come back), got {quoted(variant)}.")
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
     everyone = np.arange(table.n_features)
     all_features = table.take_columns(everyone) if variant == 2 else table
     estimates = LaplacianEstimates(table, tracker, options) if LaplacianEstimates.suit(table, method, options) else None
     current, survived, dropped, rounds = everyone, everyone, [], []
-    with Progress("dropping features", progress) as shown:
+    # Threads of a product this small would only wait for each other.
+    with Progress("dropping features", progress) as shown, threadpool_limits(1, user_api="blas"):
         while True:
             tracker.follow(current)
             scored = current if variant == 1 else everyone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from graphsieve.columns import Table
 from graphsieve.errors import InputError
 from graphsieve.parameters import boolean, checked, either
 from graphsieve.search.floating import float_forward, make_criterion
-from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, wanted_features
+from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.supervision import Supervision, TargetType
 
@@ -83,14 +84,13 @@ class FloatingSieve(Sieve):
         table = Table(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})
-        beyond = [kind for kind in known.kinds if kind in ("pairs", "probabilities")]
-        if beyond:
-            raise InputError(
-                f"the floating search uses labels or targets, and cannot use {' and '.join(beyond)}; leave them out."
-            )
+        refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")
+        if {"labels", "targets"} <= set(known.kinds):
+            raise InputError("the floating search judges by labels or by targets, and both are known; pass one of them.")
         names = ("estimator", "scoring", "cv", "ridge")
         criterion = make_criterion(table, known, **{name: given[name] for name in names})
-        path = float_forward(criterion, wanted, progress=given["progress"])
+        exactly = isinstance(given["n_features_to_select"], Integral)
+        path = float_forward(criterion, wanted, exactly=exactly, progress=given["progress"])
         # Only now, when nothing can fail any more, is anything kept.
         self._describe(X)
         judged = "ridge regression" if self.estimator is None else type(self.estimator).__name__

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from graphsieve.choosing import warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
-from graphsieve.parameters import boolean, checked, either
+from graphsieve.parameters import checked
 from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first, extra_options
 from graphsieve.search.hybrid import HYBRID_RULES, HybridRound, base_options, refine, selecting
-from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, chosen_method, method_options, wanted_features
+from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, chosen_method, method_options, refuse_unusable, wanted_features
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.supervision import Supervision
 
@@ -124,7 +126,8 @@ class HybridSieve(Sieve):
         if "labels" not in known.kinds:
             raise InputError("the hybrid search carries class labels along, but none are known; pass y with some of them.")
         scaled = rescaled(table, given["scale"])
-        select = selecting(scaled, given["base"], wanted, self._options(known, supervision, given))
+        exactly = isinstance(given["n_features_to_select"], Integral)
+        select = selecting(scaled, given["base"], wanted, self._options(known, supervision, given), exactly=exactly)
         path = refine(
             scaled,
             known,
@@ -151,6 +154,8 @@ class HybridSieve(Sieve):
 
     def _options(self, known: Supervision, supervision: Supervision | None, given: dict[str, Any]) -> dict[str, Any]:
         if given["base"] == "floating":
+            refuse_unusable(() if supervision is None else supervision.kinds, ("labels",), "base 'floating'")
+            warn_of_poor_knowledge(known, ("labels",))
             return base_options("floating", given["base_params"])
         method, _ = chosen_method(known, supervision, given["base"])
         automatic = {"n_neighbors": "auto", "bandwidth": "auto", "method_params": None}
@@ -163,4 +168,4 @@ class HybridSieve(Sieve):
         return tags
 
 
-_RULES = {**PARAMETERS, **HYBRID_RULES, "base_params": PARAMETERS["method_params"], "progress": either(None, boolean())}
+_RULES = {**PARAMETERS, **HYBRID_RULES, "base_params": PARAMETERS["method_params"]}

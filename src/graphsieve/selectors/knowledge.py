@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import choice, count, either, positive, whole_number
+from graphsieve.parameters import choice, count, either, positive, quoted, whole_number
 from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scaling import SCALES
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
-from graphsieve.supervision import Supervision
+from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputTypeError(f"{name} must be a dict of parameter names and values, got {value!r}.")
+        raise InputTypeError(f"{name} must be a dict of parameter names and values, got {quoted(value)}.")
     return dict(value)
 
 
@@ -79,6 +79,13 @@ def chosen_method(known: Supervision, supervision: Supervision | None, asked: st
     return method, reason
 
 
+def refuse_unusable(kinds: Collection[Kind], usable: Collection[Kind], what: str) -> None:
+    """Refuse knowledge that would be left unread."""
+    beyond = [kind for kind in kinds if kind not in usable]
+    if beyond:
+        raise InputError(f"{what} uses {' or '.join(usable)}, and cannot use {' and '.join(beyond)}; leave them out.")
+
+
 def method_options(method: Method, known: Supervision, given: Mapping[str, Any]) -> dict[str, Any]:
     """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
     options = dict(method.defaults)
@@ -102,7 +109,7 @@ def compression(table: Table, known: Supervision, method: Method, given: Mapping
     how, size = given["compress"], given["n_prototypes"]
     if how is None:
         if size is not None:
-            raise InputError(f"n_prototypes={size!r} belongs to compress='som' or 'kmeans', and compress is None; leave it out.")
+            raise InputError(f"n_prototypes={quoted(size)} belongs to compress='som' or 'kmeans', and compress is None; leave it out.")
         return None
     if not method.reads_neighbors:
         raise InputError(
@@ -133,7 +140,7 @@ def wanted_features(asked: Any, n_features: int) -> int:
         return wanted_count(asked, n_features)
     if isinstance(asked, Real) and not isinstance(asked, bool) and 0 < float(asked) <= 1:
         return max(1, int(n_features * float(asked)))
-    raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, or None, got {asked!r}.")
+    raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, or None, got {quoted(asked)}.")
 
 
 def ranks(scores: Floats, *, large_is_good: bool) -> NDArray[np.int64]:

@@ -1,0 +1,503 @@
+"""Where the searches help and where they do not: iterative, hybrid and floating selection, harmonic labels, compression.
+
+Usage: OMP_NUM_THREADS=1 python examples/searches.py [docs/searches.png]
+
+Prints one table per question, with standard errors, random columns and all columns beside every accuracy; draws one picture if a
+file is named. Everything is seeded. Real tables come from scikit-learn, and from ../shared/data where that folder is; what is
+absent is left out and named. Takes about two minutes. docs/searches.md shows the output and says what to make of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.naive_bayes import GaussianNB
+
+from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
+from graphsieve.columns import Table
+from graphsieve.propagation import propagate
+from graphsieve.supervision import Supervision
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+N_RELEVANT, N_NOISE, N_CLUSTERED, N_CLUSTERS, NOISE_RUNS = 5, 100, 100, 3, 50
+FOLDS, SIZES, RANDOM_DRAWS = 10, range(5, 11), 5
+# For the hybrid search: labelled and unlabelled samples, features to select, random splits.
+HYBRID_CASES = {"wine": (9, 60, 4, 40), "digits": (30, 300, 10, 20), "leukemia": (8, 20, 10, 40)}
+FLOATING_CASES = {"wine": 3, "digits": 10}
+FLOATING_SPLITS = 10
+SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS, COMPRESSION_RUNS = 20_000, 50, 3
+NAVY, TEAL, LIME, GREY = "#253494", "#41b6c4", "#a1dab4", "0.6"
+
+
+# ---- data, measures, tables
+
+
+def load(name: str) -> tuple[Any, Any] | None:
+    """A table without rows that lack values; None where it is not to be had."""
+    bundled = {"wine": load_wine, "digits": load_digits}
+    if name in bundled:
+        return bundled[name](return_X_y=True)
+    if not (SHARED / f"{name}.npz").exists():
+        print(f"  ({name} left out: no {name}.npz in {SHARED})")
+        return None
+    with np.load(SHARED / f"{name}.npz", allow_pickle=False) as file:
+        X, y = file["X"].astype(np.float64), file["y"]
+    whole = ~np.isnan(X).any(axis=1)
+    return X[whole], y[whole]
+
+
+def scaled(train: Any, *others: Any, how: str = "standard") -> list[Any]:
+    """All tables with the scale of the first: deviation 1, or values from 0 to 1; constant columns become 0."""
+    shift = train.mean(axis=0) if how == "standard" else train.min(axis=0)
+    scale = train.std(axis=0) if how == "standard" else np.ptp(train, axis=0)
+    varies = scale > 0
+    return [np.where(varies, (X - shift) / np.where(varies, scale, 1), 0.0) for X in (train, *others)]
+
+
+def nearest(A: Any, labels: Any, B: Any, truth: Any) -> float:
+    """Accuracy of the one nearest neighbour, in percent."""
+    return 100 * float((labels[cdist(B, A, "sqeuclidean").argmin(axis=1)] == truth).mean())
+
+
+def naive_bayes(A: Any, labels: Any, B: Any, truth: Any) -> float:
+    return 100 * float(GaussianNB(var_smoothing=1e-2).fit(A, labels).score(B, truth))
+
+
+def mean_and_error(values: Iterable[float], independent: int | None = None) -> tuple[float, float]:
+    """The mean and its standard error, as if only so many of the values were independent."""
+    found = np.array(list(values))
+    return float(found.mean()), float(found.std(ddof=1) / np.sqrt(independent or len(found)))
+
+
+def cell(values: Iterable[float], digits: int = 1, *, sign: bool = False, independent: int | None = None) -> str:
+    mean, error = mean_and_error(values, independent)
+    return f"{mean:{'+' if sign else ''}.{digits}f} ± {error:.{digits}f}"
+
+
+def show(header: list[str], rows: list[list[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        print(
+            "  "
+            + "  ".join(f"{text:<{w}}" if i == 0 else f"{text:>{w}}" for i, (text, w) in enumerate(zip(row, widths, strict=True)))
+        )
+    print(flush=True)
+
+
+# ---- iterating: where it helps
+
+
+def clustered(seed: int, separation: float) -> Any:
+    """A few columns that follow clusters, their centres `separation` deviations apart in the mean square, then noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N_CLUSTERED, N_RELEVANT + N_NOISE))
+    centers = separation * rng.normal(size=(N_CLUSTERS, N_RELEVANT))
+    X[:, :N_RELEVANT] += centers[rng.integers(N_CLUSTERS, size=N_CLUSTERED)]
+    return X
+
+
+def found_share(sieve: Any, X: Any) -> float:
+    """Percent of the relevant columns among as many selected."""
+    return 100 * float((sieve.fit(X).get_support(indices=True) < N_RELEVANT).mean())
+
+
+def even_separation() -> float:
+    """The separation at which the plain Laplacian score finds about half, on tables that are not used again."""
+    plain = GraphSieve("laplacian", n_features_to_select=N_RELEVANT)
+    grid = np.arange(0.5, 3.01, 0.25)
+    shares = [np.mean([found_share(plain, clustered(10_000 + seed, s)) for seed in range(NOISE_RUNS)]) for s in grid]
+    return float(grid[np.abs(np.array(shares) - 50).argmin()])
+
+
+def iterating_among_noise() -> dict[str, Any]:
+    middle = even_separation()
+    separations = (middle / 2, middle, 1.5 * middle)
+    print(
+        f"1. Iterating among noise: {N_RELEVANT} columns with {N_CLUSTERS} clusters, {N_NOISE} of noise, {N_CLUSTERED} samples, "
+        f"{NOISE_RUNS} tables.\n   Percent of the {N_RELEVANT} among the best {N_RELEVANT}. Laplacian scores at the defaults find "
+        f"half at separation {middle:g} (on other tables).\n"
+    )
+    found: dict[str, Any] = {}
+    for title, given in (("defaults", {}), ("published", {"scale": "minmax", "bandwidth": 1.0})):
+        given = {"n_features_to_select": N_RELEVANT, **given}
+        ways = {
+            "Laplacian score": GraphSieve("laplacian", **given),
+            "IterativeLS-1, step 1": IterativeSieve(**given),
+            "IterativeLS-2, step 1": IterativeSieve(variant=2, **given),
+            "IterativeLS-1, step 5": IterativeSieve(step=5, **given),
+        }
+        shares = {
+            name: [[found_share(sieve, clustered(seed, s)) for seed in range(NOISE_RUNS)] for s in separations]
+            for name, sieve in ways.items()
+        }
+        rows = [[name, *map(cell, values)] for name, values in shares.items()]
+        plain, iterated = (np.array(shares[name]) for name in list(ways)[:2])
+        rows.append(["  IterativeLS-1 − score", *(cell(one, sign=True) for one in iterated - plain)])
+        rows.append(["random columns", *[f"{100 * N_RELEVANT / (N_RELEVANT + N_NOISE):.1f}"] * 3])
+        how = "deviation 1, automatic bandwidth" if title == "defaults" else "from 0 to 1, bandwidth 1"
+        print(f"  columns scaled to {how}")
+        show(["separation", *(f"{s:.3g}" for s in separations)], rows)
+        found[title] = shares
+    return {"separations": separations, **found}
+
+
+# ---- iterating: where it does not
+
+
+def fold_accuracies(X: Any, y: Any, repeats: int) -> dict[str, list[float]]:
+    """For each fold, the mean accuracy over the best 5 to 10 columns, chosen and scaled on the training part."""
+    found: dict[str, list[float]] = {}
+    rng = np.random.default_rng(0)
+    sizes = [size for size in SIZES if size <= X.shape[1]]
+    for repeat in range(repeats):
+        for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(X, y):
+            A, B = scaled(X[train], X[test], how="minmax")
+
+            def accuracy(order: Any, A=A, B=B, train=train, test=test) -> float:
+                return float(np.mean([nearest(A[:, order[:m]], y[train], B[:, order[:m]], y[test]) for m in sizes]))
+
+            given = {"n_neighbors": 5, "bandwidth": 1.0, "scale": None, "n_features_to_select": min(sizes)}
+            orders = {
+                "Laplacian": np.argsort(GraphSieve("laplacian", **given).fit(A).ranking_),
+                "IterativeLS": np.argsort(IterativeSieve(**given).fit(A).ranking_),
+                "variance": np.argsort(-A.var(axis=0), kind="stable"),
+            }
+            for name, order in orders.items():
+                found.setdefault(name, []).append(accuracy(order))
+            draws = [accuracy(rng.permutation(X.shape[1])) for _ in range(RANDOM_DRAWS)]
+            found.setdefault("random", []).append(float(np.mean(draws)))
+            found.setdefault("all columns", []).append(nearest(A, y[train], B, y[test]))
+    return found
+
+
+def iterating_on_tables() -> dict[str, dict[str, list[float]]]:
+    print(
+        "2. Iterating on real tables: accuracy of the nearest neighbour in percent, mean over the best 5 to 10 columns, 10 folds\n"
+        "   (three times; digits once), columns chosen on the training part, from 0 to 1, bandwidth 1. Errors are those of 10 folds.\n"
+    )
+    found, rows = {}, []
+    for name in ("wine", "ionosphere", "wpbc", "dermatology", "zoo", "digits"):
+        data = load(name)
+        if data is None:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # zoo has a class of four
+            by = found[name] = fold_accuracies(*data, repeats=1 if name == "digits" else 3)
+        gains = [np.subtract(by["IterativeLS"], by[other]) for other in ("Laplacian", "random")]
+        rows.append(
+            [name, *(cell(v, independent=FOLDS) for v in by.values()), *(cell(g, sign=True, independent=FOLDS) for g in gains)]
+        )
+    show(["table", *next(iter(found.values())), "Iter − Lap", "Iter − random"], rows)
+    return found
+
+
+# ---- hybrid
+
+
+def draw_split(y: Any, n_labeled: int, n_unlabeled: int, rng: Any) -> tuple[Any, Any, Any]:
+    """Labelled samples in which every class occurs, unlabelled ones, and the rest."""
+    while True:
+        order = rng.permutation(len(y))
+        parts = np.split(order, [n_labeled, n_labeled + n_unlabeled])
+        if len(np.unique(y[parts[0]])) == len(np.unique(y)):
+            return tuple(parts)
+
+
+def carried(sieve: HybridSieve, truth: Any) -> tuple[float, float]:
+    """Of the labels that were carried in the chosen round: percent right, and percent of confidence."""
+    chosen = sieve.path_[sieve.round_]
+    return 100 * float((chosen.predicted == truth[chosen.confident]).mean()), 100 * chosen.confidence
+
+
+def hybrid_run(X: Any, y: Any, case: tuple[int, int, int, int], rng: Any) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """Accuracies by way of selection; share and confidence of carried labels by base; the harmonic solution in two ways."""
+    labeled, unlabeled, held_out = draw_split(y, *case[:2], rng)
+    seen = np.concatenate([labeled, unlabeled])
+    A, B = scaled(X[seen], X[held_out])
+    few = np.where(np.arange(len(seen)) < len(labeled), y[seen], -1)
+    n = case[2]
+    hybrids = {base: HybridSieve(base, n_features_to_select=n).fit(A, few) for base in ("fisher", "floating")}
+    first = GraphSieve("fisher", n_features_to_select=n).fit(A, few)
+    columns = {
+        "fisher": first.get_support(indices=True),
+        "floating": FloatingSieve(n_features_to_select=n).fit(A, few).get_support(indices=True),
+        "sselect": GraphSieve("sselect", n_features_to_select=n).fit(A, few).get_support(indices=True),
+        "hybrid of fisher": hybrids["fisher"].get_support(indices=True),
+        "hybrid of floating": hybrids["floating"].get_support(indices=True),
+        "fisher, told all": GraphSieve("fisher", n_features_to_select=n).fit(A, y[seen]).get_support(indices=True),
+        "all columns": np.arange(X.shape[1]),
+    }
+
+    def accuracies(chosen: Any) -> Any:
+        given = A[: len(labeled), chosen], y[labeled], B[:, chosen], y[held_out]
+        return np.array([nearest(*given), naive_bayes(*given)])
+
+    by_way = {name: accuracies(chosen) for name, chosen in columns.items()}
+    by_way["random columns"] = np.mean([accuracies(rng.permutation(X.shape[1])[:n]) for _ in range(20)], axis=0)
+    labels = {base: carried(sieve, y[seen]) for base, sieve in hybrids.items()}
+    return by_way, labels, textbook(A[:, columns["fisher"]], few)
+
+
+def textbook(rows: Any, few: Any) -> tuple[bool, float]:
+    """Whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to 1e-6; and percent of the labels that differ from the exact ones."""
+    exact = propagate(Table(rows), Supervision.from_labels(few), n_neighbors=None, bandwidth=None)
+    exponents = -cdist(rows, rows, "sqeuclidean") / exact.bandwidth
+    np.fill_diagonal(exponents, -np.inf)
+    P = np.exp(exponents - exponents.max(axis=1, keepdims=True))  # no row underflows
+    P /= P.sum(axis=1, keepdims=True)
+    u, known = few < 0, few >= 0
+    Y = (few[known, None] == np.unique(few[known])).astype(np.float64)
+    try:
+        F = np.linalg.inv(np.eye(int(u.sum())) - P[np.ix_(u, u)]) @ P[np.ix_(u, known)] @ Y
+    except np.linalg.LinAlgError:
+        return False, 100.0
+    good = bool(np.isfinite(F).all() and (np.abs(F.sum(axis=1) - 1) < 1e-6).all())
+    return good, 100 * float((F.argmax(axis=1) != exact.probabilities[u].argmax(axis=1)).mean())
+
+
+def hybrid_tables() -> dict[str, Any]:
+    print(
+        "3. Hybrid selection: few labels, some unlabelled samples; accuracy on all others in percent, trained on the labelled.\n"
+    )
+    found: dict[str, Any] = {}
+    for name, case in HYBRID_CASES.items():
+        data = load(name)
+        if data is not None:
+            rng = np.random.default_rng(0)
+            found[name] = [hybrid_run(*data, case, rng) for _ in range(case[3])]
+    ways = list(next(iter(found.values()))[0][0])
+    accuracy = {name: {way: np.array([run[0][way] for run in runs]) for way in ways} for name, runs in found.items()}
+    sizes = [f"{name}, {HYBRID_CASES[name][2]} columns, {HYBRID_CASES[name][0]} + {HYBRID_CASES[name][1]}" for name in found]
+    print("  " + "; ".join(f"{size}, {HYBRID_CASES[name][3]} splits" for size, name in zip(sizes, found, strict=True)))
+    header = ["columns by", *(f"{name} {how}" for name in found for how in ("1-NN", "Bayes"))]
+    rows = [[way, *(cell(accuracy[name][way][:, how]) for name in found for how in (0, 1))] for way in ways]
+    for base in ("fisher", "floating"):
+        gain = {name: accuracy[name][f"hybrid of {base}"] - accuracy[name][base] for name in found}
+        rows.append([f"  hybrid − {base}", *(cell(gain[name][:, how], sign=True) for name in found for how in (0, 1))])
+    show(header, rows)
+    print("  carried labels in the chosen round: percent right, and percent of confidence that they claimed")
+    bases = ("fisher", "floating")
+    labels = {name: {base: np.array([run[1][base] for run in runs]) for base in bases} for name, runs in found.items()}
+    rows = [[f"{name}, hybrid of {base}", *map(cell, labels[name][base].T)] for name in found for base in bases]
+    show(["table", "right", "claimed"], rows)
+    print("4. Harmonic labels by the textbook inverse at the automatic bandwidth, on the same splits (columns by fisher).\n")
+    rows = [
+        [name, f"{sum(not run[2][0] for run in runs)} of {len(runs)}", cell([run[2][1] for run in runs])]
+        for name, runs in found.items()
+    ]
+    show(["table", "splits without probabilities", "labels that differ from the exact, %"], rows)
+    return {"accuracy": accuracy, "labels": labels}
+
+
+# ---- floating
+
+
+def floating_tables() -> dict[str, dict[str, list[float]]]:
+    print(
+        f"5. Floating selection, all labels known: nearest neighbour on the held-out half in percent, {FLOATING_SPLITS} splits.\n"
+    )
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, n in FLOATING_CASES.items():
+        X, y = load(name)
+        by = found[f"{name}, {n} columns"] = {}
+        rng = np.random.default_rng(0)
+        for train, test in StratifiedShuffleSplit(FLOATING_SPLITS, test_size=0.5, random_state=0).split(X, y):
+            A, B = scaled(X[train], X[test])
+
+            def accuracy(chosen: Any, A=A, B=B, train=train, test=test, y=y) -> float:
+                return nearest(A[:, chosen], y[train], B[:, chosen], y[test])
+
+            for way, sieve in (
+                ("floating", FloatingSieve(n_features_to_select=n)),
+                ("fisher", GraphSieve("fisher", n_features_to_select=n)),
+            ):
+                by.setdefault(way, []).append(accuracy(sieve.fit(A, y[train]).get_support()))
+            draws = [accuracy(rng.permutation(X.shape[1])[:n]) for _ in range(20)]
+            by.setdefault("random columns", []).append(float(np.mean(draws)))
+            by.setdefault("all columns", []).append(accuracy(np.arange(X.shape[1])))
+    rows = [
+        [name, *map(cell, by.values()), cell(np.subtract(by["floating"], by["fisher"]), sign=True)] for name, by in found.items()
+    ]
+    show(["table", *next(iter(found.values())), "floating − fisher"], rows)
+    return found
+
+
+# ---- compression
+
+
+def graded(seed: int) -> Any:
+    """Ten groups, which the columns follow ever more."""
+    rng = np.random.default_rng(seed)
+    centers = np.linspace(0, 2, SYNTHETIC_COLUMNS) * rng.normal(size=(10, SYNTHETIC_COLUMNS))
+    return rng.normal(size=(SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS)) + centers[rng.integers(10, size=SYNTHETIC_SAMPLES)]
+
+
+def timed(sieve: Any, X: Any) -> tuple[Any, float]:
+    start = time.perf_counter()
+    return sieve.fit(X).scores_, time.perf_counter() - start
+
+
+def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]]]:
+    """By way: rank correlation with the scores from all samples, and seconds."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for number, X in enumerate(tables):
+        rng = np.random.default_rng(number)
+        reference, seconds = timed(GraphSieve("laplacian"), X)
+        found.setdefault("all samples", []).append((1.0, seconds))
+        for times, text in ((1, "√u"), (5, "5√u")):
+            size = round(times * len(X) ** 0.5)
+            chosen = rng.permutation(len(X))[:size]
+            ways = {
+                f"som, {text}": (GraphSieve("laplacian", compress="som", n_prototypes=size), X),
+                f"kmeans, {text}": (GraphSieve("laplacian", compress="kmeans", n_prototypes=size), X),
+                f"random samples, {text}": (GraphSieve("laplacian"), X[chosen]),
+            }
+            for name, (sieve, rows) in ways.items():
+                scores, seconds = timed(sieve, rows)
+                correlation = float(spearmanr(reference, scores, nan_policy="omit").statistic)
+                found.setdefault(name, []).append((correlation, seconds))
+    return found
+
+
+def parts_of(X: Any) -> list[Any]:
+    """Random 80 % of the samples, a few times."""
+    return [X[np.random.default_rng(seed).permutation(len(X))[: len(X) * 4 // 5]] for seed in range(COMPRESSION_RUNS)]
+
+
+def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
+    print(
+        f"6. Compression: rank correlation of the Laplacian scores with those from all samples, and seconds (one core),\n"
+        f"   {COMPRESSION_RUNS} runs: synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}; random 80 % of real ones.\n"
+    )
+    found = {"synthetic": compressed_runs(graded(seed) for seed in range(COMPRESSION_RUNS))}
+    for name in ("digits", "waveform40"):
+        data = load(name)
+        if data is not None:
+            found[name] = compressed_runs(parts_of(data[0]))
+    header = ["graph of", *(f"{name}{what}" for name in found for what in ("", ", s"))]
+    rows = []
+    for way in found["synthetic"]:
+        cells: list[str] = []
+        for by in found.values():
+            correlations, seconds = np.array(by[way]).T
+            cells += [cell(correlations, 3) if way != "all samples" else "1", f"{seconds.mean():.2f}"]
+        rows.append([way, *cells])
+    show(header, rows)
+    return found
+
+
+# ---- the picture
+
+
+def draw(path: str, noise: Any, tables: Any, hybrid: Any, compression: Any) -> None:
+    import matplotlib as mpl  # noqa: PLC0415 (the tables need no matplotlib)
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
+    draw_noise(axes[0], noise)
+    draw_tables(axes[1], tables)
+    draw_labels(axes[2], hybrid["labels"])
+    draw_compression(axes[3], compression)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(labelsize=8)
+    figure.savefig(path, dpi=130)
+    print(f"Picture: {path}")
+
+
+def draw_noise(axis: Any, noise: Any) -> None:
+    styles = {"defaults": ("-", "deviation 1"), "published": ("--", "0 to 1")}
+    for title, (line, scale) in styles.items():
+        for name, color in (("Laplacian score", TEAL), ("IterativeLS-1, step 1", NAVY)):
+            means, errors = np.array([mean_and_error(values) for values in noise[title][name]]).T
+            axis.errorbar(
+                noise["separations"],
+                means,
+                errors,
+                ls=line,
+                color=color,
+                marker="o",
+                ms=4,
+                label=f"{name.split(',')[0]}, {scale}",
+            )
+    axis.axhline(100 * N_RELEVANT / (N_RELEVANT + N_NOISE), color=GREY, ls=":", label="random columns")
+    axis.set_title("iterating among noise:\n% of the 5 relevant columns found", fontsize=9)
+    axis.set_xlabel("separation of the clusters", fontsize=8)
+    axis.set(ylim=(0, 100), xticks=noise["separations"])
+    axis.legend(fontsize=6.5, frameon=False, loc="lower right", bbox_to_anchor=(1.02, 0.08))
+
+
+def draw_tables(axis: Any, tables: Any) -> None:
+    axis.axvline(0, color=GREY, ls=":")
+    for shift, (name, color) in enumerate((("variance", LIME), ("Laplacian", TEAL), ("IterativeLS", NAVY))):
+        gains = [mean_and_error(np.subtract(by[name], by["random"]), FOLDS) for by in tables.values()]
+        means, errors = np.array(gains).T
+        axis.errorbar(means, np.arange(len(means)) + 0.22 * (shift - 1), xerr=errors, fmt="o", ms=4, color=color, label=name)
+    axis.set_yticks(range(len(tables)), list(tables))
+    axis.invert_yaxis()
+    axis.set_title("iterating on real tables:\naccuracy against random columns, %", fontsize=9)
+    axis.legend(fontsize=6.5, frameon=False)
+
+
+def draw_labels(axis: Any, labels: Any) -> None:
+    pairs = [(f"{name}\n{base}", values) for name, by in labels.items() for base, values in by.items()]
+    for place, (_, values) in enumerate(pairs):
+        for column, color, shift in ((0, TEAL, -0.2), (1, NAVY, 0.2)):
+            mean, error = mean_and_error(values[:, column])
+            label = ("right", "claimed")[column] if place == 0 else None
+            axis.bar(place + shift, mean, 0.38, yerr=error, color=color, ecolor="0.3", label=label)
+    axis.set_xticks(range(len(pairs)), [name for name, _ in pairs], fontsize=6.5)
+    axis.tick_params(axis="x", length=0)
+    axis.set(ylim=(0, 125), yticks=[0, 25, 50, 75, 100])
+    axis.set_title("hybrid: carried labels that are right,\nand the confidence they claim, %", fontsize=9)
+    axis.legend(fontsize=6.5, frameon=False, ncols=2, loc="upper right")
+
+
+def draw_compression(axis: Any, compression: Any) -> None:
+    colors, markers = {"som": NAVY, "kmeans": TEAL, "random samples": GREY}, {"synthetic": "o", "digits": "s", "waveform40": "^"}
+    for table, by in compression.items():
+        whole = np.mean([seconds for _, seconds in by["all samples"]])
+        for way, color in colors.items():
+            correlation, seconds = np.array([np.mean(by[f"{way}, {size}"], axis=0) for size in ("√u", "5√u")]).T
+            axis.plot(seconds / whole, correlation, color=color, marker=markers[table], ms=5, lw=0.8)
+    axis.axvline(1, color=GREY, ls=":")
+    for way, color in colors.items():
+        axis.plot([], [], color=color, label=way)
+    for table in compression:
+        axis.plot([], [], color="0.3", marker=markers[table], ls="", label=table)
+    axis.set(xscale="log", ylim=(None, 1.02))
+    axis.set_xlabel("time, that of all samples = 1", fontsize=8)
+    axis.set_title("compression, √u and 5√u: rank\ncorrelation with the full scores", fontsize=9)
+    axis.legend(fontsize=6.5, frameon=False)
+
+
+def main(arguments: list[str]) -> None:
+    began = time.perf_counter()
+    warnings.simplefilter("ignore", GraphSieveWarning)  # constant columns, which are never selected here
+    parts: list[Callable[[], Any]] = [
+        iterating_among_noise,
+        iterating_on_tables,
+        hybrid_tables,
+        floating_tables,
+        compression_tables,
+    ]
+    noise, tables, hybrid, _, compression = (part() for part in parts)
+    if arguments:
+        draw(arguments[0], noise, tables, hybrid, compression)
+    print(f"{time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
