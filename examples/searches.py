@@ -22,6 +22,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
 from graphsieve.columns import Table
@@ -33,8 +34,7 @@ N_RELEVANT, N_NOISE, N_CLUSTERED, N_CLUSTERS, NOISE_RUNS = 5, 100, 100, 3, 50
 FOLDS, SIZES, RANDOM_DRAWS = 10, range(5, 11), 5
 # For the hybrid search: labelled and unlabelled samples, features to select, random splits.
 HYBRID_CASES = {"wine": (9, 60, 4, 40), "digits": (30, 300, 10, 20), "leukemia": (8, 20, 10, 40)}
-FLOATING_CASES = {"wine": 3, "digits": 10}
-FLOATING_SPLITS = 10
+FLOATING_CASES = {"wine": (3, 20), "digits": (10, 5)}  # features to select, splits
 SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS, COMPRESSION_RUNS = 20_000, 50, 3
 NAVY, TEAL, LIME, GREY = "#253494", "#41b6c4", "#a1dab4", "0.6"
 
@@ -81,7 +81,7 @@ def mean_and_error(values: Iterable[float], independent: int | None = None) -> t
 
 def cell(values: Iterable[float], digits: int = 1, *, sign: bool = False, independent: int | None = None) -> str:
     mean, error = mean_and_error(values, independent)
-    return f"{mean:{'+' if sign else ''}.{digits}f} ± {error:.{digits}f}"
+    return f"{mean:{'+' if sign else ''}.{digits}f} ± {error:.{digits}f}".replace("-", "−")
 
 
 def show(header: list[str], rows: list[list[str]]) -> None:
@@ -119,17 +119,24 @@ def even_separation() -> float:
     return float(grid[np.abs(np.array(shares) - 50).argmin()])
 
 
+def kept_noise_variance(sieve: Any, X: Any) -> float:
+    """The variance of the selected noise columns, beside that of all noise, scaled to 0 to 1."""
+    kept = sieve.fit(X).get_support()[N_RELEVANT:]
+    variances = scaled(X, how="minmax")[0].var(axis=0)[N_RELEVANT:]
+    return float(variances[kept].mean() / variances.mean())
+
+
 def iterating_among_noise() -> dict[str, Any]:
     middle = even_separation()
     separations = (middle / 2, middle, 1.5 * middle)
     print(
-        f"1. Iterating among noise: {N_RELEVANT} columns with {N_CLUSTERS} clusters, {N_NOISE} of noise, {N_CLUSTERED} samples, "
-        f"{NOISE_RUNS} tables.\n   Percent of the {N_RELEVANT} among the best {N_RELEVANT}. Laplacian scores at the defaults find "
-        f"half at separation {middle:g} (on other tables).\n"
+        f"1. Iterating among noise: {N_RELEVANT} columns follow {N_CLUSTERS} clusters, {N_NOISE} are noise, {N_CLUSTERED} samples.\n"
+        f"   Percent of the {N_RELEVANT} among the best {N_RELEVANT}, {NOISE_RUNS} tables. The plain score at its defaults found\n"
+        f"   about half at separation {middle:g}, by a grid on other tables.\n"
     )
     found: dict[str, Any] = {}
-    for title, given in (("defaults", {}), ("published", {"scale": "minmax", "bandwidth": 1.0})):
-        given = {"n_features_to_select": N_RELEVANT, **given}
+    for title, options in (("defaults", {}), ("0 to 1", {"scale": "minmax", "bandwidth": 1.0})):
+        given = {"n_features_to_select": N_RELEVANT, **options}
         ways = {
             "Laplacian score": GraphSieve("laplacian", **given),
             "IterativeLS-1, step 1": IterativeSieve(**given),
@@ -144,10 +151,20 @@ def iterating_among_noise() -> dict[str, Any]:
         plain, iterated = (np.array(shares[name]) for name in list(ways)[:2])
         rows.append(["  IterativeLS-1 − score", *(cell(one, sign=True) for one in iterated - plain)])
         rows.append(["random columns", *[f"{100 * N_RELEVANT / (N_RELEVANT + N_NOISE):.1f}"] * 3])
-        how = "deviation 1, automatic bandwidth" if title == "defaults" else "from 0 to 1, bandwidth 1"
-        print(f"  columns scaled to {how}")
+        print(
+            "  defaults: deviation 1, automatic bandwidth" if title == "defaults" else "  columns scaled to 0 to 1, bandwidth 1"
+        )
         show(["separation", *(f"{s:.3g}" for s in separations)], rows)
         found[title] = shares
+    ten = {"n_features_to_select": 2 * N_RELEVANT, "scale": "minmax", "bandwidth": 1.0}
+    print(
+        f"  noise among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation {middle:g}: its variance beside that of all noise"
+    )
+    rows = [
+        [name, cell([kept_noise_variance(sieve, clustered(seed, middle)) for seed in range(NOISE_RUNS)], 2)]
+        for name, sieve in (("Laplacian score", GraphSieve("laplacian", **ten)), ("IterativeLS-1, step 1", IterativeSieve(**ten)))
+    ]
+    show(["", "times"], rows)
     return {"separations": separations, **found}
 
 
@@ -182,8 +199,8 @@ def fold_accuracies(X: Any, y: Any, repeats: int) -> dict[str, list[float]]:
 
 def iterating_on_tables() -> dict[str, dict[str, list[float]]]:
     print(
-        "2. Iterating on real tables: accuracy of the nearest neighbour in percent, mean over the best 5 to 10 columns, 10 folds\n"
-        "   (three times; digits once), columns chosen on the training part, from 0 to 1, bandwidth 1. Errors are those of 10 folds.\n"
+        "2. Iterating on real tables: percent right by the nearest neighbour, mean over the best 5 to 10 columns, 10 folds\n"
+        "   (three times; digits once), columns chosen on the training part, 0 to 1, bandwidth 1. Errors are those of 10 folds.\n"
     )
     found, rows = {}, []
     for name in ("wine", "ionosphere", "wpbc", "dermatology", "zoo", "digits"):
@@ -234,7 +251,7 @@ def hybrid_run(X: Any, y: Any, case: tuple[int, int, int, int], rng: Any) -> tup
         "sselect": GraphSieve("sselect", n_features_to_select=n).fit(A, few).get_support(indices=True),
         "hybrid of fisher": hybrids["fisher"].get_support(indices=True),
         "hybrid of floating": hybrids["floating"].get_support(indices=True),
-        "fisher, told all": GraphSieve("fisher", n_features_to_select=n).fit(A, y[seen]).get_support(indices=True),
+        "fisher, all labels": GraphSieve("fisher", n_features_to_select=n).fit(A, y[seen]).get_support(indices=True),
         "all columns": np.arange(X.shape[1]),
     }
 
@@ -302,34 +319,39 @@ def hybrid_tables() -> dict[str, Any]:
 # ---- floating
 
 
-def floating_tables() -> dict[str, dict[str, list[float]]]:
-    print(
-        f"5. Floating selection, all labels known: nearest neighbour on the held-out half in percent, {FLOATING_SPLITS} splits.\n"
-    )
-    found: dict[str, dict[str, list[float]]] = {}
-    for name, n in FLOATING_CASES.items():
-        X, y = load(name)
-        by = found[f"{name}, {n} columns"] = {}
-        rng = np.random.default_rng(0)
-        for train, test in StratifiedShuffleSplit(FLOATING_SPLITS, test_size=0.5, random_state=0).split(X, y):
-            A, B = scaled(X[train], X[test])
+def floating_accuracies(X: Any, y: Any, n: int, splits: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    rng = np.random.default_rng(0)
+    sieves = {
+        "floating": FloatingSieve(n_features_to_select=n),
+        "floating by 1-NN": FloatingSieve(KNeighborsClassifier(1), cv=2, n_features_to_select=n),
+        "fisher": GraphSieve("fisher", n_features_to_select=n),
+    }
+    for train, test in StratifiedShuffleSplit(splits, test_size=0.5, random_state=0).split(X, y):
+        A, B = scaled(X[train], X[test])
 
-            def accuracy(chosen: Any, A=A, B=B, train=train, test=test, y=y) -> float:
-                return nearest(A[:, chosen], y[train], B[:, chosen], y[test])
+        def accuracy(chosen: Any, A=A, B=B, train=train, test=test) -> float:
+            return nearest(A[:, chosen], y[train], B[:, chosen], y[test])
 
-            for way, sieve in (
-                ("floating", FloatingSieve(n_features_to_select=n)),
-                ("fisher", GraphSieve("fisher", n_features_to_select=n)),
-            ):
-                by.setdefault(way, []).append(accuracy(sieve.fit(A, y[train]).get_support()))
-            draws = [accuracy(rng.permutation(X.shape[1])[:n]) for _ in range(20)]
-            by.setdefault("random columns", []).append(float(np.mean(draws)))
-            by.setdefault("all columns", []).append(accuracy(np.arange(X.shape[1])))
-    rows = [
-        [name, *map(cell, by.values()), cell(np.subtract(by["floating"], by["fisher"]), sign=True)] for name, by in found.items()
-    ]
-    show(["table", *next(iter(found.values())), "floating − fisher"], rows)
+        for way, sieve in sieves.items():
+            found.setdefault(way, []).append(accuracy(sieve.fit(A, y[train]).get_support()))
+        draws = [accuracy(rng.permutation(X.shape[1])[:n]) for _ in range(20)]
+        found.setdefault("random columns", []).append(float(np.mean(draws)))
+        found.setdefault("all columns", []).append(accuracy(np.arange(X.shape[1])))
     return found
+
+
+def floating_tables() -> None:
+    print("5. Floating selection, all labels known: percent right by the nearest neighbour on the held-out half.\n")
+    found = {
+        f"{name}, {n} columns, {splits} splits": floating_accuracies(*load(name), n, splits)
+        for name, (n, splits) in FLOATING_CASES.items()
+    }
+    rows = [[way, *(cell(by[way]) for by in found.values())] for way in next(iter(found.values()))]
+    for way in ("floating", "floating by 1-NN"):
+        gains = [np.subtract(by[way], by["fisher"]) for by in found.values()]
+        rows.append([f"  {way} − fisher", *(cell(gain, sign=True) for gain in gains)])
+    show(["columns by", *found], rows)
 
 
 # ---- compression
@@ -376,8 +398,8 @@ def parts_of(X: Any) -> list[Any]:
 
 def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
     print(
-        f"6. Compression: rank correlation of the Laplacian scores with those from all samples, and seconds (one core),\n"
-        f"   {COMPRESSION_RUNS} runs: synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}; random 80 % of real ones.\n"
+        "6. Compression: rank correlation of the Laplacian scores with those from all samples, and seconds on one core;\n"
+        f"   synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, random 80 % of real ones; {COMPRESSION_RUNS} runs.\n"
     )
     found = {"synthetic": compressed_runs(graded(seed) for seed in range(COMPRESSION_RUNS))}
     for name in ("digits", "waveform40"):
@@ -390,7 +412,7 @@ def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
         cells: list[str] = []
         for by in found.values():
             correlations, seconds = np.array(by[way]).T
-            cells += [cell(correlations, 3) if way != "all samples" else "1", f"{seconds.mean():.2f}"]
+            cells += [cell(correlations, 3) if way != "all samples" else "1", f"{seconds.mean():.3f}"]
         rows.append([way, *cells])
     show(header, rows)
     return found
@@ -418,25 +440,16 @@ def draw(path: str, noise: Any, tables: Any, hybrid: Any, compression: Any) -> N
 
 
 def draw_noise(axis: Any, noise: Any) -> None:
-    styles = {"defaults": ("-", "deviation 1"), "published": ("--", "0 to 1")}
-    for title, (line, scale) in styles.items():
+    for title, line in (("defaults", "-"), ("0 to 1", "--")):
         for name, color in (("Laplacian score", TEAL), ("IterativeLS-1, step 1", NAVY)):
             means, errors = np.array([mean_and_error(values) for values in noise[title][name]]).T
-            axis.errorbar(
-                noise["separations"],
-                means,
-                errors,
-                ls=line,
-                color=color,
-                marker="o",
-                ms=4,
-                label=f"{name.split(',')[0]}, {scale}",
-            )
+            label = f"{name.split(',')[0]}, {title}"
+            axis.errorbar(noise["separations"], means, errors, ls=line, color=color, marker="o", ms=3, label=label)
     axis.axhline(100 * N_RELEVANT / (N_RELEVANT + N_NOISE), color=GREY, ls=":", label="random columns")
     axis.set_title("iterating among noise:\n% of the 5 relevant columns found", fontsize=9)
     axis.set_xlabel("separation of the clusters", fontsize=8)
     axis.set(ylim=(0, 100), xticks=noise["separations"])
-    axis.legend(fontsize=6.5, frameon=False, loc="lower right", bbox_to_anchor=(1.02, 0.08))
+    axis.legend(fontsize=6.5, frameon=False, loc="lower right", bbox_to_anchor=(1.02, 0.05), handlelength=4)
 
 
 def draw_tables(axis: Any, tables: Any) -> None:
@@ -457,10 +470,10 @@ def draw_labels(axis: Any, labels: Any) -> None:
         for column, color, shift in ((0, TEAL, -0.2), (1, NAVY, 0.2)):
             mean, error = mean_and_error(values[:, column])
             label = ("right", "claimed")[column] if place == 0 else None
-            axis.bar(place + shift, mean, 0.38, yerr=error, color=color, ecolor="0.3", label=label)
-    axis.set_xticks(range(len(pairs)), [name for name, _ in pairs], fontsize=6.5)
-    axis.tick_params(axis="x", length=0)
-    axis.set(ylim=(0, 125), yticks=[0, 25, 50, 75, 100])
+            axis.barh(place + shift, mean, 0.38, xerr=error, color=color, ecolor="0.3", label=label)
+    axis.set_yticks(range(len(pairs)), [name for name, _ in pairs])
+    axis.tick_params(axis="y", length=0)
+    axis.set(xlim=(0, 105), ylim=(len(pairs) - 0.4, -1.1))
     axis.set_title("hybrid: carried labels that are right,\nand the confidence they claim, %", fontsize=9)
     axis.legend(fontsize=6.5, frameon=False, ncols=2, loc="upper right")
 

@@ -11,15 +11,20 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?", README, flags=re.DOTALL)
+BLOCK = r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?"
+BLOCKS = re.findall(BLOCK, README, flags=re.DOTALL)
+# On the page of the searches, tables of figures follow the code that explains them; they are examples/searches.py's.
+SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
+SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
 
 
 def test_the_readme_has_the_examples_it_had():
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
+    assert len(SEARCH_BLOCKS) >= 3
     assert sum(bool(output) for _, output in BLOCKS) == 1
 
 
-@pytest.mark.parametrize(("code", "output"), BLOCKS)
+@pytest.mark.parametrize(("code", "output"), BLOCKS + SEARCH_BLOCKS)
 def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, encoding="utf-8"
@@ -40,7 +45,7 @@ def test_shown_make_targets_exist(name):
 
 
 def test_shown_files_exist():
-    for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"):
+    for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         for path in re.findall(r"\]\(([\w/.]+\.(?:md|png))\)", text) + re.findall(
             r"`((?:tests|examples|benchmarks|docs)/[\w/.]*)`", text

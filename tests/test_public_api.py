@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import graphsieve
-from graphsieve import scores
-from graphsieve.graph import FactorGraph, SparseGraph
+from graphsieve import propagation, scores, search, selectors
+from graphsieve.graph import FactorGraph, LiftedGraph, SparseGraph
 from graphsieve.scores import METHODS, method_named
+from graphsieve.search import SEARCHES
+from graphsieve.selectors import SIEVES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,37 +39,64 @@ CONTRACT = {
 }
 
 
-@pytest.mark.parametrize(("name", "signature"), CONTRACT.items())
+SEARCH_CONTRACT = {
+    "iterative_ranking": "(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0)",
+    "hybrid_selection": "(X, y, *, n_features_to_select, base='fisher', n_iterations=10, confident_fraction=0.9, ",
+    "floating_selection": "(X, y, *, n_features_to_select, ",
+    "harmonic_labels": "(X, y, *, n_neighbors=None, bandwidth='auto')",
+}
+NAMES = [
+    *sorted(CONTRACT),
+    *sorted(SEARCH_CONTRACT),
+    "FloatingSieve",
+    "GraphSieve",
+    "HybridSieve",
+    "IterativeSieve",
+    "LabeledOnly",
+    "labeled_scorer",
+    "rank",
+    "Supervision",
+    "graphs",
+]
+
+
+def public(name):
+    places = (scores, search, propagation, graphsieve)
+    return next(getattr(place, name) for place in places if hasattr(place, name))
+
+
+@pytest.mark.parametrize(("name", "signature"), [*CONTRACT.items(), *SEARCH_CONTRACT.items()])
 def test_signatures_are_those_of_the_contract(name, signature):
-    found = inspect.signature(getattr(scores, name))
+    found = inspect.signature(public(name))
     bare = found.replace(
         parameters=[p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()],
         return_annotation=inspect.Signature.empty,
     )
-    assert str(bare) == signature
+    assert str(bare) == signature or (signature.endswith(", ") and str(bare).startswith(signature))
 
 
 def test_all_names_exist_and_nothing_is_missing():
-    for module in (graphsieve, scores):
-        assert sorted(module.__all__) == list(module.__all__)
+    for module in (graphsieve, scores, search, selectors):
+        assert len(set(module.__all__)) == len(module.__all__)
         for name in module.__all__:
             assert hasattr(module, name)
     assert {m.function for m in METHODS.values()} == {getattr(scores, name) for name in CONTRACT}
 
 
-@pytest.mark.parametrize(
-    "name", [*sorted(CONTRACT), "GraphSieve", "LabeledOnly", "labeled_scorer", "rank", "Supervision", "graphs"]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_public_names_have_a_summary_parameters_and_an_example(name):
     if name == "graphs":
-        documented = [SparseGraph, FactorGraph]
+        documented = [SparseGraph, FactorGraph, LiftedGraph]
     else:
-        documented = [getattr(scores, name, None) or getattr(graphsieve, name)]
+        documented = [public(name)]
     for thing in documented:
         text = inspect.getdoc(thing) or ""
         assert text.splitlines()[0].strip()
         assert ">>>" in text, f"{thing.__name__} has no example"
         assert "Parameters" in text or "Attributes" in text
+        if name in SEARCH_CONTRACT:
+            for parameter in inspect.signature(thing).parameters:
+                assert parameter in text
         if name in CONTRACT:
             assert re.search(r"(Small|Large|small|large)\s+is\s+good", text), "the direction is not said"
             assert "NaN" in text, "the degenerate case is not said"
@@ -83,6 +112,18 @@ def test_the_registry_is_whole():
         assert method.function.__name__ == f"{name}_score"
     with pytest.raises(ValueError, match="did you mean 'relieff'"):
         method_named("relief")
+
+
+def test_the_searches_and_their_sieves_are_registered():
+    assert set(SEARCHES) | {"score"} == set(SIEVES)
+    for name, found in SEARCHES.items():
+        assert found.name == name
+        assert found.function is getattr(search, found.function.__name__)
+        assert issubclass(SIEVES[name], selectors.Sieve)
+        row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
+        for shown in (found.summary, found.reference, f"`search.{found.function.__name__}`", f"`{SIEVES[name].__name__}`"):
+            assert shown in row
+        assert f"| {' or '.join(found.uses) or 'nothing'} |" in row
 
 
 def test_the_readme_shows_every_method_and_the_table_of_choices():

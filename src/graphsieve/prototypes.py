@@ -12,7 +12,6 @@ How counts enter a score was measured (benchmarks/prototypes.py): the graph of t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isqrt
@@ -24,11 +23,10 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from graphsieve.columns import Table, scale_by_power_of_two
 from graphsieve.errors import InputError, warn
-from graphsieve.parameters import choice, count, either
+from graphsieve.parameters import choice, count, either, quoted
 from graphsieve.sums import TEMPORARY_ELEMENTS, group_weightings, moments
 from graphsieve.supervision import Supervision
 
@@ -37,6 +35,7 @@ FINAL_RADIUS = 0.3  # a lattice neighbour then weighs exp(−1/0.18) = 0.004: ha
 LONGEST_SIDES_RATIO = 10.0  # of an arranged lattice, however flat the samples lie
 EXACT_AXES_UP_TO = 512  # features; beyond, the principal axes come from a few products with a thin matrix
 AXES_TRIED, AXES_ROUNDS = 12, 6
+GRID = 2.0**-24  # of the longest sample: distances are squared, so that half of the digits are left
 MINIBATCH_FROM = 2**27  # samples × prototypes
 BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances taken at once: they stay in the cache
 
@@ -173,13 +172,11 @@ def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Pr
     """
     _refuse_lattice(n_prototypes)
     samples = _Samples(rows)
-    wanted = _n_units(n_prototypes, samples.n_samples)
+    wanted = samples.n_different(_n_units(n_prototypes, samples.n_samples))
     many = samples.n_samples * wanted > MINIBATCH_FROM
     method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
     method.set_params(n_clusters=wanted, n_init=1, random_state=random_state)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different samples than prototypes: the rest are left out
-        method.fit(samples.rows)
+    method.fit(samples.rows)
     return _prototypes(samples, samples.nearest(method.cluster_centers_ - samples.mean))
 
 
@@ -221,6 +218,7 @@ def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, r
     ((3, 1), Supervision(3 samples: 1 labels in 1 classes), array([1., 2., 2.]))
     """
     choice(COMPRESSIONS)("how", how)
+    _check_size(n_prototypes)
     if how == "kmeans":
         _refuse_lattice(n_prototypes)
     if known.probabilities is not None:
@@ -231,13 +229,22 @@ def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, r
     described = _described(known)
     kept, others = np.flatnonzero(described), np.flatnonzero(~described)
     if not _worth_compressing(len(others), n_prototypes):
-        return Compressed(table, known, np.ones(table.n_samples), 0, np.arange(table.n_samples))
+        return _as_they_are(table, known)
+    if len(kept) + _asked_units(n_prototypes, len(others)) < 2:
+        raise InputError(f"n_prototypes={n_prototypes} would leave a graph of a single prototype; ask for at least 2.")
     found = COMPRESSIONS[how](table.rows[0][others], n_prototypes, random_state)
     n_found = len(found.counts)
+    if len(kept) + n_found < 2:
+        warn("nothing to compress: all samples have the same prototype; the samples are taken as they are.")
+        return _as_they_are(table, known)
     member = np.empty(table.n_samples, dtype=np.int64)
     member[kept], member[others] = np.arange(len(kept)), len(kept) + found.assignment
     counts = np.concatenate([np.ones(len(kept)), found.counts])
     return Compressed(_with_means(table, kept, member, n_found), _padded(known[kept], n_found), counts, n_found, member)
+
+
+def _as_they_are(table: Table, known: Supervision) -> Compressed:
+    return Compressed(table, known, np.ones(table.n_samples), 0, np.arange(table.n_samples))
 
 
 def _described(known: Supervision) -> NDArray[np.bool_]:
@@ -343,6 +350,21 @@ class _Samples:
             found[part] = (distances <= reach[:, None]).argmax(axis=1)
         return found
 
+    def n_different(self, enough: int) -> int:
+        """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them apart.
+
+        It would warn if there were fewer than clusters, and to silence it would not be safe beside other threads.
+        """
+        step = self.lengths.max() * GRID
+        rows: Any = self.rows if self.centered is None else self.centered
+        seen: set[bytes] = set()
+        for row in range(self.n_samples if step else 1):
+            values = rows[[row]].toarray() if self.is_sparse else rows[row]
+            seen.add((np.round(values / step) + 0.0 if step else values).tobytes())  # + 0.0: there is no −0
+            if len(seen) == enough:
+                break
+        return len(seen)
+
     def principal_plane(self) -> tuple[Floats, Floats]:
         """The two first principal axes as columns, and the standard deviations along them; zeros where there is only one."""
         basis = self._basis()
@@ -410,7 +432,7 @@ def _with_fixed_signs(axes: Floats) -> Floats:
 
 def _refuse_lattice(size: Size) -> None:
     if isinstance(size, tuple):
-        raise InputError(f"n_prototypes={size} is a lattice, and k-means has none; give a number, or use 'som'.")
+        raise InputError(f"n_prototypes={quoted(size)} is a lattice, and k-means has none; give a number, or use 'som'.")
 
 
 def _n_units(size: Size, n_samples: int) -> int:
@@ -422,16 +444,23 @@ def _n_units(size: Size, n_samples: int) -> int:
 
 
 def _asked_units(size: Size, n_samples: int) -> int:
-    """How many prototypes a size asks for, before it is known whether there are samples enough."""
+    """How many prototypes a checked size asks for, before it is known whether there are samples enough."""
     if isinstance(size, tuple):
         rows, columns = _checked_sides(size)
         return rows * columns
-    return _n_units(None, n_samples) if size is None else int(count(1)("n_prototypes", size))
+    return max(2, _n_units(None, n_samples)) if size is None else int(size)
+
+
+def _check_size(size: Any) -> None:
+    if isinstance(size, tuple):
+        _checked_sides(size)
+    else:
+        either(None, count(1))("n_prototypes", size)
 
 
 def _checked_sides(shape: tuple[int, int]) -> tuple[int, int]:
     if len(shape) != 2:
-        raise InputError(f"the shape of a map must be two sides, (rows, columns), got {shape!r}.")
+        raise InputError(f"the shape of a map must be two sides, (rows, columns), got {quoted(shape)}.")
     side = count(1)
     return side("each side of a map", shape[0]), side("each side of a map", shape[1])
 

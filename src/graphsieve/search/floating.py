@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
@@ -139,11 +139,13 @@ def make_criterion(
         if scoring is not None or not _is_number(cv, 5):
             raise InputError("scoring and cv belong to an estimator, and none was given; leave them out or pass estimator=.")
         return LinearCriterion(table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge))
-    _check_estimator(estimator, scoring)
+    scorer = _scorer(estimator, scoring)
     if not _is_number(ridge, 1.0):
-        raise InputError(f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with one; leave it out.")
+        raise InputError(
+            f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with one; leave it out."
+        )
     outcome = readable_classes(known.classes)[target] if classes and known.classes is not None else target
-    return EstimatorCriterion(table.take(rows), outcome, estimator, scoring, _folds(cv, outcome, estimator))
+    return EstimatorCriterion(table.take(rows), outcome, estimator, scorer, _folds(cv, outcome, estimator))
 
 
 def _is_number(value: Any, number: float) -> bool:
@@ -160,8 +162,8 @@ def _checked_ridge(value: Any) -> float:
     return ridge
 
 
-def _check_estimator(estimator: Any, scoring: Any) -> None:
-    """Refuse what cannot be fitted at all, and a score that does not exist."""
+def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
+    """What judges a fitted estimator; refused where it cannot be fitted at all, or where there is no such score."""
     if not all(hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")) or isinstance(estimator, type):
         raise InputTypeError(
             f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {quoted(estimator)}."
@@ -174,9 +176,17 @@ def _check_estimator(estimator: Any, scoring: Any) -> None:
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise InputTypeError(f"scoring must be the name of a scorer, a function or None, got {quoted(scoring)}.")
     try:
-        check_scoring(estimator, scoring)
+        scorer = check_scoring(estimator, scoring)
     except (TypeError, ValueError) as error:
         raise InputError(f"scoring cannot be used as it is: {_cause(error)}.") from error
+
+    def number(fitted: Any, X: Any, y: Any) -> float:
+        value = scorer(fitted, X, y)
+        if np.ndim(value) or not isinstance(np.asarray(value).item(), Real):
+            raise InputTypeError(f"scoring must give a number, got {quoted(value)}.")
+        return float(value)
+
+    return number
 
 
 def _cause(error: Exception) -> str:
@@ -321,8 +331,8 @@ class _Fit:
 class EstimatorCriterion:
     """The mean cross-validated score of an estimator; sets met before are not fitted again."""
 
-    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scoring: Any, folds: Any) -> None:
-        self.table, self.outcome, self.estimator, self.scoring, self.folds = table, outcome, estimator, scoring, folds
+    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scorer: Any, folds: Any) -> None:
+        self.table, self.outcome, self.estimator, self.scorer, self.folds = table, outcome, estimator, scorer, folds
         self.usable = ~np.concatenate([block.constant for block in table.blocks()])
         self._known: dict[frozenset[int], float] = {}
 
@@ -343,7 +353,7 @@ class EstimatorCriterion:
         return self._known[key]
 
     def _cross_validated(self, columns: Any) -> float:
-        given = {"scoring": self.scoring, "cv": self.folds, "error_score": "raise"}
+        given = {"scoring": self.scorer, "cv": self.folds, "error_score": "raise"}
         try:
             return float(np.mean(cross_val_score(clone(self.estimator), columns, self.outcome, **given)))
         except Exception as error:

@@ -18,12 +18,13 @@ from graphsieve.propagation import Propagation, propagate
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
 from graphsieve.search.floating import float_forward, make_criterion
-from graphsieve.supervision import Supervision
+from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 BASES = (*(name for name, method in METHODS.items() if "labels" in method.uses), "floating")
 """What can select features by labels alone: every score that uses them, and the floating search."""
+OF_LABELS: tuple[Kind, ...] = ("labels",)
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def hybrid_selection(
     wanted = wanted_count(n_features_to_select, table.n_features)
     select = selecting(table, given["base"], wanted, base_options(given["base"], base_params))
     if known.n_labeled > 2:  # of two, each has a class of its own by necessity
-        warn_of_poor_knowledge(known, ("labels",))
+        warn_of_poor_knowledge(known, OF_LABELS)
     return refine(table, known, select, **_refining_options(given)).order
 
 
@@ -217,9 +218,7 @@ def _by_score(
     return Selection(order[: n_features if exactly else scorable], scores)
 
 
-def _by_floating(
-    table: Table, known: Supervision, n_features: int, options: Mapping[str, Any], *, exactly: bool
-) -> Selection:
+def _by_floating(table: Table, known: Supervision, n_features: int, options: Mapping[str, Any], *, exactly: bool) -> Selection:
     criterion = make_criterion(table, known, **options)
     found = float_forward(criterion, n_features, exactly=exactly, partial=False, progress=False)
     return Selection(found.order, np.full(table.n_features, np.nan))

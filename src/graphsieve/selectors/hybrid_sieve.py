@@ -14,8 +14,15 @@ from graphsieve.parameters import checked
 from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first, extra_options
-from graphsieve.search.hybrid import HYBRID_RULES, HybridRound, base_options, refine, selecting
-from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, chosen_method, method_options, refuse_unusable, wanted_features
+from graphsieve.search.hybrid import HYBRID_RULES, OF_LABELS, HybridRound, base_options, refine, selecting
+from graphsieve.selectors.knowledge import (
+    PARAMETERS,
+    all_knowledge,
+    chosen_method,
+    method_options,
+    refuse_unusable,
+    wanted_features,
+)
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.supervision import Supervision
 
@@ -154,8 +161,8 @@ class HybridSieve(Sieve):
 
     def _options(self, known: Supervision, supervision: Supervision | None, given: dict[str, Any]) -> dict[str, Any]:
         if given["base"] == "floating":
-            refuse_unusable(() if supervision is None else supervision.kinds, ("labels",), "base 'floating'")
-            warn_of_poor_knowledge(known, ("labels",))
+            refuse_unusable(() if supervision is None else supervision.kinds, OF_LABELS, "base 'floating'")
+            warn_of_poor_knowledge(known, OF_LABELS)
             return base_options("floating", given["base_params"])
         method, _ = chosen_method(known, supervision, given["base"])
         automatic = {"n_neighbors": "auto", "bandwidth": "auto", "method_params": None}

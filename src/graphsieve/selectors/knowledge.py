@@ -109,7 +109,9 @@ def compression(table: Table, known: Supervision, method: Method, given: Mapping
     how, size = given["compress"], given["n_prototypes"]
     if how is None:
         if size is not None:
-            raise InputError(f"n_prototypes={quoted(size)} belongs to compress='som' or 'kmeans', and compress is None; leave it out.")
+            raise InputError(
+                f"n_prototypes={quoted(size)} belongs to compress='som' or 'kmeans', and compress is None; leave it out."
+            )
         return None
     if not method.reads_neighbors:
         raise InputError(
