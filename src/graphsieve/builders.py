@@ -254,7 +254,7 @@ def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
     """`n_neighbors`, or one fewer than there are samples."""
     if n_neighbors < n_samples:
         return n_neighbors
-    warn(f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.")
+    warn(f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples (or prototypes) to link.")
     return n_samples - 1
 
 

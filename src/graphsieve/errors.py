@@ -62,9 +62,10 @@ def warn(message: str, category: type[Warning] = GraphSieveWarning) -> None:
 
 
 class RoundWarnings:
-    """The warnings of many rounds, each kind given once, with the number of rounds that it came up in."""
+    """The warnings of many rounds (or what they are `called`), each kind given once, with the number of rounds it came up in."""
 
-    def __init__(self) -> None:
+    def __init__(self, called: str = "round") -> None:
+        self._called = called
         self._first: dict[tuple[str, int], Warned] = {}
         self._rounds: dict[tuple[str, int], list[int]] = {}
         self._n_rounds = 0
@@ -83,7 +84,6 @@ class RoundWarnings:
         """Warn of all that came up."""
         for place, warned in self._first.items():
             rounds = sorted(set(self._rounds[place]))
-            often = (
-                f" (in {len(rounds)} of {self._n_rounds} rounds, first in round {rounds[0] + 1})" if self._n_rounds > 1 else ""
-            )
+            name, total = self._called, self._n_rounds
+            often = f" (in {len(rounds)} of {total} {name}s, first in {name} {rounds[0] + 1})" if total > 1 else ""
             warn(warned.message.removesuffix(".") + often + ".", warned.category)

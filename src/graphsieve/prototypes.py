@@ -353,16 +353,16 @@ class _Samples:
     def n_different(self, enough: int) -> int:
         """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them apart.
 
-        It would warn if there were fewer than clusters, and to silence it would not be safe beside other threads.
+        K-means warns where it finds fewer clusters than it was asked for, and to silence it is not safe beside other threads. It
+        still may, where samples that differ by rounding alone stand on two sides of a line of the grid.
         """
-        step = self.lengths.max() * GRID
-        rows: Any = self.rows if self.centered is None else self.centered
+        step = float(self.lengths.max()) * GRID or 1.0
         seen: set[bytes] = set()
-        for row in range(self.n_samples if step else 1):
-            values = rows[[row]].toarray() if self.is_sparse else rows[row]
-            seen.add((np.round(values / step) + 0.0 if step else values).tobytes())  # + 0.0: there is no −0
-            if len(seen) == enough:
-                break
+        for part in self.parts(self.n_features, BLOCK_ELEMENTS):
+            values = self.rows[part].toarray() if self.centered is None else self.centered[part]
+            seen.update(row.tobytes() for row in np.round(values / step) + 0.0)  # + 0.0: there is no −0
+            if len(seen) >= enough:
+                return enough
         return len(seen)
 
     def principal_plane(self) -> tuple[Floats, Floats]:

@@ -97,10 +97,12 @@ class LaplacianEstimates:
         exponent = self.tracker.rows_exponent
         weights, bandwidth = heat_weights(lengths, self.options["bandwidth"], exponent=exponent)
         warn_if_few_edges(weights, self.n)
-        width = float(np.ldexp(bandwidth, -2 * exponent))
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            steps = (float(lengths.max()) - float(lengths.min())) / width
-            weight_error = 8 * (tolerance / width + np.finfo(np.float64).eps) * (1 + steps)
+        with np.errstate(over="ignore", under="ignore"):
+            width = float(np.ldexp(bandwidth, -2 * exponent))
+        if not 1e-250 < width < 1e250:  # so far from the distances that the bounds below would be no numbers
+            return None
+        steps = (float(lengths.max()) - float(lengths.min())) / width
+        weight_error = 8 * (tolerance / width + np.finfo(np.float64).eps) * (1 + steps)
         values, errors = self._scores(key, first, second, weights, weight_error)
         place = np.searchsorted(self.columns, scored)
         values, errors = values[place], errors[place]

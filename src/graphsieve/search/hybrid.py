@@ -239,7 +239,7 @@ def refine(
 
     An interruption ends with the best of the rounds that are complete, or goes through where there is none.
     """
-    repeated, rounds = RoundWarnings(), list[HybridRound]()
+    repeated, rounds = RoundWarnings("selection"), list[HybridRound]()
     with repeated.round():
         seed = select(known)
     if known.labels is None or (known.codes >= 0).all():
@@ -260,9 +260,8 @@ def refine(
             if not rounds:
                 raise
             stopped = f"interrupted after {len(rounds)} rounds"
+            warn(f"{stopped}; this is the best of them.")
     repeated.give()
-    if stopped.startswith("interrupted"):
-        warn(f"{stopped}; this is the best of them.")
     return _best_round(seed, rounds, stopped)
 
 

@@ -197,4 +197,4 @@ def dropped_per_round(step: Any, n_features: int) -> int:
         return int(step)
     if isinstance(step, Real) and not isinstance(step, bool | Integral) and 0 < float(step) < 1:
         return max(1, int(float(step) * n_features))
-    raise InputError(f"step must be a count of at least 1 or a fraction between 0 and 1, got {step!r}.")
+    raise InputError(f"step must be a count of at least 1 or a fraction between 0 and 1, got {quoted(step)}.")
