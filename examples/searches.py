@@ -144,19 +144,17 @@ def iterating_among_noise() -> dict[str, Any]:
             "IterativeLS-2, step 1": IterativeSieve(variant=2, **given),
             "IterativeLS-1, step 5": IterativeSieve(step=5, **given),
         }
-        shares = {
-            name: [[found_share(sieve, clustered(seed, s)) for seed in range(NOISE_RUNS)] for s in separations]
+        found[title] = {
+            name: np.array([[found_share(sieve, clustered(seed, s)) for seed in range(NOISE_RUNS)] for s in separations])
             for name, sieve in ways.items()
         }
-        rows = [[name, *map(cell, values)] for name, values in shares.items()]
-        plain, iterated = (np.array(shares[name]) for name in list(ways)[:2])
-        rows.append(["  IterativeLS-1 − score", *(cell(one, sign=True) for one in iterated - plain)])
-        rows.append(["random columns", *[f"{100 * N_RELEVANT / (N_RELEVANT + N_NOISE):.1f}"] * 3])
-        print(
-            "  defaults: deviation 1, automatic bandwidth" if title == "defaults" else "  columns scaled to 0 to 1, bandwidth 1"
-        )
-        show(["separation", *(f"{s:.3g}" for s in separations)], rows)
-        found[title] = shares
+    print("  defaults: deviation 1, automatic bandwidth; 0 to 1: columns scaled so, bandwidth 1")
+    rows = [[name, *(cell(values) for shares in found.values() for values in shares[name])] for name in ways]
+    for step in (1, 5):
+        gains = [shares[f"IterativeLS-1, step {step}"] - shares["Laplacian score"] for shares in found.values()]
+        rows.append([f"  step {step} − score", *(cell(values, sign=True) for gain in gains for values in gain)])
+    rows.append(["random columns", *[f"{100 * N_RELEVANT / (N_RELEVANT + N_NOISE):.1f}"] * 6])
+    show(["separation", *(f"{title}, {s:.3g}" for title in found for s in separations)], rows)
     ten = {"n_features_to_select": 2 * N_RELEVANT, "scale": "minmax", "bandwidth": 1.0}
     print(
         f"  noise among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation {middle:g}: its variance beside that of all noise"
@@ -312,8 +310,11 @@ def hybrid_tables() -> dict[str, Any]:
     print("  carried labels in the chosen round: percent right, and percent of confidence that they claimed")
     bases = ("fisher", "floating")
     labels = {name: {base: np.array([run[1][base] for run in runs]) for base in bases} for name, runs in found.items()}
-    rows = [[f"{name}, hybrid of {base}", *map(cell, labels[name][base].T)] for name in found for base in bases]
-    show(["table", "right", "claimed"], rows)
+    rows = [
+        [("right", "claimed")[column], *(cell(labels[name][base][:, column]) for name in found for base in bases)]
+        for column in (0, 1)
+    ]
+    show(["hybrid of", *(f"{name} {base}" for name in found for base in bases)], rows)
     print("4. Harmonic labels by the textbook inverse at the automatic bandwidth, on the same splits (columns by fisher).\n")
     rows = [
         [name, f"{sum(not run[2][0] for run in runs)} of {len(runs)}", cell([run[2][1] for run in runs])]

@@ -107,7 +107,7 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
         for left in range(12, 0, -1):
             features = np.sort(rng.choice(12, left, replace=False))
             tracker.follow(features)
-            estimate = estimates.of(features, np.arange(12))
+            estimate = estimates.of(np.arange(12))
             exact = laplacian_ratio(table, neighbor_graph(Table(X[:, features]), 4, bandwidth).graph)
             if estimate is not None:
                 good += 1

@@ -83,8 +83,8 @@ class LaplacianEstimates:
         edges = table.n_samples * min(options["n_neighbors"], table.n_samples - 1)
         return bool(edges * table.n_features <= KEPT_ELEMENTS)
 
-    def of(self, features: Integers, scored: Integers) -> Estimate | None:
-        """The scores of some features on the graph of those that the tracker follows; None where they are no good."""
+    def of(self, scored: Integers) -> Estimate | None:
+        """Estimated scores of the given features on the graph of those that the tracker follows; None where they are no good."""
         if len(scored) < CROWDED * len(self.columns):
             self._let_go_of_others(scored)
         k = capped_neighbors(self.options["n_neighbors"], self.n)
@@ -107,7 +107,8 @@ class LaplacianEstimates:
         place = np.searchsorted(self.columns, scored)
         values, errors = values[place], errors[place]
         varying = ~np.isnan(values)
-        if not (errors[varying] <= WORST_RELATIVE_ERROR * np.maximum(values[varying], 1e-300)).all():
+        near = np.isfinite(errors) & (errors <= WORST_RELATIVE_ERROR * np.maximum(values, 1e-300))
+        if not near[varying].all():
             return None
         return Estimate(values, errors, k, bandwidth)
 

@@ -146,7 +146,7 @@ def iterate(
             with repeated.round():
                 result = None
                 if estimates is not None and size > n_features_to_select:
-                    result = _certain_scores(estimates, current, scored, size, ordered=variant == 1)
+                    result = _certain_scores(estimates, scored, size, ordered=variant == 1)
                 if result is None:
                     judged = table.take_columns(current) if variant == 1 else all_features
                     result = method.core(judged.within(tracker), known, **options)
@@ -172,11 +172,9 @@ def last_scores(path: IterativePath, n_features: int) -> Floats:
     return scores
 
 
-def _certain_scores(
-    estimates: LaplacianEstimates, features: Integers, scored: Integers, size: int, *, ordered: bool
-) -> Scored | None:
+def _certain_scores(estimates: LaplacianEstimates, scored: Integers, size: int, *, ordered: bool) -> Scored | None:
     """Estimated scores, if it is certain which features the round drops, and (if `ordered`) in which order."""
-    estimate = estimates.of(features, scored)
+    estimate = estimates.of(scored)
     if estimate is None or not estimate.is_certain(size, ordered=ordered):
         return None
     return Scored(estimate.values, estimate.n_neighbors, estimate.bandwidth)
