@@ -501,10 +501,12 @@ def floating_forward(value, n_features, wanted, tie=1e-10):
             continue
         best[len(larger)] = (larger, v)
         current, added = larger, larger[-1]
+        first_time = True
         while len(current) > 2:
             smaller, v = first_best([tuple(f for f in current if f != g) for g in current])
-            if added not in smaller or not improves(smaller, v):
+            # Step 2 of the paper spares the feature just added; step 3, which follows an exclusion, does not.
+            if (first_time and added not in smaller) or not improves(smaller, v):
                 break
             best[len(smaller)] = (smaller, v)
-            current = smaller
+            current, first_time = smaller, False
     return best[wanted][0], best

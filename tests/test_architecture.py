@@ -37,6 +37,7 @@ ORDER = [
     "scores",
     "search.estimates",
     "search.iterative",
+    "search.criteria",
     "search.floating",
     "search.hybrid",
     "search",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,14 +13,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_wine
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import oracle
 from graphsieve import FloatingSieve, GraphSieveWarning, Supervision
 from graphsieve.columns import Table
 from graphsieve.search import floating_selection
-from graphsieve.search.floating import LinearCriterion, float_forward, make_criterion
+from graphsieve.search.criteria import LinearCriterion, _stratified, make_criterion
+from graphsieve.search.floating import float_forward
 
 
 def indicators(y):
@@ -53,7 +56,7 @@ def test_the_search_equals_plain_loops_over_sets(seed):
         return values.setdefault(frozenset(features), float(rng.integers(0, 50)) + len(features))
 
     class Fixed:
-        usable = np.ones(p, dtype=bool)
+        usable, tell = np.ones(p, dtype=bool), staticmethod(print)
 
         def with_each(self, features, candidates):
             return np.array([value((*features, int(c))) for c in candidates])
@@ -74,7 +77,7 @@ def test_several_features_are_taken_out_in_one_step():
     good |= {frozenset({1, 2, 3}): 8.5, frozenset({2, 3}): 8.0, frozenset({2, 3, 4}): 10.0, frozenset({2, 3, 4, 5}): 11.0}
 
     class Fixed:
-        usable = np.ones(6, dtype=bool)
+        usable, tell = np.ones(6, dtype=bool), staticmethod(print)
 
         def with_each(self, features, candidates):
             return np.array([good.get(frozenset({*features, int(c)}), -1.0) for c in candidates])
@@ -171,6 +174,20 @@ class Impatient(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.model_.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@given(seed=st.integers(0, 10**6))
+def test_folds_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    outcome = rng.choice(["a", "b", "c"], size=int(rng.integers(12, 40)), p=[0.6, 0.3, 0.1])
+    n_folds = int(rng.integers(2, min(6, np.unique(outcome, return_counts=True)[1].max()) + 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        expected = [test for _, test in StratifiedKFold(n_folds).split(outcome, outcome)]
+    found = _stratified(outcome, n_folds)
+    for fold, rows in enumerate(expected):
+        assert_array_equal(np.flatnonzero(found == fold), rows)
 
 
 def test_an_interrupted_search_gives_the_best_so_far():

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, load_wine
+from sklearn.neighbors import KNeighborsClassifier
 
-from graphsieve import HybridSieve, InputError, Supervision
+from graphsieve import GraphSieveWarning, HybridSieve, InputError, Supervision
 from graphsieve.columns import Table
 from graphsieve.propagation import Propagation, harmonic_labels
 from graphsieve.scores import METHODS, fisher_score
@@ -146,6 +148,40 @@ def test_pairs_reach_a_base_that_uses_them():
     assert sieve.get_support().sum() == 3
     with pytest.raises(InputError, match="'fisher' cannot use pairs"):
         HybridSieve().fit(X, supervision=known)
+
+
+class Impatient(ClassifierMixin, BaseEstimator):
+    """Classifies by one neighbour until the user loses patience."""
+
+    fits = 0
+    patience = 10**9
+
+    def fit(self, X, y):
+        Impatient.fits += 1
+        if Impatient.fits > Impatient.patience:
+            raise KeyboardInterrupt
+        self.model_ = KNeighborsClassifier(1).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def test_an_interrupted_search_answers_from_the_rounds_that_are_complete():
+    X = np.random.default_rng(5).normal(size=(60, 8))
+    y = few_labels(np.arange(60) % 2, 5)
+    options = {"base": "floating", "base_params": {"estimator": Impatient(), "cv": 2}, "n_features_to_select": 2}
+    Impatient.fits, Impatient.patience = 0, 10**9
+    one_round = hybrid_selection(X, y, n_iterations=1, **options)
+    # 2 · 8 + 2 · 7 fits for the first selection and for each round: one round is complete when the second is cut.
+    assert Impatient.fits == 60
+    Impatient.fits, Impatient.patience = 0, 75
+    with pytest.warns(GraphSieveWarning, match="interrupted"):
+        assert_array_equal(hybrid_selection(X, y, **options), one_round)
+    Impatient.fits, Impatient.patience = 0, 45
+    with pytest.raises(KeyboardInterrupt):
+        hybrid_selection(X, y, **options)
 
 
 def test_sparse_equals_dense():

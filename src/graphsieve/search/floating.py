@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import KFold, check_cv, cross_val_score
-from sklearn.utils.multiclass import type_of_target
 
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import boolean, count, either, nearest, one_line, positive, quoted
+from graphsieve.errors import InputError, warn
+from graphsieve.parameters import boolean, either
 from graphsieve.progress import Progress
-from graphsieve.reading import readable_classes
 from graphsieve.scores.method import check_length, wanted_count
-from graphsieve.sums import dense_weighting, moments
+from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 TIE = 1e-10  # criteria that differ by less are equal: rounding must not decide between copies of a column
-KEPT_ELEMENTS = 2**24  # numbers of standardised columns that are kept rather than made anew in every step
-SMALLEST_RIDGE = 1e-8  # about the root of the rounding: with less, copies of a column make the equations singular
-ESTIMATOR_SHOWN = 200  # characters of an estimator in a message: a pipeline should show its last step
 FEWEST_LEFT = 2  # nothing is taken out of a set of two, as published
-
-
-class Criterion(Protocol):
-    """What a set of features is judged by; large is good."""
-
-    usable: NDArray[np.bool_]
-
-    def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
-        """The value of `features` with each of the candidates added."""
-
-    def without_each(self, features: Sequence[int]) -> Floats:
-        """The value of `features` with each of them taken out."""
 
 
 @dataclass(frozen=True)
@@ -130,237 +108,6 @@ def floating_selection(
     return float_forward(criterion, wanted, progress=shown).order
 
 
-def make_criterion(
-    table: Table, known: Supervision, *, estimator: Any = None, scoring: Any = None, cv: Any = 5, ridge: float = 1.0
-) -> Criterion:
-    """The criterion meant by the parameters of `floating_selection`."""
-    rows, target, classes = known_part(known)
-    if estimator is None:
-        if scoring is not None or not _is_number(cv, 5):
-            raise InputError("scoring and cv belong to an estimator, and none was given; leave them out or pass estimator=.")
-        return LinearCriterion(table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge))
-    scorer = _scorer(estimator, scoring)
-    if not _is_number(ridge, 1.0):
-        raise InputError(
-            f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with one; leave it out."
-        )
-    outcome = readable_classes(known.classes)[target] if classes and known.classes is not None else target
-    return EstimatorCriterion(table.take(rows), outcome, estimator, scorer, _folds(cv, outcome, estimator))
-
-
-def _is_number(value: Any, number: float) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and value == number
-
-
-def _checked_ridge(value: Any) -> float:
-    ridge: float = positive()("ridge", value)
-    if ridge < SMALLEST_RIDGE:
-        raise InputError(
-            f"ridge must be at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot be told from rounding, "
-            f"got {quoted(value)}."
-        )
-    return ridge
-
-
-def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
-    """What judges a fitted estimator; refused where it cannot be fitted at all, or where there is no such score."""
-    if not all(hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")) or isinstance(estimator, type):
-        raise InputTypeError(
-            f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {quoted(estimator)}."
-        )
-    if scoring is None and not hasattr(estimator, "score"):
-        raise InputError(f"estimator {type(estimator).__name__} has no score of its own; pass scoring=, or one that predicts.")
-    if isinstance(scoring, str) and scoring not in get_scorer_names():
-        hint = nearest(scoring, get_scorer_names())
-        raise InputError(f"scoring is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.")
-    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
-        raise InputTypeError(f"scoring must be the name of a scorer, a function or None, got {quoted(scoring)}.")
-    try:
-        scorer = check_scoring(estimator, scoring)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"scoring cannot be used as it is: {_cause(error)}.") from error
-
-    def number(fitted: Any, X: Any, y: Any) -> float:
-        value = scorer(fitted, X, y)
-        if np.ndim(value) or not isinstance(np.asarray(value).item(), Real):
-            raise InputTypeError(f"scoring must give a number, got {quoted(value)}.")
-        return float(value)
-
-    return number
-
-
-def _cause(error: Exception) -> str:
-    return one_line(f"{type(error).__name__}: {error}").rstrip(".")
-
-
-def _folds(cv: Any, outcome: NDArray[Any], estimator: Any) -> list[tuple[Integers, Integers]]:
-    """The rows to fit and to score on, made once: every set of features is judged on the same."""
-    everyone = np.arange(len(outcome))
-    if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        return _given_folds(cv, outcome)
-    n_folds = count(2, len(outcome))("cv", 5 if cv is None else cv)
-    if is_classifier(estimator) and type_of_target(outcome) in ("binary", "multiclass"):
-        fold = _stratified(outcome, n_folds)
-        return [(everyone[fold != one], everyone[fold == one]) for one in range(n_folds)]
-    return list(KFold(n_folds).split(everyone))
-
-
-def _given_folds(cv: Any, outcome: NDArray[Any]) -> list[tuple[Integers, Integers]]:
-    everyone = np.arange(len(outcome))
-    try:
-        splits = check_cv(cv).split(everyone[:, None], outcome)
-        folds = [(everyone[np.asarray(fitted)], everyone[np.asarray(scored)]) for fitted, scored in splits]
-    except Exception as error:
-        raise InputError(f"cv={quoted(cv)} does not split the {len(outcome)} known samples: {_cause(error)}.") from error
-    if not folds:
-        raise InputError(f"cv={quoted(cv)} holds no folds; pass a number of them, a splitter, or pairs of arrays of rows.")
-    return folds
-
-
-def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
-    """The fold of each sample: that of `StratifiedKFold`, which would warn of small classes in every round of a hybrid search."""
-    _, first, codes, sizes = np.unique(outcome, return_index=True, return_inverse=True, return_counts=True)
-    if sizes.max() < n_folds:
-        raise InputError(
-            f"cv={n_folds} is more than the {sizes.max()} known members of the largest class; use fewer folds, or label more."
-        )
-    if sizes.min() < n_folds:
-        warn(f"cv={n_folds}, but a class has only {sizes.min()} known members: there are folds without it.")
-    codes = np.argsort(np.argsort(first))[codes]  # in the order in which they occur
-    dealt = np.arange(len(codes)) % n_folds  # to the samples in the order of their classes
-    by_class = np.argsort(codes, kind="stable")
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[by_class] = dealt[np.lexsort((dealt, codes[by_class]))]
-    return fold
-
-
-def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
-    """The samples of known label or target, what is known, and whether that is classes."""
-    if known.labels is not None and known.n_known_classes >= 2:
-        rows = np.flatnonzero(known.labels >= 0)
-        return rows, known.labels[rows], True
-    if known.targets is not None:
-        rows = np.flatnonzero(~np.isnan(known.targets))
-        if len(rows) >= 2 and known.targets[rows].min() < known.targets[rows].max():
-            return rows, known.targets[rows], False
-        raise InputError(f"at least 2 different target values must be known, got {len(np.unique(known.targets[rows]))}.")
-    raise InputError(f"at least 2 classes need known members, got {known.n_known_classes}.")
-
-
-class LinearCriterion:
-    """Leave-one-out R² of a ridge regression on standardised features, of a target or of class indicators.
-
-    With the smoother H of the set, adding a column z gives H + r rᵀ/s, r = (I − H) z, s = zᵀr + ridge, so that all columns can be
-    tried at once; leaving one sample out divides its residual by 1 − H_ii.
-    """
-
-    def __init__(self, table: Table, target: NDArray[Any], *, classes: bool, ridge: float) -> None:
-        self.table, self.ridge, self.n = table, ridge, table.n_samples
-        outcome = (target[:, None] == np.unique(target)).astype(np.float64) if classes else _unit_scaled(target)[:, None]
-        self.outcome = outcome - outcome.mean(axis=0)
-        self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
-        self.everyone = dense_weighting(np.ones(self.n))
-        self.usable = ~np.concatenate([block.constant for block in table.blocks()])
-        whole = table.n_samples * table.n_features <= KEPT_ELEMENTS
-        self.kept = list(self._standardized_parts(table)) if whole else None
-
-    def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
-        chosen = self._columns(np.asarray(features, dtype=np.int64))
-        fit = _Fit(chosen, self.outcome, self.ridge)
-        values = np.full(self.table.n_features, -np.inf)
-        for start, columns in self._standardized_parts(self.table) if self.kept is None else self.kept:
-            values[start : start + columns.shape[1]] = 1 - fit.errors_with(columns) / self.unexplained
-        return values[candidates]
-
-    def without_each(self, features: Sequence[int]) -> Floats:
-        chosen = self._columns(np.asarray(features, dtype=np.int64))
-        errors = [_Fit(np.delete(chosen, place, axis=1), self.outcome, self.ridge).error() for place in range(len(features))]
-        return 1 - np.array(errors) / self.unexplained
-
-    def _columns(self, features: Integers) -> Floats:
-        if not len(features):
-            return np.empty((self.n, 0))
-        parts = self._standardized_parts(self.table.take_columns(features))
-        return np.concatenate([columns for _, columns in parts], axis=1)
-
-    def _standardized_parts(self, table: Table) -> Iterator[tuple[int, Floats]]:
-        """The columns of a table with mean 0 and variance 1, some at a time, and where each run of them starts."""
-        for block in table.blocks():
-            found = moments(block, self.everyone)
-            deviation = np.sqrt(found.scatter[0] / self.n)
-            for part, values in block.dense_parts():
-                scale = np.where(deviation[part] > 0, deviation[part], 1.0)
-                yield block.start + part.start, (values - found.mean[0][part]) / scale
-
-
-def _unit_scaled(target: NDArray[Any]) -> Floats:
-    exponent = int(np.frexp(np.abs(target).max())[1])
-    scaled = np.ldexp(target, -exponent)
-    centered = scaled - scaled.mean()
-    return np.asarray(centered / np.abs(centered).max())
-
-
-class _Fit:
-    """A ridge regression on some standardised columns, and its leave-one-out errors with or without one more column."""
-
-    def __init__(self, columns: Floats, outcome: Floats, ridge: float) -> None:
-        n = len(columns)
-        self.columns, self.ridge = columns, ridge
-        gram = columns.T @ columns + ridge * np.eye(columns.shape[1])
-        self.weights = np.linalg.solve(gram, columns.T) if columns.shape[1] else np.empty((0, n))
-        self.residuals = outcome - columns @ (self.weights @ outcome)
-        self.outcome = outcome
-        self.left = 1 - 1 / n - np.einsum("ij,ji->i", columns, self.weights)
-
-    def error(self) -> float:
-        """Σ of squared leave-one-out residuals."""
-        return float(((self.residuals / self.left[:, None]) ** 2).sum())
-
-    def errors_with(self, candidates: Floats) -> Floats:
-        """The same with each of the candidate columns added."""
-        fresh = candidates - self.columns @ (self.weights @ candidates)
-        scale = np.einsum("ij,ij->j", candidates, fresh) + self.ridge
-        left = self.left[:, None] - fresh**2 / scale
-        total = np.zeros(candidates.shape[1])
-        for one in range(self.outcome.shape[1]):
-            residuals = self.residuals[:, one, None] - fresh * (self.outcome[:, one] @ fresh / scale)
-            total += ((residuals / left) ** 2).sum(axis=0)
-        return total
-
-
-class EstimatorCriterion:
-    """The mean cross-validated score of an estimator; sets met before are not fitted again."""
-
-    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scorer: Any, folds: Any) -> None:
-        self.table, self.outcome, self.estimator, self.scorer, self.folds = table, outcome, estimator, scorer, folds
-        self.usable = ~np.concatenate([block.constant for block in table.blocks()])
-        self._known: dict[frozenset[int], float] = {}
-
-    def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
-        return np.array([self._value([*features, int(candidate)]) for candidate in candidates])
-
-    def without_each(self, features: Sequence[int]) -> Floats:
-        return np.array([self._value([f for f in features if f != one]) for one in features])
-
-    def _value(self, features: Sequence[int]) -> float:
-        key = frozenset(features)
-        if key not in self._known:
-            value = self._cross_validated(self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix)
-            if not np.isfinite(value):
-                name = quoted(self.estimator, ESTIMATOR_SHOWN)
-                raise InputError(f"the score of {name} is {value}, which cannot be compared; use another scoring.")
-            self._known[key] = value
-        return self._known[key]
-
-    def _cross_validated(self, columns: Any) -> float:
-        given = {"scoring": self.scorer, "cv": self.folds, "error_score": "raise"}
-        try:
-            return float(np.mean(cross_val_score(clone(self.estimator), columns, self.outcome, **given)))
-        except Exception as error:
-            name = type(self.estimator).__name__
-            raise InputError(f"estimator {name} cannot be fitted and scored on this y: {_cause(error)}.") from error
-
-
 def float_forward(
     criterion: Criterion, n_features_to_select: int, *, exactly: bool = True, partial: bool = True, progress: bool | None = None
 ) -> FloatingPath:
@@ -380,6 +127,7 @@ def float_forward(
         )
     search, interrupted = _Search(criterion, usable), False
     with Progress("floating selection", progress) as shown:
+        criterion.tell = shown.tell
         try:
             while len(search.current) < wanted:
                 search.add_the_best()
@@ -406,7 +154,7 @@ class _Search:
         self.current: tuple[int, ...] = ()
         self.values: dict[int, float] = {}
         self.sets: dict[int, tuple[int, ...]] = {}
-        self._just_added: int | None = None
+        self._added: int | None = None  # by the last step, unless that only took up a set known from before
 
     @property
     def value(self) -> float:
@@ -417,18 +165,25 @@ class _Search:
         values = self.criterion.with_each(self.current, candidates)
         place = _first_best(values)
         if self._improves(len(self.current) + 1, float(values[place])):
-            self._just_added = int(candidates[place])
-            self._keep((*self.current, self._just_added), float(values[place]))
+            self._added = int(candidates[place])
+            self._keep((*self.current, self._added), float(values[place]))
         else:  # a better set of that size is known from before something was taken out
-            self.current, self._just_added = self.sets[len(self.current) + 1], None
+            self.current, self._added = self.sets[len(self.current) + 1], None
 
     def take_out_the_worthless(self) -> None:
-        while len(self.current) > FEWEST_LEFT and self._just_added is not None:
+        if self._added is None:
+            return
+        taken_out = 0
+        while len(self.current) > FEWEST_LEFT:
             values = self.criterion.without_each(self.current)
             place = _first_best(values)
-            if self.current[place] == self._just_added or not self._improves(len(self.current) - 1, float(values[place])):
+            # What was just added is not taken out at once; after something else it may be, as published.
+            if (self.current[place] == self._added and not taken_out) or not self._improves(
+                len(self.current) - 1, float(values[place])
+            ):
                 return
             self._keep(self.current[:place] + self.current[place + 1 :], float(values[place]))
+            taken_out += 1
 
     def _improves(self, size: int, value: float) -> bool:
         return size not in self.values or value > self.values[size] + TIE

@@ -17,7 +17,8 @@ from graphsieve.progress import Progress
 from graphsieve.propagation import Propagation, propagate
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
-from graphsieve.search.floating import float_forward, make_criterion
+from graphsieve.search.criteria import make_criterion
+from graphsieve.search.floating import float_forward
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]

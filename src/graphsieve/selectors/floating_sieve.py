@@ -10,7 +10,8 @@ import numpy as np
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
 from graphsieve.parameters import boolean, checked, either
-from graphsieve.search.floating import float_forward, make_criterion
+from graphsieve.search.criteria import make_criterion
+from graphsieve.search.floating import float_forward
 from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.supervision import Supervision, TargetType
