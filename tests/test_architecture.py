@@ -12,6 +12,7 @@ ORDER = [
     "errors",
     "parameters",
     "progress",
+    "threads",
     "containers",
     "columns",
     "sums",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
+from threadpoolctl import threadpool_info
 
 import oracle
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision, tracking
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Table
 from graphsieve.neighbors import nearest_neighbors
@@ -73,7 +75,7 @@ def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, varia
         else:
             graph = neighbor_graph(Table(X[:, current]), k, 1.0).graph
             scores = laplacian_ratio(Table(X), graph)
-        assert_allclose(stage.scores, scores, rtol=1e-9, atol=1e-12)
+        assert_allclose(stage.scores, scores, rtol=1e-7, atol=1e-12)
         order = stage.scored[best_first(scores, large_is_good=False)]
         size = max(len(current) - step, wanted)
         dropped.append(order[size:])
@@ -112,8 +114,44 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
             if estimate is not None:
                 good += 1
                 assert (np.abs(estimate.values - exact) <= estimate.errors).all()
-                assert (estimate.errors <= 1e-3 * exact).all()
-    assert good >= 10 or kind in ("outlier", "scales")  # where a bandwidth may be too small for any estimate
+                assert (estimate.errors <= 1e-7 * exact).all()
+    assert good >= 10 or kind in ("offset", "outlier", "scales")  # where a bandwidth may be too small for any estimate
+
+
+def test_what_rounding_alone_made_is_no_estimate():
+    """Two samples are so far off that their weights are zero; on the others nothing varies, and no feature has a score."""
+    X = np.array([[100, 200, 300]] * 4 + [[300, 0, 0], [200, 300, 200]], dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        assert np.isnan(laplacian_score(X)).all()
+        assert_array_equal(iterative_ranking(X), [0, 1, 2])
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+def test_weights_that_vanish_change_no_order():
+    """Many small tables at bandwidths far below the distances, where scores are 0, infinite or none."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        X = rng.integers(0, 4, (int(rng.integers(4, 9)), int(rng.integers(2, 6)))) * 100.0
+        current, dropped = np.arange(X.shape[1]), []
+        while len(current) > 1:
+            scores = laplacian_score(X[:, current], n_neighbors=2)
+            order = current[best_first(scores, large_is_good=False)]
+            dropped.append(order[-1:])
+            current = np.sort(order[:-1])
+        assert_array_equal(iterative_ranking(X, n_neighbors=2), np.concatenate([current, *dropped[::-1]]))
+
+
+def test_fits_side_by_side_leave_the_threads_as_they_were():
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    X = np.random.default_rng(0).normal(size=(60, 12))
+    before = threads()
+    with ThreadPoolExecutor(8) as pool:
+        rankings = list(pool.map(lambda _: IterativeSieve().fit(X).ranking_, range(24)))
+    assert threads() == before
+    assert all((ranking == rankings[0]).all() for ranking in rankings)
 
 
 def test_an_uncertain_estimate_says_so():
@@ -135,10 +173,13 @@ def test_copies_of_a_column_are_dropped_in_the_order_of_the_columns():
     assert found == oracle.iterative_ranking(X, bandwidth=20.0).tolist()
 
 
+@pytest.mark.parametrize("worth", [1, 10**9])
 @pytest.mark.parametrize("kept_elements", [10**9, 60, 1])
 @pytest.mark.parametrize("kind", ["grid", "normal", "scales", "copies", "sparse"])
-def test_neighbors_that_follow_the_features_equal_fresh_ones(kind, kept_elements):
+def test_neighbors_that_follow_the_features_equal_fresh_ones(kind, kept_elements, worth, monkeypatch):
     """Features leave and come back in any order; with room for all pairs, for a few, or for hardly any."""
+    monkeypatch.setattr(tracking, "WORTH_LISTING", worth / 10)  # lists as soon as possible, or never
+    monkeypatch.setattr(tracking, "MANY_PAIRS", 2**20 if worth == 1 else 0)
     rng = np.random.default_rng(len(kind))
     for _ in range(6):
         n, p = int(rng.integers(8, 40)), int(rng.integers(2, 10))

@@ -23,6 +23,9 @@ from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_dista
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
 KEPT_ELEMENTS = 2**25  # approximate distances kept: 256 MiB of float64
+FEWEST_LISTED, SHARE_LISTED = 256, 8  # candidates listed for each query where not all pairs are kept: an eighth, or so many
+WORTH_LISTING = 100  # features for each one that changed, from which lists are quicker than a search in all features
+MANY_PAIRS = 2**20  # from which scikit-learn is quicker to find the first neighbours than a selection among all distances
 SHRUNK = 1e-6  # of the squared norms at the last fresh start, below which their rounding errors begin to matter
 
 Floats = NDArray[np.float64]
@@ -91,7 +94,8 @@ class Tracker:
         key = (n_neighbors, queries.tobytes(), candidates.tobytes())
         if key not in self._searches:
             everybody = len(queries) * len(candidates) <= self._kept_elements
-            room = len(candidates) if everybody else max(self._kept_elements // len(queries), 4 * (n_neighbors + 1))
+            most = min(self._kept_elements // len(queries), max(FEWEST_LISTED, len(candidates) // SHARE_LISTED))
+            room = len(candidates) if everybody else max(most, 4 * (n_neighbors + 1))
             kind = _AllPairs if room >= len(candidates) else _NearestPairs
             self._searches[key] = kind(queries, candidates, n_neighbors, room)
         return self._searches[key]
@@ -281,7 +285,12 @@ class _AllPairs(_Search):
         values += self.size[self.candidates]
         values[self.queries[:, None] == self.candidates] = np.inf  # never one's own neighbour
         self.values = values
-        self.places = np.argpartition(values, self.k - 1, axis=1)[:, : self.k]
+        if values.size < MANY_PAIRS:
+            self.places = np.argpartition(values, self.k - 1, axis=1)[:, : self.k]
+        else:
+            near = nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
+            order = np.argsort(self.candidates)
+            self.places = order[np.searchsorted(self.candidates, near, sorter=order)]
 
     def _correct(self, part: Floats, sign: float) -> None:
         """One product adds sign · (f_j² − 2 f_i f_j) for all changed features to all pairs, in place."""
@@ -308,7 +317,18 @@ def _without(features: Integers, others: Integers) -> Integers:
 
 
 class _NearestPairs(_Search):
-    """Approximate distances to the nearest `room` candidates of each query; everybody else is at least `beyond` away."""
+    """Approximate distances to the nearest `room` candidates of each query; everybody else is at least `beyond` away.
+
+    Each feature that changes costs as much as a good many in a fresh search. So it only begins where few of many changed.
+    """
+
+    def _neighbors(self, space: _Space) -> Integers:
+        changed = len(_without(self.features, space.features)) + len(_without(space.features, self.features))
+        if len(space.features) >= WORTH_LISTING * changed and len(self.features):
+            return super()._neighbors(space)
+        self.space, self.features = None, space.features
+        self._lost = np.ones(len(self.queries), dtype=bool)
+        return nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
 
     def _start(self, space: _Space) -> None:
         shape = (len(self.queries), self.room)

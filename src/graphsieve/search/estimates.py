@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 KEPT_ELEMENTS = 2**24  # squared differences kept: 128 MiB of float64
 CROWDED = 0.6  # of the columns at hand must be in use, or the others are let go
-WORST_RELATIVE_ERROR = 1e-3  # beyond this an estimate is none
+WORST_RELATIVE_ERROR = 1e-7  # beyond this an estimate is none
 
 
 @dataclass(frozen=True)
@@ -101,20 +101,21 @@ class LaplacianEstimates:
             width = float(np.ldexp(bandwidth, -2 * exponent))
         if not 1e-250 < width < 1e250:  # so far from the distances that the bounds below would be no numbers
             return None
+        # A weight is off by as much as its exponent; an automatic bandwidth is off, too, and by it all exponents.
         steps = (float(lengths.max()) - float(lengths.min())) / width
-        weight_error = 8 * (tolerance / width + np.finfo(np.float64).eps) * (1 + steps)
-        values, errors = self._scores(key, first, second, weights, weight_error)
+        by_bandwidth = steps if self.options["bandwidth"] is None else 0.0
+        weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * np.finfo(np.float64).eps * (1 + steps)
+        values, relative = self._scores(key, first, second, weights, weight_error)
         place = np.searchsorted(self.columns, scored)
-        values, errors = values[place], errors[place]
-        varying = ~np.isnan(values)
-        near = np.isfinite(errors) & (errors <= WORST_RELATIVE_ERROR * np.maximum(values, 1e-300))
-        if not near[varying].all():
+        values, relative = values[place], relative[place]
+        if not (relative[~self.constant[scored]] <= WORST_RELATIVE_ERROR).all():
             return None
-        return Estimate(values, errors, k, bandwidth)
+        return Estimate(values, np.abs(values) * relative, k, bandwidth)
 
     def _scores(
         self, key: Integers, first: Integers, second: Integers, weights: Floats, weight_error: float
     ) -> tuple[Floats, Floats]:
+        """The scores of all columns at hand, and a bound on their relative errors."""
         self._fetch(key, first, second)
         by_slot = np.zeros(self.capacity)
         by_slot[self.slots] = weights
@@ -127,8 +128,8 @@ class LaplacianEstimates:
             values = np.where(self.constant[self.columns], np.nan, energy / spread)
             # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
             rounding = 8 * np.finfo(np.float64).eps * (len(key) + 2 * self.n * (1 + moment / spread))
-            errors = np.where(spread > 0, np.abs(values) * (2 * weight_error + rounding), np.inf)
-        return values, errors
+            relative = np.where(spread > 0, 2 * weight_error + rounding, np.inf)
+        return values, relative
 
     def _fetch(self, key: Integers, first: Integers, second: Integers) -> None:
         """Have the squared differences of these edges in the pool, at `slots`."""

@@ -105,7 +105,8 @@ def hybrid_selection(
     y : array of shape (n_samples,)
         Class labels; −1, None or NaN where unknown.
     n_features_to_select : int
-        Size of the set. Features that score as well as the last one are kept too, so there may be more.
+        Size of the set. Features that score as well as the last one are kept too, so there may be more (``"floating"`` scores
+        sets and knows no ties).
     base : str
         What selects by labels: a score that uses them, or ``"floating"``.
     n_iterations : int

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, RoundWarnings
@@ -19,6 +18,7 @@ from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
 from graphsieve.search.estimates import LaplacianEstimates
 from graphsieve.supervision import Supervision
+from graphsieve.threads import one_product_thread
 from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Round:
     scored : array of int
         The features that were scored: the same in variant 1, all in variant 2.
     scores : array of float
-        The score of each of `scored`: to at least nine digits where more were not needed to tell who goes, else to the last.
+        The score of each of `scored`: to at least seven digits where more were not needed to tell who goes, else to the last.
     """
 
     features: Integers
@@ -137,8 +137,7 @@ def iterate(
     all_features = table.take_columns(everyone) if variant == 2 else table
     estimates = LaplacianEstimates(table, tracker, options) if LaplacianEstimates.suit(table, method, options) else None
     current, survived, dropped, rounds = everyone, everyone, [], []
-    # Threads of a product this small would only wait for each other.
-    with Progress("dropping features", progress) as shown, threadpool_limits(1, user_api="blas"):
+    with Progress("dropping features", progress) as shown, one_product_thread():
         while True:
             tracker.follow(current)
             scored = current if variant == 1 else everyone
