@@ -75,7 +75,7 @@ def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, varia
         else:
             graph = neighbor_graph(Table(X[:, current]), k, 1.0).graph
             scores = laplacian_ratio(Table(X), graph)
-        assert_allclose(stage.scores, scores, rtol=1e-7, atol=1e-12)
+        assert_allclose(stage.scores, scores, rtol=1e-6, atol=1e-12)
         order = stage.scored[best_first(scores, large_is_good=False)]
         size = max(len(current) - step, wanted)
         dropped.append(order[size:])
@@ -114,7 +114,7 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
             if estimate is not None:
                 good += 1
                 assert (np.abs(estimate.values - exact) <= estimate.errors).all()
-                assert (estimate.errors <= 1e-7 * exact).all()
+                assert (estimate.errors <= 1e-6 * exact).all()
     assert good >= 10 or kind in ("offset", "outlier", "scales")  # where a bandwidth may be too small for any estimate
 
 
@@ -179,6 +179,8 @@ def test_copies_of_a_column_are_dropped_in_the_order_of_the_columns():
 def test_neighbors_that_follow_the_features_equal_fresh_ones(kind, kept_elements, worth, monkeypatch):
     """Features leave and come back in any order; with room for all pairs, for a few, or for hardly any."""
     monkeypatch.setattr(tracking, "WORTH_LISTING", worth / 10)  # lists as soon as possible, or never
+    monkeypatch.setattr(tracking, "WORTH_KEEPING", worth / 10)
+    monkeypatch.setattr(tracking, "VERY_MANY_PAIRS", 2**23 if worth == 1 else 0)
     monkeypatch.setattr(tracking, "MANY_PAIRS", 2**20 if worth == 1 else 0)
     rng = np.random.default_rng(len(kind))
     for _ in range(6):

@@ -22,9 +22,10 @@ from graphsieve.columns import NO_EXPONENT, Table, scale_by_power_of_two
 from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
-KEPT_ELEMENTS = 2**25  # approximate distances kept: 256 MiB of float64
+KEPT_ELEMENTS = 2**26  # approximate distances kept: 512 MiB of float64, those of 8,192 samples
 FEWEST_LISTED, SHARE_LISTED = 256, 8  # candidates listed for each query where not all pairs are kept: an eighth, or so many
-WORTH_LISTING = 100  # features for each one that changed, from which lists are quicker than a search in all features
+WORTH_KEEPING, WORTH_LISTING = 20, 300  # features for each one that changed, from which it pays to correct all pairs, or lists
+VERY_MANY_PAIRS = 2**23  # below which it always pays
 MANY_PAIRS = 2**20  # from which scikit-learn is quicker to find the first neighbours than a selection among all distances
 SHRUNK = 1e-6  # of the squared norms at the last fresh start, below which their rounding errors begin to matter
 
@@ -191,6 +192,19 @@ class _Search:
 
     def _neighbors(self, space: _Space) -> Integers:
         """Who the k nearest are, in any order."""
+        changed = len(_without(self.features, space.features)) + len(_without(space.features, self.features))
+        if not self._pays(len(space.features), changed):
+            self.space, self.features = None, space.features
+            self._lost = np.ones(len(self.queries), dtype=bool)
+            return nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
+        self._lost = np.zeros(len(self.queries), dtype=bool)
+        return self._kept_neighbors(space)
+
+    def _pays(self, n_features: int, n_changed: int) -> bool:
+        """Whether correcting what is kept is quicker than a fresh search; where nothing is known yet, not."""
+        raise NotImplementedError
+
+    def _kept_neighbors(self, space: _Space) -> Integers:
         self._move(space)
         tolerance = self._tolerance()
         reach = self._assure(self._at_places().max(axis=1), tolerance)
@@ -250,7 +264,7 @@ class _Search:
                 lengths = np.einsum("ij,ij->i", part, part)
                 self.norms = self.norms + sign * lengths
                 self.size = self.size + max(sign, 0.0) * lengths
-                self.n_terms += 4 * len(changed) + 8
+                self.n_terms += 2 * len(changed) + 4
                 self._correct(part, sign)
         if fresh or self.norms.max() < SHRUNK * self.size.max():
             self.norms = self.size = space.norms()
@@ -279,6 +293,10 @@ class _Search:
 class _AllPairs(_Search):
     """All approximate distances; values are ‖x_j‖² − 2 x_i·x_j."""
 
+    def _pays(self, n_features: int, n_changed: int) -> bool:
+        few = len(self.queries) * len(self.candidates) < VERY_MANY_PAIRS
+        return few or (len(self.features) > 0 and n_features >= WORTH_KEEPING * n_changed)
+
     def _start(self, space: _Space) -> None:
         values = space.products(self.queries, self.candidates)
         values *= -2
@@ -304,6 +322,8 @@ class _AllPairs(_Search):
         query = np.arange(n)[:, None]
         key = np.sort((np.minimum(query, near) * n + np.maximum(query, near)).ravel())
         key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+        if self._lost.any():
+            return key, squared_distances(space.rows, key // n, key % n), 0.0
         squared = self.values.ravel()[key]
         squared += self.norms[key // n]
         return key, np.maximum(squared, 0.0), 2 * float(self._tolerance().max())
@@ -319,16 +339,11 @@ def _without(features: Integers, others: Integers) -> Integers:
 class _NearestPairs(_Search):
     """Approximate distances to the nearest `room` candidates of each query; everybody else is at least `beyond` away.
 
-    Each feature that changes costs as much as a good many in a fresh search. So it only begins where few of many changed.
+    Each feature that changes costs as much as a good many in a fresh search, and some searches remain.
     """
 
-    def _neighbors(self, space: _Space) -> Integers:
-        changed = len(_without(self.features, space.features)) + len(_without(space.features, self.features))
-        if len(space.features) >= WORTH_LISTING * changed and len(self.features):
-            return super()._neighbors(space)
-        self.space, self.features = None, space.features
-        self._lost = np.ones(len(self.queries), dtype=bool)
-        return nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
+    def _pays(self, n_features: int, n_changed: int) -> bool:
+        return len(self.features) > 0 and n_features >= WORTH_LISTING * n_changed
 
     def _start(self, space: _Space) -> None:
         shape = (len(self.queries), self.room)

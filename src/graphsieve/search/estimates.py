@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 KEPT_ELEMENTS = 2**24  # squared differences kept: 128 MiB of float64
 CROWDED = 0.6  # of the columns at hand must be in use, or the others are let go
-WORST_RELATIVE_ERROR = 1e-7  # beyond this an estimate is none
+WORST_RELATIVE_ERROR = 1e-6  # beyond this an estimate is none
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Round:
     scored : array of int
         The features that were scored: the same in variant 1, all in variant 2.
     scores : array of float
-        The score of each of `scored`: to at least seven digits where more were not needed to tell who goes, else to the last.
+        The score of each of `scored`: to at least six digits where more were not needed to tell who goes, else to the last.
     """
 
     features: Integers

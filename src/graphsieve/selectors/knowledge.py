@@ -129,7 +129,8 @@ def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
         return min(wanted, scorable)
     if not scorable:
         raise InputError(
-            f"nothing to select: none of the {len(scores)} features can be scored; all are constant, or constant where it matters."
+            f"nothing to select: none of the {len(scores)} features can be scored; "
+            "all are constant, or constant where it matters."
         )
     if wanted > scorable:
         warn(f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.")
