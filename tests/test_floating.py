@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_wine
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import oracle
 from graphsieve import FloatingSieve, GraphSieveWarning, Supervision
 from graphsieve.columns import Table
 from graphsieve.search import floating_selection
-from graphsieve.search.criteria import LinearCriterion, _stratified, make_criterion
+from graphsieve.search.criteria import LinearCriterion, make_criterion
 from graphsieve.search.floating import float_forward
+from impatient import Impatient
 
 
 def indicators(y):
@@ -159,40 +157,9 @@ def test_constant_columns_come_last_and_only_if_asked_for():
         assert floating_selection(X, y, n_features_to_select=4)[-1] == 1
 
 
-class Impatient(ClassifierMixin, BaseEstimator):
-    """Classifies by one neighbour until the user loses patience."""
-
-    fits = 0
-
-    def fit(self, X, y):
-        Impatient.fits += 1
-        if Impatient.fits > 45:
-            raise KeyboardInterrupt
-        self.model_ = KNeighborsClassifier(1).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict(self, X):
-        return self.model_.predict(X)
-
-
-@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
-@given(seed=st.integers(0, 10**6))
-def test_folds_are_those_of_scikit_learn(seed):
-    rng = np.random.default_rng(seed)
-    outcome = rng.choice(["a", "b", "c"], size=int(rng.integers(12, 40)), p=[0.6, 0.3, 0.1])
-    n_folds = int(rng.integers(2, min(6, np.unique(outcome, return_counts=True)[1].max()) + 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        expected = [test for _, test in StratifiedKFold(n_folds).split(outcome, outcome)]
-    found = _stratified(outcome, n_folds)
-    for fold, rows in enumerate(expected):
-        assert_array_equal(np.flatnonzero(found == fold), rows)
-
-
 def test_an_interrupted_search_gives_the_best_so_far():
     X, y = load_wine(return_X_y=True)
-    Impatient.fits = 0
+    Impatient.fits, Impatient.patience = 0, 45
     with pytest.warns(GraphSieveWarning, match="interrupted with 1 of 5 features"):
         found = floating_selection(X, y, n_features_to_select=5, estimator=Impatient(), cv=3)  # 39 fits for the first feature
     alone = [cross_val_score(KNeighborsClassifier(1), X[:, [f]], y, cv=3).mean() for f in range(13)]
@@ -201,7 +168,7 @@ def test_an_interrupted_search_gives_the_best_so_far():
 
 def test_interrupted_before_anything_was_found_is_an_interrupt():
     X, y = load_wine(return_X_y=True)
-    Impatient.fits = 100
+    Impatient.fits, Impatient.patience = 100, 45
     with pytest.raises(KeyboardInterrupt):
         floating_selection(X, y, n_features_to_select=5, estimator=Impatient(), cv=3)
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, load_wine
-from sklearn.neighbors import KNeighborsClassifier
 
 from graphsieve import GraphSieveWarning, HybridSieve, InputError, Supervision
 from graphsieve.columns import Table
@@ -16,6 +14,7 @@ from graphsieve.propagation import Propagation, harmonic_labels
 from graphsieve.scores import METHODS, fisher_score
 from graphsieve.search import BASES, floating_selection, hybrid_selection
 from graphsieve.search.hybrid import most_confident, refine, selecting
+from impatient import Impatient
 
 TOY = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]], dtype=float)
 TOY_LABELS = ["-", "+", None, None]
@@ -148,24 +147,6 @@ def test_pairs_reach_a_base_that_uses_them():
     assert sieve.get_support().sum() == 3
     with pytest.raises(InputError, match="'fisher' cannot use pairs"):
         HybridSieve().fit(X, supervision=known)
-
-
-class Impatient(ClassifierMixin, BaseEstimator):
-    """Classifies by one neighbour until the user loses patience."""
-
-    fits = 0
-    patience = 10**9
-
-    def fit(self, X, y):
-        Impatient.fits += 1
-        if Impatient.fits > Impatient.patience:
-            raise KeyboardInterrupt
-        self.model_ = KNeighborsClassifier(1).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict(self, X):
-        return self.model_.predict(X)
 
 
 def test_an_interrupted_search_answers_from_the_rounds_that_are_complete():

@@ -11,6 +11,7 @@ bound on its distance to everybody else, and is searched anew only when that bou
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ class _Space:
         return np.asarray(np.einsum("ij,ij->i", centered, centered))
 
 
-class _Search:
+class _Search(ABC):
     """One kind of question, asked again and again: the k nearest of these candidates to each of these queries.
 
     `values` holds approximate squared distances, up to a constant per query, to the candidates at `columns` (all if None).
@@ -200,9 +201,9 @@ class _Search:
         self._lost = np.zeros(len(self.queries), dtype=bool)
         return self._kept_neighbors(space)
 
+    @abstractmethod
     def _pays(self, n_features: int, n_changed: int) -> bool:
         """Whether correcting what is kept is quicker than a fresh search; where nothing is known yet, not."""
-        raise NotImplementedError
 
     def _kept_neighbors(self, space: _Space) -> Integers:
         self._move(space)
@@ -277,11 +278,13 @@ class _Search:
         bound: Floats = per_unit * (self.size[self.queries] + self.size[self.candidates].max())
         return bound
 
+    @abstractmethod
     def _start(self, space: _Space) -> None:
-        raise NotImplementedError
+        """Fill `values` and `places` anew."""
 
+    @abstractmethod
     def _correct(self, part: Floats, sign: float) -> None:
-        raise NotImplementedError
+        """Add the squared differences of some centred features to `values`, or take them off."""
 
     def _assure(self, reach: Floats, _: Floats) -> Floats:
         return reach
