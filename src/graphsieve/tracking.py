@@ -211,24 +211,23 @@ class _Search(ABC):
         reach = self._assure(self._at_places().max(axis=1), tolerance)
         found = np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None])
         query = found // self.values.shape[1]
-        place = found - query * self.values.shape[1]
-        crowded = np.bincount(query, minlength=len(self.queries)) > self.k
-        alone = ~crowded[query]
+        counts = np.bincount(query, minlength=len(self.queries))
+        crowded = np.repeat(counts > self.k, counts)
         self.places = np.empty((len(self.queries), self.k), dtype=np.int64)
-        self.places[~crowded] = place[alone].reshape(-1, self.k)
+        self.places[counts == self.k] = (found[~crowded] - query[~crowded] * self.values.shape[1]).reshape(-1, self.k)
         if crowded.any():
-            self.places[crowded] = self._nearest_of(space, query[~alone], place[~alone], tolerance)
+            self.places[counts > self.k] = self._nearest_of(space, query[crowded], found[crowded], tolerance)
         near = self._candidate(np.arange(len(self.queries))[:, None], self.places)
         lost = np.flatnonzero(self._lost)
         if len(lost):
             near[lost] = nearest_neighbors(space.rows, self.k, queries=self.queries[lost], candidates=self.candidates)[0]
         return near
 
-    def _nearest_of(self, space: _Space, query: Integers, place: Integers, tolerance: Floats) -> Integers:
-        """The places of the k nearest among more than k possible ones of some queries."""
-        value, candidate = self.values[query, place], self._candidate(query, place)
+    def _nearest_of(self, space: _Space, query: Integers, found: Integers, tolerance: Floats) -> Integers:
+        """The places of the k nearest among more than k possible ones of some queries; `found` are indices of flat `values`."""
+        value = self.values.ravel()[found]
         order = np.lexsort((value, query))
-        query, place, value, candidate = query[order], place[order], value[order], candidate[order]
+        query, value, place = query[order], value[order], (found - query * self.values.shape[1])[order]
         begin = np.flatnonzero(np.diff(query, prepend=-1))
         end = np.append(begin[1:], len(query))
         chosen = begin[:, None] + np.arange(self.k)
@@ -238,9 +237,10 @@ class _Search(ABC):
         if unsure.any():
             owner = np.repeat(np.arange(len(begin)), end - begin)
             open_ones = np.flatnonzero(unsure[owner] & (value <= limit[owner]))
-            exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate[open_ones])
+            candidate = self._candidate(query[open_ones], place[open_ones])
+            exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate)
             number = np.cumsum(unsure) - 1  # of each unsure query among them
-            best = first_of_each(number[owner[open_ones]], exact, candidate[open_ones], int(unsure.sum()), self.k)
+            best = first_of_each(number[owner[open_ones]], exact, candidate, int(unsure.sum()), self.k)
             chosen[unsure] = open_ones[best]
         return np.asarray(place[chosen])
 

@@ -25,7 +25,7 @@ from graphsieve.tracking import Tracker
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 KEPT_ELEMENTS = 2**24  # squared differences kept: 128 MiB of float64
-CROWDED = 0.6  # of the columns at hand must be in use, or the others are let go
+CROWDED = 0.85  # of the columns at hand must be in use, or the others are let go
 WORST_RELATIVE_ERROR = 1e-6  # beyond this an estimate is none
 
 
@@ -69,8 +69,8 @@ class LaplacianEstimates:
         self.constant = block.constant
         self.columns = np.arange(table.n_features)
         self.rows = block.values
-        self.centered = self.rows - self.rows.mean(axis=0)
-        self.squares = self.centered**2
+        centered = self.rows - self.rows.mean(axis=0)
+        self.moments = np.stack([centered, centered**2], axis=1)  # (n, 2, p): one product gives both
         self.capacity = self.n * min(options["n_neighbors"], self.n - 1)
         self.pool = np.empty((self.capacity, table.n_features))
         self.keys, self.slots = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -122,9 +122,9 @@ class LaplacianEstimates:
         used = int(self.slots.max()) + 1
         energy = by_slot[:used] @ self.pool[:used]
         degree = np.bincount(first, weights, self.n) + np.bincount(second, weights, self.n)
-        moment = degree @ self.squares
+        mean, moment = (degree @ self.moments.reshape(self.n, -1)).reshape(2, -1)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            spread = moment - (degree @ self.centered) ** 2 / degree.sum()
+            spread = moment - mean**2 / degree.sum()
             values = np.where(self.constant[self.columns], np.nan, energy / spread)
             # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
             rounding = 8 * np.finfo(np.float64).eps * (len(key) + 2 * self.n * (1 + moment / spread))
@@ -148,6 +148,4 @@ class LaplacianEstimates:
     def _let_go_of_others(self, features: Integers) -> None:
         place = np.searchsorted(self.columns, features)
         self.columns = features
-        self.rows, self.centered, self.squares, self.pool = (
-            np.take(array, place, axis=1) for array in (self.rows, self.centered, self.squares, self.pool)
-        )
+        self.rows, self.moments, self.pool = (np.take(array, place, axis=-1) for array in (self.rows, self.moments, self.pool))

@@ -55,7 +55,8 @@ class IterativeSieve(Sieve):
     scores_ : array of shape (n_features,)
         The score of each feature in the last round in which it had one; not comparable between rounds.
     path_ : tuple of Round
-        Every round: its `size`, the `features` of its graph, those `scored`, and their `scores`.
+        Every round: its `size`, the `features` of its graph, those `scored`, and their `scores`. With thousands of features it is
+        large: steps of one keep p² / 2 numbers.
     method_, reason_, large_is_good_, n_neighbors_, bandwidth_, scale_, n_samples_, n_labeled_
         As in `GraphSieve`; neighbours and bandwidth of the last round.
 
