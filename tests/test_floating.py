@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,14 +12,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import oracle
 from graphsieve import FloatingSieve, GraphSieveWarning, Supervision
 from graphsieve.columns import Table
 from graphsieve.search import floating_selection
-from graphsieve.search.criteria import LinearCriterion, make_criterion
+from graphsieve.search.criteria import LinearCriterion, _stratified, make_criterion
 from graphsieve.search.floating import float_forward
 from impatient import Impatient
 
@@ -155,6 +157,20 @@ def test_constant_columns_come_last_and_only_if_asked_for():
     assert 1 not in floating_selection(X, y, n_features_to_select=3)
     with pytest.warns(GraphSieveWarning, match="only 3 vary"):
         assert floating_selection(X, y, n_features_to_select=4)[-1] == 1
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@given(seed=st.integers(0, 10**6))
+def test_folds_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    outcome = rng.choice(["a", "b", "c"], size=int(rng.integers(12, 40)), p=[0.6, 0.3, 0.1])
+    n_folds = int(rng.integers(2, min(6, np.unique(outcome, return_counts=True)[1].max()) + 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        expected = [test for _, test in StratifiedKFold(n_folds).split(outcome, outcome)]
+    found = _stratified(outcome, n_folds)
+    for fold, rows in enumerate(expected):
+        assert_array_equal(np.flatnonzero(found == fold), rows)
 
 
 def test_an_interrupted_search_gives_the_best_so_far():
