@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, Phase, settings
+from threadpoolctl import threadpool_limits
 
 from graphsieve import columns
 
@@ -29,6 +30,13 @@ def sparse_stays_sparse():
     """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must not get the dense ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "DENSE_FROM", 2.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """For thousands of tiny problems: starting threads would take longer than solving them."""
+    with threadpool_limits(1):
         yield
 
 

@@ -12,6 +12,13 @@ from hypothesis import strategies as st
 from graphsieve import Supervision
 
 
+def frozen(values: Any, dtype: Any = None) -> np.ndarray:
+    """An array that nobody may write to."""
+    array = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
 @dataclass(frozen=True)
 class Problem:
     """A table of features with labels (−1 unknown), targets (NaN unknown), probabilities and consistent pairs."""

@@ -26,7 +26,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from threadpoolctl import threadpool_limits
 
 import oracle
 from graphsieve import (
@@ -42,6 +41,7 @@ from graphsieve import (
 )
 from graphsieve.columns import DENSE_FROM
 from graphsieve.scores import METHODS
+from strategies import frozen
 
 ROWS = set(range(1, 115)) - {7, 13, 19, 32, 42, 49, 53, 65, 76, 84, 96, 99, 104, 111}
 LEFT_OUT = {
@@ -65,17 +65,7 @@ def case(*rows):
 # ---------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Thousands of tiny problems: starting threads would take longer than solving them."""
-    with threadpool_limits(1):
-        yield
-
-
-def frozen(values, dtype=None):
-    array = np.array(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 N, P, NAMES = 24, 5, list("abcde")

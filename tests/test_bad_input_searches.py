@@ -26,7 +26,6 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 from graphsieve import (
     ConstraintConflictError,
@@ -42,21 +41,12 @@ from graphsieve import (
 )
 from graphsieve.propagation import harmonic_labels
 from graphsieve.search import BASES, floating_selection, hybrid_selection, iterative_ranking
+from strategies import frozen
 
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Many tiny problems: starting threads would take longer than solving them."""
-    with threadpool_limits(1):
-        yield
-
-
-def frozen(values, dtype=None):
-    array = np.array(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # ---------------------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _need_knowledge(self, y: Any, supervision: Any) -> None:
         """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
         if y is None and supervision is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None; pass y or supervision.")
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
