@@ -35,10 +35,10 @@ check: lint types test ## lint, types and tests: what CI runs
 
 benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/iterative.py
 	$(BIN)/python benchmarks/propagation.py
 	$(BIN)/python benchmarks/prototypes.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/iterative.py
 
 format: $(READY) ## format the code
 	$(BIN)/ruff check --fix-only src tests examples benchmarks

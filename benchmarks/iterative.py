@@ -1,6 +1,8 @@
 """The iterative Laplacian score against two loops that search neighbours anew in every round.
 
-    python benchmarks/iterative.py    # exits with 1 if orders differ, or if it is not as much faster as it should be
+    python benchmarks/iterative.py    # exits with 1 if orders differ, or if it is not 8 and 4 times faster than the tuned loop
+
+On a quiet machine the first of the two is not reached yet.
 
 - "from scratch" is the algorithm as printed, on our own exact score: `laplacian_score` of the features that are left. Its
   neighbours are scikit-learn's, checked against an error bound.
@@ -33,17 +35,16 @@ K = 5
 
 
 class Case(NamedTuple):
-    """A table, how many features a round drops, how many times faster than either loop it must be, and runs of ours."""
+    """A table, how many features a round drops, how many times faster than the tuned loop it should be, and runs of ours."""
 
     n_samples: int
     n_features: int
     step: int
-    than_from_scratch: float
     than_tuned: float
     runs: int
 
 
-CASES = (Case(500, 300, 1, 4.0, 1.5, 5), Case(2_000, 1_000, 5, 4.0, 4.0, 3))
+CASES = (Case(500, 300, 1, 8.0, 5), Case(2_000, 1_000, 5, 4.0, 3))
 
 
 def table(n_samples: int, n_features: int) -> Any:
@@ -100,7 +101,7 @@ def compare(case: Case) -> bool:
     for other in (scratch_seconds, fast_seconds):
         line += f"  {other:>7.2f} s ({other / seconds:>4.1f} ×)"
     print(f"{line}  {'yes' if same else 'NO'}", flush=True)
-    return same and scratch_seconds >= case.than_from_scratch * seconds and fast_seconds >= case.than_tuned * seconds
+    return same and fast_seconds >= case.than_tuned * seconds
 
 
 def main() -> int:
