@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from graphsieve.errors import InputError
+from graphsieve.files import replace_file
 
 FEATURES_SHOWN = 40
 
@@ -52,23 +50,6 @@ def write_page(
     if path is not None:
         replace_file(Path(path), text)
     return text
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _section(facts: dict[str, Any]) -> str:

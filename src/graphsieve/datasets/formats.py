@@ -1,0 +1,94 @@
+"""Reads the files that data sets come in: ARFF, tables of text, MATLAB's and R's, also compressed."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.io import arff
+
+from graphsieve.datasets.rdata import RVector, read_rdata
+
+MOST_BYTES = 256 * 2**20  # unpacked; the largest set here has 30 million
+COMPRESSIONS: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ": lzma.LZMADecompressor,
+}
+
+
+def unpacked(content: bytes, most_bytes: int = MOST_BYTES) -> bytes:
+    """What a file holds once it is decompressed, if it is compressed; `ValueError` where that is cut short or too much."""
+    for beginning, method in COMPRESSIONS.items():
+        if content.startswith(beginning):
+            machine = method()
+            data: bytes = machine.decompress(content, most_bytes)
+            if not machine.eof:
+                raise ValueError(f"it is cut short, or larger than {most_bytes} bytes when unpacked")
+            return data
+    return content
+
+
+def read_arff(content: bytes, *, own_numbers: bool = False) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.str_]]]:
+    """The columns of an ARFF file by name: all as numbers (missing: NaN), and those with a list of values as texts too.
+
+    A value from a list becomes its place in that list, or, with `own_numbers`, the number that it is.
+    """
+    rows, described = arff.loadarff(io.StringIO(unpacked(content).decode("latin-1")))
+    numbers, texts = {}, {}
+    for column in described.names():
+        kind, values = described[column]
+        name = column.strip("'\"")  # scipy leaves the quotes around a single letter
+        if kind == "nominal":
+            texts[name] = np.char.decode(rows[column], "latin-1")
+            # A question mark may be one of the values; otherwise it is a missing one.
+            number = {"?": np.nan} | {value: float(value) if own_numbers else at for at, value in enumerate(values)}
+            numbers[name] = np.array([number[text] for text in texts[name]], dtype=np.float64)
+        else:
+            numbers[name] = rows[column].astype(np.float64)
+    return numbers, texts
+
+
+def read_texts(content: bytes, *, delimiter: str = ",", skip: int = 0) -> NDArray[np.str_]:
+    """The cells of a delimited table, as they are, without the first `skip` lines."""
+    lines = unpacked(content).decode("utf-8-sig").splitlines()[skip:]
+    cells = [[cell.strip().strip('"') for cell in line.split(delimiter)] for line in lines if line.strip()]
+    return np.array(cells, dtype=np.str_)
+
+
+def as_numbers(cells: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Cells of text as numbers; a question mark is a missing one."""
+    return np.where(cells == "?", "nan", cells).astype(np.float64)
+
+
+def read_numbers(content: bytes, *, delimiter: str = ",") -> NDArray[np.float64]:
+    """A delimited table of numbers alone."""
+    text = io.StringIO(unpacked(content).decode("ascii"))
+    return np.loadtxt(text, delimiter=delimiter, ndmin=2, comments=None)
+
+
+def read_matlab(content: bytes, n_features: int) -> tuple[Any, NDArray[Any]]:
+    """The table with that many columns in a MATLAB file, and the list with an entry for each of its rows."""
+    variables = [value for name, value in scipy.io.loadmat(io.BytesIO(content)).items() if not name.startswith("__")]
+    tables = [value for value in variables if value.ndim == 2 and value.shape[1] == n_features]
+    if len(tables) != 1:
+        raise ValueError(f"{len(tables)} of its variables have {n_features} columns")
+    n_samples = tables[0].shape[0]
+    lists = [value for value in variables if value is not tables[0] and sorted(value.shape) == sorted((1, n_samples))]
+    if len(lists) != 1:
+        raise ValueError(f"{len(lists)} of its variables have one value for each of the {n_samples} rows")
+    labels = lists[0].toarray() if sp.issparse(lists[0]) else lists[0]
+    return tables[0], labels.ravel()
+
+
+def read_r(content: bytes) -> dict[str, RVector]:
+    """The variables in a file of R's."""
+    return read_rdata(unpacked(content))

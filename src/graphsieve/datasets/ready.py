@@ -1,0 +1,148 @@
+"""Data sets ready to use, one ``<name>.npz`` each: the format of the folder GRAPHSIEVE_DATA and of the cache.
+
+Keys: ``X``, or ``data``, ``indices``, ``indptr`` and ``shape`` of a sparse table by rows; ``y``; optionally ``feature_names``,
+``target_names`` (of the classes), ``target_name``, and the extras. Nothing in such a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.datasets.dataset import Dataset, DataUnavailableError, numbered
+from graphsieve.parameters import one_line
+
+Arrays = Mapping[str, NDArray[Any]]
+SPARSE_KEYS = ("data", "indices", "indptr", "shape")
+PER_SAMPLE = ("is_train", "is_test", "part", "domain", "year", "y_all")
+EXTRAS = (*PER_SAMPLE, "y_all_names")
+
+
+class _WrongFileError(Exception):
+    """Says what is wrong, as the second half of a sentence."""
+
+
+def read_ready(path: Path) -> Dataset:
+    """The data set in a file; `DataUnavailableError` where the file is not such a one."""
+    try:
+        # Opened here: numpy would leave a damaged file open.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+        return dataset_of(path.stem, arrays)
+    except _WrongFileError as error:
+        raise DataUnavailableError(f"{shown(path)} is no data set of ours: {error}; replace or remove the file.") from None
+    except (OSError, EOFError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+        # numpy's words for a pickle in the file, a truncated archive, a bare .npy file, ...
+        raise DataUnavailableError(
+            f"{shown(path)} cannot be read ({one_line(str(error)) or type(error).__name__}); replace or remove the file."
+        ) from None
+
+
+def shown(path: Path) -> str:
+    """A path as a message shows it: reports are passed on, and need not tell whose home it was."""
+    try:
+        return f"~/{path.relative_to(Path.home()).as_posix()}"
+    except (ValueError, RuntimeError):
+        return str(path)
+
+
+def ready_file(dataset: Dataset) -> bytes:
+    """The content of the file that `read_ready` gives back as this data set."""
+    arrays: dict[str, Any] = {}
+    if sp.issparse(dataset.X):
+        rows = sp.csr_array(dataset.X)
+        arrays |= {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
+    else:
+        arrays["X"] = dataset.X
+    arrays |= {"y": dataset.y, "feature_names": np.array(dataset.feature_names), **dataset.extras}
+    if dataset.class_names is not None:
+        arrays["target_names"] = np.array(dataset.class_names)
+    if dataset.target_name is not None:
+        arrays["target_name"] = np.array([dataset.target_name])
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
+
+
+def dataset_of(name: str, arrays: Arrays) -> Dataset:
+    """The arrays of a file as a data set, once it is clear that they fit together."""
+    X, y = _features(arrays), _wanted(arrays)
+    n_samples, n_features = X.shape
+    _require(len(y) == n_samples, f"X has {n_samples} rows, y has {len(y)}")
+    extras = {key: arrays[key] for key in EXTRAS if key in arrays}
+    for key in PER_SAMPLE:
+        _require(key not in extras or len(np.atleast_1d(extras[key])) == n_samples, f"{key} has another length than y")
+    names = _texts(arrays, "feature_names")
+    _require(names is None or len(names) == n_features, f"X has {n_features} columns and another number of feature_names")
+    classes = None
+    if y.dtype.kind == "i":
+        classes = _texts(arrays, "target_names") or numbered("", int(y.max()) + 1, first=0)
+        _require(int(y.max()) < len(classes), f"y has codes up to {y.max()}, and target_names only {len(classes)} names")
+    return Dataset(
+        name=name,
+        X=X,
+        y=y,
+        task="regression" if classes is None else "classification",
+        feature_names=names or numbered("x", n_features),
+        class_names=classes,
+        target_name=_target_name(arrays) if classes is None else None,
+        extras=extras,
+    )
+
+
+def _features(arrays: Arrays) -> Any:
+    if "X" in arrays:
+        X = arrays["X"]
+        _require(X.ndim == 2 and min(X.shape) > 0 and _is_float(X), "X is not a table of float32 or float64 numbers")
+        return X
+    missing = [key for key in SPARSE_KEYS if key not in arrays]
+    _require(not missing, f"it has neither X nor {', '.join(missing)}")
+    data, indices, indptr, shape = (arrays[key] for key in SPARSE_KEYS)
+    _require(_is_float(data) and shape.shape == (2,), "its sparse table is not one of float32 or float64 numbers")
+    rows = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    rows.check_format(full_check=True)
+    return rows
+
+
+def _wanted(arrays: Arrays) -> NDArray[Any]:
+    _require("y" in arrays, "it has no y")
+    y = arrays["y"]
+    _require(y.ndim == 1 and len(y) > 0 and y.dtype in (np.int64, np.float64), "y is no list of int64 codes or float64 values")
+    _require(y.dtype.kind == "f" or int(y.min()) >= 0, "y has negative class codes")
+    return y
+
+
+def _target_name(arrays: Arrays) -> str:
+    """What the target is called: by itself, or as the one of all targets that it equals."""
+    given, others = _texts(arrays, "target_name"), _texts(arrays, "y_all_names")
+    if given:
+        return given[0]
+    if others is not None and "y_all" in arrays:
+        for name, column in zip(others, arrays["y_all"].T, strict=False):
+            if np.array_equal(column, arrays["y"], equal_nan=True):
+                return name
+    return "y"
+
+
+def _texts(arrays: Arrays, key: str) -> tuple[str, ...] | None:
+    if key not in arrays:
+        return None
+    _require(arrays[key].dtype.kind == "U" and arrays[key].ndim <= 1, f"{key} is not a list of texts")
+    return tuple(np.atleast_1d(arrays[key]).tolist())
+
+
+def _is_float(values: NDArray[Any]) -> TypeGuard[NDArray[np.floating[Any]]]:
+    return values.dtype in (np.float32, np.float64)
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise _WrongFileError(otherwise)

@@ -1,0 +1,168 @@
+"""Selectors side by side where nothing is held out: do clusters in their features find the classes again?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.evaluation.chance import seed_number
+from graphsieve.evaluation.clustering import clustered
+from graphsieve.evaluation.comparing import checked_knowledge, knowledge_text, partly_known, read_table, read_y, selection_of
+from graphsieve.evaluation.gathering import give
+from graphsieve.evaluation.prefixes import checked_sizes
+from graphsieve.evaluation.results import Evaluation, Measurement
+from graphsieve.evaluation.selection import Baseline, Selected, named_selectors, select
+from graphsieve.evaluation.sequential import one_thread
+from graphsieve.parallel import in_parallel
+from graphsieve.parameters import boolean, count
+from graphsieve.supervision import Supervision
+
+LEARNER = "kmeans"
+METRICS = ("accuracy", "nmi")
+
+
+def evaluate_clustering(
+    selectors: Any,
+    X: Any,
+    y: Any,
+    *,
+    sizes: Sequence[int],
+    known: int | float | None = 0,
+    per_class: bool = False,
+    repeats: int = 10,
+    n_clusters: int | None = None,
+    n_init: int = 10,
+    standardize: bool = False,
+    baselines: Sequence[str] = ("random", "all"),
+    supervision: Supervision | None = None,
+    unlabeled: int | None = -1,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Evaluation:
+    """Compare selectors by the clusters that k-means finds in their first features.
+
+    As is usual for clustering, the selector sees all rows, k-means clusters all rows, and all classes are compared with; k-means
+    itself never sees a label. A repeat hides other labels and starts k-means elsewhere. Where the same is known in every repeat
+    (nothing, everything, or a `supervision`), a selector runs once, and the standard errors tell of the starts and of the random
+    columns alone: they say nothing about other samples.
+
+    Parameters
+    ----------
+    selectors, X, sizes, baselines, supervision, n_jobs, progress
+        As in `evaluate`.
+    y : array of shape (n_samples,)
+        The classes; rows of unknown class are clustered, and left out of the comparison.
+    known, per_class
+        What a selector may know, as in `hide_labels`; nothing by default.
+    repeats : int
+        How often to hide labels and start anew.
+    n_clusters, n_init, standardize
+        As in `cluster_prefixes`.
+    unlabeled : int or None
+        The number that marks an unknown class.
+    random_state : None, int, SeedSequence, RandomState or Generator
+        With a number s, the labels known in a repeat are ``hide_labels(y, known, random_state=[s, repeat, 0])``.
+
+    Returns
+    -------
+    Evaluation
+        Of the one learner ``"kmeans"``, with metrics ``"accuracy"`` (`clustering_accuracy`) and ``"nmi"``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = evaluate_clustering("laplacian", X, y, sizes=[2, 4], repeats=3, standardize=True)
+    >>> result.values("laplacian", metric="nmi").shape  # sizes × repeats
+    (2, 3)
+    """
+    table = read_table(X)
+    codes = read_y(y, table.shape[0], "classes", unlabeled)
+    numbers = checked_sizes(sizes, table.shape[1], distinct=True)
+    everyone = named_selectors(selectors, baselines)
+    known = checked_knowledge(None if supervision is not None and known == 0 else known, per_class, supervision, codes)
+    repeats = count(1)("repeats", repeats)
+    n_classes = len(np.unique(codes[codes >= 0]))
+    means = {
+        "n_clusters": n_classes if n_clusters is None else count(1, table.shape[0])("n_clusters", n_clusters),
+        "n_init": count(1)("n_init", n_init),
+        "standardize": boolean()("standardize", standardize),
+    }
+    task = _Task(table, codes, numbers, known, per_class, supervision, means, seed_number(random_state))
+    # Where every repeat knows the same, one selection serves all.
+    distinct = 1 if supervision is not None or known is None or known == 0 else repeats
+    asked = [
+        (task, repeat, name, selector)
+        for name, selector in everyone.items()
+        for repeat in range(repeats if isinstance(selector, Baseline) else distinct)
+    ]
+    selected: list[Selected] = in_parallel(_select, asked, title="selecting", n_jobs=n_jobs, progress=progress)
+    by_name = {(name, repeat): found for (_, repeat, name, _), found in zip(asked, selected, strict=True)}
+    units = [
+        (task, repeat, name, by_name.get((name, repeat)) or by_name[name, 0]) for repeat in range(repeats) for name in everyone
+    ]
+    measured = in_parallel(_measured, units, title="clustering", n_jobs=n_jobs, progress=progress)
+    give((f"selector {name!r}", found.warned) for (name, _), found in by_name.items())
+    selections = [selection_of(name, found, repeat, 0, numbers) for _, repeat, name, found in units]
+    return Evaluation(
+        task="clustering",
+        selectors=tuple(everyone),
+        learners=(LEARNER,),
+        metrics=METRICS,
+        sizes=tuple(numbers),
+        n_samples=table.shape[0],
+        n_features=table.shape[1],
+        folds=1,
+        repeats=repeats,
+        test_ratio=0.0,
+        knowledge=knowledge_text(known, per_class, supervision, classes=True),
+        measurements=tuple(one for several in measured for one in several),
+        selections=tuple(one for one in selections if one is not None),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What all repeats and selectors have in common."""
+
+    X: Any
+    codes: NDArray[np.int64]
+    sizes: list[int]
+    known: int | float | None
+    per_class: bool
+    supervision: Supervision | None
+    means: dict[str, Any]
+    seed: int
+
+
+def _select(task: _Task, repeat: int, name: str, selector: Any) -> Selected:
+    with one_thread():
+        return select(
+            name,
+            selector,
+            task.X.copy(),
+            partly_known(task.codes, 0 if task.supervision is not None else task.known, task.per_class, [task.seed, repeat, 0]),
+            supervision=task.supervision,
+            sizes=task.sizes,
+            random_state=[task.seed, repeat, 0],
+            where=f"repeat {repeat}",
+        )
+
+
+def _measured(task: _Task, repeat: int, name: str, selected: Selected) -> list[Measurement]:
+    X = sp.csc_array(task.X) if sp.issparse(task.X) else task.X
+    seed = seed_number([task.seed, repeat, 0, 3])
+    measurements = []
+    for size in [task.X.shape[1]] if name == "all" else task.sizes:
+        found = clustered(X, selected.order[:size], task.codes, seed=seed, **task.means)
+        measurements += [
+            Measurement(name, LEARNER, metric, size, repeat, 0, value, selected.seconds)
+            for metric, value in zip(METRICS, found, strict=True)
+        ]
+    return measurements

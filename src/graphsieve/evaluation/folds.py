@@ -1,0 +1,93 @@
+"""Which rows are for training and which for testing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+
+from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve.evaluation.prefixes import known_rows
+from graphsieve.parameters import count, quoted
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The rows of one fold, counted from 0 as repeats and folds are."""
+
+    repeat: int
+    fold: int
+    train: Integers
+    test: Integers
+
+
+def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list[Split]:
+    """Repeated folds of the rows with a known y (class codes or targets); the others are in every training part."""
+    repeats = count(1)("repeats", repeats)
+    if not isinstance(folds, Integral) or isinstance(folds, bool):
+        return _given_splits(folds, y, repeats)
+    known = np.flatnonzero(known_rows(y))
+    classes = y.dtype.kind == "i"
+    _check_number(int(folds), y[known], classes)
+    kind = RepeatedStratifiedKFold if classes else RepeatedKFold
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)  # said above, in our words
+        parts = list(kind(n_splits=int(folds), n_repeats=repeats, random_state=seed).split(known.reshape(-1, 1), y[known]))
+    tests = [known[test] for _, test in parts]
+    everyone = np.arange(len(y))
+    return [Split(i // int(folds), i % int(folds), np.setdiff1d(everyone, test), test) for i, test in enumerate(tests)]
+
+
+def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
+    sizes = np.bincount(y)[np.unique(y)] if classes else np.array([len(y)])
+    most = int(sizes.max())
+    if not 2 <= folds <= most:
+        of = "members of the largest class" if classes else "rows with a known target"
+        raise InputError(f"folds must be a whole number from 2 to the {most} {of}, got {folds}.")
+    if sizes.min() < folds:
+        warn(
+            f"{int((sizes < folds).sum())} of {len(sizes)} classes have fewer members than the {folds} folds, the smallest "
+            f"{sizes.min()}; some folds test none of them."
+        )
+
+
+def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
+    if isinstance(folds, str) or not isinstance(folds, Iterable):
+        raise InputTypeError(f"folds must be a whole number, or pairs of training and test rows, got {quoted(folds)}.")
+    if repeats > 1:
+        raise InputError(f"repeats={repeats} needs a number of folds, and folds names the rows itself; list all of them there.")
+    splits = []
+    for fold, pair in enumerate(folds):
+        try:
+            train, test = (np.asarray(rows) for rows in pair)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"folds must hold pairs of training and test rows; number {fold} is none.") from error
+        _check_split(fold, train, test, y)
+        splits.append(Split(0, fold, train.astype(np.int64), test.astype(np.int64)))
+    if not splits:
+        raise InputError("folds is empty; name at least one pair of training and test rows.")
+    return splits
+
+
+def _check_split(fold: int, train: NDArray[Any], test: NDArray[Any], y: NDArray[Any]) -> None:
+    for name, rows in (("training", train), ("test", test)):
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+            raise InputTypeError(f"the {name} rows of fold {fold} must be a list of row numbers, got {quoted(rows)}.")
+        if rows.min() < 0 or rows.max() >= len(y) or len(np.unique(rows)) < len(rows):
+            raise InputError(f"the {name} rows of fold {fold} must be different numbers from 0 to {len(y) - 1}.")
+    both = np.intersect1d(train, test)
+    if len(both):
+        raise InputError(f"row {both[0]} is in the training and in the test part of fold {fold}; it may be in one of them only.")
+    unknown = test[~known_rows(y[test])]
+    if len(unknown):
+        raise InputError(f"row {unknown[0]} is in the test part of fold {fold}, but its y is unknown; leave it out there.")
+    if len(train) < 2 or not known_rows(y[train]).any():
+        raise InputError(f"the training part of fold {fold} must have at least 2 rows, and a known y among them.")

@@ -1,0 +1,35 @@
+"""Warnings of many folds, each kind given once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from graphsieve.errors import Warned, held_back, warn
+from graphsieve.parameters import one_line
+
+
+@contextmanager
+def gathered() -> Iterator[list[Warned]]:
+    """Hold back what is warned of, by us or by others; the list is filled at the end. What the user ignores stays ignored."""
+    found: list[Warned] = []
+    with warnings.catch_warnings(record=True) as others, held_back() as ours:
+        yield found
+    found.extend(ours)
+    found.extend(Warned(one_line(str(other.message)), other.category, (other.filename, other.lineno)) for other in others)
+
+
+def give(rounds: Iterable[tuple[str, Iterable[Warned]]]) -> None:
+    """Warn once of every kind that came up; each round says who warned (``"selector 'fisher'"``) and of what."""
+    first: dict[tuple[str, tuple[str, int]], Warned] = {}
+    times: dict[tuple[str, tuple[str, int]], int] = {}
+    totals: dict[str, int] = {}
+    for who, found in rounds:
+        totals[who] = totals.get(who, 0) + 1
+        for warned in {warned.place: warned for warned in reversed(list(found))}.values():
+            first.setdefault((who, warned.place), warned)
+            times[who, warned.place] = times.get((who, warned.place), 0) + 1
+    for (who, place), warned in first.items():
+        often = f" (in {times[who, place]} of {totals[who]} rounds)" if totals[who] > 1 else ""
+        warn(f"{who}: {warned.message.removesuffix('.')}{often}.", warned.category)

@@ -1,0 +1,188 @@
+"""One order of the features, judged by its first few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from graphsieve.containers import column_label, read_matrix
+from graphsieve.errors import InputError, InputTypeError
+from graphsieve.evaluation.learners import check_learner, predictions
+from graphsieve.evaluation.sequential import one_thread
+from graphsieve.parameters import quoted
+from graphsieve.reading import one_dimensional
+from graphsieve.supervision import Supervision, TargetType
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+SMALLEST = 1e-150  # magnitude of a column; and 1 / SMALLEST the largest
+
+
+def score_prefixes(
+    order: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    sizes: Sequence[int],
+    learner: Any,
+    target_type: TargetType = "auto",
+    unlabeled: int | None = -1,
+) -> Floats:
+    """How well a learner does with the first features of an order, for several numbers of them.
+
+    Parameters
+    ----------
+    order : array of int
+        Column positions, best first; at least as many as the largest size.
+    X_train, X_test : array, sparse matrix or data frame
+        The features of the training and test rows.
+    y_train, y_test : array
+        Labels or targets; rows where they are unknown are left out.
+    sizes : sequence of int
+        How many features to use.
+    learner : str or estimator
+        A name from `LEARNERS`, or a scikit-learn estimator, which is used as it is (without scaling).
+    target_type, unlabeled
+        As in `GraphSieve`; decided from `y_train` and `y_test` together.
+
+    Returns
+    -------
+    array of shape (len(sizes),)
+        The accuracy for classes, from 0 to 1; the root of the mean squared error for targets.
+
+    Examples
+    --------
+    >>> X, y = [[0.0, 9.0], [1.0, 0.0], [2.0, 5.0]], ["a", "a", "b"]
+    >>> score_prefixes([0, 1], X, y, [[0.9, 5.0], [2.2, 5.0]], ["a", "b"], sizes=[1, 2], learner="1nn")
+    array([1. , 0.5])
+    """
+    train = read_moderate(X_train)
+    test = _read_test(X_test, train.shape[1])
+    values_train, values_test = one_dimensional(y_train), one_dimensional(y_test)
+    for name, X, values in (("X_train", train, values_train), ("X_test", test, values_test)):
+        if X.shape[0] != len(values):
+            raise InputError(f"{name} has {X.shape[0]} rows, but its y has {len(values)} values; they must be the same samples.")
+    known = Supervision.from_y(_joined(values_train, values_test), target_type=target_type, unlabeled=unlabeled)
+    classes = known.targets is None
+    y: NDArray[Any] = known.codes if known.targets is None else known.targets
+    check_learner(learner, classes=classes)
+    numbers = checked_sizes(sizes, train.shape[1])
+    positions = checked_order(order, train.shape[1], max(numbers))
+    part_train, part_test = known_part(train, y[: len(values_train)]), known_part(test, y[len(values_train) :])
+    for name, part in (("y_train", part_train), ("y_test", part_test)):
+        if not len(part[1]):
+            raise InputError(f"{name} holds no known label or target; there is nothing to learn from or to compare with.")
+    with one_thread():
+        return np.array([prefix_score(positions[:s], part_train, part_test, learner, classes=classes) for s in numbers])
+
+
+def prefix_score(
+    features: Integers, train: tuple[Any, NDArray[Any]], test: tuple[Any, NDArray[Any]], learner: Any, *, classes: bool
+) -> float:
+    """Accuracy or root mean squared error with these features; all rows have labels."""
+    X_train, X_test = chosen_columns(train[0], features), chosen_columns(test[0], features)
+    predicted = predictions(learner, X_train, train[1], X_test, classes=classes)
+    if classes:
+        return float(np.mean(predicted == test[1]))
+    return root_mean_square(predicted.reshape(len(test[1])) - test[1])
+
+
+def root_mean_square(errors: Floats) -> float:
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def chosen_columns(X: Any, features: Integers) -> Any:
+    """Some columns in float64, rows together, as learners want them."""
+    if sp.issparse(X):
+        return sp.csr_array(X[:, features], dtype=np.float64)
+    return np.ascontiguousarray(X[:, features], dtype=np.float64)
+
+
+def read_moderate(X: Any) -> Any:
+    """The checked matrix; refused where it holds numbers whose squares are none, since learners square them."""
+    matrix, names = read_matrix(X)
+    size = np.abs(matrix).max(axis=0)
+    largest = size.toarray().ravel() if sp.issparse(size) else np.asarray(size)
+    odd = np.flatnonzero((largest > 1 / SMALLEST) | ((largest < SMALLEST) & (largest > 0)))
+    if len(odd):
+        raise InputError(
+            f"X has {column_label(names, int(odd[0]))} of magnitude {largest[odd[0]]:.3g}, whose squares learners cannot take "
+            f"({len(odd)} such columns); change its unit."
+        )
+    return matrix
+
+
+def known_part(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    """The rows whose class code is not −1 or whose target is not NaN, and these."""
+    rows = np.flatnonzero(known_rows(y))
+    return (X, y) if len(rows) == len(y) else (X[rows], y[rows])
+
+
+def known_rows(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where class codes are not −1, or targets not NaN."""
+    return np.asarray(~np.isnan(y) if y.dtype.kind == "f" else y >= 0)
+
+
+def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> list[int]:
+    """Numbers of features, each from 1 to all of them; where they are to be distinct, the smallest first."""
+    if isinstance(sizes, Integral) and not isinstance(sizes, bool):
+        sizes = [sizes]
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise InputTypeError(f"sizes must be a list of numbers of features, such as [5, 10, 20], got {quoted(sizes)}.")
+    numbers = list(sizes)
+    if not numbers:
+        raise InputError("sizes is empty; name at least one number of features.")
+    for size in numbers:
+        if not isinstance(size, Integral) or isinstance(size, bool) or not 1 <= int(size) <= n_features:
+            raise InputError(f"sizes holds {quoted(size)}, but there are {n_features} features; ask for 1 to {n_features}.")
+    if distinct and len(set(numbers)) < len(numbers):
+        raise InputError(f"sizes names a number of features twice: {quoted(numbers)}; name each once.")
+    return sorted(int(size) for size in numbers) if distinct else [int(size) for size in numbers]
+
+
+def checked_order(order: Any, n_features: int, length: int, whose: str = "order") -> Integers:
+    """Distinct column positions, at least `length` of them."""
+    try:
+        positions = np.asarray(order)
+    except ValueError as error:
+        raise InputTypeError(f"{whose} could not be read as an array: {error}") from error
+    if positions.ndim != 1 or (positions.dtype.kind not in "iu" and positions.size):
+        raise InputTypeError(
+            f"{whose} must be a 1-D array of column numbers, best first, got {positions.dtype} of shape {positions.shape}."
+        )
+    if len(positions) < length:
+        raise InputError(f"{whose} names {len(positions)} features, but sizes ask for {length}; name as many, or ask for fewer.")
+    outside = positions[(positions < 0) | (positions >= n_features)]
+    if len(outside):
+        raise InputError(f"{whose} names column {outside[0]}, but columns are numbered 0 to {n_features - 1}.")
+    found, times = np.unique(positions, return_counts=True)
+    if (times > 1).any():
+        raise InputError(f"{whose} names column {found[times > 1][0]} more than once; every column may come once.")
+    return positions.astype(np.int64)
+
+
+def _read_test(X: Any, n_features: int) -> Any:
+    """Test rows; a single one is enough, which a table to select from is not."""
+    if getattr(X, "shape", None) == (1, n_features) or (isinstance(X, list) and len(X) == 1):
+        test = read_moderate(_safe_indexing(X, [0, 0]))[:1]
+    else:
+        test = read_moderate(X)
+    if test.shape[1] != n_features:
+        raise InputError(f"X_test has {test.shape[1]} columns, but X_train has {n_features}; they must be the same features.")
+    return test
+
+
+def _joined(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Both in one array; text beside numbers stays what it is."""
+    if one.dtype.kind in "USO" or other.dtype.kind in "USO":
+        return np.concatenate([one.astype(object), other.astype(object)])
+    return np.concatenate([one, other])

@@ -1,0 +1,27 @@
+"""A file is written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from graphsieve.errors import InputError
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
+    data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,42 @@
+"""The same work on many items, by several processes, in the order of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from graphsieve.errors import InputError
+from graphsieve.progress import Progress
+
+
+def in_parallel(
+    function: Callable[..., Any],
+    items: Iterable[tuple[Any, ...]],
+    *,
+    title: str,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[Any]:
+    """``[function(*item) for item in items]`` with a line on the terminal about how far it has come.
+
+    The result does not depend on `n_jobs`: whoever needs chance passes a seed of its own with each item. None is one process, a
+    negative number is as in joblib, where -1 means all cores.
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise InputError(f"n_jobs must be None or a whole number other than 0 (-1 for all cores), got {n_jobs!r}.")
+    arguments: Sequence[tuple[Any, ...]] = list(items)
+    results: list[Any] = []
+    with Progress(title, progress) as shown:
+        for result in _results(function, arguments, n_jobs):
+            results.append(result)
+            shown.tell(f"{len(results)} of {len(arguments)}")
+    return results
+
+
+def _results(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[Any]:
+    if n_jobs in (None, 1) or len(arguments) < 2:
+        return (function(*one) for one in arguments)
+    running: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*one) for one in arguments)
+    return running
