@@ -1,5 +1,8 @@
 """graphsieve: which columns matter, when few, partial, uncertain or no labels are known."""
 
+from importlib import import_module
+from typing import Any
+
 from graphsieve import propagation, scores, search
 from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
 from graphsieve.labeled import LabeledOnly, labeled_scorer
@@ -22,9 +25,20 @@ __all__ = [
     "Ranking",
     "Supervision",
     "__version__",
+    "datasets",
+    "evaluation",
+    "experiments",
     "labeled_scorer",
     "propagation",
     "rank",
     "scores",
     "search",
 ]
+
+_WHEN_ASKED_FOR = ("datasets", "evaluation", "experiments")  # not needed to select features, so not loaded for it
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHEN_ASKED_FOR:
+        return import_module(f"graphsieve.{name}")
+    raise AttributeError(f"module 'graphsieve' has no attribute {name!r}")

@@ -26,7 +26,8 @@ def weighted_laplacian_score(X: Any, label_proba: Any, *, class_weight: str | No
     class, scores are infinite.
 
     Classes weigh by their size, so that a feature without a shift of means is judged by whether the larger class is the
-    tighter one. ``class_weight="balanced"``, which is ours, divides each column of P by the root of its sum and cures this.
+    tighter one. ``class_weight="balanced"``, which is ours, divides each column of P by the root of its sum, so that sizes no
+    longer matter: shifts of means are then found better where classes differ in size, and features without one by chance only.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def weighted_laplacian_score(X: Any, label_proba: Any, *, class_weight: str | No
 
     References
     ----------
-    Doquire, Verleysen (2012), Feature selection for classification problems with imprecise labels, Eq. 3–5.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Eq. 3–5.
 
     Examples
     --------

@@ -1,0 +1,117 @@
+"""Curves as inline SVG: colours come from the page, so that one drawing serves light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import ceil, floor, log10
+from typing import Any
+
+WIDTH, HEIGHT = 640, 340
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 46
+N_COLORS = 8
+GREY = ("random", "all")  # baselines: grey, so that the eye goes to what was chosen
+
+STYLE = (
+    """
+figure { margin: 1rem 0 1.5rem; } figcaption { color: var(--soft); font-size: .9rem; max-width: 44rem; }
+svg.chart { width: 100%; height: auto; display: block; } svg.chart text { fill: var(--soft); font: 12px system-ui, sans-serif; }
+svg.chart .grid { stroke: var(--line); } svg.chart .curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
+svg.chart .band { stroke: none; opacity: .15; } .dash { stroke-dasharray: 5 4; }
+.legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; font-size: .85rem; padding: 0; margin: .5rem 0 .25rem;
+  list-style: none; }
+.legend svg { width: 1.6rem; height: .7rem; vertical-align: middle; margin-right: .35rem; } .legend path { stroke-width: 2.5; }
+"""
+    + "".join(f".k{color} {{ stroke: var(--c{color}); fill: var(--c{color}); }}" for color in range(N_COLORS))
+    + ".kr { stroke: var(--soft); fill: var(--soft); }"
+)
+
+
+def chart(figure: Mapping[str, Any]) -> str:
+    """The figure with its legend and caption; `figure` has the fields of `experiments.results.Figure`."""
+    series = [one for one in figure["series"] if _points(one)]
+    title = escape(f"{figure['label']}: {figure['title']}")
+    note = f" {escape(figure['note'])}" if figure.get("note") else ""
+    caption = f"<figcaption><strong>{title}.</strong>{note}</figcaption>"
+    if not series:
+        return f"<figure>{caption}</figure>"
+    looks = _looks(series)
+    legend = "".join(
+        f'<li><svg viewBox="0 0 32 10" aria-hidden="true"><path class="{look}" d="M0 5H32"/></svg>{escape(one["name"])}</li>'
+        for one, look in zip(series, looks, strict=True)
+    )
+    return f'<figure>{caption}<ul class="legend">{legend}</ul>{_drawing(figure, series, looks, title)}</figure>'
+
+
+def _points(series: Mapping[str, Any]) -> list[tuple[float, float, float]]:
+    errors = series["standard_error"] or [0.0] * len(series["x"])
+    points = zip(series["x"], series["y"], errors, strict=True)
+    return [(x, y, error or 0.0) for x, y, error in points if x is not None and y is not None]
+
+
+def _looks(series: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A colour for each curve; from the ninth on dashed, and baselines grey."""
+    looks, number = [], 0
+    for one in series:
+        first_word = one["name"].split()[0].strip(",:").lower()
+        if first_word in GREY:
+            looks.append("kr dash" if first_word == "all" else "kr")
+        else:
+            looks.append(f"k{number % N_COLORS}" + (" dash" if number >= N_COLORS else ""))
+            number += 1
+    return looks
+
+
+def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
+    """Round numbers between low and high, about as many as wanted."""
+    if high <= low:
+        return [low]
+    raw = (high - low) / wanted
+    magnitude = 10.0 ** floor(log10(raw))
+    step = next(factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= raw * 0.999)
+    return [round(i * step, 12) for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+
+
+def _drawing(figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], looks: Sequence[str], title: str) -> str:
+    points = [_points(one) for one in series]
+    xs = [x for one in points for x, _, _ in one]
+    lows = [y - error for one in points for _, y, error in one]
+    highs = [y + error for one in points for _, y, error in one]
+    x_range, y_range = (min(xs), max(xs)), _padded(min(lows), max(highs))
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across = (x - x_range[0]) / ((x_range[1] - x_range[0]) or 1.0)
+        up = (y - y_range[0]) / (y_range[1] - y_range[0])
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+
+    parts = []
+    for y in ticks(*y_range):
+        at = place(x_range[0], y)[1]
+        parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:g}</text>')
+    for x in ticks(*x_range, wanted=8):
+        parts.append(f'<text x="{place(x, 0)[0]:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
+    for one, look in zip(points, looks, strict=True):
+        upper, lower = [place(x, y + error) for x, y, error in one], [place(x, y - error) for x, y, error in one]
+        if any(error for _, _, error in one):
+            parts.append(f'<path class="band {look}" d="{_path([*upper, *lower[::-1]])}Z"/>')
+    for one, look in zip(points, looks, strict=True):
+        line = [place(x, y) for x, y, _ in one]
+        parts.append(f'<path class="curve {look}" d="{_path(line)}"/>')
+        if len(line) == 1:
+            parts.append(f'<circle class="{look}" cx="{line[0][0]:.1f}" cy="{line[0][1]:.1f}" r="3.5"/>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(figure["x_label"])}</text>')
+    up = (TOP + HEIGHT - BOTTOM) / 2
+    label = escape(figure["y_label"])
+    parts.append(f'<text transform="translate(14 {up:.0f}) rotate(-90)" text-anchor="middle">{label}</text>')
+    return f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
