@@ -45,4 +45,4 @@ format: $(READY) ## format the code
 	$(BIN)/ruff format src tests examples benchmarks
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis graphsieve-demo.html
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis graphsieve-demo.html graphsieve-reproduction.html

@@ -298,6 +298,10 @@ def test_rules_of_the_others():
     assert iterative.judge_noise(Gain(3, 1), Gain(3, 1)) is Verdict.HOLDS
     assert iterative.judge_noise(Gain(1, 1), Gain(3, 1)) is Verdict.FAILS
     assert iterative.judge_noise(Gain(3, 1), Gain(1, 1)) is Verdict.FAILS
+    better, level, worse = gains((3, 1), (3, 1)), gains((1, 1), (-1, 1)), gains((-3, 1), (-3, 1))
+    assert iterative.judge_background(better, level) is Verdict.HOLDS
+    assert iterative.judge_background(level, better) is Verdict.FAILS
+    assert iterative.judge_background(better, worse) is Verdict.FAILS
     assert iterative.in_all_readings([Verdict.HOLDS, Verdict.HOLDS]) is Verdict.HOLDS
     assert iterative.in_all_readings([Verdict.HOLDS, Verdict.FAILS]) is Verdict.CORRECTED
     assert iterative.in_all_readings([Verdict.FAILS, Verdict.FAILS]) is Verdict.FAILS

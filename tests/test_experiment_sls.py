@@ -186,16 +186,43 @@ def test_few_folds_have_a_wider_interval():
 
 def test_a_claim_holds_if_all_its_differences_do():
     good, bad = difference(-5.0), difference(5.0)
-    holds = sls.judge([good, difference(1.0, "comparable")], quick=False, otherwise="REASON", caveat="CAVEAT.")
+    holds = sls.judge([good, difference(1.0, "comparable")], quick=False, if_not="REASON.", then=("", "CAVEAT."))
     assert holds.verdict == Verdict.HOLDS
-    assert "SSLS is 5.0 % below SLS (standard error 1.0; lower at 3 of 8 points), as claimed." in holds.why
+    assert "SSLS: 5.0 % below SLS (standard error 1.0; lower at 3 of 8 points), as claimed." in holds.why
     assert "REASON" not in holds.why
-    assert holds.why.endswith("CAVEAT.")
-    fails = sls.judge([good, bad], quick=False, beside=[difference(7.0)], otherwise="REASON.", caveat="CAVEAT.")
+    assert holds.why.endswith("comparable. CAVEAT.")
+    fails = sls.judge([good, bad], quick=False, if_not="REASON.", then=("CAVEAT.",))
     assert fails.verdict == Verdict.FAILS
     assert "5.0 % above SLS" in fails.why
-    assert "against the claim. REASON. For comparison: SSLS is 7.0 % above SLS" in fails.why
-    assert sls.judge([good], quick=False, beside=[bad]).verdict == Verdict.HOLDS
+    assert fails.why.endswith("against the claim. REASON. CAVEAT.")
+
+
+@pytest.mark.parametrize(
+    ("said", "instead", "verdict"),
+    [
+        (-5.0, -5.0, Verdict.HOLDS),
+        (-5.0, 5.0, Verdict.HOLDS),
+        (5.0, -5.0, Verdict.CORRECTED),
+        (5.0, 5.0, Verdict.FAILS),
+    ],
+)
+def test_a_claim_may_hold_with_a_correction(said, instead, verdict):
+    judged = sls.judge([difference(said)], quick=False, instead=[difference(instead)], correction="A MISPRINT.", if_not="REASON.")
+    assert judged.verdict == verdict
+    assert "A MISPRINT. SSLS: 5.0 %" in judged.why
+    assert ("REASON" in judged.why) == (verdict == Verdict.FAILS)
+
+
+def test_why_random_columns_may_win():
+    def others(*percents):
+        return [
+            replace(difference(percent), first=name) for name, percent in zip(("correlation", "SLS", "MI"), percents, strict=True)
+        ]
+
+    assert "neighbouring channels" in sls._why_random_wins(others(5, 4, 9), spectra=True)
+    assert sls._why_random_wins(others(5, 4, 9), spectra=False) == ""
+    assert "mislead SSLS" in sls._why_random_wins(others(-5, -4, -9), spectra=True)
+    assert sls._why_random_wins(others(-5, 4, -9), spectra=True) == ""
 
 
 @pytest.mark.parametrize(
@@ -228,8 +255,6 @@ def test_a_difference_by_hand():
     # 2 and 3 against 4.
     assert both.percent == pytest.approx(-37.5)
     assert (both.lower, both.points) == (4, 4)
-    # The same method twice is told apart by what it knew.
-    assert sls._difference(replace(errors, values={**values, Curve("SSLS", 5): values[other]}), Pair((one,), (Curve("SSLS", 5),)))
 
 
 def test_curves_of_one_method_are_told_apart_by_what_they_know():

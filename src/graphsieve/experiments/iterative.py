@@ -641,13 +641,18 @@ def _few_features_claim(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
 
 def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
     over = {other: {_title(name): gain(hits, LS, other, FEW) for name, hits in found.items()} for other in (VARIANCE, FISHER)}
-    behind = [together(list(by.values())).clearly_negative for by in over.values()]
     why = (
         f"With 5 to 10 features, ranked on the training rows, LS is against the variance {_ahead(over[VARIANCE])}; against the "
-        f"Fisher score, which is told the labels, {_ahead(over[FISHER])}. The rule asks that LS be behind neither by two "
-        "standard errors in the mean over the tables."
+        f"Fisher score, which is told the labels, {_ahead(over[FISHER])}. Against the variance: {ON_THE_WHOLE} The Fisher score "
+        "knows more, and LS must only not be behind it by two standard errors in the mean."
     )
-    return Judgement(_holds(not any(behind)), why)
+    return Judgement(judge_background(list(over[VARIANCE].values()), list(over[FISHER].values())), why)
+
+
+def judge_background(over_variance: Sequence[Gain], over_fisher: Sequence[Gain]) -> Verdict:
+    """Better than what knows as little, and not clearly worse than what knows the labels."""
+    level = not together(over_fisher).clearly_negative
+    return _holds(level and better_on_the_whole(over_variance) is Verdict.HOLDS)
 
 
 # ---- noise
@@ -1071,7 +1076,7 @@ EXPERIMENT = Experiment(
                 Statement(
                     "few-features", "Sec. 4.1, Fig. 1", "With 5 to 10 features IterativeLS is significantly better than LS."
                 ),
-                Statement("background", "Sec. 1", "The Laplacian score is effective beside the variance and the Fisher score."),
+                Statement("background", "Sec. 1", "The Laplacian score compares well with the variance and the Fisher score."),
             ),
             _readings,
         ),
