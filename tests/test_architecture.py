@@ -12,6 +12,7 @@ ORDER = [
     "errors",
     "files",
     "parameters",
+    "chance",
     "progress",
     "parallel",
     "datasets.dataset",
@@ -67,7 +68,6 @@ ORDER = [
     "report",
     "ranking",
     "",  # the package itself; what follows it is loaded when asked for
-    "evaluation.chance",
     "evaluation.gathering",
     "evaluation.learners",
     "evaluation.plotting",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_classif, f_regression
@@ -28,6 +28,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_limits
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision
 from graphsieve import evaluation as package
@@ -145,6 +146,7 @@ def test_the_form_of_the_labels_is_kept():
     assert np.isnan(both).sum() == 2
     assert set(both[~np.isnan(both)]) == {-1.0, 1.0}
     assert hide_labels([4, 5], 0, unlabeled=-9).tolist() == [-9, -9]
+    assert hide_labels(np.array([4, 5], dtype=np.int8), 0, unlabeled=-999).tolist() == [-999, -999]  # more than eight bits hold
     assert np.isnan(hide_labels([1, 2, 3], 0, target_type="continuous")).all()
 
 
@@ -632,6 +634,13 @@ def test_rows_of_unknown_y_are_trained_on_and_never_tested():
     assert sorted(tested) == sorted(set(range(60)) - {4, 17, 33})
 
 
+def test_rows_of_unknown_y_make_no_error_smaller():
+    """The learner never met them, so that they are no training rows where standard errors are corrected."""
+    X, y = load_wine(return_X_y=True)
+    found = evaluate({}, X, np.where(np.arange(len(y)) % 3, -1, y), sizes=[1], learners="1nn", folds=3)
+    assert found.test_ratio == pytest.approx(1 / 2, rel=0.01)
+
+
 def test_all_selectors_meet_the_same_folds_and_labels():
     X, y = numbered(), np.arange(60) % 2
     one, two = Spy(), Spy()
@@ -672,10 +681,29 @@ def test_the_result_does_not_depend_on_the_number_of_processes():
     setting = {"sizes": [3], "learners": ["1nn", RandomForestClassifier(4)], "known": 30, "folds": 3}
     one = evaluate(selectors, X, y, **setting)
     same(one, evaluate(selectors, X, y, **setting, n_jobs=2))
-    same(one, evaluate(selectors, X, y, **setting, random_state=np.int64(0)))
+    same(one, evaluate(selectors, X, y, **setting, random_state=np.int64(0), n_jobs=np.int64(1)))
     assert one.learners == ("1nn", "RandomForestClassifier")
     other = evaluate(selectors, X, y, **setting, random_state=1)
     assert [s[:-1] for s in other.selections] != [s[:-1] for s in one.selections]
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads():
+    """Sums of many numbers by two threads differ in their last bits from those by one, and processes have fewer threads."""
+    X, y = make_regression(600, 150, noise=5.0, random_state=0)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(evaluate("pearson", X, y, sizes=[100], learners="linear", folds=2))
+    same(*found)
+
+
+def test_an_estimator_that_can_be_iterated_is_one():
+    X, y = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(3)
+    found = evaluate(["fisher"], X, y, sizes=[2], learners=forest, folds=2)
+    same(found, evaluate("fisher", X, y, sizes=[2], learners=[forest], folds=2))
+    with pytest.raises(InputError, match="has neither ranking_ nor scores_"):
+        evaluate(forest, X, y, sizes=[2], folds=2)
 
 
 def test_registered_names_estimators_and_functions_are_one_thing():
@@ -772,8 +800,10 @@ class Odd(BaseEstimator):
         (lambda X, y: None, "1-D array of column numbers"),
         (lambda X, y: np.ones(13), "1-D array of column numbers"),
         (Odd("nothing_", 1), "neither ranking_ nor scores_ nor get_support"),
-        (Odd("scores_", np.ones(4)), "scores_ of selector 'it' has shape"),
-        (Odd("ranking_", np.ones(4)), "ranking_ of selector 'it' has shape"),
+        (Odd("scores_", np.ones(4)), "scores_ of selector 'it' must be one number for each of the 13 features"),
+        (Odd("scores_", {"a": 1.0}), "scores_ of selector 'it' must be one number .*, got {'a': 1.0}"),
+        (Odd("ranking_", np.ones(4)), "ranking_ of selector 'it' must be one number"),
+        (Odd("get_support", lambda: [True]), r"get_support\(\) of selector 'it' must be one number"),
         (Odd("ranking_", np.ones(13)), "puts 13 features on one place"),
     ],
 )
@@ -788,6 +818,9 @@ def test_errors_of_a_selector_stay_what_they_are():
     with pytest.raises(ZeroDivisionError) as caught:
         evaluate({"it": lambda X, y: 1 // 0}, X, y, sizes=[2], n_jobs=1)
     assert caught.value.__notes__ == ["(selector 'it', repeat 0, fold 0)"]
+    with pytest.raises(TypeError, match="dense data is required") as caught:
+        evaluate("fisher", sp.csr_array(X), y, sizes=[2], learners=GaussianNB())
+    assert caught.value.__notes__ == ["(learner 'GaussianNB', selector 'fisher', repeat 0, fold 0)"]
 
 
 def test_scores_without_a_value_come_last_and_small_may_be_good():

@@ -197,22 +197,6 @@ def test_a_claim_holds_if_all_its_differences_do():
     assert fails.why.endswith("against the claim. REASON. CAVEAT.")
 
 
-@pytest.mark.parametrize(
-    ("said", "instead", "verdict"),
-    [
-        (-5.0, -5.0, Verdict.HOLDS),
-        (-5.0, 5.0, Verdict.HOLDS),
-        (5.0, -5.0, Verdict.CORRECTED),
-        (5.0, 5.0, Verdict.FAILS),
-    ],
-)
-def test_a_claim_may_hold_with_a_correction(said, instead, verdict):
-    judged = sls.judge([difference(said)], quick=False, instead=[difference(instead)], correction="A MISPRINT.", if_not="REASON.")
-    assert judged.verdict == verdict
-    assert "A MISPRINT. SSLS: 5.0 %" in judged.why
-    assert ("REASON" in judged.why) == (verdict == Verdict.FAILS)
-
-
 def test_why_random_columns_may_win():
     def others(*percents):
         return [

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.chance import generator
 from graphsieve.datasets.dataset import Dataset, numbered
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve.errors import InputError
 from graphsieve.parameters import choice, count, positive, quoted
 
 Floats = NDArray[np.float64]
@@ -410,21 +411,6 @@ def make_expert_labels(y: Any, *, doubt: float, variance: float = 0.1, random_st
         observed=np.where(random.random(len(true)) < doubts, other, true),
         most_probable=np.where(doubts > 0.5, other, true),
     )
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Where the random numbers come from: None, a seed, or something that makes random numbers already."""
-    if isinstance(random_state, np.random.RandomState):
-        # scikit-learn's users pass these; default_rng takes them only in recent versions of numpy.
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    try:
-        if isinstance(random_state, bool):
-            raise TypeError
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InputTypeError(
-            f"random_state must be None, a whole number of at least 0, a SeedSequence or a Generator, got {quoted(random_state)}."
-        ) from None
 
 
 def _samples(n_samples: int) -> int:

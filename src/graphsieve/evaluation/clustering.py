@@ -16,8 +16,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
+from graphsieve.chance import seed_number
 from graphsieve.errors import InputError
-from graphsieve.evaluation.chance import seed_number
 from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parameters import boolean, count

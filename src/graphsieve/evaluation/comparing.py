@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from graphsieve.chance import generator, seed_number
 from graphsieve.errors import InputError, InputTypeError, Warned
-from graphsieve.evaluation.chance import generator, seed_number
 from graphsieve.evaluation.folds import Split, make_splits
-from graphsieve.evaluation.gathering import gathered, give
+from graphsieve.evaluation.gathering import gathered, give, noted
 from graphsieve.evaluation.hiding import known_count, shown_rows
 from graphsieve.evaluation.learners import check_learner, learner_name
 from graphsieve.evaluation.prefixes import checked_sizes, known_part, known_rows, prefix_score, read_moderate, root_mean_square
@@ -137,7 +137,7 @@ def evaluate(
         n_features=table.shape[1],
         folds=len(splits) // repeats,
         repeats=repeats,
-        test_ratio=float(np.mean([len(split.test) / len(split.train) for split in splits])),
+        test_ratio=float(np.mean([len(split.test) / known_rows(values[split.train]).sum() for split in splits])),
         knowledge=knowledge_text(known, per_class, supervision, classes),
         measurements=tuple(measured for outcome in outcomes for measured in outcome.measurements),
         selections=tuple(outcome.selection for outcome in outcomes if outcome.selection is not None),
@@ -193,7 +193,7 @@ def _run_unit(task: Task, split: Split, name: str, selector: Any) -> Outcome:
         supervision=None if task.supervision is None else task.supervision[split.train],
         sizes=task.sizes,
         random_state=at,
-        where=f"repeat {split.repeat}, fold {split.fold}",
+        where=split.where,
     )
     train = known_part(task.X[split.train], y_known if task.learn_from_known else task.y[split.train])
     test = (task.X[split.test], task.y[split.test])
@@ -209,7 +209,7 @@ def _measured(
     divisors = _divisors(train[1], test[1], task.classes)
     for called, learner in task.learners.items():
         model = learner if isinstance(learner, str) else seeded(clone(learner), [task.seed, split.repeat, split.fold, 3])
-        with gathered() as found:
+        with gathered() as found, noted(f"learner {called!r}, selector {name!r}, {split.where}"):
             scores = [prefix_score(selected.order[:size], train, test, model, classes=task.classes) for size in sizes]
         warned.append((f"learner {called!r}", tuple(found)))
         measurements += [

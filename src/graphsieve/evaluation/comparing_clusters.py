@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.evaluation.chance import seed_number
+from graphsieve.chance import seed_number
 from graphsieve.evaluation.clustering import clustered
 from graphsieve.evaluation.comparing import checked_knowledge, knowledge_text, partly_known, read_table, read_y, selection_of
 from graphsieve.evaluation.gathering import give

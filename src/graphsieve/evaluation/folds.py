@@ -28,6 +28,11 @@ class Split:
     train: Integers
     test: Integers
 
+    @property
+    def where(self) -> str:
+        """Which fold this is, as a message says it."""
+        return f"repeat {self.repeat}, fold {self.fold}"
+
 
 def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list[Split]:
     """Repeated folds of the rows with a known y (class codes or targets); the others are in every training part."""

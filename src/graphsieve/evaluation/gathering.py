@@ -1,4 +1,4 @@
-"""Warnings of many folds, each kind given once."""
+"""Warnings of many folds, each kind given once; errors with a word on where they came from."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ def gathered() -> Iterator[list[Warned]]:
         yield found
     found.extend(ours)
     found.extend(Warned(one_line(str(other.message)), other.category, (other.filename, other.lineno)) for other in others)
+
+
+@contextmanager
+def noted(where: str) -> Iterator[None]:
+    """Whatever is raised inside says where that was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"({where})")
+        raise
 
 
 def give(rounds: Iterable[tuple[str, Iterable[Warned]]]) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.chance import generator
 from graphsieve.errors import InputError
-from graphsieve.evaluation.chance import generator
 from graphsieve.parameters import boolean, quoted
 from graphsieve.supervision import Supervision, TargetType
 
@@ -69,9 +69,7 @@ def hide_labels(
     return _written(described.labels, described.classes, shown, unlabeled)
 
 
-def shown_rows(
-    described: Supervision, known: Any, *, per_class: bool, random: np.random.Generator, what: str = "known"
-) -> NDArray[np.bool_]:
+def shown_rows(described: Supervision, known: Any, *, per_class: bool, random: np.random.Generator) -> NDArray[np.bool_]:
     """Which rows show their label or target: a mask. `described` holds labels or targets, not both."""
     classes = described.targets is None
     per_class = boolean()("per_class", per_class)
@@ -79,33 +77,33 @@ def shown_rows(
         raise InputError("per_class=True needs class labels, and y is a continuous target; leave it out.")
     groups = described.codes if classes else np.where(np.isnan(described.targets), -1, 0)  # type: ignore[arg-type]
     sizes = np.bincount(groups[groups >= 0])
-    shares = _per_class_shares(sizes, known, what) if per_class else _shares(sizes, known, random, what)
+    shares = _per_class_shares(sizes, known) if per_class else _shares(sizes, known, random)
     shown = np.zeros(len(groups), dtype=bool)
     for group, share in enumerate(shares):
         shown[random.choice(np.flatnonzero(groups == group), size=share, replace=False)] = True
     return shown
 
 
-def _shares(sizes: Integers, known: Any, random: np.random.Generator, what: str) -> Integers:
+def _shares(sizes: Integers, known: Any, random: np.random.Generator) -> Integers:
     """How many of each class are shown where `known` is meant of all together."""
     total = int(sizes.sum())
-    wanted = known_count(known, total, what)
+    wanted = known_count(known, total)
     if wanted > total:
-        raise InputError(f"{what}={wanted} labels or targets cannot stay known, for only {total} are; ask for at most {total}.")
+        raise InputError(f"known={wanted} labels or targets cannot stay known, for only {total} are; ask for at most {total}.")
     return proportional(sizes, wanted, random)
 
 
-def _per_class_shares(sizes: Integers, known: Any, what: str) -> Integers:
-    shares = np.array([known_count(known, int(size), what) for size in sizes], dtype=np.int64)
+def _per_class_shares(sizes: Integers, known: Any) -> Integers:
+    shares = np.array([known_count(known, int(size)) for size in sizes], dtype=np.int64)
     if (shares > sizes).any():
         raise InputError(
-            f"{what}={shares.max()} of each class cannot stay known, for the smallest class has {sizes.min()} known members; "
+            f"known={shares.max()} of each class cannot stay known, for the smallest class has {sizes.min()} known members; "
             f"ask for at most {sizes.min()}."
         )
     return shares
 
 
-def known_count(known: Any, total: int, what: str = "known") -> int:
+def known_count(known: Any, total: int) -> int:
     """The count that a count, a fraction or None means."""
     if known is None:
         return total
@@ -114,7 +112,7 @@ def known_count(known: Any, total: int, what: str = "known") -> int:
     if isinstance(known, Real) and not isinstance(known, Integral) and 0 < float(known) <= 1:
         return min(total, max(1, floor(float(known) * total + 0.5)))
     raise InputError(
-        f"{what} must be a count of at least 0, a fraction above 0 and up to 1, or None for all, got {quoted(known)}."
+        f"known must be a count of at least 0, a fraction above 0 and up to 1, or None for all, got {quoted(known)}."
     )
 
 
@@ -139,7 +137,8 @@ def _written(labels: Integers, classes: NDArray[Any], shown: NDArray[np.bool_], 
     """Labels in the form they came in, with the sign for "unknown" that fits it."""
     marker: Any
     if classes.dtype.kind in "biu" and unlabeled is not None:
-        dtype, marker = np.dtype(np.int64) if classes.dtype.kind in "bu" else classes.dtype, unlabeled
+        fits = classes.dtype.kind == "i" and np.can_cast(np.min_scalar_type(unlabeled), classes.dtype)
+        dtype, marker = classes.dtype if fits else np.dtype(np.int64), unlabeled
     elif classes.dtype.kind in "biuf":
         dtype, marker = np.dtype(np.float64), np.nan
     else:

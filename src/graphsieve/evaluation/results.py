@@ -145,7 +145,8 @@ class Evaluation:
     folds, repeats : int
         How often was measured.
     test_ratio : float
-        Test rows over training rows, which `standard_error` corrects for; 0 for clustering, where nothing is held out.
+        Test rows over training rows with a known y, which `standard_error` corrects for; 0 for clustering, where nothing is
+        held out.
     knowledge : str
         What selectors were told, in a few words.
     measurements : tuple of Measurement

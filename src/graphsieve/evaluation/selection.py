@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from graphsieve.chance import generator, seed_number
 from graphsieve.errors import InputError, InputTypeError, Warned
-from graphsieve.evaluation.chance import generator, seed_number
-from graphsieve.evaluation.gathering import gathered
+from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_order, known_rows
 from graphsieve.parameters import nearest, quoted
 from graphsieve.scores import METHODS
@@ -47,7 +47,8 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
     if isinstance(things, Mapping):
         pairs = list(things.items())
     else:
-        single = isinstance(things, str) or not isinstance(things, Iterable)
+        # Forests can be iterated too, over trees that they do not have yet.
+        single = isinstance(things, str) or hasattr(things, "fit") or not isinstance(things, Iterable)
         pairs = [(name_of(thing), thing) for thing in ([things] if single else things)]
     result: dict[str, Any] = {}
     for name, thing in pairs:
@@ -110,12 +111,8 @@ def select(
 ) -> Selected:
     """The order a selector makes of the training rows; `y` is what it may know of them (−1 or NaN: nothing)."""
     start = time.perf_counter()
-    with gathered() as warned:
-        try:
-            order = _order(name, selector, X, y, supervision=supervision, sizes=sizes, random_state=random_state)
-        except Exception as error:
-            error.add_note(f"(selector {name!r}, {where})")
-            raise
+    with gathered() as warned, noted(f"selector {name!r}, {where}"):
+        order = _order(name, selector, X, y, supervision=supervision, sizes=sizes, random_state=random_state)
     return Selected(order, time.perf_counter() - start, tuple(warned))
 
 
@@ -185,19 +182,17 @@ def _fitted(model: Any, X: Any, y: NDArray[Any], supervision: Supervision | None
 def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Integers:
     """The order that a fitted selector stands for."""
     if hasattr(model, "ranking_"):
-        ranks = np.asarray(model.ranking_)
+        ranks = _one_each(model.ranking_, n_features, name, "ranking_")
     elif hasattr(model, "scores_"):
-        scores = np.asarray(model.scores_, dtype=np.float64)
-        _check_one_each(scores, n_features, name, "scores_")
+        scores = _one_each(model.scores_, n_features, name, "scores_")
         return best_first(scores, large_is_good=bool(getattr(model, "large_is_good_", True)))
     elif hasattr(model, "get_support"):
-        ranks = np.where(model.get_support(), 1, 2)
+        ranks = 1 - _one_each(model.get_support(), n_features, name, "get_support()")
     else:
         raise InputTypeError(
             f"selector {name!r} has neither ranking_ nor scores_ nor get_support after fit; pass a function that returns an "
             "order."
         )
-    _check_one_each(ranks, n_features, name, "ranking_")
     order = np.argsort(ranks, kind="stable")
     for size in sizes:
         if size < n_features and ranks[order[size - 1]] == ranks[order[size]]:
@@ -209,9 +204,15 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
     return order.astype(np.int64)
 
 
-def _check_one_each(values: NDArray[Any], n_features: int, name: str, attribute: str) -> None:
-    if values.shape != (n_features,):
+def _one_each(values: Any, n_features: int, name: str, attribute: str) -> NDArray[np.float64]:
+    """The numbers of a fitted selector, one for each feature."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape != (n_features,):
         raise InputError(
-            f"{attribute} of selector {name!r} has shape {values.shape}, but there are {n_features} features; "
+            f"{attribute} of selector {name!r} must be one number for each of the {n_features} features, got {quoted(values)}; "
             "pass a function that returns an order."
         )
+    return numbers

@@ -1,4 +1,4 @@
-"""One thread for scikit-learn's own loops: several merge their neighbours and sums in an order of their own.
+"""One thread for the loops of scikit-learn and the products of BLAS: several add up in an order of their own.
 
 Samples at equal distance, or halfway between two clusters, would otherwise change sides with the number of threads.
 """
@@ -11,11 +11,13 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
+from graphsieve.threads import one_product_thread
+
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """While inside, the loops of this thread are not shared out; those of others are not concerned."""
-    with _controller().limit(limits=1, user_api="openmp"):
+    """While inside, the work of this thread is not shared out; other threads only have their products done by one as well."""
+    with one_product_thread(), _controller().limit(limits=1, user_api="openmp"):
         yield
 
 
