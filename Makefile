@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types benchmark format clean
+.PHONY: help demo test check lint types benchmark reproduction format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,11 @@ benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/prototypes.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/iterative.py
+
+reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; twenty minutes and more
+	$(BIN)/graphsieve reproduce all --full --json --no-page > docs/reproduction.json.part
+	mv docs/reproduction.json.part docs/reproduction.json
+	$(BIN)/graphsieve reproduce all --results docs/reproduction.json --no-page --markdown docs/reproduction.md --force > /dev/null
 
 format: $(READY) ## format the code
 	$(BIN)/ruff check --fix-only src tests examples benchmarks

@@ -83,6 +83,8 @@ ORDER = [
     "evaluation",
     "experiments.results",
     "experiments.running",
+    "experiments.estimate",
+    "experiments.halves",
     "experiments.sls",
     "experiments.cls",
     "experiments.hybrid",

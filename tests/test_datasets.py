@@ -418,6 +418,7 @@ BROKEN = {
     "short y": (lambda path: write(path, y=np.array([0, 1])), "X has 3 rows, y has 2"),
     "y of bytes": (lambda path: write(path, y=np.array([0, 1, 1], dtype=np.int8)), "y is no list of int64"),
     "negative y": (lambda path: write(path, y=np.array([0, -1, 1])), "negative class codes"),
+    "a quantity as codes": (lambda path: write(path, y=np.array([0, 10**12, 1])), "class code 1000000000000 of 3 samples"),
     "few names": (lambda path: write(path, feature_names=np.array(["a"])), "another number of feature_names"),
     "few classes": (lambda path: write(path, target_names=np.array(["a"])), "codes up to 1, and target_names only 1"),
     "names that are numbers": (lambda path: write(path, feature_names=np.array([1, 2])), "feature_names is not a list of texts"),
@@ -600,6 +601,20 @@ def test_the_folder_of_data_must_be_one(monkeypatch, tmp_path):
         sentence(error)
     monkeypatch.setenv("GRAPHSIEVE_DATA", "")
     assert load("iris").X.shape == (150, 4)
+
+
+def test_the_folder_of_data_may_be_relative_or_in_the_home(monkeypatch, tmp_path):
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder" / "my own set.npz")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for folder in ("folder", "~/folder"):
+        monkeypatch.setenv("GRAPHSIEVE_DATA", folder)
+        assert load("my own set").X.shape == (3, 2)
+    monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path / "another"))
+    with pytest.raises(InputError, match="but '~/another' is none; correct or unset it"):
+        load("iris")
 
 
 def test_unknown_names_are_corrected(monkeypatch, tmp_path):

@@ -13,13 +13,13 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, make_waveform
-from graphsieve.experiments import cls, running
-from graphsieve.experiments.cls import (
+from graphsieve.experiments import cls, halves, running
+from graphsieve.experiments.cls import EXPERIMENT, IRIS_NEIGHBORS, TABLE_2, DenseScore, IrisOrders, NoiseFound
+from graphsieve.experiments.estimate import Estimate
+from graphsieve.experiments.halves import (
     ALL,
     DRAWN,
-    EXPERIMENT,
     HALVES,
-    IRIS_NEIGHBORS,
     LABEL_COUNTS,
     LAMBDAS,
     LARGE_READINGS,
@@ -29,17 +29,12 @@ from graphsieve.experiments.cls import (
     RANDOM,
     SAME_HALVES,
     SMALL_READINGS,
-    TABLE_2,
     WIDE,
     WIDE_HALVES,
-    DenseScore,
-    Estimate,
     Explored,
     Gain,
-    IrisOrders,
     Kernel,
     Levels,
-    NoiseFound,
     Reading,
 )
 from graphsieve.experiments.results import Verdict, from_facts
@@ -86,7 +81,7 @@ def test_neighbours_by_angle_keep_ties():
 
 def test_labels_of_iris_hold_the_samples_that_the_paper_names():
     labeled = cls._iris_labels(IRIS_Y)
-    must_link, cannot_link = cls._pairs(IRIS_Y, labeled)
+    must_link, cannot_link = halves.labeled_pairs(IRIS_Y, labeled)
     assert len(labeled) == 10
     assert len(must_link) + len(cannot_link) == 45
     assert {(72, 149), (77, 110)} <= set(map(tuple, cannot_link.tolist()))
@@ -140,7 +135,7 @@ def test_judged_scores_of_iris():
 def test_the_matrices_are_those_of_the_library(labeled, cut):
     score = cls._dense_score(IRIS_X, IRIS_Y, labeled, cut=cut)
     dense = [score.numerator(f) / score.denominator(f) for f in IRIS_X.T]
-    pairs = cls._pairs(IRIS_Y, labeled)
+    pairs = halves.labeled_pairs(IRIS_Y, labeled)
     assert_allclose(dense, constrained_laplacian_score(IRIS_X, *pairs, cut_cannot_link=cut), rtol=1e-9)
 
 
@@ -228,25 +223,25 @@ def test_waveform_noise_is_found_once_the_bandwidth_fits(real_data, one_thread):
 
 def test_first_halves_and_first_labels():
     y = np.array([0, 0, 1, 0, 1, 0, 0, 1])  # five of class 0, three of class 1: the larger halves are three and two
-    assert_array_equal(cls._first_halves(y, np.arange(8)), [0, 1, 2, 3, 4])
-    assert_array_equal(cls._first_halves(y, np.arange(8)[::-1]), [7, 6, 5, 4, 3])
-    assert_array_equal(cls._first_of_each_class(y, 5), [0, 1, 2, 3, 4])  # 0 and 1 in turn: rows 0, 2, 1, 4, 3
-    assert_array_equal(cls._first_of_each_class(y, 3), [0, 1, 2])
-    assert_array_equal(cls._first_of_each_class(y, 4), [0, 1, 2, 4])
-    assert_array_equal(cls._only(y, np.array([2, 3])), [-1, -1, 1, 0, -1, -1, -1, -1])
+    assert_array_equal(halves.first_halves(y, np.arange(8)), [0, 1, 2, 3, 4])
+    assert_array_equal(halves.first_halves(y, np.arange(8)[::-1]), [7, 6, 5, 4, 3])
+    assert_array_equal(halves.first_of_each_class(y, 5), [0, 1, 2, 3, 4])  # 0 and 1 in turn: rows 0, 2, 1, 4, 3
+    assert_array_equal(halves.first_of_each_class(y, 3), [0, 1, 2])
+    assert_array_equal(halves.first_of_each_class(y, 4), [0, 1, 2, 4])
+    assert_array_equal(halves._only(y, np.array([2, 3])), [-1, -1, 1, 0, -1, -1, -1, -1])
 
 
 @pytest.mark.parametrize("reading", {*SMALL_READINGS, *LARGE_READINGS}, ids=lambda reading: reading.title)
 def test_divisions_show_few_labels_of_one_half(reading):
     y = np.repeat([0, 1, 2], [20, 11, 8])
-    division = cls._division(y, reading, 7, np.random.default_rng(0))
+    division = halves.divided(y, reading, 7, np.random.default_rng(0))
     assert sorted([*division.train, *division.test]) == list(range(39))
     assert_array_equal(np.bincount(y[division.train]), [10, 6, 4])
     shown = np.flatnonzero(division.few >= 0)
     assert len(shown) == 7
     assert set(shown) <= set(division.train)
     assert_array_equal(division.few[shown], y[shown])
-    other = cls._division(y, reading, 7, np.random.default_rng(1))
+    other = halves.divided(y, reading, 7, np.random.default_rng(1))
     assert np.array_equal(division.few, other.few) == (not reading.by_chance)
 
 
@@ -255,7 +250,7 @@ def test_accuracies_are_those_of_scikit_learn():
     X, y = rng.normal(size=(60, 30)), rng.integers(0, 3, 60)
     X[:, :4] += y[:, None]
     order, sizes = rng.permutation(30), (1, 2, 5, 17, 30)
-    found = cls._nearest_neighbor_accuracies(order, sizes, (X[:35], y[:35]), (X[35:], y[35:]))
+    found = halves.nearest_neighbor_accuracies(order, sizes, (X[:35], y[:35]), (X[35:], y[35:]))
     for size, accuracy in zip(sizes, found, strict=True):
         chosen = X[:, order[:size]]
         assert accuracy == pytest.approx(100 * KNeighborsClassifier(1).fit(chosen[:35], y[:35]).score(chosen[35:], y[35:]))
@@ -266,26 +261,26 @@ def test_no_filter_sees_the_other_half():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 25)
     X = rng.normal(size=(50, 6)) + y[:, None] * np.arange(6)
-    division = cls._division(y, PRINTED, 6, rng)
+    division = halves.divided(y, PRINTED, 6, rng)
     other, flipped = X.copy(), y.copy()
     other[division.test] = rng.normal(size=(len(division.test), 6))
     flipped[division.test] = 1 - y[division.test]
     everywhere = Reading("all", scored_on="all")
     changed = 0
-    for name in cls.FILTERS:
-        order = cls._ranked_in_half(X, y, division, PRINTED, name)
-        assert_array_equal(order, cls._ranked_in_half(other, flipped, division, PRINTED, name))
-        seen = cls._ranked_in_half(X, y, division, everywhere, name)
-        assert_array_equal(seen, cls._ranked_in_half(X, flipped, division, everywhere, name))
-        changed += not np.array_equal(seen, cls._ranked_in_half(other, y, division, everywhere, name))
+    for name in halves.FILTERS:
+        order = halves.ranked_in_half(X, y, division, PRINTED, name)
+        assert_array_equal(order, halves.ranked_in_half(other, flipped, division, PRINTED, name))
+        seen = halves.ranked_in_half(X, y, division, everywhere, name)
+        assert_array_equal(seen, halves.ranked_in_half(X, flipped, division, everywhere, name))
+        changed += not np.array_equal(seen, halves.ranked_in_half(other, y, division, everywhere, name))
     assert changed
 
 
 def test_scaling_is_learned_from_the_half():
     X = np.array([[0.0, 5], [4, 5], [100, 6]])
-    assert_allclose(cls._scaled(X, np.array([0, 1]), "minmax"), [[-0.5, 0], [0.5, 0], [24.5, 1]])
-    assert_allclose(cls._scaled(X, np.array([0, 1]), "standard"), [[-1, 0], [1, 0], [49, 1]])
-    assert cls._scaled(X, np.array([0, 1]), None) is X
+    assert_allclose(halves._scaled(X, np.array([0, 1]), "minmax"), [[-0.5, 0], [0.5, 0], [24.5, 1]])
+    assert_allclose(halves._scaled(X, np.array([0, 1]), "standard"), [[-1, 0], [1, 0], [49, 1]])
+    assert halves._scaled(X, np.array([0, 1]), None) is X
 
 
 def test_grids_end_with_all_features():
@@ -309,12 +304,12 @@ FOUND_WITH_DRAWN_LABELS = {"ionosphere": 85.5, "soybean_small": 91.9}  # CS
 @pytest.mark.parametrize("name", FOUND_BEFORE)
 def test_table_2(name, real_data, one_thread):
     data, problem = QUICK.load(name), PROBLEMS[name]
-    found = cls._curves((data.X, data.y), problem, PRINTED, problem.filters, [0])
+    found = halves.curves((data.X, data.y), problem, PRINTED, problem.filters, [0])
     for which, accuracy in FOUND_BEFORE[name].items():
         assert found[which].mean() == pytest.approx(accuracy, abs=1.0), which
     for which in ("Variance", "Fisher"):
         assert found[which].mean() == pytest.approx(TABLE_2[name][which][0], abs=1.0), which
-    drawn = cls._curves((data.X, data.y), problem, DRAWN, ("CS",), range(30))["CS"].mean(axis=1)
+    drawn = halves.curves((data.X, data.y), problem, DRAWN, ("CS",), range(30))["CS"].mean(axis=1)
     assert drawn.mean() == pytest.approx(FOUND_WITH_DRAWN_LABELS[name], abs=1.0 + 3 * drawn.std(ddof=1) / 30**0.5)
 
 
@@ -323,8 +318,8 @@ def test_the_least_spread_by_hand():
     train, test = [[0.0, 9], [0, 9], [1, 9], [1, 9]], [[0.0, 9], [0, 9], [1, 9], [0, 9]]
     y = np.array([0, 0, 1, 1, 0, 0, 1, 1])
     data = Dataset("made up", np.array(train + test), y, "classification", ("x1", "x2"), ("0", "1"))
-    assert cls._least_spread(data, 85.0) == pytest.approx(10.0)
-    assert cls._least_spread(data, 60.0) == 0
+    assert halves.least_spread(data, 85.0) == pytest.approx(10.0)
+    assert halves.least_spread(data, 60.0) == 0
 
 
 # Verdicts on made-up numbers --------------------------------------------------------------------------------------------------
@@ -379,29 +374,18 @@ def test_cells_are_named_that_are_out():
     assert "none lies" in cls._judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
 
 
-def test_estimates_by_hand():
-    """Deviations −1, 0, 1 have a deviation of 1 and an error of 1/√3; Student's t of two degrees of freedom reaches 4.303."""
-    found = Estimate.of(np.array([2.0, 3, 4]))
-    assert found == Estimate(3, pytest.approx(3**-0.5), 3)
-    assert found.margin == pytest.approx(4.303 / 3**0.5, abs=1e-3)
-    assert found.may_reach(5.4)
-    assert not found.may_reach(5.5)
-    assert str(-found) == "−3.0 ± 0.6"
-    assert Estimate.of(np.array([3.0])).margin == 0
-
-
 def sure(mean: float) -> Estimate:
     return Estimate(mean, 0.0, 9)
 
 
 def test_gains_by_hand():
     found = explored("leukemia", {PRINTED: {"CLS": 60, "Fisher": 58}, WIDE_HALVES: {"CLS": 61, "Fisher": 64}}, noise=1.0)
-    gains = cls._gains(found, ["Fisher", RANDOM])
+    gains = halves.gains_over(found, ["Fisher", RANDOM])
     assert gains == {  # chance moves all filters alike
         "λ = 0.1": {"Fisher": Gain(2, Estimate(2, 0, 2)), RANDOM: Gain(10, Estimate(10, 0, 2))},
         "λ = mean d²": {"Fisher": Gain(2, Estimate(-3, 0, 2)), RANDOM: Gain(10, Estimate(11, 0, 2))},
     }
-    assert gains["λ = 0.1"]["Fisher"] == cls._gain(found, "Fisher")
+    assert gains["λ = 0.1"]["Fisher"] == halves.gain_over(found, "Fisher")
     assert_allclose(found.means(HALVES, ALL), [49, 51])  # the end of any curve, here that of the first filter
     assert str(Gain(-1.26, Estimate(0.02, 0.5, 9))) == "−1.3 (0.0 ± 0.5)"
 
@@ -462,10 +446,10 @@ def test_judged_spread():
 def levels(first: dict[str, tuple[float, ...]], noise: float = 0.0) -> Levels:
     """Four repetitions; CLS is shaken, so that its differences have standard errors of 0.58 times the noise."""
     values = {}
-    for halves in ("first", "random"):
+    for which in ("first", "random"):
         for name in LEVEL_SERIES:
             shake = noise * np.array([-1, -1, 1, 1])[:, None] if name == "CLS" else np.zeros((4, 1))
-            values[halves, name] = np.array(first.get(name, (50.0,) * 8)) + shake
+            values[which, name] = np.array(first.get(name, (50.0,) * 8)) + shake
     return Levels(LABEL_COUNTS, values)
 
 
@@ -512,7 +496,7 @@ def test_judged_bandwidth_and_conclusion():
 def test_kernels_of_known_distances():
     """Eleven samples in a row, 10 neighbours: all pairs. d² = 1 weighs e^−10, and d² = 81, with steps of 9, nothing."""
     steps = np.arange(11.0)[:, None]
-    near, far = cls._kernel(steps), cls._kernel(9 * steps)
+    near, far = halves.kernel(steps), halves.kernel(9 * steps)
     assert (near.shortest, near.without_weight) == (1, 0)
     assert (far.shortest, far.without_weight) == (81, 1)
     # Ten edges of the shortest length count; the next weigh e^−30 as much.
@@ -530,7 +514,7 @@ def test_statements_are_told_apart():
 
 
 def test_work_can_be_sent_to_other_processes():
-    items = (cls._curves, cls._level_accuracies, cls._share_of_order, PROBLEMS["pix10p"], *LARGE_READINGS, Run())
+    items = (halves.curves, halves.level_accuracies, cls._share_of_order, PROBLEMS["pix10p"], *LARGE_READINGS, Run())
     assert pickle.loads(pickle.dumps(items)) == items
 
 
@@ -554,10 +538,10 @@ def made_up(name: str, **_) -> Dataset:
 def few_repetitions(monkeypatch):
     monkeypatch.setattr(running, "load", made_up)
     monkeypatch.setattr(Run, "repetitions", lambda self, quick, full: 2)
-    monkeypatch.setattr(cls, "LABEL_COUNTS", LABEL_COUNTS[:4])
-    cls._explored.cache_clear()
+    monkeypatch.setattr(halves, "LABEL_COUNTS", LABEL_COUNTS[:4])
+    halves.explored.cache_clear()
     yield
-    cls._explored.cache_clear()
+    halves.explored.cache_clear()
 
 
 def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
@@ -595,9 +579,9 @@ def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
 def test_filters_that_a_reading_leaves_alone_are_not_run_again(name, reading, few_repetitions, one_thread):
     """Their curves are taken over from the reading with the same halves, and are what they would have been."""
     problem, data = PROBLEMS[name], made_up(name)
-    found = cls._explored(problem, QUICK)
+    found = halves.explored(problem, QUICK)
     seeds = QUICK.seeds(2, f"{name}, {reading.halves} halves, {reading.labels} labels")
-    again = cls._curves((data.X, data.y), problem, reading, problem.filters, seeds)
+    again = halves.curves((data.X, data.y), problem, reading, problem.filters, seeds)
     for which, curves in again.items():
         assert_array_equal(np.broadcast_to(found.curves[reading.title][which], curves.shape), curves)
     other = found.curves[SAME_HALVES[reading].title]["CLS"]
@@ -607,7 +591,7 @@ def test_filters_that_a_reading_leaves_alone_are_not_run_again(name, reading, fe
 def test_missing_data_are_named(monkeypatch, tmp_path):
     """Iris comes with scikit-learn; everything else is neither at hand nor fetched."""
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
-    cls._explored.cache_clear()
+    halves.explored.cache_clear()
     parts = tuple(part for part in EXPERIMENT.parts if part.run is not cls._iris)
     found = {claim.key: claim for claim in perform(Experiment("cls", "", "", parts), QUICK).claims}
     for key in ("fig-3", "table-2-sonar-cls", "fig-6-colon-few", "fig-7-pix10p", "conclusion"):

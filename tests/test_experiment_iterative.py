@@ -15,6 +15,7 @@ import oracle
 from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, DataUnavailableError
 from graphsieve.experiments import iterative
+from graphsieve.experiments.estimate import Estimate
 from graphsieve.experiments.iterative import (
     ALL,
     EXPERIMENT,
@@ -28,7 +29,6 @@ from graphsieve.experiments.iterative import (
     TABLE_1,
     UNIT,
     VARIANCE,
-    Gain,
 )
 from graphsieve.experiments.results import Verdict, from_facts
 from graphsieve.experiments.running import Run, perform
@@ -66,8 +66,8 @@ class RunOf(Run):
         return Dataset(name, X, y, "classification", tuple(f"x{i}" for i in range(12)), ("a", "b", "c"))
 
 
-def gains(*pairs: tuple[float, float]) -> list[Gain]:
-    return [Gain(*pair) for pair in pairs]
+def gains(*pairs: tuple[float, float]) -> list[Estimate]:
+    return [Estimate(*pair) for pair in pairs]
 
 
 # The experiment as a value ----------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def real(name: str) -> tuple[np.ndarray, np.ndarray]:
 def test_accuracies_are_what_was_found_before(name, one_thread):
     measured = iterative.measure_table(*real(name), Run().seeds(3, f"uci {name}"))
     for method, before in zip((LS, ITERATIVE, VARIANCE), FOUND_BEFORE[name], strict=True):
-        ours = iterative.measured(iterative.over_sizes(measured.hits[method], iterative.FEW))
+        ours = Estimate.of(iterative.over_sizes(measured.hits[method], iterative.FEW))
         assert abs(ours.mean - before) <= TOLERANCE[name], method
         assert 0 < ours.error < 4
     assert measured.overlap == 100  # what was dropped never comes back, so that the variants agree
@@ -279,11 +279,6 @@ def test_better_on_the_whole(cases, verdict):
     assert iterative.better_on_the_whole(cases) is verdict
 
 
-def test_together():
-    whole = iterative.together(gains((1, 3), (3, 4)))
-    assert (whole.mean, whole.error) == (2, 2.5)
-
-
 def test_rules_of_the_steps():
     same, matters, vague = gains((1.9, 0.1)), gains((-5, 1)), gains((5, 3))
     assert iterative.judge_steps(same, same) is Verdict.HOLDS
@@ -295,9 +290,9 @@ def test_rules_of_the_steps():
 def test_rules_of_the_others():
     assert iterative.nearly_equal([0.5, -1.5]) is Verdict.HOLDS
     assert iterative.nearly_equal([-1.5, 1.5]) is Verdict.FAILS
-    assert iterative.judge_noise(Gain(3, 1), Gain(3, 1)) is Verdict.HOLDS
-    assert iterative.judge_noise(Gain(1, 1), Gain(3, 1)) is Verdict.FAILS
-    assert iterative.judge_noise(Gain(3, 1), Gain(1, 1)) is Verdict.FAILS
+    assert iterative.judge_noise(Estimate(3, 1), Estimate(3, 1)) is Verdict.HOLDS
+    assert iterative.judge_noise(Estimate(1, 1), Estimate(3, 1)) is Verdict.FAILS
+    assert iterative.judge_noise(Estimate(3, 1), Estimate(1, 1)) is Verdict.FAILS
     better, level, worse = gains((3, 1), (3, 1)), gains((1, 1), (-1, 1)), gains((-3, 1), (-3, 1))
     assert iterative.judge_background(better, level) is Verdict.HOLDS
     assert iterative.judge_background(level, better) is Verdict.FAILS
@@ -308,7 +303,7 @@ def test_rules_of_the_others():
 
 
 def test_a_claim_that_hangs_on_the_reading():
-    good, bad = {"Wine": Gain(3, 1), "Zoo": Gain(2, 1)}, {"Wine": Gain(-1, 1), "Zoo": Gain(0, 1)}
+    good, bad = {"Wine": Estimate(3, 1), "Zoo": Estimate(2, 1)}, {"Wine": Estimate(-1, 1), "Zoo": Estimate(0, 1)}
     for readings, verdict in (
         ({UNIT.name: good, RAW.name: good}, Verdict.HOLDS),
         ({UNIT.name: good, RAW.name: bad}, Verdict.CORRECTED),

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, DataUnavailableError, make_regression_problem
 from graphsieve.experiments import running, sls
+from graphsieve.experiments.estimate import Estimate
 from graphsieve.experiments.results import Verdict, from_facts
 from graphsieve.experiments.running import Experiment, Run, perform
 from graphsieve.experiments.sls import (
@@ -150,7 +151,7 @@ def test_the_other_verdicts_on_the_artificial_problems():
 
 
 def difference(percent: float, kind: str = "better", standard_error: float = 1.0, n: int = 50) -> Difference:
-    return Difference("SSLS", "SLS", kind, percent, standard_error, n, lower=3, points=8)
+    return Difference("SSLS", "SLS", kind, Estimate(percent, standard_error, n), lower=3, points=8)
 
 
 @pytest.mark.parametrize(
@@ -178,8 +179,8 @@ def test_when_a_difference_is_as_claimed(percent, kind, in_full, quickly):
 
 def test_few_folds_have_a_wider_interval():
     # Student's 97.5 % point: 2.776 with 4 degrees of freedom, 2.010 with 49.
-    assert difference(0, n=5).reach == pytest.approx(2.776, abs=1e-3)
-    assert difference(0, n=50).reach == pytest.approx(2.010, abs=1e-3)
+    assert difference(0, n=5).percent.margin() == pytest.approx(2.776, abs=1e-3)
+    assert difference(0, n=50).percent.margin() == pytest.approx(2.010, abs=1e-3)
     assert sls.as_claimed(difference(-2.5, n=50), quick=False)
     assert not sls.as_claimed(difference(-2.5, n=5), quick=False)
 
@@ -230,14 +231,14 @@ def test_a_difference_by_hand():
     errors = Errors((1, 2), 1.0, values)
     # Means of the folds 2 and 2 against 2 and 4; differences 0 and −2: mean −1 of 3, standard deviation √2, error 1 of 3.
     found = sls._difference(errors, Pair((one,), (other,)))
-    assert (found.first, found.second, found.n) == ("SSLS", "SLS", 2)
-    assert found.percent == pytest.approx(-100 / 3)
-    assert found.standard_error == pytest.approx(100 / 3)
+    assert (found.first, found.second, found.percent.count) == ("SSLS", "SLS", 2)
+    assert found.percent.mean == pytest.approx(-100 / 3)
+    assert found.percent.error == pytest.approx(100 / 3)
     # Points: 1.5 against 3.5, and 2.5 against 2.5.
     assert (found.lower, found.points) == (1, 2)
     both = sls._difference(errors, Pair((one, other), (RANDOM,)))
     # 2 and 3 against 4.
-    assert both.percent == pytest.approx(-37.5)
+    assert both.percent.mean == pytest.approx(-37.5)
     assert (both.lower, both.points) == (4, 4)
 
 

@@ -13,7 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from conftest import SHARED_DATA
 from graphsieve.datasets import make_expert_labels, make_y4
+from graphsieve.evaluation import standard_error
 from graphsieve.experiments import wls
+from graphsieve.experiments.estimate import Estimate
 from graphsieve.experiments.results import Verdict, from_facts
 from graphsieve.experiments.running import Run, perform
 from graphsieve.experiments.wls import (
@@ -85,7 +87,7 @@ def test_table_5_is_out_of_reach(measured):
     """f3 shifts no class mean, so that it is the best of six by luck: 4/5 + 1/5 · 1/6."""
     for name in (Y5.name, FRIEDMAN.name):
         truth = measured[name].at(0.25, TRUTH)
-        assert abs(truth.mean() - 100 * (4 / 5 + 1 / 30)) <= 3 * wls.standard_error(truth)
+        assert abs(truth.mean() - 100 * (4 / 5 + 1 / 30)) <= 3 * standard_error(truth)
     judged = wls._table_5_judgement(measured[Y5.name], measured[FRIEDMAN.name])
     assert judged.verdict is Verdict.FAILS
     # The seven printed cells above 84 %.
@@ -178,10 +180,10 @@ def test_verdicts_can_fail():
 
 
 def test_what_cannot_be_told_from_nothing_stands_only_in_a_quick_run():
-    assert wls.weigh(2.1, 1.0, FULL)[0] is wls.weigh(2.1, 1.0, QUICK)[0] is Verdict.HOLDS
-    assert wls.weigh(-2.1, 1.0, FULL)[0] is wls.weigh(-2.1, 1.0, QUICK)[0] is Verdict.FAILS
-    assert wls.weigh(1.9, 1.0, FULL)[0] is wls.weigh(-1.9, 1.0, FULL)[0] is Verdict.FAILS
-    assert wls.weigh(1.9, 1.0, QUICK)[0] is wls.weigh(-1.9, 1.0, QUICK)[0] is Verdict.HOLDS
+    assert wls.weigh(Estimate(2.1, 1.0), FULL)[0] is wls.weigh(Estimate(2.1, 1.0), QUICK)[0] is Verdict.HOLDS
+    assert wls.weigh(Estimate(-2.1, 1.0), FULL)[0] is wls.weigh(Estimate(-2.1, 1.0), QUICK)[0] is Verdict.FAILS
+    assert wls.weigh(Estimate(1.9, 1.0), FULL)[0] is wls.weigh(Estimate(-1.9, 1.0), FULL)[0] is Verdict.FAILS
+    assert wls.weigh(Estimate(1.9, 1.0), QUICK)[0] is wls.weigh(Estimate(-1.9, 1.0), QUICK)[0] is Verdict.HOLDS
 
 
 def test_distances_by_hand():
@@ -192,7 +194,6 @@ def test_distances_by_hand():
     assert wls.distance(100, np.full(10, 100.0)) == 0
     # Halfway between 96 and 100 of 50 · 2 features: √(0.98 · 0.02 / 100).
     assert_allclose(wls.counting_error(96, 100, 2), 1.4)
-    assert_allclose(wls.pooled([np.array([1.0, 3.0]), np.array([2.0, 2.0])]), (2.0, 0.5))
 
 
 # Scores and accuracies --------------------------------------------------------------------------------------------------------

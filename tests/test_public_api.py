@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphsieve
-from graphsieve import propagation, scores, search, selectors
+from graphsieve import datasets, evaluation, experiments, propagation, scores, search, selectors
 from graphsieve.graph import FactorGraph, LiftedGraph, SparseGraph
 from graphsieve.scores import METHODS, method_named
 from graphsieve.search import SEARCHES
@@ -76,7 +76,7 @@ def test_signatures_are_those_of_the_contract(name, signature):
 
 
 def test_all_names_exist_and_nothing_is_missing():
-    for module in (graphsieve, scores, search, selectors):
+    for module in (graphsieve, scores, search, selectors, datasets, evaluation, experiments):
         assert len(set(module.__all__)) == len(module.__all__)
         for name in module.__all__:
             assert hasattr(module, name)
@@ -102,6 +102,29 @@ def test_public_names_have_a_summary_parameters_and_an_example(name):
             assert "NaN" in text, "the degenerate case is not said"
             for parameter in inspect.signature(thing).parameters:
                 assert parameter in text
+
+
+@pytest.mark.parametrize("module", [datasets, evaluation, experiments])
+def test_public_names_beside_the_selectors_are_documented(module):
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if not inspect.isroutine(thing) and not inspect.isclass(thing):
+            continue
+        text = inspect.getdoc(thing) or ""
+        assert text.splitlines()[0].strip(), name
+        if inspect.isroutine(thing) and module is not experiments:
+            assert ">>>" in text, f"{name} has no example"
+            for parameter in inspect.signature(thing).parameters:
+                assert re.search(rf"\b{parameter}\b", text), f"{name} does not say what {parameter} is"
+
+
+def test_modules_are_loaded_when_asked_for():
+    code = (
+        "import sys, graphsieve; print('graphsieve.experiments' in sys.modules, graphsieve.experiments.__name__,"
+        "graphsieve.datasets.__name__, graphsieve.evaluation.__name__, hasattr(graphsieve, 'nothing'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "graphsieve.experiments", "graphsieve.datasets", "graphsieve.evaluation", "False"]
 
 
 def test_the_registry_is_whole():

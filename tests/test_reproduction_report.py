@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -30,6 +33,8 @@ from graphsieve.experiments import (
 )
 from graphsieve.experiments.results import Findings, Judgement, Statement
 from graphsieve.experiments.running import Part
+from graphsieve.files import replace_file
+from graphsieve.parallel import in_parallel
 from graphsieve.report.chart import chart, ticks
 from graphsieve.report.reproduction import as_markdown, as_page, as_text
 
@@ -154,14 +159,38 @@ def test_a_curve_goes_through_its_points():
         assert at == pytest.approx(340 - 46 - (y - low) / (high - low) * (340 - 12 - 46), abs=0.06)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (3, 97), (-0.02, 0.013), (1e6, 1.1e6), (5, 5)])
+def test_a_band_goes_around_its_curve():
+    series = {"name": "A", "x": [1.0, 2.0], "y": [0.5, 0.7], "standard_error": [0.1, 0.2]}
+    drawn = chart({**found()["figures"][0], "series": [series]})
+    (band,) = re.findall(r'<path class="band k0" d="M([^"]+)Z"', drawn)
+    low, high = 0.4 - 0.025, 0.9 + 0.025  # the errors are inside the picture
+    corners = [(58, 0.6), (626, 0.9), (626, 0.5), (58, 0.4)]  # along the upper side and back along the lower one
+    for point, (x, y) in zip(band.split("L"), corners, strict=True):
+        height = 340 - 46 - (y - low) / (high - low) * (340 - 12 - 46)
+        assert tuple(map(float, point.split())) == pytest.approx((x, height), abs=0.06)
+
+
+def test_a_curve_without_a_name_is_drawn():
+    figure = found()["figures"][0]
+    assert 'class="curve k0"' in chart({**figure, "series": [{**figure["series"][0], "name": ""}]})
+
+
+def test_a_file_may_have_a_long_name(tmp_path):
+    path = tmp_path / ("x" * 250)
+    replace_file(path, "text")
+    assert path.read_text(encoding="utf-8") == "text"
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.stat().st_mode & 0o044 or os.name == "nt"  # others may read it, which a temporary file does not allow
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (3, 97), (-0.02, 0.013), (1e6, 1.1e6), (0, 1e-13), (5, 5)])
 def test_ticks_are_round_and_inside(low, high):
     marks = ticks(low, high)
     assert 1 <= len(marks) <= 9
     assert all(low - 1e-9 <= mark <= high + 1e-9 for mark in marks)
     if high > low:
         steps = np.diff(marks)
-        assert np.allclose(steps, steps[0])
+        assert np.allclose(steps, steps[0], atol=0)
         assert f"{steps[0]:e}"[0] in "125"
 
 
@@ -247,7 +276,10 @@ def test_nothing_is_overwritten_unless_asked(results, tmp_path, capsys):
         (f'{{"schema": {SCHEMA}, "papers": []}}', "has no results of all"),
         (f'{{"schema": {SCHEMA}, "papers": [{{"paper": "x"}}]}}', "does not hold what"),
         (f'{{"schema": {SCHEMA}, "papers": [3]}}', "does not hold what"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(seconds="long")]}), "does not hold what"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(paper=5)]}), "does not hold what"),
         ("[]", "does not hold what"),
+        ("[" * 100_000, "does not hold what"),
     ],
 )
 def test_odd_results_are_refused_in_one_sentence(content, message, tmp_path, capsys):
@@ -260,6 +292,12 @@ def test_odd_results_are_refused_in_one_sentence(content, message, tmp_path, cap
     assert not out
 
 
+@pytest.mark.parametrize("option", [["--seed", "0"], ["--jobs", "2"], ["--no-download"]])
+def test_options_of_a_run_are_refused_where_nothing_runs(option, results, capsys):
+    assert main(["reproduce", "all", "--results", str(results), "--no-page", *option]) == 3
+    assert f"{option[0]} means nothing" in capsys.readouterr().err
+
+
 def test_missing_results_and_folders_are_said(results, tmp_path, capsys):
     assert main(["reproduce", "all", "--results", str(tmp_path / "none.json"), "--no-page"]) == 3
     assert "cannot be read: No such file or directory." in capsys.readouterr().err
@@ -268,9 +306,85 @@ def test_missing_results_and_folders_are_said(results, tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_two_outputs_need_two_files(results, tmp_path, capsys):
+    page = str(tmp_path / "page")
+    assert main(["reproduce", "all", "--results", str(results), "--page", page, "--markdown", f"{tmp_path}/./page"]) == 4
+    assert "is named for two outputs" in capsys.readouterr().err
+    assert main(["reproduce", "all", "--results", str(results), "--page", ""]) == 4  # not the default
+
+
+def test_the_page_names_the_seed(tmp_path):
+    path, page = tmp_path / "results.json", tmp_path / "page.html"
+    path.write_text(json.dumps({"schema": SCHEMA, "papers": [found(seed=7)]}), encoding="utf-8")
+    assert main(["reproduce", "wls", "--results", str(path), "--page", str(page)]) == 0
+    assert "<code>graphsieve reproduce wls --quick --seed 7</code>" in page.read_text(encoding="utf-8")
+
+
+def _is_interrupted(options):
+    raise KeyboardInterrupt
+
+
+def _is_ended(options):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)
+
+
+def _loses_a_process(options):
+    in_parallel(os._exit, [(1,), (1,)], title="work", n_jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("happens", "expected"),
+    [
+        (_is_interrupted, (130, "interrupted.")),
+        (_is_ended, (143, "ended from outside.")),
+        (_loses_a_process, (3, "work: one of the processes was killed")),
+    ],
+)
+def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(happens, expected, monkeypatch, tmp_path, capsys):
+    code, message = expected
+    monkeypatch.setattr("graphsieve.cli._run_experiments", happens)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["reproduce", "all", "--page", str(tmp_path / "page.html")]) == code
+    err = capsys.readouterr().err
+    assert err.startswith(f"graphsieve: {message}")
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_output_that_cannot_be_written_is_said(results):
+    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 4
+    assert done.stderr == b"graphsieve: the result cannot be written to standard output: No space left on device.\n"
+    done = subprocess.run(f"{shlex.join(command)} >&-", shell=True, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 4
+    assert done.stderr.startswith(b"graphsieve: standard output is closed")
+
+
+def test_output_has_letters_for_everything(results):
+    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert rb"94.2 \xb1 0.5" in done.stdout
+    done = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)
+    assert json.loads(done.stdout) == json.loads(results.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["reproduce"], ["reproduce", "nobody"], ["reproduce", "all", "--quick", "--full"], ["reproduce", "all", "--jobs", "x"]],
+    [
+        [],
+        ["reproduce"],
+        ["reproduce", "nobody"],
+        ["reproduce", "all", "--quick", "--full"],
+        ["reproduce", "all", "--jobs", "x"],
+        ["reproduce", "all", "--jobs", "0"],
+        ["reproduce", "all", "--seed", "-1"],
+    ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:

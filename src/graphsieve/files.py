@@ -16,7 +16,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
     data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".graphsieve-", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from numbers import Integral
 from typing import Any
 
@@ -11,6 +12,10 @@ from joblib import Parallel, delayed
 from graphsieve.errors import InputError
 from graphsieve.parameters import quoted
 from graphsieve.progress import Progress
+
+
+class LostProcessError(RuntimeError):
+    """A process that shared the work is gone."""
 
 
 def in_parallel(
@@ -31,9 +36,14 @@ def in_parallel(
     arguments: Sequence[tuple[Any, ...]] = list(items)
     results: list[Any] = []
     with Progress(title, progress) as shown:
-        for result in _results(function, arguments, n_jobs):
-            results.append(result)
-            shown.tell(f"{len(results)} of {len(arguments)}")
+        try:
+            for result in _results(function, arguments, n_jobs):
+                results.append(result)
+                shown.tell(f"{len(results)} of {len(arguments)}")
+        except BrokenProcessPool:
+            raise LostProcessError(
+                f"{title}: one of the processes was killed, perhaps for want of memory; use fewer of them."
+            ) from None
     return results
 
 

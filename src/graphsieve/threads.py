@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
 _users: list[int] = []
 _limits: list[Any] = []
+
+
+@cache
+def controller() -> ThreadpoolController:
+    """Looking for the libraries takes milliseconds, so it is done once; all that matter here are loaded with scikit-learn."""
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -23,7 +30,7 @@ def one_product_thread() -> Iterator[None]:
     with _lock:
         _users.append(1)
         if len(_users) == 1:
-            _limits.append(threadpool_limits(1, user_api="blas"))
+            _limits.append(controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:

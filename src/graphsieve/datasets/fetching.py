@@ -25,7 +25,7 @@ from graphsieve.files import replace_file
 from graphsieve.parameters import one_line
 from graphsieve.progress import Progress
 
-TIMEOUT = 30.0  # seconds without a byte
+TIMEOUT = 10.0  # seconds without a byte
 MOST_BYTES = 128 * 2**20  # of one file
 AT_ONCE = 2**16
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,9 +70,12 @@ def _in_data_folder(name: str) -> Path | None:
     folder = os.environ.get("GRAPHSIEVE_DATA")
     if not folder:
         return None
+    folder = os.path.expanduser(folder)
     if not os.path.isdir(folder):
-        raise InputError(f"GRAPHSIEVE_DATA must name a folder of .npz files, but {folder} is none.")
-    if not re.fullmatch(r"\w[\w.-]*", name):
+        raise InputError(
+            f"GRAPHSIEVE_DATA must name a folder of .npz files, but {quoted(shown(Path(folder)))} is none; correct or unset it."
+        )
+    if Path(name).name != name:
         return None  # a name is no path: it must not lead out of the folder
     file = Path(folder) / f"{name}.npz"
     return file if os.path.isfile(file) else None

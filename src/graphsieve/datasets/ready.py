@@ -84,8 +84,11 @@ def dataset_of(name: str, arrays: Arrays) -> Dataset:
     _require(names is None or len(names) == n_features, f"X has {n_features} columns and another number of feature_names")
     classes = None
     if y.dtype.kind == "i":
-        classes = _texts(arrays, "target_names") or numbered("", int(y.max()) + 1, first=0)
-        _require(int(y.max()) < len(classes), f"y has codes up to {y.max()}, and target_names only {len(classes)} names")
+        classes, largest = _texts(arrays, "target_names"), int(y.max())
+        if classes is None:
+            _require(largest < n_samples, f"y has the class code {largest} of {n_samples} samples (a quantity must be float64)")
+            classes = numbered("", largest + 1, first=0)
+        _require(largest < len(classes), f"y has codes up to {largest}, and target_names only {len(classes)} names")
     return Dataset(
         name=name,
         X=X,

@@ -69,7 +69,7 @@ def evaluate(
     y : array of shape (n_samples,)
         Classes or a continuous target. Rows where it is unknown are in every training part, unlabelled, and never tested.
     sizes : sequence of int
-        Numbers of features.
+        Numbers of features; the result has them in ascending order.
     learners : sequence or dict of str or estimator
         Names from `LEARNERS`, or scikit-learn estimators, which are used as they are (without scaling).
     known, per_class
@@ -267,6 +267,8 @@ def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | Non
     if different < 2:
         what = "different classes" if described.targets is None else "different target values"
         raise InputError(f"y must hold at least 2 {what}, got {different}.")
+    if described.targets is None and different == np.count_nonzero(known_rows(values)):
+        raise InputError(f"y has a class of its own for each of {different} samples; give classes that samples share.")
     return values
 
 

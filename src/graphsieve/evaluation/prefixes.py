@@ -111,7 +111,7 @@ def read_moderate(X: Any) -> Any:
     """The checked matrix; refused where it holds numbers whose squares are none, since learners square them."""
     matrix, names = read_matrix(X)
     size = np.abs(matrix).max(axis=0)
-    largest = size.toarray().ravel() if sp.issparse(size) else np.asarray(size)
+    largest = np.asarray(size.toarray().ravel() if sp.issparse(size) else size, dtype=np.float64)
     odd = np.flatnonzero((largest > 1 / SMALLEST) | ((largest < SMALLEST) & (largest > 0)))
     if len(odd):
         raise InputError(

@@ -7,21 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
-from threadpoolctl import ThreadpoolController
-
-from graphsieve.threads import one_product_thread
+from graphsieve.threads import controller, one_product_thread
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """While inside, the work of this thread is not shared out; other threads only have their products done by one as well."""
-    with one_product_thread(), _controller().limit(limits=1, user_api="openmp"):
+    with one_product_thread(), controller().limit(limits=1, user_api="openmp"):
         yield
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, so it is done once; all that matter here are loaded with scikit-learn."""
-    return ThreadpoolController()

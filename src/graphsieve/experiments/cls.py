@@ -8,20 +8,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from scipy.stats import t as student
 
-from graphsieve.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
-from graphsieve.columns import Table as Columns
-from graphsieve.datasets import Dataset, DataUnavailableError
+from graphsieve.datasets import Dataset
 from graphsieve.errors import held_back
-from graphsieve.evaluation import hide_labels
+from graphsieve.experiments.estimate import Estimate, holds, joined, listed, worst, written
+from graphsieve.experiments.halves import (
+    ALL,
+    BANDWIDTH,
+    DRAWN,
+    GRID,
+    HALVES,
+    IN_POINTS,
+    LAMBDAS,
+    NEIGHBORS,
+    PRINTED,
+    PROBLEMS,
+    RANDOM,
+    RULE,
+    TABLE_2_LABELS,
+    WIDE,
+    WIDE_HALVES,
+    Explored,
+    Gain,
+    Kernel,
+    Levels,
+    Problem,
+    Reading,
+    baseline_text,
+    by_lambda,
+    curve_figure,
+    explored,
+    first_of_each_class,
+    fitted,
+    gain_over,
+    gains_over,
+    kernel,
+    labeled_pairs,
+    least_spread,
+    level_figures,
+    measure_levels,
+    reading_table,
+)
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
 from graphsieve.graph import SparseGraph
@@ -29,16 +63,13 @@ from graphsieve.neighbors import nearest_neighbors
 from graphsieve.prototypes import EPOCHS, kmeans, som
 from graphsieve.scores import constrained_laplacian_score, laplacian_score, variance_score
 from graphsieve.scores.method import best_first
-from graphsieve.selectors import GraphSieve
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Pairs = tuple[Integers, Integers]  # must-link, cannot-link
 
 # What the paper printed and how it worked.
 
-NEIGHBORS, BANDWIDTH = 10, 0.1  # Sec. 5.1: k and λ "in most experiments"
 IRIS_VARIANCE_ORDER = 3142  # Sec. 5.2, the features F1 to F4 from the best to the worst
 IRIS_ORDER = 3412  # by CLS for k from 1 to 20, and by LS from k = 15 on
 IRIS_LAPLACIAN_ORDER = 4312  # by LS for 3 ≤ k < 15
@@ -48,7 +79,6 @@ IRIS_LABELS = 10  # which make 45 constraints
 IRIS_CLOSE_PAIRS = ((73, 150), (78, 111))  # samples counted from 1; cannot-linked, and said to be neighbours
 WAVE_LABELS, WAVE_MAP = 8, (26, 14)
 WAVE_NOISE = range(20, 40)  # "the features (21 to 40) have high values"; counted from 0 here
-TABLE_2_LABELS = 5  # which make 10 constraints
 TABLE_2 = {  # accuracy in %, mean and standard deviation over the numbers of selected features
     "ionosphere": {
         "Variance": (82.2, 3.8),
@@ -66,21 +96,14 @@ TABLE_2 = {  # accuracy in %, mean and standard deviation over the numbers of se
         "CLS": (95.06, 1.3),
     },
 }
-FIGURE_5_RUNS = 100
 SUPERIOR_FROM = {"leukemia": 2500, "colon": 500}  # Sec. 5.4: features beyond which CLS is said to be the best
 
 # What it leaves open.
 
-FACE_LABELS = 20  # two of each of the ten persons, the fewest that make a must-link for each
-LABEL_COUNTS = (5, 7, 10, 15, 20, 30, 50, 80)  # of Fig. 5
-GRID = 20  # equal steps over the number of features, where there are too many to try all
-FEW_FEATURES = (10, 20, 50)  # besides the grid, for the figures
-BATCH = 10  # repetitions of a small data set in one go
 
 # By what the verdicts are decided.
 
 CELL_TOLERANCE = 1.5  # points; k, λ, ties and the choice of labels, which the paper leaves open, move a cell by about as much
-CONFIDENCE = 0.95  # of an interval beyond which something is not put down to chance
 MATERIAL = 1.0  # points: what is worth speaking of
 COMPARABLE = 3.0  # points
 NOISE_TOLERANCE = 1  # column that may be out of place in Fig. 3
@@ -91,79 +114,9 @@ SAME = 1e-9  # relative difference of numbers that are equal but for rounding
 # Labels, pairs, orders.
 
 
-def _first_of_each_class(y: Integers, count: int) -> Integers:
-    """The first samples of every class in turn, `count` in all: "the first labeled examples (with different labels)"."""
-    turns = np.empty(len(y), dtype=np.int64)
-    for label in np.unique(y):
-        members = np.flatnonzero(y == label)
-        turns[members] = np.arange(len(members))
-    return np.sort(np.lexsort((np.arange(len(y)), y, turns))[:count])
-
-
-def _pairs(y: Integers, labeled: Integers) -> Pairs:
-    """All pairs of labelled samples: of one class, of two."""
-    one, other = np.triu_indices(len(labeled), k=1)
-    pairs = np.stack([labeled[one], labeled[other]], axis=1)
-    same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    return pairs[same], pairs[~same]
-
-
-def _only(y: Integers, labeled: Integers) -> Integers:
-    """y where it is known, −1 elsewhere."""
-    few = np.full(len(y), -1, dtype=np.int64)
-    few[labeled] = y[labeled]
-    return few
-
-
 def _order_number(scores: Floats, *, large_is_good: bool = False) -> int:
     """The order of at most nine features as the paper writes it, in one number: 3412 is F3, F4, F1, F2."""
     return int("".join(str(place + 1) for place in best_first(scores, large_is_good=large_is_good)))
-
-
-# Filters.
-
-
-@dataclass(frozen=True)
-class Filter:
-    """A method of the paper as this library has it, and what it is told."""
-
-    method: str
-    labels: Literal["none", "few", "all"] = "none"
-    has_graph: bool = False
-    options: tuple[tuple[str, Any], ...] = ()
-
-
-FILTERS: Mapping[str, Filter] = {
-    "Variance": Filter("variance"),
-    "Laplacian": Filter("laplacian", has_graph=True),
-    "Fisher": Filter("fisher", "all"),
-    "CS": Filter("constraint", "few"),
-    "C4": Filter("c4", "few", has_graph=True),
-    "ReliefF": Filter("relieff", "all"),
-    "F2+r4": Filter("spec", has_graph=True, options=(("form", "phi2"), ("power", 4))),
-    "F3+r": Filter("spec", has_graph=True, options=(("form", "phi3"), ("power", 1))),
-    "CLS": Filter("constrained_laplacian", "few", has_graph=True),
-}
-RANDOM, ALL = "random columns", "all columns"
-
-
-def _fitted(name: str, X: Floats, known: Supervision | None, bandwidth: float | str = BANDWIDTH, **options: Any) -> GraphSieve:
-    """The features as they are, scored by one filter."""
-    chosen = FILTERS[name]
-    with held_back():  # constant columns, a bandwidth far below all distances, classes with one label: as the paper has it
-        return GraphSieve(
-            chosen.method,
-            n_neighbors=NEIGHBORS if chosen.has_graph else "auto",
-            bandwidth=bandwidth if chosen.has_graph else "auto",
-            scale=None,
-            method_params=dict(chosen.options),
-            **options,
-        ).fit(X, supervision=known)
-
-
-def _ranked(name: str, X: Floats, known: Supervision | None, bandwidth: float | str = BANDWIDTH) -> Integers:
-    """Columns from the best to the worst by one filter."""
-    return np.argsort(_fitted(name, X, known, bandwidth).ranking_)
 
 
 # Iris: the order of four features.
@@ -181,7 +134,7 @@ def _cosine_graph(X: Floats, n_neighbors: int) -> SparseGraph:
 def _iris_labels(y: Integers) -> Integers:
     """Ten samples: the four that the paper names, and the first two of each class."""
     named = np.array(IRIS_CLOSE_PAIRS).ravel() - 1
-    return np.union1d(named, _first_of_each_class(y, IRIS_LABELS - len(named)))
+    return np.union1d(named, first_of_each_class(y, IRIS_LABELS - len(named)))
 
 
 @dataclass(frozen=True)
@@ -200,7 +153,7 @@ class IrisOrders:
 
 def _iris_orders(X: Floats, y: Integers) -> IrisOrders:
     """The features of Iris in order, for every number of neighbours of the paper."""
-    must_link, cannot_link = _pairs(y, _iris_labels(y))
+    must_link, cannot_link = labeled_pairs(y, _iris_labels(y))
     euclidean, cosine, constrained = [], [], []
     for k in IRIS_NEIGHBORS:
         graph = _cosine_graph(X, k)
@@ -214,7 +167,7 @@ def _iris_orders(X: Floats, y: Integers) -> IrisOrders:
 def _share_of_order(X: Floats, y: Integers, seed: np.random.SeedSequence) -> float:
     """For ten labels drawn by chance: in which share of the numbers of neighbours does CLS give the paper's order?"""
     labeled = np.random.default_rng(seed).choice(len(y), IRIS_LABELS, replace=False)
-    must_link, cannot_link = _pairs(y, labeled)
+    must_link, cannot_link = labeled_pairs(y, labeled)
     with held_back():
         orders = [_order_number(constrained_laplacian_score(X, must_link, cannot_link, n_neighbors=k)) for k in IRIS_NEIGHBORS]
     return float(np.mean([order == IRIS_ORDER for order in orders]))
@@ -284,7 +237,7 @@ def _iris_order_table(orders: IrisOrders, variance: int, shares: Sequence[float]
 
 def _iris_scores(X: Floats, y: Integers) -> dict[str, Floats]:
     """By what they are: CLS of Eq. 4 without and with the cannot-linked edges cut, LS of Eq. 1 and LS of He et al."""
-    pairs = _pairs(y, _iris_labels(y))
+    pairs = labeled_pairs(y, _iris_labels(y))
     options: dict[str, Any] = {"n_neighbors": NEIGHBORS, "bandwidth": BANDWIDTH}
     return {
         "CLS": constrained_laplacian_score(X, *pairs, **options),
@@ -306,7 +259,7 @@ def _iris_score_table(scores: Mapping[str, Floats]) -> Table:
 
 def _judged_variance(order: int) -> Judgement:
     return Judgement(
-        Verdict.HOLDS if order == IRIS_VARIANCE_ORDER else Verdict.FAILS,
+        holds(order == IRIS_VARIANCE_ORDER),
         f"The variances of the four features, largest first, give the order {order}; the paper says {IRIS_VARIANCE_ORDER}.",
     )
 
@@ -326,7 +279,7 @@ def _judged_laplacian(orders: IrisOrders) -> Judgement:
 
 def _judged_constrained(orders: IrisOrders, shares: Sequence[float]) -> Judgement:
     return Judgement(
-        Verdict.HOLDS if set(orders.constrained) == {IRIS_ORDER} else Verdict.FAILS,
+        holds(set(orders.constrained) == {IRIS_ORDER}),
         f"With the four samples that the paper names among the ten labelled ones CLS gives {_runs(orders.constrained)}. With "
         f"ten labels drawn by chance it gives 3412 in {100 * np.mean(shares):.1f} % of {len(shares)} draws times 20 values of k.",
     )
@@ -369,7 +322,7 @@ def _judged_gap(scores: Mapping[str, Floats]) -> Judgement:
     constrained, plain = _gap(scores["CLS"]), _gap(scores["LS"])
     printed = _gap(np.array(list(IRIS_SCORES.values())))
     return Judgement(
-        Verdict.HOLDS if constrained > 1.1 * plain else Verdict.FAILS,
+        holds(constrained > 1.1 * plain),
         f"The printed scores of the sepal features are {printed:.1f} times those of the petal features or more. Ours are "
         f"{constrained:.2f} times; those of the plain Laplacian score, with the same neighbours and no constraint, {plain:.2f} "
         "times. The claim is taken to hold if constraints widen the gap by a tenth.",
@@ -380,7 +333,7 @@ def _judged_help(orders: IrisOrders) -> Judgement:
     both = zip(orders.laplacian, orders.constrained, strict=True)
     helped = sum(plain != ours == IRIS_ORDER for plain, ours in both)
     return Judgement(
-        Verdict.HOLDS if helped else Verdict.FAILS,
+        holds(helped > 0),
         f"With the same Euclidean neighbours and heat kernel the plain Laplacian score gives {_runs(orders.laplacian)}, and CLS "
         f"{_runs(orders.constrained)}, so that the constraints put the order right for {helped} of {len(orders.laplacian)} "
         "numbers of neighbours. What the paper sets against CLS are orders by the angle between samples.",
@@ -513,7 +466,7 @@ def _judged_no_labels(X: Floats, score: DenseScore) -> Judgement:
     usual = laplacian_score(X, n_neighbors=NEIGHBORS, bandwidth=BANDWIDTH)
     apart = float(np.abs(ours / printed - 1).max())
     return Judgement(
-        Verdict.HOLDS if apart < SAME else Verdict.FAILS,
+        holds(apart < SAME),
         f"Without pairs CLS and the Laplacian score as Eq. 1 prints it differ by {apart:.0e} of their value. Eq. 1 counts every "
         "edge twice and takes the plain mean where He, Cai and Niyogi take the one weighted by degrees, so that it is "
         f"{(ours / usual).min():.3f} to {(ours / usual).max():.3f} times theirs; on Iris the order of the features is "
@@ -531,7 +484,7 @@ def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScor
 
     between = int(((score.weights > 0) & (y[:, None] != y)).sum()) // 2
     verdict = Verdict.HOLDS if equal(score) else Verdict.CORRECTED if equal(cut) else Verdict.FAILS
-    pushed = _cannot_link_share(X, y, cut)
+    pushed = _cannot_link_share(X, cut)
     return Judgement(
         verdict,
         f"With all labels of Iris known, the numerator of Eq. 4 still holds {between} edges between neighbours of different "
@@ -541,24 +494,22 @@ def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScor
     )
 
 
-def _cannot_link_share(X: Floats, y: Integers, score: DenseScore) -> list[float]:
+def _cannot_link_share(X: Floats, score: DenseScore) -> list[float]:
     """For every feature: how much of the denominator comes from cannot-links, not from the mean."""
     return [float(score.degree @ ((f[:, None] - f) ** 2 * score.cannot_link).sum(axis=1)) / score.denominator(f) for f in X.T]
 
 
-def _minus(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
-
-
 def _judged_spectral(exact: Sequence[float], shifted: Sequence[float], negative: Sequence[float]) -> Judgement:
-    same = all(abs(value - 1) < SAME for value in exact)
+    def span(values: Sequence[float]) -> str:
+        return f"{written(min(values), '.2f')} to {written(max(values), '.2f')}"
+
     return Judgement(
-        Verdict.HOLDS if same else Verdict.FAILS,
-        f"On Iris 2 fᵀL^CL D f is {_minus(min(exact))} to {_minus(max(exact))} times the denominator of Eq. 4, and adding 10 to "
-        f"a feature, which leaves Eq. 4 as it is, multiplies it by {_minus(min(shifted))} to {_minus(max(shifted))}. With ten "
-        f"labels drawn by chance it is negative for {100 * np.mean(negative):.0f} % of the features. Two samples show why: "
-        "cannot-linked, of degrees 1 and 3, with f = (−2, −1), they give fᵀL^CL D f = −1, and +3 after adding 2. The form is "
-        "no sum of squares, because L^CL D is not symmetric; nor does it hold the terms around the mean.",
+        holds(all(abs(value - 1) < SAME for value in exact)),
+        f"On Iris 2 fᵀL^CL D f is {span(exact)} times the denominator of Eq. 4, and adding 10 to a feature, which leaves Eq. 4 "
+        f"as it is, multiplies it by {span(shifted)}. With ten labels drawn by chance it is negative for "
+        f"{100 * np.mean(negative):.0f} % of the features. Two samples show why: cannot-linked, of degrees 1 and 3, with f = "
+        "(−2, −1), they give fᵀL^CL D f = −1, and +3 after adding 2. The form is no sum of squares, because L^CL D is not "
+        "symmetric; nor does it hold the terms around the mean.",
     )
 
 
@@ -572,7 +523,7 @@ def _judged_lemma_1() -> Judgement:
     sizes = [(n, m) for n in (1e2, 1e4, 1e6) for m in (1e1, 1e3, 1e5)]
     shares = [_operations(n, m) / (m * max(n**2, np.log(m))) for n, m in sizes]
     return Judgement(
-        Verdict.HOLDS if max(shares) < 10 else Verdict.FAILS,
+        holds(max(shares) < 10),
         "Distances and scores take m N² operations each, sorting m log m. For N from 100 to 1,000,000 and m from 10 to 100,000 "
         f"the count is {min(shares):.2f} to {max(shares):.2f} times the bound m · max(N², log m). (The proof gives N² for the "
         "graph and forgets that every distance takes m; the bound stands.)",
@@ -635,10 +586,10 @@ def _waveform(run: Run) -> Findings:
         rows = np.concatenate([X[:WAVE_LABELS], found.centers])
         known = Supervision.from_labels(few[: len(rows)])
         for bandwidth, named in ((BANDWIDTH, "λ = 0.1"), ("auto", "λ = mean d²")):
-            scores[f"CLS, {how}, {named}"] = _fitted("CLS", rows, known, bandwidth).scores_
+            scores[f"CLS, {how}, {named}"] = fitted("CLS", rows, known, bandwidth).scores_
             if how == "map":
-                scores[f"LS, {how}, {named}"] = _fitted("Laplacian", rows, None, bandwidth).scores_
-    lifted = _fitted("CLS", X, Supervision.from_labels(few), compress="som", n_prototypes=WAVE_MAP)
+                scores[f"LS, {how}, {named}"] = fitted("Laplacian", rows, None, bandwidth).scores_
+    lifted = fitted("CLS", X, Supervision.from_labels(few), compress="som", n_prototypes=WAVE_MAP)
     scores["CLS, map lifted to the samples, λ = 0.1"] = lifted.scores_
     found_noise = {name: _noise_found(values) for name, values in scores.items()}
     return Findings(
@@ -696,7 +647,7 @@ def _judged_clustering(found: Mapping[str, NoiseFound]) -> Judgement:
         (found[f"CLS, map, {named}"].all_noise, found[f"CLS, k-means, {named}"].all_noise) for named in ("λ = 0.1", "λ = mean d²")
     ]
     return Judgement(
-        Verdict.HOLDS if all(abs(one - other) <= NOISE_TOLERANCE for one, other in pairs) else Verdict.FAILS,
+        holds(all(abs(one - other) <= NOISE_TOLERANCE for one, other in pairs)),
         f"With as many prototypes from k-means the 21 worst columns hold {pairs[0][1]} of the 21 noise columns with λ = 0.1 "
         f"(map: {pairs[0][0]}) and {pairs[1][1]} with λ at the mean squared length of the edges (map: {pairs[1][0]}).",
     )
@@ -715,380 +666,46 @@ WAVEFORM = Part(
 )
 
 
-# Accuracy of the nearest neighbour on halves of a data set.
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One way to read how the paper divided, labelled, scaled and scored the samples.
-
-    Features are scaled by the rows that are learned from; the bandwidth ``"auto"`` is the mean squared length of the edges.
-    """
-
-    title: str
-    halves: Literal["first", "random"] = "first"
-    labels: Literal["first", "drawn"] = "first"
-    scale: str | None = None
-    bandwidth: float | str = BANDWIDTH
-    scored_on: Literal["half", "all"] = "half"
-
-    @property
-    def by_chance(self) -> bool:
-        """Whether repetitions differ."""
-        return self.halves == "random" or self.labels == "drawn"
-
-
-PRINTED = Reading("as printed: first half of each class, first labels")
-DRAWN = Reading("first halves, labels drawn", labels="drawn")
-HALVES = Reading("random halves", halves="random")
-WIDE = Reading("first halves, λ = mean d²", bandwidth="auto")
-WIDE_HALVES = Reading("random halves, λ = mean d²", halves="random", bandwidth="auto")
-STANDARD = Reading("first halves, features standardised, λ = mean d²", scale="standard", bandwidth="auto")
-SMALL_READINGS = (
-    PRINTED,
-    DRAWN,
-    HALVES,
-    WIDE,
-    Reading("first halves, features standardised", scale="standard"),
-    Reading("first halves, features from 0 to 1", scale="minmax"),
-    Reading("first halves, scored on all samples", scored_on="all"),
-)
-LARGE_READINGS = (PRINTED, HALVES, WIDE, WIDE_HALVES, STANDARD)
-LAMBDAS = {"λ = 0.1": (PRINTED, HALVES), "λ = mean d²": (WIDE, WIDE_HALVES)}
-# Readings with the same halves as another, where filters without a graph, or without a few labels, need not be run again.
-SAME_HALVES = {DRAWN: PRINTED, WIDE: PRINTED, WIDE_HALVES: HALVES}
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A data set on which filters are compared."""
-
-    name: str
-    title: str
-    filters: tuple[str, ...]
-    n_labels: int
-    readings: tuple[Reading, ...]
-    every_size: bool = False
-    is_large: bool = False
-
-    def sizes(self, n_features: int) -> tuple[int, ...]:
-        """Numbers of features to try: all, or an even grid and a few small ones."""
-        if self.every_size:
-            return tuple(range(1, n_features + 1))
-        return tuple(sorted({*FEW_FEATURES, *_grid(n_features)}))
-
-    def averaged(self, n_features: int) -> NDArray[np.bool_]:
-        """Which of the sizes a mean accuracy is over: an even grid."""
-        return np.isin(self.sizes(n_features), self.sizes(n_features) if self.every_size else _grid(n_features))
-
-    def repetitions(self, run: Run) -> int:
-        """How many random halves, and how many draws of labels."""
-        return run.repetitions(quick=6 if self.is_large else 20, full=100 if self.every_size else 30)
-
-
-def _grid(n_features: int) -> list[int]:
-    return [round(n_features * step / GRID) for step in range(1, GRID + 1)]
-
-
-TABLE_2_FILTERS = ("Variance", "Laplacian", "Fisher", "CS", "CLS")
-GENE_FILTERS = ("Laplacian", "Fisher", "C4", "CS", "CLS")
-PROBLEMS = {
-    problem.name: problem
-    for problem in (
-        Problem("ionosphere", "Ionosphere", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem("sonar", "Sonar", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem("soybean_small", "Soybean", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem("leukemia", "Leukemia", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS, is_large=True),
-        Problem("colon", "Colon cancer", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS),
-        Problem("pie10p", "Pie10P", ("Laplacian", "ReliefF", "F3+r", "CLS"), FACE_LABELS, LARGE_READINGS, is_large=True),
-        Problem("pix10p", "Pix10P", ("Laplacian", "ReliefF", "F2+r4", "CLS"), FACE_LABELS, LARGE_READINGS, is_large=True),
-    )
-}
-
-
-def _nearest_neighbor_accuracies(
-    order: Integers, sizes: Sequence[int], train: tuple[Floats, Integers], test: tuple[Floats, Integers]
-) -> Floats:
-    """Per cent of the test samples whose nearest training sample is of their class, for the first features of an order.
-
-    Squared distances are added up from size to size. Of equally near samples the first counts.
-    """
-    distances = np.zeros((len(test[1]), len(train[1])))
-    found = []
-    for start, stop in zip((0, *sizes[:-1]), sizes, strict=True):
-        columns = order[start:stop]
-        distances += cdist(test[0][:, columns], train[0][:, columns], "sqeuclidean")
-        found.append(100 * np.mean(train[1][distances.argmin(axis=1)] == test[1]))
-    return np.array(found)
-
-
-def _first_halves(y: Integers, order: Integers) -> Integers:
-    """The first half of every class in the given order of samples; of an odd number the larger half."""
-    chosen = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        members = order[y[order] == label]
-        chosen[members[: (len(members) + 1) // 2]] = True
-    return order[chosen[order]]
-
-
-@dataclass(frozen=True)
-class Division:
-    """Rows to learn from and to test on, and the labels that semi-supervised filters may see (−1 elsewhere)."""
-
-    train: Integers
-    test: Integers
-    few: Integers
-
-
-def _division(y: Integers, reading: Reading, n_labels: int, random: np.random.Generator) -> Division:
-    everyone = random.permutation(len(y)) if reading.halves == "random" else np.arange(len(y))
-    train = _first_halves(y, everyone)
-    few = np.full(len(y), -1, dtype=np.int64)
-    if reading.labels == "drawn":
-        few[train] = hide_labels(y[train], n_labels, random_state=random)
-    else:
-        few[train] = _only(y[train], _first_of_each_class(y[train], n_labels))
-    return Division(train, np.setdiff1d(np.arange(len(y)), train), few)
-
-
-def _scaled(X: Floats, train: Integers, scale: str | None) -> Floats:
-    if scale is None:
-        return X
-    unit = X[train].std(axis=0) if scale == "standard" else np.ptp(X[train], axis=0)
-    return np.asarray((X - X[train].mean(axis=0)) / np.where(unit > 0, unit, 1.0))
-
-
-def _ranked_in_half(X: Floats, y: Integers, division: Division, reading: Reading, name: str) -> Integers:
-    """Columns from the best to the worst by one filter, told what it may know of the half that is learned from."""
-    rows = division.train if reading.scored_on == "half" else np.arange(len(y))
-    told = FILTERS[name].labels
-    if told == "none":
-        return _ranked(name, X[rows], None, reading.bandwidth)
-    labels = division.few if told == "few" else _only(y, division.train)
-    return _ranked(name, X[rows], Supervision.from_labels(labels[rows]), reading.bandwidth)
-
-
-def _curves(
-    data: tuple[Any, Integers], problem: Problem, reading: Reading, names: Sequence[str], seeds: Sequence[Any]
-) -> dict[str, Floats]:
-    """Accuracies over the number of features, in per cent: by filter, of shape (len(seeds), n_sizes)."""
-    X, y = np.asarray(data[0], dtype=np.float64), data[1]
-    sizes = problem.sizes(X.shape[1])
-    found: dict[str, list[Floats]] = {name: [] for name in names}
-    for seed in seeds:
-        random = np.random.default_rng(seed)
-        division = _division(y, reading, problem.n_labels, random)
-        rows = _scaled(X, division.train, reading.scale)
-        halves = [(rows[part], y[part]) for part in (division.train, division.test)]
-        for name in names:
-            order = random.permutation(X.shape[1]) if name == RANDOM else _ranked_in_half(rows, y, division, reading, name)
-            found[name].append(_nearest_neighbor_accuracies(order, sizes, *halves))
-    return {name: np.array(values) for name, values in found.items()}
-
-
-@dataclass(frozen=True)
-class Explored:
-    """All curves of a problem, by the title of the reading and the filter."""
-
-    problem: Problem
-    n_features: int
-    curves: Mapping[str, Mapping[str, Floats]]
-
-    def means(self, reading: Reading, name: str) -> Floats:
-        """The accuracy of each repetition, averaged over the numbers of features."""
-        if name == ALL:
-            return np.asarray(self.curves[reading.title][self.problem.filters[0]][:, -1])
-        return np.asarray(self.curves[reading.title][name][:, self.problem.averaged(self.n_features)].mean(axis=1))
-
-    def gains(self, reading: Reading, rival: str, chosen: NDArray[np.bool_] | None = None) -> Floats:
-        """How much better CLS is than a rival in each repetition, in points, averaged over the (chosen) numbers of features."""
-        at = self.problem.averaged(self.n_features) if chosen is None else chosen
-        found = self.curves[reading.title]
-        return np.asarray((found["CLS"] - found[rival])[:, at].mean(axis=1))
-
-
-def _differs(reading: Reading, name: str) -> bool:
-    """Whether a filter may answer otherwise than in another reading with the same halves."""
-    if reading not in SAME_HALVES:
-        return True
-    return FILTERS[name].labels == "few" if reading.labels == "drawn" else FILTERS[name].has_graph
-
-
-@cache
-def _explored(problem: Problem, run: Run) -> Explored:
-    """Every reading of a problem; kept, because the comparison of all sets needs it again."""
-    data = run.load(problem.name)
-    count = problem.repetitions(run)
-    items: list[tuple[Any, ...]] = []
-    for reading in problem.readings:
-        # The same halves and labels in every reading that draws them.
-        seeds = run.seeds(count, f"{problem.name}, {reading.halves} halves, {reading.labels} labels")
-        names = [name for name in problem.filters if _differs(reading, name)]
-        for batch in _batches(seeds if reading.by_chance else seeds[:1], BATCH if problem.every_size else 1):
-            items.append(((data.X, data.y), problem, reading, names, batch))
-        if reading not in SAME_HALVES:
-            items.append(((data.X, data.y), problem, reading, (RANDOM,), seeds))
-    found: dict[str, dict[str, list[Floats]]] = {reading.title: {} for reading in problem.readings}
-    for item, result in zip(items, run.each(_curves, items, f"CLS, {problem.title}"), strict=True):
-        for name, values in result.items():
-            found[item[2].title].setdefault(name, []).append(values)
-    joined = {title: {name: np.concatenate(parts) for name, parts in by_name.items()} for title, by_name in found.items()}
-    for reading, other in SAME_HALVES.items():
-        if reading in problem.readings:
-            joined[reading.title] = {**joined[other.title], **joined[reading.title]}
-    return Explored(problem, data.X.shape[1], joined)
-
-
-def _batches(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-def _standard_error(values: Floats) -> float | None:
-    return None if len(values) < 2 else float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
-def _signed(value: float) -> str:
-    return "0.0" if abs(value) < 0.05 else f"{value:+.1f}".replace("-", "−")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over repetitions, its standard error, and how many there were."""
-
-    mean: float
-    error: float
-    count: int
-
-    @classmethod
-    def of(cls, values: Floats) -> Estimate:
-        return cls(float(values.mean()), _standard_error(values) or 0.0, len(values))
-
-    @property
-    def margin(self) -> float:
-        """How far chance reaches."""
-        return float(student.ppf((1 + CONFIDENCE) / 2, self.count - 1)) * self.error if self.count > 1 else 0.0
-
-    def may_reach(self, least: float) -> bool:
-        """Whether chance allows for at least so much."""
-        return self.mean + self.margin >= least
-
-    def __neg__(self) -> Estimate:
-        return Estimate(-self.mean, self.error, self.count)
-
-    def __str__(self) -> str:
-        return f"{_signed(self.mean)} ± {self.error:.1f}"
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How much better CLS is than another filter, in points: on the paper's halves, and on random ones."""
-
-    first: float
-    random: Estimate
-
-    def verdict(self, least: float = 0.0) -> Verdict:
-        """Whether it is above `least` on the paper's halves and may be so on random ones; or on random ones alone."""
-        if self.first > least and self.random.may_reach(least):
-            return Verdict.HOLDS
-        return Verdict.CORRECTED if self.random.mean > least else Verdict.FAILS
-
-    def __neg__(self) -> Gain:
-        return Gain(-self.first, -self.random)
-
-    def __str__(self) -> str:
-        return f"{_signed(self.first)} ({self.random})"
-
-
-VERDICTS = (Verdict.HOLDS, Verdict.CORRECTED, Verdict.FAILS)
-IN_POINTS = "in points on the paper's halves (on random halves ± standard error)"
-RULE = (
-    "That holds if CLS is ahead on the paper's halves and chance can explain what it lacks on random ones; if it is ahead on "
-    "random halves alone, it holds with the correction that halves are random."
-)
-
-
-def _worst(verdicts: Iterable[Verdict]) -> Verdict:
-    return VERDICTS[max(map(VERDICTS.index, verdicts))]
+# Table 2, Figures 4 and 5.
 
 
 def _best(verdicts: Iterable[Verdict]) -> Verdict:
-    return VERDICTS[min(map(VERDICTS.index, verdicts))]
-
-
-def _gain(
-    found: Explored, rival: str, readings: tuple[Reading, Reading] = (PRINTED, HALVES), chosen: NDArray[np.bool_] | None = None
-) -> Gain:
-    return Gain(float(found.gains(readings[0], rival, chosen).mean()), Estimate.of(found.gains(readings[1], rival, chosen)))
-
-
-def _gains(found: Explored, rivals: Iterable[str], chosen: NDArray[np.bool_] | None = None) -> dict[str, dict[str, Gain]]:
-    """By λ, and by rival."""
-    return {title: {rival: _gain(found, rival, readings, chosen) for rival in rivals} for title, readings in LAMBDAS.items()}
-
-
-def _listed(gains: Mapping[str, Gain]) -> str:
-    return "; ".join(f"{name} {gain}" for name, gain in gains.items())
-
-
-def _reading_table(label: str, title: str, found: Explored, printed: Mapping[str, float], note: str = "") -> Table:
-    cells = []
-    for reading in found.problem.readings:
-        for name in (*found.problem.filters, RANDOM, ALL):
-            values = found.means(reading, name)
-            paper = printed.get(name) if reading is PRINTED else None
-            cells.append(Cell(reading.title, name, paper, float(values.mean()), _standard_error(values)))
-    return Table(label, title, "%", tuple(cells), note)
-
-
-def _with_errors(name: str, x: tuple[float, ...], values: Floats) -> Series:
-    """A curve of means, with standard errors where there are repetitions."""
-    errors = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-    return Series(name, x, tuple(values.mean(axis=0).tolist()), None if errors is None else tuple(errors.tolist()))
-
-
-def _curve_figure(label: str, found: Explored, reading: Reading, which: str) -> Figure:
-    sizes = tuple(float(size) for size in found.problem.sizes(found.n_features))
-    by_name = found.curves[reading.title]
-    everything = float(by_name["CLS"][:, -1].mean())
-    series = [_with_errors(name, sizes, by_name[name]) for name in (*found.problem.filters, RANDOM)]
-    series.append(Series(ALL, (sizes[0], sizes[-1]), (everything, everything)))
-    return Figure(label, f"{found.problem.title}, {which}", "selected features", "accuracy, %", tuple(series))
-
-
-# Table 2, Figures 4 and 5.
+    """Where either of several readings will do."""
+    found = set(verdicts)
+    return next(one for one in (Verdict.HOLDS, Verdict.CORRECTED, Verdict.FAILS) if one in found)
 
 
 def _table_2(name: str, run: Run) -> Findings:
     problem = PROBLEMS[name]
-    found = _explored(problem, run)
+    found = explored(problem, run)
     data = run.load(name)
     spread = {which: float(found.curves[PRINTED.title][which][0].std()) for which in problem.filters}
-    bound = _least_spread(data, TABLE_2[name]["CLS"][0])
+    bound = least_spread(data, TABLE_2[name]["CLS"][0])
     printed = {which: mean for which, (mean, _) in TABLE_2[name].items()}
     judgements = {
         f"table-2-{name}-rivals": _judged_cells(found, printed, [which for which in problem.filters if which != "CLS"]),
         f"table-2-{name}-cls": _judged_cells(found, printed, ["CLS"]),
         f"table-2-{name}-spread": _judged_spread(spread, TABLE_2[name]["CLS"][1], bound),
         f"fig-4-{name}": _judged_better(
-            {rival: _gain(found, rival) for rival in ("Variance", "Laplacian", "CS")}, _baselines(found)
+            {rival: gain_over(found, rival) for rival in ("Variance", "Laplacian", "CS")}, baseline_text(found)
         ),
-        f"fig-4-{name}-fisher": _judged_fisher(_gain(found, "Fisher"), superior=name != "sonar"),
+        f"fig-4-{name}-fisher": _judged_fisher(gain_over(found, "Fisher"), superior=name != "sonar"),
     }
     note = f"The mean over 1 to {found.n_features} features. CS and CLS see {TABLE_2_LABELS} labels, Fisher all of the half."
     if name == "sonar":
         note += (
             " UCI's file is sorted by the angle of the sonar, so that the second half of a class shows what the first does not."
         )
-    levels = _levels(data, run)
+    levels = measure_levels(data, run)
     return Findings(
         tables=(
-            _reading_table("Table 2", f"{problem.title}: accuracy of 1-NN", found, printed, note),
+            reading_table("Table 2", f"{problem.title}: accuracy of 1-NN", found, printed, note),
             _spread_table(problem, spread),
         ),
         figures=(
-            _curve_figure("Figure 4", found, PRINTED, "the paper's halves"),
-            _curve_figure("Figure 4", found, HALVES, "random halves"),
-            *_level_figures(problem, levels),
+            curve_figure("Figure 4", found, PRINTED, "the paper's halves"),
+            curve_figure("Figure 4", found, HALVES, "random halves"),
+            *level_figures(problem, levels),
         ),
         judgements=judgements | _judged_levels(name, levels),
     )
@@ -1099,24 +716,11 @@ def _spread_table(problem: Problem, spread: Mapping[str, float]) -> Table:
     return Table("Table 2", f"{problem.title}: standard deviation over the numbers of features", "%", cells)
 
 
-def _least_spread(data: Dataset, mean: float) -> float:
-    """The least standard deviation of accuracies with the given mean, if one column alone does no better than the best does.
-
-    One of m accuracies lies at least δ below the mean; the variance is then δ²/(m − 1) or more.
-    """
-    train = _first_halves(data.y, np.arange(len(data.y)))
-    test = np.setdiff1d(np.arange(len(data.y)), train)
-    halves = [(np.asarray(data.X[part], dtype=np.float64), data.y[part]) for part in (train, test)]
-    n_features = data.X.shape[1]
-    best = max(_nearest_neighbor_accuracies(np.array([column]), [1], *halves)[0] for column in range(n_features))
-    return float(max(0.0, mean - best) / np.sqrt(n_features - 1))
-
-
 def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) -> Judgement:
     possible, smallest = bound <= printed, min(spread, key=lambda name: spread[name]) == "CLS"
     others = ", ".join(f"{name} {value:.1f}" for name, value in spread.items() if name != "CLS")
     return Judgement(
-        Verdict.HOLDS if possible and smallest else Verdict.FAILS,
+        holds(possible and smallest),
         f"Over the numbers of features the accuracy of CLS has a standard deviation of {spread['CLS']:.1f} points here "
         f"(printed: {printed:.1f}); {others}. The curve starts with one column: since none does better alone on the paper's "
         f"halves than it does, a curve with the printed mean must have a standard deviation of at least {bound:.1f}, so that "
@@ -1124,20 +728,11 @@ def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) ->
     )
 
 
-def _baselines(found: Explored) -> str:
-    parts = []
-    for reading, name in ((PRINTED, "the paper's"), (HALVES, "random")):
-        values = {which: found.means(reading, which).mean() for which in ("CLS", RANDOM, ALL)}
-        parts.append(
-            f"on {name} halves CLS has {values['CLS']:.1f} %, random columns {values[RANDOM]:.1f} %, all {values[ALL]:.1f} %"
-        )
-    return "; ".join(parts)
-
-
 def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence[str]) -> Judgement:
     def near(reading: Reading, name: str) -> bool:
         ours = Estimate.of(found.means(reading, name))
-        return abs(ours.mean - printed[name]) <= CELL_TOLERANCE + ours.margin
+        chance = ours.margin() if ours.count > 1 else 0.0
+        return abs(ours.mean - printed[name]) <= CELL_TOLERANCE + chance
 
     as_printed = {name: near(PRINTED, name) or near(DRAWN, name) for name in names}
     by_halves = {name: near(HALVES, name) for name in printed}  # random halves must explain the whole row
@@ -1157,13 +752,13 @@ def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence
 
 def _counted(near: Mapping[str, bool]) -> str:
     out = [name for name, one in near.items() if not one]
-    return "all lie" if not out else "none lies" if len(out) == len(near) else f"all but {' and '.join(out)} lie"
+    return "all lie" if not out else "none lies" if len(out) == len(near) else f"all but {joined(out)} lie"
 
 
 def _judged_better(gains: Mapping[str, Gain], baselines: str) -> Judgement:
     return Judgement(
-        _worst(gain.verdict() for gain in gains.values()),
-        f"CLS against the others, {IN_POINTS}: {_listed(gains)}. {RULE} For comparison, {baselines}.",
+        worst(gain.verdict() for gain in gains.values()),
+        f"CLS against the others, {IN_POINTS}: {listed(gains)}. {RULE} For comparison, {baselines}.",
     )
 
 
@@ -1173,85 +768,6 @@ def _judged_fisher(gain: Gain, *, superior: bool) -> Judgement:
         f"CLS against Fisher, which sees all labels of the half, {IN_POINTS}: {gain}. The paper has it "
         f"{'ahead' if superior else 'behind'}.",
     )
-
-
-LEVEL_SERIES = ("Fisher", "CS", "CLS", "CS, pairs drawn", "CLS, pairs drawn")
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Accuracies with half of the features, by halves and series: of shape (repetitions, numbers of labels or pairs)."""
-
-    counts: tuple[int, ...]
-    values: Mapping[tuple[str, str], Floats]
-
-    def lead(self, halves: str, one: str, other: str, at: slice) -> Estimate:
-        """By how many points one filter is ahead of another, over some of the numbers of labels."""
-        return Estimate.of((self.values[halves, one] - self.values[halves, other])[:, at].mean(axis=1))
-
-    def rise(self, halves: str, name: str, start: int, stop: int) -> Floats:
-        """By how many points a filter gains from one number of labels to another, in each repetition."""
-        return np.asarray(self.values[halves, name][:, stop] - self.values[halves, name][:, start])
-
-
-def _level_accuracies(
-    X: Floats, y: Integers, halves: Literal["first", "random"], counts: Sequence[int], seeds: Sequence[Any]
-) -> dict[str, Floats]:
-    """Accuracies with half of the features for several numbers of labels, or of pairs, drawn by chance."""
-    found: dict[str, list[list[float]]] = {name: [] for name in LEVEL_SERIES}
-    for seed in seeds:
-        random = np.random.default_rng(seed)
-        division = _division(y, Reading("", halves=halves), TABLE_2_LABELS, random)
-        train = division.train
-        rows = [(X[part], y[part]) for part in (train, division.test)]
-        for values in found.values():
-            values.append([])
-        for count in counts:
-            labels = Supervision.from_labels(hide_labels(y[train], count, random_state=random))
-            pairs = _drawn_pairs(y[train], count, random)
-            for name in LEVEL_SERIES:
-                which, _, drawn = name.partition(", ")
-                order = _ranked(which, X[train], pairs if drawn else labels)
-                found[name][-1].append(float(_nearest_neighbor_accuracies(order, [X.shape[1] // 2], *rows)[0]))
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def _drawn_pairs(y: Integers, count: int, random: np.random.Generator) -> Supervision:
-    """So many pairs of samples, half of them of one class, half of two."""
-    must_link, cannot_link = _pairs(y, np.arange(len(y)))
-    n_apart = count // 2
-    return Supervision.from_pairs(
-        len(y),
-        must_link[random.choice(len(must_link), count - n_apart, replace=False)],
-        cannot_link[random.choice(len(cannot_link), n_apart, replace=False)],
-    )
-
-
-def _levels(data: Dataset, run: Run) -> Levels:
-    n_train = len(_first_halves(data.y, np.arange(len(data.y))))
-    counts = tuple(count for count in LABEL_COUNTS if count < n_train)
-    n_runs = run.repetitions(quick=6, full=FIGURE_5_RUNS)
-    items = [
-        (data.X, data.y, halves, counts, batch)
-        for halves in ("first", "random")
-        for batch in _batches(run.seeds(n_runs, f"{data.name}, Figure 5, {halves}"), 3)
-    ]
-    parts: dict[tuple[str, str], list[Floats]] = {}
-    for item, found in zip(items, run.each(_level_accuracies, items, f"CLS, Figure 5, {data.name}"), strict=True):
-        for name, values in found.items():
-            parts.setdefault((item[2], name), []).append(values)
-    return Levels(counts, {key: np.concatenate(values) for key, values in parts.items()})
-
-
-def _level_figures(problem: Problem, levels: Levels) -> tuple[Figure, ...]:
-    counts = tuple(map(float, levels.counts))
-    note = "CS and CLS know all pairs of the labelled samples, or where marked so many pairs, half must-links, half cannot-links."
-    figures = []
-    for halves, title in (("first", "the paper's halves"), ("random", "random halves")):
-        series = tuple(_with_errors(name, counts, levels.values[halves, name]) for name in LEVEL_SERIES)
-        titles = (f"{problem.title}, {title}, half of the features", "labels drawn (or pairs, where marked)", "accuracy, %")
-        figures.append(Figure("Figure 5", *titles, series, note))
-    return tuple(figures)
 
 
 FEWEST, MOST = slice(0, 3), slice(-3, None)
@@ -1279,7 +795,7 @@ def _judged_lead(levels: Levels, leader: str, others: Sequence[str], at: slice) 
     random = _leads(levels, "random", leader, others, at)[1]
     counts = levels.counts[at]
     return Judgement(
-        Verdict.HOLDS if all(lead.may_reach(MATERIAL) for lead in leads) else Verdict.FAILS,
+        holds(all(lead.may_reach(MATERIAL) for lead in leads)),
         f"With {counts[0]} to {counts[-1]} labels the lead of {leader} (points ± standard error over draws of labels) on the "
         f"paper's halves is, over {first}; on random halves, over {random}. The claim is given up where chance cannot explain "
         f"why it is less than {MATERIAL:.0f} point on the paper's halves.",
@@ -1292,7 +808,7 @@ def _judged_rise(levels: Levels) -> Judgement:
     few, some, many = levels.counts[0], levels.counts[middle], levels.counts[last]
     slower = Estimate.of(early / (some - few) - late / (many - some))
     return Judgement(
-        Verdict.HOLDS if Estimate.of(early + late).may_reach(MATERIAL) and slower.may_reach(0.0) else Verdict.FAILS,
+        holds(Estimate.of(early + late).may_reach(MATERIAL) and slower.may_reach(0.0)),
         f"On the paper's halves the accuracy of CLS starts at {levels.values['first', 'CLS'][:, 0].mean():.1f} % with {few} "
         f"labels and changes by {Estimate.of(early)} points up to {some} labels and by {Estimate.of(late)} from there to "
         f"{many}. On random halves it changes by {Estimate.of(levels.rise('random', 'CLS', 0, last))} in all. The claim needs a "
@@ -1305,9 +821,9 @@ def _judged_enough(levels: Levels) -> Judgement:
     last = len(levels.counts) - 1
     ours, fisher = (Estimate.of(levels.rise("first", name, 0, last)) for name in ("CLS", "Fisher"))
     start = levels.lead("first", "CLS", "Fisher", FEWEST)
-    few_do = (-ours).may_reach(-MATERIAL)
+    few_do = not ours.clearly_above(MATERIAL)
     return Judgement(
-        Verdict.HOLDS if few_do and fisher.may_reach(MATERIAL) and start.may_reach(0.0) else Verdict.FAILS,
+        holds(few_do and fisher.may_reach(MATERIAL) and start.may_reach(0.0)),
         f"On the paper's halves, from {levels.counts[0]} to {levels.counts[last]} labels CLS gains {ours} points and Fisher "
         f"{fisher}; with up to {levels.counts[FEWEST][-1]} CLS is ahead of Fisher by {start}. The claim needs, as far as chance "
         f"allows, CLS to gain at most {MATERIAL:.0f} point, Fisher at least as much, and CLS not to be behind at the start.",
@@ -1351,9 +867,9 @@ def _large_findings(label: str, found: Explored, judgements: dict[str, Judgement
         "that it alone counts."
     )
     return Findings(
-        tables=(_reading_table(label, f"{title}: accuracy of 1-NN", found, {}, note),),
+        tables=(reading_table(label, f"{title}: accuracy of 1-NN", found, {}, note),),
         figures=tuple(
-            _curve_figure(label, found, reading, which)
+            curve_figure(label, found, reading, which)
             for reading, which in (
                 (PRINTED, "the paper's halves, λ = 0.1"),
                 (WIDE, "the paper's halves, λ = mean d²"),
@@ -1365,7 +881,7 @@ def _large_findings(label: str, found: Explored, judgements: dict[str, Judgement
 
 
 def _genes(name: str, run: Run) -> Findings:
-    found = _explored(PROBLEMS[name], run)
+    found = explored(PROBLEMS[name], run)
     sizes = np.array(found.problem.sizes(found.n_features))
     few = sizes < SUPERIOR_FROM[name]
     some = sizes < found.n_features  # with all features all filters are the same
@@ -1375,16 +891,16 @@ def _genes(name: str, run: Run) -> Findings:
         "Figure 6",
         found,
         {
-            f"fig-6-{name}-few": _judged_comparable(_gains(found, rivals, few)),
-            f"fig-6-{name}-many": _judged_superior(_gains(found, rivals, many), _baselines(found)),
+            f"fig-6-{name}-few": _judged_comparable(gains_over(found, rivals, few)),
+            f"fig-6-{name}-many": _judged_superior(gains_over(found, rivals, many), baseline_text(found)),
         },
     )
 
 
 def _judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
     return Judgement(
-        _best(_worst(gain.verdict(-COMPARABLE) for gain in against.values()) for against in gains.values()),
-        f"CLS against the others below that number of features, {IN_POINTS}: {_by_lambda(gains)}. It counts as comparable, with "
+        _best(worst(gain.verdict(-COMPARABLE) for gain in against.values()) for against in gains.values()),
+        f"CLS against the others below that number of features, {IN_POINTS}: {by_lambda(gains)}. It counts as comparable, with "
         f"either λ, where it is less than {COMPARABLE:.0f} points behind on the paper's halves and, as far as chance allows, on "
         "random ones; where it is so on random halves alone, with the correction that halves are random.",
     )
@@ -1392,14 +908,10 @@ def _judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
 
 def _judged_superior(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
     return Judgement(
-        _best(_worst(gain.verdict() for gain in against.values()) for against in gains.values()),
-        f"CLS against the others from that number of features on, all features excepted, {IN_POINTS}: {_by_lambda(gains)}. "
+        _best(worst(gain.verdict() for gain in against.values()) for against in gains.values()),
+        f"CLS against the others from that number of features on, all features excepted, {IN_POINTS}: {by_lambda(gains)}. "
         f"{RULE} Either λ will do. For comparison, with λ = 0.1 and over all numbers of features, {baselines}.",
     )
-
-
-def _by_lambda(gains: Mapping[str, Mapping[str, Gain]]) -> str:
-    return ". ".join(f"With {title}: {_listed(against)}" for title, against in gains.items())
 
 
 def _gene_part(name: str) -> Part:
@@ -1418,14 +930,14 @@ def _gene_part(name: str) -> Part:
 
 
 def _pix(run: Run) -> Findings:
-    found = _explored(PROBLEMS["pix10p"], run)
+    found = explored(PROBLEMS["pix10p"], run)
     rivals = ("Laplacian", "ReliefF", "F2+r4")
     smallest = {title: min(_worst_gap(found, rival, first) for rival in rivals) for title, (first, _) in LAMBDAS.items()}
     return _large_findings(
         "Figure 7",
         found,
         {
-            "fig-7-pix10p": _judged_everywhere(_gains(found, rivals), smallest, _baselines(found)),
+            "fig-7-pix10p": _judged_everywhere(gains_over(found, rivals), smallest, baseline_text(found)),
             "fig-7-pix10p-level": _judged_level(found, EXCELLENT),
         },
     )
@@ -1439,33 +951,33 @@ def _worst_gap(found: Explored, rival: str, reading: Reading) -> float:
 
 def _judged_everywhere(gains: Mapping[str, Mapping[str, Gain]], smallest: Mapping[str, float], baselines: str) -> Judgement:
     verdicts = [
-        _worst(gain.verdict() for gain in against.values()) if smallest[title] >= 0 else Verdict.FAILS
+        worst(gain.verdict() for gain in against.values()) if smallest[title] >= 0 else Verdict.FAILS
         for title, against in gains.items()
     ]
-    lowest = "; ".join(f"with {title} {_signed(value)}" for title, value in smallest.items())
+    lowest = "; ".join(f"with {title} {written(value)}" for title, value in smallest.items())
     return Judgement(
         _best(verdicts),
-        f"CLS against the others over all numbers of features, {IN_POINTS}: {_by_lambda(gains)}. At the number of features "
+        f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. At the number of features "
         f"where it does worst against any of them on the paper's halves, the lead is {lowest}. {RULE} Either λ will do, but it "
         f"may be behind nowhere on the paper's halves. For comparison, with λ = 0.1, {baselines}.",
     )
 
 
 def _pie(run: Run) -> Findings:
-    found = _explored(PROBLEMS["pie10p"], run)
-    gains = _gains(found, ("Laplacian", "F3+r", "ReliefF"))
+    found = explored(PROBLEMS["pie10p"], run)
+    gains = gains_over(found, ("Laplacian", "F3+r", "ReliefF"))
     return _large_findings(
         "Figure 7",
         found,
-        {"fig-7-pie10p": _judged_pie(gains, _baselines(found)), "fig-7-pie10p-level": _judged_level(found, VERY_GOOD)},
+        {"fig-7-pie10p": _judged_pie(gains, baseline_text(found)), "fig-7-pie10p-level": _judged_level(found, VERY_GOOD)},
     )
 
 
 def _judged_pie(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
     claimed = [(against["Laplacian"], against["F3+r"], -against["ReliefF"]) for against in gains.values()]
     return Judgement(
-        _best(_worst(gain.verdict() for gain in against) for against in claimed),
-        f"CLS against the others over all numbers of features, {IN_POINTS}: {_by_lambda(gains)}. {RULE} Against ReliefF it is "
+        _best(worst(gain.verdict() for gain in against) for against in claimed),
+        f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. {RULE} Against ReliefF it is "
         f"the other way round, and either λ will do. For comparison, with λ = 0.1, {baselines}.",
     )
 
@@ -1510,52 +1022,19 @@ FACES = (
 # All data sets together.
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """What λ = 0.1 leaves of a neighbour graph with k = 10: shares of the samples, and squared distances."""
-
-    shortest: float
-    median: float
-    without_weight: float
-    effective_edges: float
-
-    @property
-    def serves(self) -> bool:
-        """Whether the score hears of more than a handful of samples, by the rule by which the library warns."""
-        return self.without_weight < 0.5 and self.effective_edges >= EFFECTIVE_EDGES_PER_SAMPLE
-
-
-def _kernel(X: Any) -> Kernel:
-    """The weights of Eq. 2 with k = 10 and λ = 0.1."""
-    rows = np.asarray(X, dtype=np.float64)
-    squared = nearest_neighbors(rows, NEIGHBORS)[1]
-    with np.errstate(under="ignore"):
-        literal = np.exp(-squared / BANDWIDTH)
-    with held_back():
-        near = neighbor_graph(Columns(rows), NEIGHBORS, BANDWIDTH).graph
-    assert isinstance(near, SparseGraph)
-    effective = near.weights.sum() ** 2 / (near.weights**2).sum() / len(rows)
-    return Kernel(float(squared.min()), float(np.median(squared)), float((literal.max(axis=1) == 0).mean()), float(effective))
-
-
 NINE = ("iris", "waveform40", *PROBLEMS)
 
 
 def _at_hand(run: Run, names: Iterable[str]) -> dict[str, Dataset]:
     """Those that can be had; the error of the last one where none can."""
-    found, missing = {}, None
-    for name in names:
-        try:
-            found[name] = run.load(name)
-        except DataUnavailableError as error:
-            missing = error
-    if missing is not None and not found:
-        raise missing
+    found, missing = run.load_those_at_hand(names)
+    if not found:
+        raise list(missing.values())[-1]
     return found
 
 
 def _bandwidth_study(run: Run) -> Findings:
-    found = {name: _kernel(data.X) for name, data in _at_hand(run, NINE).items()}
+    found = {name: kernel(data.X) for name, data in _at_hand(run, NINE).items()}
     cells = []
     for name, one in found.items():
         values = {
@@ -1575,7 +1054,7 @@ def _judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
     serves = [name for name, one in found.items() if one.serves]
     empty = [name for name, one in found.items() if one.without_weight >= 0.5]
     return Judgement(
-        Verdict.HOLDS if 2 * len(serves) > len(found) else Verdict.FAILS,
+        holds(2 * len(serves) > len(found)),
         f"Of {len(found)} data sets, features as they are, λ = 0.1 gives a usable graph on {len(serves)} "
         f"({', '.join(serves) or 'none'}). On {', '.join(empty) or 'none'} most samples have no neighbour of positive weight in "
         "double precision, so that Eq. 1 and 4 are 0/0; on the others a handful of edges outweigh all the rest. The paper does "
@@ -1585,16 +1064,15 @@ def _judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
 
 def _all_sets(run: Run) -> Findings:
     at_hand = _at_hand(run, PROBLEMS)
-    found = {name: _explored(PROBLEMS[name], run) for name in at_hand}
+    found = {name: explored(PROBLEMS[name], run) for name in at_hand}
     cells, better, worse = [], dict[str, int](), dict[str, int]()
     for one in found.values():
         for name in (*one.problem.filters, RANDOM, ALL):
-            values = one.means(HALVES, name)
-            cells.append(Cell(one.problem.title, name, None, float(values.mean()), _standard_error(values)))
+            cells.append(Estimate.of(one.means(HALVES, name)).cell(one.problem.title, name))
         for rival in (*(name for name in one.problem.filters if name != "CLS"), RANDOM):
-            gain = Estimate.of(one.gains(HALVES, rival))
-            better[rival] = better.get(rival, 0) + (not (-gain).may_reach(0.0))
-            worse[rival] = worse.get(rival, 0) + (not gain.may_reach(0.0))
+            lead = Estimate.of(one.gains(HALVES, rival))
+            better[rival] = better.get(rival, 0) + lead.clearly_above(0)
+            worse[rival] = worse.get(rival, 0) + lead.clearly_below(0)
     table = Table(
         "Study: Sec. 6", "accuracy of 1-NN on random halves, over the numbers of features", "%", tuple(cells), "λ = 0.1, k = 10."
     )
@@ -1618,7 +1096,7 @@ def _judged_conclusion(better: Mapping[str, int], worse: Mapping[str, int], n_se
     listed = "; ".join(f"{rival} {better[rival]} and {worse[rival]}" for rival in better)
     behind = [rival for rival in better if rival != RANDOM and worse[rival] > better[rival]]
     return Judgement(
-        Verdict.HOLDS if not behind else Verdict.FAILS,
+        holds(not behind),
         f"On random halves of {n_sets} data sets, λ = 0.1, the sets where CLS is better and where it is worse beyond chance: "
         f"{listed}. The claim is given up if any filter is ahead more often than behind.",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,16 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from scipy.stats import norm as normal
-from scipy.stats import t as student
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from graphsieve.columns import Table as Columns
-from graphsieve.errors import GraphSieveWarning
+from graphsieve.errors import held_back
 from graphsieve.evaluation import score_prefixes
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
+from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, written
+from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import fisher_score, sselect_score
@@ -189,9 +187,7 @@ def outcome(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> Ou
     random = np.random.default_rng(seed)
     labeled, unlabeled, test = divided(y, plan, random)
     shown = _shown(X, y, labeled, unlabeled)
-    with warnings.catch_warnings():
-        # Constant columns, few labels and capped neighbours are what such splits are made of.
-        warnings.simplefilter("ignore", GraphSieveWarning)
+    with held_back():  # constant columns, few labels and capped neighbours are what such splits are made of
         sieves = [_hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         chosen = _chosen(shown, plan, sieves, random)
     train = (X[labeled], y[labeled])
@@ -293,8 +289,7 @@ def mechanism(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> 
     """One split seen from inside: labels along the graph of the seed and of all columns, and the margins of Theorem 3.3."""
     labeled, unlabeled, _ = divided(y, plan, np.random.default_rng(seed))
     shown = _shown(X, y, labeled, unlabeled)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphSieveWarning)
+    with held_back():
         sieves = [_hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         of_seed = [_share_right(shown, sieve.path_[0].graph_features) for sieve in sieves]
         of_all = _share_right(shown, np.arange(shown.X.shape[1]))
@@ -332,53 +327,10 @@ def normalized_margins(X: Floats, one: Floats, other: Floats) -> Floats:
 # ---- numbers over splits
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over splits with its standard error."""
-
-    mean: float
-    error: float
-    n_splits: int
-
-    def above(self, limit: float, errors: float) -> bool:
-        """Whether it is above the limit by more than so many standard errors."""
-        return self.mean - self._reach(errors) > limit
-
-    def below(self, limit: float, errors: float) -> bool:
-        """Whether it is below the limit by more than so many standard errors."""
-        return self.mean + self._reach(errors) < limit
-
-    def _reach(self, errors: float) -> float:
-        # With few splits the standard error is itself a guess: as far out as Student's t is as rare as the normal there.
-        return self.error * float(student.isf(normal.sf(errors), self.n_splits - 1))
-
-    def __str__(self) -> str:
-        return f"{self.mean:.1f} ± {self.error:.1f}".replace("-", "−")
-
-    @property
-    def signed(self) -> str:
-        """With its sign, as differences are shown."""
-        return f"{self.mean:+.1f} ± {self.error:.1f}".replace("-", "−")
-
-
 def estimate(values: Any) -> Estimate:
     """Of one number per split; a split without one is left out."""
     numbers = np.asarray(values, dtype=np.float64)
-    numbers = numbers[~np.isnan(numbers)]
-    n = len(numbers)
-    if n < 2:
-        return Estimate(float(numbers.mean()) if n else float("nan"), float("nan"), n)
-    return Estimate(float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(n)), n)
-
-
-def estimates(values: Floats) -> list[Estimate]:
-    """Of every column of splits × columns."""
-    return [estimate(column) for column in values.T]
-
-
-def _cell(row: str, column: str, paper: float | None, values: Any) -> Cell:
-    found = estimate(values)
-    return Cell(row, column, paper, found.mean, found.error)
+    return Estimate.of(numbers[~np.isnan(numbers)])
 
 
 def stacked(outcomes: Sequence[Outcome], name: str) -> Floats:
@@ -409,14 +361,14 @@ def judge_gain(differences: Floats, claimed: float) -> Verdict:
     Otherwise it holds: a run too small to exclude the claimed gain refutes nothing.
     """
     overall = estimate(differences.mean(axis=1))
-    lost = overall.below(0, 1) or any(one.below(0, SURE) for one in estimates(differences))
-    missed = not overall.above(0, CERTAIN) and overall.below(claimed, CERTAIN)
+    lost = overall.clearly_below(0, 1) or any(one.clearly_below(0, SURE) for one in estimates(differences))
+    missed = not overall.clearly_above(0, CERTAIN) and overall.clearly_below(claimed, CERTAIN)
     return Verdict.FAILS if lost or missed else Verdict.HOLDS
 
 
 def judge_at_least(differences: Mapping[str, Floats], least: float) -> Verdict:
     """Whether each gain (a number per split) is at least so large; not so where one is below by more than two standard errors."""
-    return _verdict(not any(estimate(values).below(least, CERTAIN) for values in differences.values()))
+    return holds(all(estimate(values).may_reach(least, CERTAIN) for values in differences.values()))
 
 
 def judge_never_behind(differences: Floats) -> Verdict:
@@ -426,17 +378,17 @@ def judge_never_behind(differences: Floats) -> Verdict:
     """
     at_levels = estimates(differences.reshape(len(differences), -1))
     overall = estimates(differences.mean(axis=1))
-    return _verdict(not any(one.below(0, SURE) for one in at_levels) and not any(one.below(0, CERTAIN) for one in overall))
+    return holds(all(one.may_reach(0, SURE) for one in at_levels) and all(one.may_reach(0, CERTAIN) for one in overall))
 
 
 def judge_flat(rise: Floats, others: Sequence[Floats]) -> Verdict:
     """Whether one rise (a number per split) is not significant and none of the others is a loss, by two standard errors."""
-    return _verdict(not estimate(rise).above(0, CERTAIN) and not any(estimate(other).below(0, CERTAIN) for other in others))
+    return holds(not estimate(rise).clearly_above(0, CERTAIN) and all(estimate(other).may_reach(0, CERTAIN) for other in others))
 
 
 def judge_not_strict(steps: Floats) -> Verdict:
     """Whether something does not rise with every step (splits × steps); not so where all are up by two standard errors."""
-    return _verdict(not all(step.above(0, CERTAIN) for step in estimates(steps)))
+    return holds(not all(step.clearly_above(0, CERTAIN) for step in estimates(steps)))
 
 
 def span_of(levels: Floats) -> Estimate:
@@ -447,24 +399,20 @@ def span_of(levels: Floats) -> Estimate:
 
 def judge_spans(spans: Sequence[Estimate], limit: float) -> Verdict:
     """Whether all are below the limit; not so where one is above it by two standard errors."""
-    return _verdict(not any(span.above(limit, CERTAIN) for span in spans))
+    return holds(not any(span.clearly_above(limit, CERTAIN) for span in spans))
 
 
 def judge_confidence(right: Floats, claimed: Floats) -> Verdict:
     """Whether labels are as right as claimed: not where they fall short by more than five points and two standard errors."""
     excess = estimate(claimed - right)
-    return _verdict(not (excess.mean > OVERCONFIDENT and excess.above(0, CERTAIN)))
+    return holds(not (excess.mean > OVERCONFIDENT and excess.clearly_above(0, CERTAIN)))
 
 
 def judge_margins(gained: Floats, lost: Floats) -> Verdict:
     """Theorem 3.3 holds where no selection loses margin; with a correction where the mean gain exceeds two standard errors."""
     if not np.any(lost > 0):
         return Verdict.HOLDS
-    return Verdict.CORRECTED if estimate(gained).above(0, CERTAIN) else Verdict.FAILS
-
-
-def _verdict(holds: bool) -> Verdict:
-    return Verdict.HOLDS if holds else Verdict.FAILS
+    return Verdict.CORRECTED if estimate(gained).clearly_above(0, CERTAIN) else Verdict.FAILS
 
 
 def is_possible(percent: float, n_samples: int) -> bool:
@@ -476,8 +424,7 @@ def is_possible(percent: float, n_samples: int) -> bool:
 
 
 def _toy(run: Run) -> Findings:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphSieveWarning)
+    with held_back():
         by_labels = fisher_score(TOY, TOY_LABELS)
         both = [sselect_score(TOY, TOY_LABELS, n_neighbors=k, bandwidth=t) for k in (1, 2, 3) for t in (0.1, 1.0, 10.0)]
         sieve = HybridSieve(n_features_to_select=1, scale=None, progress=False).fit(TOY, TOY_LABELS)
@@ -485,7 +432,7 @@ def _toy(run: Run) -> Findings:
     together = {int(np.nanargmin(scores)) + 1 for scores in both}
     final = np.flatnonzero(sieve.get_support()) + 1
     classes = np.unique([label for label in TOY_LABELS if label is not None])
-    predicted = dict(zip((sieve.path_[0].confident).tolist(), classes[sieve.path_[0].predicted], strict=True))
+    predicted = dict(zip(sieve.path_[0].confident.tolist(), classes[sieve.path_[0].predicted], strict=True))
     steps = {
         "supervised: A and B": (supervised.tolist(), [2, 4]),
         "semi-supervised: sSelect": (sorted(together), [2]),
@@ -499,32 +446,25 @@ def _toy(run: Run) -> Findings:
     right = [sample for sample, label in predicted.items() if label == TOY_TRUTH[sample]]
     exact = {step: ours == printed for step, (ours, printed) in steps.items()}
     judgements = {
-        "toy-supervised": _toy_judgement(
-            exact["supervised: A and B"], f"By the Fisher score of A and B the best features are {_listed(supervised)}, tied."
+        "toy-supervised": Judgement(
+            holds(exact["supervised: A and B"]),
+            f"By the Fisher score of A and B the best features are {joined(supervised)}, tied.",
         ),
-        "toy-semi-supervised": _toy_judgement(
-            exact["semi-supervised: sSelect"],
-            f"sSelect ranks feature {_listed(sorted(together))} first with 1, 2 or 3 neighbours and bandwidths 0.1, 1 and 10. "
+        "toy-semi-supervised": Judgement(
+            holds(exact["semi-supervised: sSelect"]),
+            f"sSelect ranks feature {joined(sorted(together))} first with 1, 2 or 3 neighbours and bandwidths 0.1, 1 and 10. "
             "Features 2 and 4 agree with the labels equally well; in the graph of all features D is as near to B as to A and C, "
             "and feature 2 varies less along its edges.",
         ),
-        "toy": _toy_judgement(
-            exact["hybrid: IG_FS"] and len(right) == 2,
-            f"The graph of features 2 and 4 gives C and D the label {' and '.join(predicted.values())} ({len(right)} of 2 "
-            f"right), and the search ends in feature {_listed(final)}. That needs ties at the cut to be kept, and a feature that "
+        "toy": Judgement(
+            holds(exact["hybrid: IG_FS"] and len(right) == 2),
+            f"The graph of features 2 and 4 gives C and D the label {joined(predicted.values())} ({len(right)} of 2 "
+            f"right), and the search ends in feature {joined(final)}. That needs ties at the cut to be kept, and a feature that "
             "is constant inside the classes but not between them to be infinitely good.",
         ),
     }
     table = Table("Figure 1", "The toy: which features are selected (1) or not (0)", "selected", tuple(cells))
     return Findings((table,), (), judgements, GENERAL_SETTINGS)
-
-
-def _toy_judgement(exact: bool, why: str) -> Judgement:
-    return Judgement(Verdict.HOLDS if exact else Verdict.FAILS, why)
-
-
-def _listed(numbers: Any) -> str:
-    return " and ".join(map(str, numbers))
 
 
 # ---- the printed numbers themselves
@@ -534,6 +474,9 @@ def _printed(run: Run) -> Findings:
     gained = {title: printed_gains(title) for title in TABLE_2}
     every = np.concatenate(list(gained.values()))
     enough = int((every >= CLAIMED_GAIN).sum())
+    own_table = (
+        "the paper's own table has the gain" if enough == len(every) else "the claim is at odds with the paper's own table"
+    )
     relative = 100 * np.concatenate([gained[title] / _printed_means(title) for title in TABLE_2])
     impossible = impossible_cells()
     cells = [
@@ -551,18 +494,18 @@ def _printed(run: Run) -> Findings:
     )
     judgements = {
         "printed-highest": Judgement(
-            Verdict.HOLDS if (every > 0).all() else Verdict.FAILS,
+            holds(bool((every > 0).all())),
             f"In the printed table IG_FS has the higher mean in {int((every > 0).sum())} of {len(every)} comparisons. That is "
             "what one split each gave; the claims on the single data sets below are about many splits.",
         ),
         "printed-ten-percent": Judgement(
-            Verdict.HOLDS if enough == len(every) else Verdict.FAILS,
+            holds(enough == len(every)),
             f"Of the {len(every)} differences that follow from the printed means, {enough} are at least ten points and "
             f"{int((relative >= CLAIMED_GAIN).sum())} at least ten percent of the rival's accuracy; the smallest is "
-            f"{every.min():.1f} points. {_own_table(enough == len(every))}",
+            f"{every.min():.1f} points. So {own_table}.",
         ),
         "printed-possible": Judgement(
-            Verdict.FAILS if impossible else Verdict.HOLDS,
+            holds(not impossible),
             "Where the standard deviation over sizes is printed as 0.0, all sizes had the same accuracy (on the small sets one "
             "more sample right at one size would show), so it is a share of the test samples. "
             f"{_impossible_text(impossible)} The test samples of OrgsPeople and PeoplePlaces are as many as these sets have in "
@@ -570,10 +513,6 @@ def _printed(run: Run) -> Findings:
         ),
     }
     return Findings((table,), (), judgements)
-
-
-def _own_table(enough: bool) -> str:
-    return "So the paper's own table has the gain." if enough else "So the claim is at odds with the paper's own table."
 
 
 def _printed_means(title: str) -> Floats:
@@ -658,7 +597,7 @@ def _accuracy_table(title: str, outcomes: Sequence[Outcome]) -> Table:
     for row in ROWS:
         for place, learner in enumerate(LEARNERS):
             paper = printed[row][place][0] if row in printed else None
-            cells.append(_cell(row, learner, paper, stacked(outcomes, row)[:, place]))
+            cells.append(estimate(stacked(outcomes, row)[:, place]).cell(row, learner, paper))
     note = f"paper: one split; ours: mean over {len(outcomes)} splits. The last four rows are ours."
     return Table("Table 2", f"{title}: accuracy, mean over the sizes", "%", tuple(cells), note)
 
@@ -671,13 +610,17 @@ def _gain_table(title: str, outcomes: Sequence[Outcome]) -> Table:
         differences = gains(outcomes, [row])
         for place, learner in enumerate(LEARNERS):
             paper = float(printed[row][place]) if row in printed else None
-            cells.append(_cell(f"{HYBRID} − {row}", learner, paper, differences[:, place]))
+            cells.append(estimate(differences[:, place]).cell(f"{HYBRID} − {row}", learner, paper))
     return Table("Table 2", f"{title}: gains of IG_FS, paired by split", "points", tuple(cells))
+
+
+def _seen(outcomes: Sequence[Outcome], name: str) -> Floats:
+    return np.array([one.seen[name] for one in outcomes])
 
 
 def _carried_table(title: str, outcomes: Sequence[Outcome]) -> Table:
     names = {"right": "right", "claimed": "average confidence", "larger class": "larger class of U"}
-    cells = tuple(_cell("labels that joined", shown, None, [one.seen[name] for one in outcomes]) for name, shown in names.items())
+    cells = tuple(estimate(_seen(outcomes, name)).cell("labels that joined", shown) for name, shown in names.items())
     return Table(f"Study: carried labels, {title}", "The labels of the chosen round", "%", cells)
 
 
@@ -686,14 +629,14 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
     differences, printed = gains(outcomes), printed_gains(title)
     verdict = judge_gain(differences, float(printed.mean()))
     each, overall = estimates(differences), estimate(differences.mean(axis=1))
-    won, lost = sum(one.above(0, CERTAIN) for one in each), sum(one.below(0, CERTAIN) for one in each)
+    won, lost = sum(one.clearly_above(0, CERTAIN) for one in each), sum(one.clearly_below(0, CERTAIN) for one in each)
     seed, random, whole = (estimate(gains(outcomes, [row]).mean(axis=1)) for row in (SEED, RANDOM, ALL))
     return Judgement(
         verdict,
-        f"Over {len(outcomes)} splits, and over three learners and both rivals, IG_FS gains {overall.signed} points; the "
-        f"printed means have {printed.mean():+.1f}. Of the six comparisons it wins {won} and loses {lost} by more than two "
+        f"Over {len(outcomes)} splits, and over three learners and both rivals, IG_FS gains {overall} points; the "
+        f"printed means have {written(printed.mean())}. Of the six comparisons it wins {won} and loses {lost} by more than two "
         f"standard errors. {_outlook(verdict, overall)} Against the Fisher score of the labelled samples, which is its own "
-        f"start, it gains {seed.signed} points; against random columns {random.signed}, against all columns {whole.signed}. "
+        f"start, it gains {seed} points; against random columns {random}, against all columns {whole}. "
         f"{_spread(title, outcomes)}",
     )
 
@@ -701,7 +644,7 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
 def _outlook(verdict: Verdict, gain: Estimate) -> str:
     if verdict is Verdict.FAILS:
         return "That is no lead like the printed one."
-    return "So it is ahead." if gain.above(0, CERTAIN) else "So few splits cannot rule out the printed lead."
+    return "So it is ahead." if gain.clearly_above(0, CERTAIN) else "So few splits cannot rule out the printed lead."
 
 
 def _spread(title: str, outcomes: Sequence[Outcome]) -> str:
@@ -719,16 +662,16 @@ def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
     differences = {rival: gains(outcomes, [rival]).mean(axis=1) for rival in RIVALS}
     verdict = judge_at_least(differences, CLAIMED_GAIN)
     printed = dict(zip(RIVALS, printed_gains(title).reshape(2, -1).mean(axis=1), strict=True))
-    parts = [f"{estimate(differences[rival]).signed} points over {rival} (printed {printed[rival]:+.1f})" for rival in RIVALS]
-    right, claimed = (estimate([one.seen[name] for one in outcomes]).mean for name in ("right", "claimed"))
+    parts = [f"{estimate(differences[rival])} points over {rival} (printed {written(printed[rival])})" for rival in RIVALS]
+    right, claimed = (estimate(_seen(outcomes, name)).mean for name in ("right", "claimed"))
     told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, SEED)).mean(axis=1))
     below = "below ten by more than two standard errors" if verdict is Verdict.FAILS else "not clearly below ten"
     return Judgement(
         verdict,
-        f"Mean over the three learners and {len(outcomes)} splits: {' and '.join(parts)}; "
+        f"Mean over the three learners and {len(outcomes)} splits: {joined(parts)}; "
         f"{'at least one is' if verdict is Verdict.FAILS else 'both are'} {below}. The labels that join are {right:.0f} % "
         f"right at an average confidence of {claimed:.1f} %. With the true labels of U the Fisher score would gain "
-        f"{told.signed} points on the labels alone: about the most that carried labels could bring.",
+        f"{told} points on the labels alone: about the most that carried labels could bring.",
     )
 
 
@@ -745,7 +688,7 @@ def _inside(run: Run) -> Findings:
         "Study: graphs, Leukemia",
         "Unlabelled samples that the harmonic function labels right",
         "%",
-        tuple(_cell("labelled right", name, None, values) for name, values in zip(SEEN_INSIDE, (of_seed, of_all), strict=False)),
+        tuple(estimate(share).cell("labelled right", name) for name, share in zip(SEEN_INSIDE, (of_seed, of_all), strict=False)),
     )
     judgements = {"distance": distance_judgement(of_seed, of_all), "theorem-3.3": margin_judgement(gained, lost)}
     sizes = ", ".join(map(str, plan.sizes))
@@ -766,7 +709,7 @@ SCALES = {"as given": None, "divided by the deviation": "standard"}
 
 def _scale_table(outcomes: Mapping[str, Sequence[Outcome]]) -> Table:
     cells = tuple(
-        _cell(f"{row}, features {name}", learner, None, stacked(found, row)[:, place])
+        estimate(stacked(found, row)[:, place]).cell(f"{row}, features {name}", learner)
         for row in (SSELECT, HYBRID, RANDOM, ALL)
         for name, found in outcomes.items()
         for place, learner in enumerate(LEARNERS)
@@ -781,25 +724,25 @@ def seed_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     differences = gains(outcomes, [SEED])
     verdict = judge_gain(differences, WORTH)
     each, overall = dict(zip(LEARNERS, estimates(differences), strict=True)), estimate(differences.mean(axis=1))
-    parts = [f"{learner} {gain.signed}" for learner, gain in each.items()]
-    helped = [learner for learner, gain in each.items() if gain.above(0, SURE)]
+    parts = [f"{learner} {gain}" for learner, gain in each.items()]
+    helped = [learner for learner, gain in each.items() if gain.clearly_above(0, SURE)]
     if verdict is Verdict.FAILS:
         meaning = "The unlabelled samples correct the start no better than they spoil it."
-    elif overall.above(0, CERTAIN):
+    elif overall.clearly_above(0, CERTAIN):
         meaning = "The unlabelled samples do help."
     else:
-        shown = f"They help with {_listed(helped)}; over" if helped else "Over"
+        shown = f"They help with {joined(helped)}; over" if helped else "Over"
         meaning = f"{shown} all learners a gain of {WORTH:g} point is neither shown nor ruled out."
     return Judgement(
         verdict,
-        f"On Leukemia IG_FS gains {overall.signed} points on the Fisher score of the labelled samples alone, where it "
+        f"On Leukemia IG_FS gains {overall} points on the Fisher score of the labelled samples alone, where it "
         f"starts ({', '.join(parts)}; {len(outcomes)} splits). {meaning}",
     )
 
 
 def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     """Whether the labels that join are as right as their confidence says."""
-    right, claimed, larger = (np.array([one.seen[name] for one in outcomes]) for name in ("right", "claimed", "larger class"))
+    right, claimed, larger = (_seen(outcomes, name) for name in ("right", "claimed", "larger class"))
     verdict = judge_confidence(right, claimed)
     told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, HYBRID)).mean(axis=1))
     meaning = (
@@ -807,12 +750,14 @@ def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
         if verdict is Verdict.FAILS
         else "So the confidence is a fair measure."
     )
-    bottleneck = "The carried labels are the bottleneck" if told.above(0, CERTAIN) else "Better labels would not help for sure"
+    bottleneck = (
+        "The carried labels are the bottleneck" if told.clearly_above(0, CERTAIN) else "Better labels would not help for sure"
+    )
     return Judgement(
         verdict,
-        f"On Leukemia {estimate(right)} % of the labels that join are right, at an average confidence of {estimate(claimed)} %; "
-        f"naming the larger class of U always would be {estimate(larger).mean:.0f} % right. {meaning} {bottleneck}: with the "
-        f"true ones the Fisher score gains {told.signed} points on IG_FS.",
+        f"On Leukemia {estimate(right):.1f} % of the labels that join are right, at an average confidence of "
+        f"{estimate(claimed):.1f} %; naming the larger class of U always would be {estimate(larger).mean:.0f} % right. "
+        f"{meaning} {bottleneck}: with the true ones the Fisher score gains {told} points on IG_FS.",
     )
 
 
@@ -823,11 +768,11 @@ def distance_judgement(of_seed: Floats, of_all: Floats) -> Judgement:
     if verdict is Verdict.FAILS:
         meaning = "no better"
     else:
-        meaning = "better" if gain.above(0, CERTAIN) else "not clearly better or worse"
+        meaning = "better" if gain.clearly_above(0, CERTAIN) else "not clearly better or worse"
     return Judgement(
         verdict,
-        f"On Leukemia the graph of the columns chosen by the labels gives {estimate(of_seed)} % of the unlabelled "
-        f"samples their right label, the graph of all 7129 columns {estimate(of_all)} %: {gain.signed} "
+        f"On Leukemia the graph of the columns chosen by the labels gives {estimate(of_seed):.1f} % of the unlabelled "
+        f"samples their right label, the graph of all 7129 columns {estimate(of_all):.1f} %: {gain} "
         f"points, so the selected columns make a graph that is {meaning}.",
     )
 
@@ -846,7 +791,7 @@ def margin_judgement(gained: Floats, lost: Floats) -> Judgement:
     return Judgement(
         verdict,
         f"On Leukemia the confident samples have a mean normalised margin (Eq. 9) that exceeds that of all unlabelled samples, "
-        f"which is what a random draw expects, by {gain.mean:+.3f} ± {gain.error:.3f}; in {share:.0f} % of the selections it is "
+        f"which is what a random draw expects, by {gain:+.3f}; in {share:.0f} % of the selections it is "
         f"smaller. {meaning}",
     )
 
@@ -861,12 +806,13 @@ def _of_floating(run: Run) -> Findings:
     outcomes = run.each(outcome, [(data.X, data.y, plan, seed) for seed in seeds], "hybrid: SFFS as the base")
     names = {SEED: SFFS, HYBRID: f"{HYBRID} of SFFS", RANDOM: RANDOM, ALL: ALL}
     cells = [
-        _cell(shown, learner, None, stacked(outcomes, row)[:, j])
+        estimate(stacked(outcomes, row)[:, j]).cell(shown, learner)
         for row, shown in names.items()
         for j, learner in enumerate(LEARNERS)
     ]
     differences = gains(outcomes, [SEED])
-    cells += [_cell(f"{HYBRID} of SFFS − {SFFS}", learner, None, differences[:, j]) for j, learner in enumerate(LEARNERS)]
+    gained = zip(LEARNERS, estimates(differences), strict=True)
+    cells += [one.cell(f"{HYBRID} of SFFS − {SFFS}", learner) for learner, one in gained]
     table = Table("Study: SFFS as the base, Leukemia", "Accuracy, mean over the sizes", "%", tuple(cells))
     settings = (
         f"SFFS as the base: Leukemia, {len(seeds)} splits with |L| = 8 and |U| = 20, sizes {', '.join(map(str, plan.sizes))}; a "
@@ -879,15 +825,15 @@ def floating_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     """Whether IG_FS improves on SFFS when SFFS is its base."""
     differences = gains(outcomes, [SEED])
     verdict = judge_gain(differences, WORTH)
-    right, overall = estimate([one.seen["right"] for one in outcomes]), estimate(differences.mean(axis=1))
+    right, overall = estimate(_seen(outcomes, "right")), estimate(differences.mean(axis=1))
     if verdict is Verdict.FAILS:
         meaning = "It runs with any base, but does not better this one."
     else:
-        meaning = "It betters this base too." if overall.above(0, CERTAIN) else "So few splits cannot decide it."
+        meaning = "It betters this base too." if overall.clearly_above(0, CERTAIN) else "So few splits cannot decide it."
     return Judgement(
         verdict,
-        f"On Leukemia IG_FS with SFFS as its base gains {overall.signed} points on SFFS of the labelled samples alone "
-        f"(mean over three learners, {len(outcomes)} splits); {right} % of its carried labels are right. {meaning}",
+        f"On Leukemia IG_FS with SFFS as its base gains {overall} points on SFFS of the labelled samples alone "
+        f"(mean over three learners, {len(outcomes)} splits); {right:.1f} % of its carried labels are right. {meaning}",
     )
 
 
@@ -947,22 +893,17 @@ def _means(outcomes: Sequence[Outcome], row: str) -> Floats:
 
 
 def _curves(label: str, title: str, x_label: str, x: Sequence[float], found: Sequence[Sequence[Outcome]]) -> Figure:
-    series = [_series(row, x, [_means(outcomes, row) for outcomes in found]) for row in SHOWN]
-    return Figure(label, f"{title} (Leukemia)", x_label, "accuracy (%)", tuple(series))
+    curves = [series(row, x, [estimate(_means(outcomes, row)) for outcomes in found]) for row in SHOWN]
+    return Figure(label, f"{title} (Leukemia)", x_label, "accuracy (%)", tuple(curves))
 
 
 def _learner_curves(label: str, title: str, x_label: str, x: Sequence[float], found: Sequence[Sequence[Outcome]]) -> Figure:
-    series = [
-        _series(f"{row}, {learner}", x, [stacked(outcomes, row)[:, place] for outcomes in found])
+    curves = [
+        series(f"{row}, {learner}", x, [estimate(stacked(outcomes, row)[:, place]) for outcomes in found])
         for row in (HYBRID, RANDOM, ALL)
         for place, learner in enumerate(LEARNERS)
     ]
-    return Figure(label, f"{title} (Leukemia)", x_label, "accuracy (%)", tuple(series))
-
-
-def _series(name: str, x: Sequence[float], values: Sequence[Floats]) -> Series:
-    found = [estimate(at) for at in values]
-    return Series(name, tuple(map(float, x)), tuple(one.mean for one in found), tuple(one.error for one in found))
+    return Figure(label, f"{title} (Leukemia)", x_label, "accuracy (%)", tuple(curves))
 
 
 def _leads(found: Sequence[Sequence[Outcome]], rivals: Sequence[str]) -> Floats:
@@ -973,7 +914,7 @@ def _leads(found: Sequence[Sequence[Outcome]], rivals: Sequence[str]) -> Floats:
 
 
 def _by_level(differences: Floats, at: Sequence[int]) -> str:
-    return ", ".join(f"{estimate(differences[:, j]).signed} ({n})" for j, n in enumerate(at))
+    return ", ".join(f"{estimate(differences[:, j])} ({n})" for j, n in enumerate(at))
 
 
 def lead_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -> Judgement:
@@ -983,7 +924,7 @@ def lead_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -
     texts = []
     for place, rival in enumerate(RIVALS):
         part = differences[:, :, place]
-        texts.append(f"over {rival} {_by_level(part, labeled)}, mean {estimate(part.mean(axis=1)).signed}")
+        texts.append(f"over {rival} {_by_level(part, labeled)}, mean {estimate(part.mean(axis=1))}")
     end = (
         "It is behind one of them by more than three standard errors at some |L|, or by more than two in the mean."
         if verdict is Verdict.FAILS
@@ -1000,14 +941,14 @@ def labels_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int])
     rises = {row: _means(found[-1], row) - _means(found[0], row) for row in (*RIVALS, HYBRID)}
     rise = _means(found[ten], HYBRID) - _means(found[six], HYBRID)
     verdict = judge_flat(rise, list(rises.values()))
-    listed = ", ".join(f"{row} {estimate(values).signed}" for row, values in rises.items())
-    losers = [row for row, values in rises.items() if estimate(values).below(0, CERTAIN)]
-    significant = "significant" if estimate(rise).above(0, CERTAIN) else "not significant"
-    end = f"That is {significant}, and {_listed(losers) + ' lost' if losers else 'no method lost'} by more labels."
+    listed = ", ".join(f"{row} {estimate(values)}" for row, values in rises.items())
+    losers = [row for row, values in rises.items() if estimate(values).clearly_below(0, CERTAIN)]
+    significant = "significant" if estimate(rise).clearly_above(0, CERTAIN) else "not significant"
+    end = f"That is {significant}, and {joined(losers) + ' lost' if losers else 'no method lost'} by more labels."
     return Judgement(
         verdict,
         f"From |L| = {labeled[0]} to {labeled[-1]} the methods rise, in points: {listed}. From 6 to 10 IG_FS rises by "
-        f"{estimate(rise).signed}. {end}",
+        f"{estimate(rise)}. {end}",
     )
 
 
@@ -1019,11 +960,11 @@ def unlabeled_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[
     if verdict is Verdict.FAILS:
         end = "That is no consistent lead."
     else:
-        end = "So it leads." if overall.above(0, CERTAIN) else f"So few splits cannot rule out a lead of {WORTH:g} point."
+        end = "So it leads." if overall.clearly_above(0, CERTAIN) else f"So few splits cannot rule out a lead of {WORTH:g} point."
     return Judgement(
         verdict,
         f"Lead of IG_FS over sSelect in points by |U| (in brackets), {len(differences)} splits: "
-        f"{_by_level(differences, unlabeled)}; mean {overall.signed}. {end}",
+        f"{_by_level(differences, unlabeled)}; mean {overall}. {end}",
     )
 
 
@@ -1032,7 +973,7 @@ def more_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[int])
     accuracy = np.stack([_means(outcomes, HYBRID) for outcomes in found], axis=1)
     steps = np.diff(accuracy, axis=1)
     verdict = judge_not_strict(steps)
-    listed = ", ".join(f"{estimate(steps[:, j]).signed} ({unlabeled[j]} to {unlabeled[j + 1]})" for j in range(steps.shape[1]))
+    listed = ", ".join(f"{estimate(steps[:, j])} ({unlabeled[j]} to {unlabeled[j + 1]})" for j in range(steps.shape[1]))
     every = "every step is up" if verdict is Verdict.FAILS else "not every step is up"
     return Judgement(
         verdict, f"IG_FS changes, in points, by |U| (in brackets): {listed}; {every} by more than two standard errors."
@@ -1045,7 +986,7 @@ def share_judgement(found: Sequence[Sequence[Outcome]]) -> Judgement:
         span_of(np.stack([stacked(outcomes, HYBRID)[:, place] for outcomes in found], axis=1)) for place in range(len(LEARNERS))
     ]
     verdict = judge_spans(spans, CLAIMED_SPAN)
-    listed = ", ".join(f"{learner} {span}" for learner, span in zip(LEARNERS, spans, strict=True))
+    listed = ", ".join(f"{learner} {span:.1f}" for learner, span in zip(LEARNERS, spans, strict=True))
     which = "One exceeds" if verdict is Verdict.FAILS else "None exceeds"
     return Judgement(
         verdict,

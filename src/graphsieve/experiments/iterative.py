@@ -15,8 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from graphsieve.datasets import DataUnavailableError
-from graphsieve.errors import GraphSieveWarning
+from graphsieve.errors import held_back
 from graphsieve.evaluation import cluster_prefixes, score_prefixes
+from graphsieve.experiments.estimate import Estimate, estimates, holds, listed, series, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
 from graphsieve.neighbors import nearest_neighbors
@@ -98,46 +99,16 @@ PIXEL_READINGS = (
 # ---- measures and rules of judgement
 
 
-@dataclass(frozen=True)
-class Gain:
-    """A mean difference in percent, and its standard error."""
-
-    mean: float
-    error: float
-
-    @property
-    def clearly_positive(self) -> bool:
-        return self.mean > 2 * self.error
-
-    @property
-    def clearly_negative(self) -> bool:
-        return self.mean < -2 * self.error
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.1f} ± {self.error:.1f}".replace("-", "−")
-
-
-def measured(values: Any) -> Gain:
-    """Mean and standard error of independent values; with a single one the error is unknown, and taken as 0."""
-    found = np.asarray(values, dtype=np.float64)
-    return Gain(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0)
-
-
-def almost_always_better(gains: Sequence[Gain]) -> Verdict:
+def almost_always_better(gains: Sequence[Estimate]) -> Verdict:
     """Of the points that differ by more than one standard error, nine in ten must be gains; and a tenth of all must differ."""
     decided = [gain.mean > 0 for gain in gains if abs(gain.mean) > gain.error]
-    return _holds(len(decided) >= len(gains) / 10 and sum(decided) >= 0.9 * len(decided))
+    return holds(len(decided) >= len(gains) / 10 and sum(decided) >= 0.9 * len(decided))
 
 
-def better_on_the_whole(gains: Sequence[Gain]) -> Verdict:
+def better_on_the_whole(gains: Sequence[Estimate]) -> Verdict:
     """The mean must be a gain by more than two standard errors, most cases gains, and none a loss by more than three errors."""
     most = 2 * sum(gain.mean > 0 for gain in gains) > len(gains)
-    return _holds(together(gains).clearly_positive and most and not any(gain.mean < -3 * gain.error for gain in gains))
-
-
-def together(gains: Sequence[Gain]) -> Gain:
-    """The mean over cases, each with an error of its own."""
-    return Gain(float(np.mean([one.mean for one in gains])), float(np.sqrt(sum(one.error**2 for one in gains)) / len(gains)))
+    return holds(together(gains).above() and most and not any(gain.below(errors=3) for gain in gains))
 
 
 ON_THE_WHOLE = (
@@ -148,37 +119,30 @@ ON_THE_WHOLE = (
 
 def in_all_readings(verdicts: Sequence[Verdict]) -> Verdict:
     """What depends on a setting that the paper leaves open holds with a correction: that setting must be named."""
-    if len(set(verdicts)) == 1:
-        return verdicts[0]
-    return Verdict.CORRECTED
+    return verdicts[0] if len(set(verdicts)) == 1 else Verdict.CORRECTED
 
 
-def hardly_matters(gains: Sequence[Gain], limit: float = 2.0) -> bool:
-    """No case differs by more than two standard errors and more than `limit` percent."""
-    return all(abs(gain.mean) <= max(2 * gain.error, limit) for gain in gains)
+def hardly_matters(gains: Sequence[Estimate]) -> bool:
+    """No case differs by more than two standard errors and more than two percent."""
+    return all(abs(gain.mean) <= max(2 * gain.error, 2.0) for gain in gains)
 
 
-def nearly_equal(differences: Any, limit: float = 1.0) -> Verdict:
-    """The mean absolute difference must be at most `limit` percent."""
-    return _holds(float(np.abs(differences).mean()) <= limit)
-
-
-def _holds(yes: bool) -> Verdict:
-    return Verdict.HOLDS if yes else Verdict.FAILS
+def nearly_equal(differences: Any) -> Verdict:
+    """The mean absolute difference must be at most one percent."""
+    return holds(float(np.abs(differences).mean()) <= 1.0)
 
 
 def _of(count: int, total: int) -> str:
     return f"{count} of {total}"
 
 
-def _ahead(gains: Mapping[str, Gain]) -> str:
+def _ahead(gains: Mapping[str, Estimate]) -> str:
     """The mean; how many gains, how many beyond two errors, how many losses beyond two; and which they are."""
-    listed = "; ".join(f"{name} {gain}" for name, gain in gains.items())
     values = list(gains.values())
     return (
         f"{together(values)} percent in the mean, ahead in {_of(sum(gain.mean > 0 for gain in values), len(values))}, by more "
-        f"than two standard errors in {sum(gain.clearly_positive for gain in values)}, behind by as much in "
-        f"{sum(gain.clearly_negative for gain in values)} ({listed})"
+        f"than two standard errors in {sum(gain.above() for gain in values)}, behind by as much in "
+        f"{sum(gain.below() for gain in values)} ({listed(gains)})"
     )
 
 
@@ -187,16 +151,14 @@ def _ahead(gains: Mapping[str, Gain]) -> str:
 
 def laplacian_order(X: Floats, bandwidth: float | str) -> Integers:
     """Columns by their Laplacian score, best first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphSieveWarning)  # constant columns, and few edges where t is small: both are meant
+    with held_back():  # constant columns, and few edges where t is small: both are meant
         sieve = GraphSieve("laplacian", n_neighbors=NEIGHBORS, bandwidth=bandwidth, scale=None, n_features_to_select=1).fit(X)
     return np.argsort(sieve.ranking_, kind="stable")
 
 
 def iterated(X: Floats, bandwidth: float | str, *, step: int = 1, variant: int = 1, n_features_to_select: int = 1) -> Any:
     """A fitted `IterativeSieve`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphSieveWarning)
+    with held_back():
         return IterativeSieve(
             n_features_to_select=n_features_to_select,
             step=step,
@@ -215,8 +177,7 @@ def iterative_order(X: Floats, bandwidth: float | str, *, step: int = 1) -> Inte
 
 def variance_order(X: Floats) -> Integers:
     """Columns by their variance, largest first; constant ones last."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphSieveWarning)
+    with held_back():
         scores = variance_score(X)
     return np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")
 
@@ -294,8 +255,7 @@ def cross_validated_selection(X: Floats, y: Integers, seed: np.random.SeedSequen
     hits: dict[str, Floats] = {}
     for train, test in folds(X, y, int(rng.integers(2**31))):
         A, B = UNIT.scaled(X[train], X[test])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GraphSieveWarning)  # columns that are constant in this fold
+        with held_back():  # columns that are constant in this fold
             fisher = fisher_score(A, y[train])
         orders = {
             LS: laplacian_order(A, UNIT.bandwidth),
@@ -316,13 +276,13 @@ def over_sizes(hits: Floats, sizes: Iterable[int]) -> Floats:
     return np.asarray(100 * hits[rows].mean(axis=0))
 
 
-def gain(hits: Mapping[str, Floats], method: str, other: str, sizes: Iterable[int]) -> Gain:
+def gain(hits: Mapping[str, Floats], method: str, other: str, sizes: Iterable[int]) -> Estimate:
     """How much better one method is; samples are the independent units."""
     chosen = list(sizes)
-    return measured(over_sizes(hits[method], chosen) - over_sizes(hits[other], chosen))
+    return Estimate.of(over_sizes(hits[method], chosen) - over_sizes(hits[other], chosen))
 
 
-def gains_by_size(hits: Mapping[str, Floats], method: str, other: str) -> list[Gain]:
+def gains_by_size(hits: Mapping[str, Floats], method: str, other: str) -> list[Estimate]:
     """The same for every number of columns but all."""
     return [gain(hits, method, other, [size]) for size in range(1, len(hits[method]))]
 
@@ -358,18 +318,11 @@ def completed(X: Any, y: Integers, name: str) -> tuple[Floats, Integers]:
 
 def _tables(run: Run, *, skip: Sequence[str] = ()) -> tuple[dict[str, tuple[Floats, Integers]], tuple[str, ...]]:
     """The tables at hand, and a sentence on each that is not; too few are refused."""
-    found, absent = {}, []
-    for name in TABLE_1:
-        if name not in skip:
-            try:
-                data = run.load(name)
-            except DataUnavailableError as error:
-                absent.append(f"{TABLE_1[name][0]} is left out: {error}")
-            else:
-                found[name] = completed(data.X, data.y, name)
+    found, missing = run.load_those_at_hand(name for name in TABLE_1 if name not in skip)
+    absent = tuple(f"{_title(name)} is left out: {error}" for name, error in missing.items())
     if len(found) < LEAST_TABLES:
         raise DataUnavailableError(f"only {len(found)} of the {len(TABLE_1)} tables of UCI are at hand. {absent[0]}")
-    return found, tuple(absent)
+    return {name: completed(data.X, data.y, name) for name, data in found.items()}, absent
 
 
 def _title(name: str) -> str:
@@ -403,7 +356,7 @@ def _shapes(run: Run) -> Findings:
         "keeps the hospital number and the lesion codes, which give the class away, because 27 features are printed.",
         *absent,
     )
-    return Findings(tables=(table,), judgements={"table-1": Judgement(_holds(not unequal), why)}, settings=settings)
+    return Findings(tables=(table,), judgements={"table-1": Judgement(holds(not unequal), why)}, settings=settings)
 
 
 def measure_table(X: Floats, y: Integers, seeds: Sequence[np.random.SeedSequence]) -> Measured:
@@ -438,31 +391,29 @@ def _accuracy_cells(found: Mapping[str, Mapping[str, Floats]], methods: Sequence
     cells = []
     for name, hits in found.items():
         for method in methods:
-            value = measured(over_sizes(hits[method], FEW))
-            cells.append(Cell(_title(name), method, None, value.mean, value.error))
+            cells.append(Estimate.of(over_sizes(hits[method], FEW)).cell(_title(name), method))
         for other in (LS, VARIANCE, RANDOM):
-            difference = gain(hits, ITERATIVE, other, FEW)
-            cells.append(Cell(_title(name), f"{ITERATIVE} − {other}", None, difference.mean, difference.error))
+            cells.append(gain(hits, ITERATIVE, other, FEW).cell(_title(name), f"{ITERATIVE} − {other}"))
     return cells
 
 
 def _link_cells(title: str, table: Measured) -> list[Cell]:
-    values = {method: measured(links) for method, links in table.links.items()}
-    cells = [Cell(title, method, None, value.mean, value.error) for method, value in values.items()]
+    cells = [Estimate.of(links).cell(title, method) for method, links in table.links.items()]
     return [*cells, Cell(title, "chance", None, table.chance)]
 
 
+def _curve(method: str, sizes: Sequence[int], values: Any) -> Series:
+    """Of repetitions × sizes; all columns, which have one size, are drawn as a level."""
+    found = estimates(np.asarray(values))
+    return series(method, sizes, found * len(sizes) if method == ALL else found)
+
+
 def _figure_1(name: str, hits: Mapping[str, Floats]) -> Figure:
-    series = []
-    for method in (LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL):
-        values = [measured(100 * row) for row in hits[method]]
-        if method == ALL:
-            values = values * len(hits[LS])
-        x = tuple(float(size + 1) for size in range(len(values)))
-        series.append(Series(method, x, tuple(one.mean for one in values), tuple(one.error for one in values)))
+    sizes = range(1, len(hits[LS]) + 1)
+    curves = [_curve(method, sizes, 100 * hits[method].T) for method in (LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL)]
     note = "Another table than the paper's." if name == OTHER_SHAPE else ""
     title = f"{_title(name)}: nearest neighbour, {FOLDS} folds"
-    return Figure("Fig. 1", title, "selected features", "accuracy, %", tuple(series), note)
+    return Figure("Fig. 1", title, "selected features", "accuracy, %", tuple(curves), note)
 
 
 def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
@@ -470,28 +421,25 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
     for key, other in (("fig-1-ls", LS), ("fig-1-variance", VARIANCE)):
         points = [one for table in found.values() for one in gains_by_size(table.hits, ITERATIVE, other)]
         decided = [one.mean > 0 for one in points if abs(one.mean) > one.error]
-        average = np.mean([one.mean for one in points])
-        by_table = "; ".join(
-            f"{_title(name)} {gain(table.hits, ITERATIVE, other, range(1, len(table.hits[LS])))}" for name, table in found.items()
-        )
+        average = float(np.mean([one.mean for one in points]))
+        by_table = {
+            _title(name): gain(table.hits, ITERATIVE, other, range(1, len(table.hits[LS]))) for name, table in found.items()
+        }
         why = (
             f"Of {len(points)} points (tables and numbers of features), {len(decided)} differ by more than one standard error; "
             f"{_percent(sum(decided), len(decided))} of these favour IterativeLS, and the rule asks for 90 %. Over all points "
-            f"the mean difference is {_signed(average)} percent. By table, mean over all numbers of features: {by_table}."
+            f"the mean difference is {written(average)} percent. By table, mean over all numbers of features: "
+            f"{listed(by_table)}."
         )
         judgements[key] = Judgement(almost_always_better(points), why)
     gains = {_title(name): gain(table.hits, ITERATIVE, LS, VERY_FEW) for name, table in found.items()}
-    beyond = sum(gain(table.hits, ITERATIVE, RANDOM, VERY_FEW).clearly_positive for table in found.values())
+    beyond = sum(gain(table.hits, ITERATIVE, RANDOM, VERY_FEW).above() for table in found.values())
     why = (
         f"With 1 to 4 features IterativeLS is, against LS, {_ahead(gains)}. {ON_THE_WHOLE} Random columns are beaten by two "
         f"standard errors on {_of(beyond, len(found))} tables."
     )
     judgements["very-few-features"] = Judgement(better_on_the_whole(list(gains.values())), why)
     return judgements
-
-
-def _signed(value: Any) -> str:
-    return f"{float(value):+.1f}".replace("-", "−")
 
 
 def _percent(part: int, total: int) -> str:
@@ -512,9 +460,9 @@ def _variant_claim(found: Mapping[str, Measured]) -> Judgement:
 
 
 def _graph_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
-    after = {_title(name): measured(table.links[ITERATIVE] - table.links[ALL]) for name, table in found.items()}
-    against = {_title(name): measured(table.links[ITERATIVE] - table.links[LS]) for name, table in found.items()}
-    start = {_title(name): measured(table.links[ALL] - table.chance) for name, table in found.items()}
+    after = {_title(name): Estimate.of(table.links[ITERATIVE] - table.links[ALL]) for name, table in found.items()}
+    against = {_title(name): Estimate.of(table.links[ITERATIVE] - table.links[LS]) for name, table in found.items()}
+    start = {_title(name): Estimate.of(table.links[ALL] - table.chance) for name, table in found.items()}
     return {
         "graph-improves": Judgement(
             better_on_the_whole(list(after.values())),
@@ -571,7 +519,7 @@ def _uci(run: Run) -> Findings:
 # ---- other readings of the experiment with the eight tables
 
 
-def measure_reading(X: Floats, y: Integers, reading: Reading, seeds: Sequence[np.random.SeedSequence]) -> Gain:
+def measure_reading(X: Floats, y: Integers, reading: Reading, seeds: Sequence[np.random.SeedSequence]) -> Estimate:
     """How much better IterativeLS is than LS with 5 to 10 columns, ranked once on all rows."""
     (A,) = reading.scaled(X)
     sets = {
@@ -604,7 +552,7 @@ def _readings(run: Run) -> Findings:
         "Study: readings",
         "IterativeLS − LS: accuracy of the nearest neighbour, mean over 5 to 10 features",
         "%",
-        tuple(Cell(title, name, None, one.mean, one.error) for name, by in gains.items() for title, one in by.items()),
+        tuple(one.cell(title, name) for name, by in gains.items() for title, one in by.items()),
         "An automatic t is the mean squared length of the links, anew in each round.",
     )
     left_out = "UCI: the quick run leaves Anneal, which is slow, out of the studies of other readings."
@@ -624,7 +572,7 @@ def _ranked_in_folds(
     return {name: averaged([next(results) for _ in seeds[name]]) for name in tables}
 
 
-def _few_features_claim(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
+def _few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
     verdicts = {name: better_on_the_whole(list(by.values())) for name, by in gains.items()}
     others = "; ".join(
         f"{name} {together(list(by.values()))} ({'yes' if verdicts[name] == Verdict.HOLDS else 'no'})"
@@ -649,10 +597,10 @@ def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
     return Judgement(judge_background(list(over[VARIANCE].values()), list(over[FISHER].values())), why)
 
 
-def judge_background(over_variance: Sequence[Gain], over_fisher: Sequence[Gain]) -> Verdict:
+def judge_background(over_variance: Sequence[Estimate], over_fisher: Sequence[Estimate]) -> Verdict:
     """Better than what knows as little, and not clearly worse than what knows the labels."""
-    level = not together(over_fisher).clearly_negative
-    return _holds(level and better_on_the_whole(over_variance) is Verdict.HOLDS)
+    level = not together(over_fisher).below()
+    return holds(level and better_on_the_whole(over_variance) is Verdict.HOLDS)
 
 
 # ---- noise
@@ -698,9 +646,9 @@ def measure_noise(separation: float, seed: np.random.SeedSequence) -> dict[str, 
     return found
 
 
-def judge_noise(share: Gain, links: Gain) -> Verdict:
+def judge_noise(share: Estimate, links: Estimate) -> Verdict:
     """The graph must clearly improve, and clearly more of the relevant columns be found than by LS."""
-    return _holds(links.clearly_positive and share.clearly_positive)
+    return holds(links.above() and share.above())
 
 
 def _noise_cells(found: Mapping[float, Sequence[dict[str, dict[str, tuple[float, float]]]]], which: int) -> tuple[Cell, ...]:
@@ -710,9 +658,8 @@ def _noise_cells(found: Mapping[float, Sequence[dict[str, dict[str, tuple[float,
             if method == ALL and which == 0:
                 continue
             for separation, runs in found.items():
-                value = measured([one[reading.name][method][which] for one in runs])
-                row = f"{method}; {reading.name}"
-                cells.append(Cell(row, f"separation {separation:g}", None, value.mean, value.error))
+                value = Estimate.of([one[reading.name][method][which] for one in runs])
+                cells.append(value.cell(f"{method}; {reading.name}", f"separation {separation:g}"))
     if which == 0:
         expected = 100 * RELEVANT / (RELEVANT + NOISE)
         cells += [Cell(RANDOM, f"separation {separation:g}", None, expected) for separation in found]
@@ -720,15 +667,14 @@ def _noise_cells(found: Mapping[float, Sequence[dict[str, dict[str, tuple[float,
 
 
 def _noise_figure(found: Mapping[float, Sequence[dict[str, dict[str, tuple[float, float]]]]]) -> Figure:
-    series = []
+    curves = []
     for reading in NOISE_READINGS:
         for method in NOISE_METHODS:
-            values = [measured([one[reading.name][method][0] for one in runs]) for runs in found.values()]
-            means, errors = tuple(value.mean for value in values), tuple(value.error for value in values)
-            series.append(Series(f"{method}; {reading.name}", tuple(found), means, errors))
-    series.append(Series(RANDOM, tuple(found), (100 * RELEVANT / (RELEVANT + NOISE),) * len(found)))
+            values = [Estimate.of([one[reading.name][method][0] for one in runs]) for runs in found.values()]
+            curves.append(series(f"{method}; {reading.name}", found, values))
+    curves.append(Series(RANDOM, tuple(found), (100 * RELEVANT / (RELEVANT + NOISE),) * len(found)))
     title = f"{RELEVANT} relevant columns among {NOISE} of noise"
-    return Figure("Study: noise", title, "separation of the clusters", "relevant columns found, %", tuple(series))
+    return Figure("Study: noise", title, "separation of the clusters", "relevant columns found, %", tuple(curves))
 
 
 def _noise(run: Run) -> Findings:
@@ -741,17 +687,15 @@ def _noise(run: Run) -> Findings:
     shares, links = {}, {}
     for reading in NOISE_READINGS:
         by = [one[reading.name] for one in middle]
-        shares[reading.name] = measured([one[ITERATIVE][0] - one[LS][0] for one in by])
-        links[reading.name] = measured([one[ITERATIVE][1] - one[ALL][1] for one in by])
+        shares[reading.name] = Estimate.of([one[ITERATIVE][0] - one[LS][0] for one in by])
+        links[reading.name] = Estimate.of([one[ITERATIVE][1] - one[ALL][1] for one in by])
     verdicts = [judge_noise(shares[name], links[name]) for name in shares]
     why = (
         f"{RELEVANT} columns follow {CLUSTERS} clusters, {NOISE} are noise ({SAMPLES} samples, {repeats} tables, separation "
-        f"{MIDDLE:g}). Percent of links within a cluster, after iterating beside before: "
-        + "; ".join(f"{name} {one}" for name, one in links.items())
-        + ". Percent of the relevant columns among the best five, IterativeLS beside LS: "
-        + "; ".join(f"{name} {one}" for name, one in shares.items())
-        + ". The rule asks for both to be gains by more than two standard errors with both scales; where one scale alone does "
-        "it, the correction is to scale columns that way."
+        f"{MIDDLE:g}). Percent of links within a cluster, after iterating beside before: {listed(links)}. Percent of the "
+        f"relevant columns among the best five, IterativeLS beside LS: {listed(shares)}. The rule asks for both to be gains by "
+        "more than two standard errors with both scales; where one scale alone does it, the correction is to scale columns that "
+        "way."
     )
     size = f"{RELEVANT} relevant and {NOISE} noise columns, {SAMPLES} samples, {repeats} tables"
     tables = (
@@ -831,7 +775,7 @@ MEASURES = ("accuracy", "mutual information")
 Clusterings = Mapping[int, Sequence[dict[str, dict[str, Floats]]]]  # by number of people, repetition, reading and method
 
 
-def _panels(found: Clusterings, reading: str, other: str, row: int, columns: Sequence[int]) -> dict[str, Gain]:
+def _panels(found: Clusterings, reading: str, other: str, row: int, columns: Sequence[int]) -> dict[str, Estimate]:
     """IterativeLS beside another by one measure, for each number of people, over some numbers of pixels."""
     gains = {}
     for people, runs in found.items():
@@ -839,7 +783,7 @@ def _panels(found: Clusterings, reading: str, other: str, row: int, columns: Seq
             (one[reading][ITERATIVE][row, columns] - one[reading][other][row, columns]).mean() for one in runs if reading in one
         ]
         if differences:
-            gains[f"{people} people"] = measured(differences)
+            gains[f"{people} people"] = Estimate.of(differences)
     return gains
 
 
@@ -848,14 +792,11 @@ def _clustering_figures(found: Clusterings, sizes: Sequence[int]) -> list[Figure
     reading = PIXEL_READINGS[0].name
     for people, runs in found.items():
         for row, measure in enumerate(MEASURES):
-            series = []
-            for method in (LS, ITERATIVE, VARIANCE, RANDOM, ALL):
-                values = [measured(column) for column in np.array([one[reading][method][row] for one in runs]).T]
-                values = values * len(sizes) if method == ALL else values
-                series.append(
-                    Series(method, tuple(map(float, sizes)), tuple(v.mean for v in values), tuple(v.error for v in values))
-                )
-            figures.append(Figure("Fig. 2", f"{people} people", "selected features", f"{measure}, %", tuple(series)))
+            curves = tuple(
+                _curve(method, sizes, [one[reading][method][row] for one in runs])
+                for method in (LS, ITERATIVE, VARIANCE, RANDOM, ALL)
+            )
+            figures.append(Figure("Fig. 2", f"{people} people", "selected features", f"{measure}, %", curves))
     return figures
 
 
@@ -865,13 +806,12 @@ def _clustering_table(found: Clusterings, few: Sequence[int]) -> Table:
         for row, measure in enumerate(MEASURES):
             for method in (LS, ITERATIVE, VARIANCE, RANDOM, ALL):
                 columns = [0] if method == ALL else few
-                value = measured([one[PIXEL_READINGS[0].name][method][row, columns].mean() for one in runs])
-                cells.append(Cell(f"{people} people, {measure}", method, None, value.mean, value.error))
+                value = Estimate.of([one[PIXEL_READINGS[0].name][method][row, columns].mean() for one in runs])
+                cells.append(value.cell(f"{people} people, {measure}", method))
     for reading in PIXEL_READINGS:
         for row, measure in enumerate(MEASURES):
             for panel, one in _panels(found, reading.name, LS, row, few).items():
-                column = f"{ITERATIVE} − {LS}; {reading.name}"
-                cells.append(Cell(f"{panel}, {measure}", column, None, one.mean, one.error))
+                cells.append(one.cell(f"{panel}, {measure}", f"{ITERATIVE} − {LS}; {reading.name}"))
     return Table(
         "Fig. 2",
         f"Clustering of faces by k-means, mean over fewer than {FEW_PIXELS} pixels",
@@ -890,15 +830,15 @@ def _clustering_claims(found: Clusterings, sizes: Sequence[int], shortest: float
         gains = [_panels(found, main, LS, row, columns) for row in range(len(MEASURES))]
         verdicts = [better_on_the_whole(list(by.values())) for by in gains]
         random = together(list(_panels(found, main, RANDOM, 0, columns).values()))
-        elsewhere = "; ".join(f"{name} {together(list(_panels(found, name, LS, 0, columns).values()))}" for name in others)
+        elsewhere = {name: together(list(_panels(found, name, LS, 0, columns).values())) for name in others}
         why = (
             f"With {text} pixels IterativeLS is, against LS, by accuracy {_ahead(gains[0])}; by mutual information "
             f"{_ahead(gains[1])}. {ON_THE_WHOLE} It must be so by both measures. Against as many random pixels the accuracy is "
-            f"{random} percent. In the other readings it is, against LS: {elsewhere}. The last of these cannot be what was run: "
-            f"the nearest two images are {shortest:,.0f} apart squared, and a computer takes exp(−{shortest:,.0f}) for 0; in the "
-            "limit, which is computed here, a few pairs of images rank all pixels."
+            f"{random} percent. In the other readings it is, against LS: {listed(elsewhere)}. The last of these cannot be what "
+            f"was run: the nearest two images are {shortest:,.0f} apart squared, and a computer takes exp(−{shortest:,.0f}) for "
+            "0; in the limit, which is computed here, a few pairs of images rank all pixels."
         )
-        judgements[key] = Judgement(_holds(all(one == Verdict.HOLDS for one in verdicts)), why)
+        judgements[key] = Judgement(worst(verdicts), why)
     return judgements
 
 
@@ -964,20 +904,16 @@ def measure_steps(X: Floats, y: Integers, images: int, sizes: Sequence[int], see
     }
 
 
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(map(str, numbers))
-
-
 def _step(step: int) -> str:
     return f"{ITERATIVE}, d = {step}"
 
 
-def step_gain(runs: Sequence[Mapping[str, Floats]], step: int, columns: Sequence[int]) -> Gain:
+def step_gain(runs: Sequence[Mapping[str, Floats]], step: int, columns: Sequence[int]) -> Estimate:
     """What a step changes beside step 1, mean over some numbers of pixels; splits are the independent units."""
-    return measured([(one[_step(step)][columns] - one[_step(1)][columns]).mean() for one in runs])
+    return Estimate.of([(one[_step(step)][columns] - one[_step(1)][columns]).mean() for one in runs])
 
 
-def judge_steps(few: Sequence[Gain], many: Sequence[Gain]) -> Verdict:
+def judge_steps(few: Sequence[Estimate], many: Sequence[Estimate]) -> Verdict:
     """It must hardly matter with many pixels; if it does with few, the claim must be restricted to many."""
     if not hardly_matters(many):
         return Verdict.FAILS
@@ -995,16 +931,10 @@ def _steps(run: Run) -> Findings:
     methods = (LS, *map(_step, STEPS), VARIANCE, RANDOM, ALL)
     cells, figures = [], []
     for images, runs in found.items():
-        row, series = f"{images} images of each person", []
-        for method in methods:
-            values = [measured(column) for column in np.array([one[method] for one in runs]).T]
-            average = measured([one[method].mean() for one in runs])
-            cells.append(Cell(row, method, None, average.mean, average.error))
-            values = values * len(sizes) if method == ALL else values
-            series.append(Series(method, tuple(map(float, sizes)), tuple(v.mean for v in values), tuple(v.error for v in values)))
-        figures.append(
-            Figure("Fig. 3", f"{images} training images of each person", "selected features", "accuracy, %", tuple(series))
-        )
+        averages = {method: Estimate.of([one[method].mean() for one in runs]) for method in methods}
+        cells += [average.cell(f"{images} images of each person", method) for method, average in averages.items()]
+        curves = tuple(_curve(method, sizes, [one[method] for one in runs]) for method in methods)
+        figures.append(Figure("Fig. 3", f"{images} training images of each person", "selected features", "accuracy, %", curves))
     table = Table(
         "Fig. 3",
         f"Faces: accuracy of the nearest neighbour, mean over {len(sizes)} numbers of pixels from {sizes[0]} to {sizes[-1]}",
@@ -1017,8 +947,9 @@ def _steps(run: Run) -> Findings:
         figures=tuple(figures),
         judgements={"steps": _steps_claim(found, sizes)},
         settings=(
-            f"ORL classification: {repeats} random splits (the paper does not say how many) for {_listed(training)} training "
-            "images of each person (the paper: 2, 5, 8), pixels as they are, t automatic, pixels ranked on the training images.",
+            f"ORL classification: {repeats} random splits (the paper does not say how many) for {', '.join(map(str, training))} "
+            "training images of each person (the paper: 2, 5, 8), pixels as they are, t automatic, pixels ranked on the training "
+            "images.",
         ),
     )
 
@@ -1030,15 +961,14 @@ def _steps_claim(found: Mapping[int, Sequence[Mapping[str, Floats]]], sizes: Seq
         {f"{images} images, d = {step}": step_gain(runs, step, columns) for images, runs in found.items() for step in STEPS[1:]}
         for columns in parts
     )
-    beside = "; ".join(
-        f"{images} images {measured([one[_step(1)].mean() - one[LS].mean() for one in runs])}" for images, runs in found.items()
-    )
-    changes = ["; ".join(f"{name} {one}" for name, one in by.items()) for by in (many, few)]
+    beside = {
+        f"{images} images": Estimate.of([one[_step(1)].mean() - one[LS].mean() for one in runs]) for images, runs in found.items()
+    }
     why = (
-        f"What other steps change beside step 1, in the mean over numbers of pixels from {MANY_PIXELS} on: {changes[0]}; below: "
-        f"{changes[1]}. The rule asks for no change by more than two percent and two standard errors; where that is so from "
-        f"{MANY_PIXELS} pixels on alone, the claim holds with the correction that it is about these. For comparison, step 1 "
-        f"beside LS, mean over all numbers of pixels: {beside}."
+        f"What other steps change beside step 1, in the mean over numbers of pixels from {MANY_PIXELS} on: {listed(many)}; "
+        f"below: {listed(few)}. The rule asks for no change by more than two percent and two standard errors; where that is so "
+        f"from {MANY_PIXELS} pixels on alone, the claim holds with the correction that it is about these. For comparison, step 1 "
+        f"beside LS, mean over all numbers of pixels: {listed(beside)}."
     )
     return Judgement(judge_steps(list(few.values()), list(many.values())), why)
 

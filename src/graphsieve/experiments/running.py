@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,21 @@ class Run:
     def load(self, name: str) -> Dataset:
         """A real data set; `DataUnavailableError` where it cannot be had."""
         return load(name, download=self.download)
+
+    def load_those_at_hand(self, names: Iterable[str]) -> tuple[dict[str, Dataset], dict[str, DataUnavailableError]]:
+        """Of several data sets those that can be had, and why the others cannot."""
+        found, missing = {}, {}
+        for name in names:
+            try:
+                found[name] = self.load(name)
+            except DataUnavailableError as error:
+                missing[name] = error
+        return found, missing
+
+
+def batches(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """So many items at a time, where one alone is too small a piece of work for a process."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 @dataclass(frozen=True)

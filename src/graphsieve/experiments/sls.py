@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import make_lsq_spline
 from scipy.stats import fisher_exact, norm
-from scipy.stats import t as student
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
 from graphsieve.datasets import Dataset, make_regression_problem
 from graphsieve.errors import held_back
 from graphsieve.evaluation import score_prefixes
+from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run
+from graphsieve.experiments.running import Experiment, Part, Run, batches
 from graphsieve.scaling import standardized_target
 from graphsieve.scores import (
     laplacian_score,
@@ -48,6 +48,7 @@ TABLE_1 = {  # per cent of data sets in which all relevant features rank first
     "MI": {"Y1": 100.0, "Y2": 100.0, "Y3": 100.0},
 }
 TABLE_1_DATASETS = 1000  # of 1000 samples each
+BATCH = 10  # of these by one process at a time
 FOLDS, REPETITIONS = 5, 10  # Sec. 6.1
 KNOWN = (0.03, 0.05)  # Figs 3–6: shares of the training targets that are known
 MOST_FEATURES = 50  # Sec. 6.1
@@ -60,7 +61,6 @@ LOW_WEIGHTS, HIGH_WEIGHT = (1.0, 10.0), 1000.0  # besides the paper's C = 5
 BANDWIDTHS = (0.1, 10.0)  # besides the paper's t = 1
 SPLINES = 105  # Sec. 6.1: the Nitrogen spectra are given by so many B-spline coefficients
 RANDOM_DRAWS = 3
-CONFIDENCE = 0.95
 THREE_ERRORS = float(2 * norm.sf(3))  # the chance of a deviation by more than three standard errors
 COMPARABLE = 2.0  # per cent of the error
 SATISFACTORY, WELL = 99.0, 10.0  # per cent of data sets, points
@@ -135,9 +135,8 @@ def _table_1_shares(run: Run) -> tuple[Shares, Shares]:
     of_row[INFORMATION_ROWS[1]] = run.repetitions(quick=20, full=TABLE_1_DATASETS)
     items = []
     for problem in PROBLEMS:
-        seeds = run.seeds(total, f"Table 1, {problem}")
-        for start in range(0, total, 10):
-            items.append((problem, seeds[start : start + 10], [row for row in ROWS if start < of_row[row]]))
+        for number, batch in enumerate(batches(run.seeds(total, f"Table 1, {problem}"), BATCH)):
+            items.append((problem, batch, [row for row in ROWS if number * BATCH < of_row[row]]))
     hits: dict[bool, dict[tuple[str, str], list[bool]]] = {True: {}, False: {}}
     for (problem, _, _), found in zip(items, run.each(_relevant_first, items, "SLS, Table 1"), strict=True):
         for (row, printed), outcomes in found.items():
@@ -172,7 +171,7 @@ def _table_1(run: Run) -> Findings:
         },
         settings=(
             "Table 1: SLS has 5 neighbours and t = 1 on the standardised target; MI is Kraskov's first estimator on the ranks of "
-            f"the target, with {' and '.join(map(str, INFORMATION_NEIGHBORS))} neighbours, which the paper does not name. "
+            f"the target, with {joined(INFORMATION_NEIGHBORS)} neighbours, which the paper does not name. "
             "The smaller problems are the first columns of the larger ones, for every criterion looks at one feature at a time.",
         ),
     )
@@ -211,34 +210,34 @@ def judge_table_1(irrelevant: Shares, printed: Shares) -> Judgement:
     )
 
 
-def _gap(one: Share, other: Share) -> tuple[float, float]:
-    """The difference of two shares in points, with its standard error."""
-    return one.percent - other.percent, float(np.hypot(one.standard_error, other.standard_error))
+def _gap(one: Share, other: Share) -> Estimate:
+    """The difference of two shares in points."""
+    return Estimate(one.percent - other.percent, float(np.hypot(one.standard_error, other.standard_error)))
 
 
 def judge_nonlinear(shares: Shares) -> Judgement:
     gaps = {problem: _gap(shares["SLS", problem], shares["correlation", problem]) for problem in ("Y2", "Y3")}
-    holds = all(gap > 2 * error for gap, error in gaps.values())
-    listed = " and ".join(f"{gap:.0f} points (standard error {error:.1f}) on {name}" for name, (gap, error) in gaps.items())
-    end = "Both are more than two standard errors." if holds else "It takes more than two standard errors on both to hold."
-    return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, f"SLS is ahead of the correlation by {listed}. {end}")
+    clear = all(gap.above() for gap in gaps.values())
+    listed = joined(f"{gap.mean:.0f} points (standard error {gap.error:.1f}) on {name}" for name, gap in gaps.items())
+    end = "Both are more than two standard errors." if clear else "It takes more than two standard errors on both to hold."
+    return Judgement(holds(clear), f"SLS is ahead of the correlation by {listed}. {end}")
 
 
 def judge_against_information(shares: Shares) -> Judgement:
     gaps = {problem: _gap(shares[INFORMATION_ROWS[-1], problem], shares["SLS", problem]) for problem in PROBLEMS}
-    holds = all(gap - 2 * error <= WELL for gap, error in gaps.values())
-    listed = ", ".join(f"{gap:.1f} (standard error {error:.1f}) on {name}" for name, (gap, error) in gaps.items())
+    well = not any(gap.above(WELL) for gap in gaps.values())
+    listed = ", ".join(f"{gap.mean:.1f} (standard error {gap.error:.1f}) on {name}" for name, gap in gaps.items())
     rule = f"by the rule that up to {WELL:.0f} points behind compares well (the paper's own table has 7 on Y2)"
-    why = f"{INFORMATION_ROWS[-1]}, less SLS in points: {listed}; the claim {'holds' if holds else 'does not hold'} {rule}."
-    return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, why)
+    why = f"{INFORMATION_ROWS[-1]}, less SLS in points: {listed}; the claim {'holds' if well else 'does not hold'} {rule}."
+    return Judgement(holds(well), why)
 
 
 def judge_linear(shares: Shares) -> Judgement:
     rows = ("correlation", "SLS", INFORMATION_ROWS[-1])
-    holds = all(shares[row, "Y1"].percent + 2 * shares[row, "Y1"].standard_error >= SATISFACTORY for row in rows)
+    satisfactory = all(shares[row, "Y1"].percent + 2 * shares[row, "Y1"].standard_error >= SATISFACTORY for row in rows)
     listed = "; ".join(f"{row} {shares[row, 'Y1'].percent:.4g} %" for row in rows)
     rule = f"satisfactory means that {SATISFACTORY:.0f} % is reached or lies within two standard errors"
-    return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, f"All relevant features of Y1 rank first by {listed}; {rule}.")
+    return Judgement(holds(satisfactory), f"All relevant features of Y1 rank first by {listed}; {rule}.")
 
 
 # Rankings and their errors on real data.
@@ -365,10 +364,6 @@ class Errors:
         return np.asarray(np.mean([self.values[curve].mean(axis=1) for curve in curves], axis=0))
 
 
-def _standard_error(values: Floats) -> Floats:
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-
-
 def _measured(run: Run, name: str, plan: Plan, repetitions: int) -> Errors:
     items = []
     for seed in run.seeds(repetitions, f"splits of {name}"):
@@ -396,7 +391,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Difference:
-    """What came out for a pair: the error of the first less that of the second, in per cent of the second.
+    """What came out for a pair.
 
     Attributes
     ----------
@@ -404,10 +399,8 @@ class Difference:
         Their names.
     kind : str
         As in `Pair`.
-    percent, standard_error : float
-        The mean over folds, and its standard error.
-    n : int
-        Folds.
+    percent : Estimate
+        The error of the first less that of the second over folds, in per cent of the second.
     lower, points : int
         At how many points of the curves the first is lower, and how many there are.
     """
@@ -415,16 +408,9 @@ class Difference:
     first: str
     second: str
     kind: Kind
-    percent: float
-    standard_error: float
-    n: int
+    percent: Estimate
     lower: int
     points: int
-
-    @property
-    def reach(self) -> float:
-        """Half the interval that holds the true mean in 95 of 100 cases."""
-        return float(student.ppf((1 + CONFIDENCE) / 2, self.n - 1)) * self.standard_error
 
 
 def _called(curves: Sequence[Curve], others: Sequence[Curve]) -> str:
@@ -440,14 +426,11 @@ def _difference(errors: Errors, pair: Pair) -> Difference:
     # A single curve of the second, such as random columns, goes with each of the first.
     others = pair.second if len(pair.second) == len(pair.first) else pair.second * len(pair.first)
     gaps = [(errors.values[one] - errors.values[other]).mean(axis=0) for one, other in zip(pair.first, others, strict=True)]
-    scale = 100.0 / second.mean()
     return Difference(
         first=_called(pair.first, pair.second),
         second=_called(pair.second, pair.first),
         kind=pair.kind,
-        percent=float(scale * (first - second).mean()),
-        standard_error=float(scale * _standard_error(first - second)),
-        n=len(first),
+        percent=Estimate.of(100.0 / second.mean() * (first - second)),
         lower=int(np.sum(np.array(gaps) < 0)),
         points=int(np.size(gaps)),
     )
@@ -459,12 +442,10 @@ def as_claimed(found: Difference, *, quick: bool) -> bool:
     Comparable, not worse: unless the interval lies wholly beyond 2 %. Better: if the interval lies wholly below zero. A quick run
     has fewer repetitions than the paper, and must not fail a claim for that alone: there the mean decides.
     """
-    low, high = found.percent - found.reach, found.percent + found.reach
-    if found.kind == "comparable":
-        return low <= COMPARABLE and high >= -COMPARABLE
-    if found.kind == "not worse":
-        return low <= COMPARABLE
-    return found.percent < 0 if quick else high < 0
+    if found.kind == "better":
+        return found.percent.mean < 0 if quick else found.percent.clearly_below(0)
+    worse, better = found.percent.clearly_above(COMPARABLE), found.percent.clearly_below(-COMPARABLE)
+    return not worse and not (better and found.kind == "comparable")
 
 
 def told(found: Difference, *, quick: bool) -> str:
@@ -473,25 +454,25 @@ def told(found: Difference, *, quick: bool) -> str:
 
 
 def _plainly(found: Difference) -> str:
-    side = "below" if found.percent < 0 else "above"
+    side = "below" if found.percent.mean < 0 else "above"
     return (
-        f"{found.first}: {abs(found.percent):.1f} % {side} {found.second} (standard error {found.standard_error:.1f}; "
+        f"{found.first}: {abs(found.percent.mean):.1f} % {side} {found.second} (standard error {found.percent.error:.1f}; "
         f"lower at {found.lower} of {found.points} points)"
     )
 
 
 def _meaning(found: Difference, *, quick: bool) -> str:
-    holds = as_claimed(found, quick=quick)
+    claimed = as_claimed(found, quick=quick)
     if found.kind == "comparable":
-        return "which passes for comparable" if holds else f"which is more than the {COMPARABLE:.0f} % that pass for comparable"
+        return "which passes for comparable" if claimed else f"which is more than the {COMPARABLE:.0f} % that pass for comparable"
     if found.kind == "not worse":
-        return "which is not worse" if holds else f"which is worse by more than {COMPARABLE:.0f} %"
-    if found.percent + found.reach < 0:
+        return "which is not worse" if claimed else f"which is worse by more than {COMPARABLE:.0f} %"
+    if found.percent.clearly_below(0):
         return "as claimed"
-    if found.percent - found.reach > 0:
+    if found.percent.clearly_above(0):
         return "against the claim"
     if quick:
-        return f"{'as claimed' if holds else 'against the claim'}, though too little to tell in so short a run"
+        return f"{'as claimed' if claimed else 'against the claim'}, though too little to tell in so short a run"
     return "which is no clear gain"
 
 
@@ -527,15 +508,15 @@ def _judged(contrast: Contrast, errors: Errors, *, quick: bool, caveat: str) -> 
     )
 
 
-def judge(differences: Sequence[Difference], *, quick: bool, if_not: str = "", then: Sequence[str] = ()) -> Judgement:
+def judge(differences: Sequence[Difference], *, quick: bool, if_not: str, then: Sequence[str]) -> Judgement:
     """The verdict on a claim, which holds if all differences are as claimed, and the paragraph that goes with it.
 
     `if_not` is added where the claim does not hold, `then` always.
     """
-    holds = all(as_claimed(found, quick=quick) for found in differences)
+    claimed = all(as_claimed(found, quick=quick) for found in differences)
     sentences = ["RMSE of 5-NN, averaged over the curve.", *(told(found, quick=quick) for found in differences)]
-    why = " ".join(sentence for sentence in [*sentences, "" if holds else if_not, *then] if sentence)
-    return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, why)
+    why = " ".join(sentence for sentence in [*sentences, "" if claimed else if_not, *then] if sentence)
+    return Judgement(holds(claimed), why)
 
 
 # The data sets, and what is claimed of each.
@@ -594,7 +575,7 @@ def _drawn(subject: Subject) -> dict[str, tuple[str, tuple[Curve, ...]]]:
         drawn[f"{_amount(known)} known"] = (f"{subject.places['few']}, {side}", curves)
     if "labels" in subject.places:
         curves = tuple(curve for method in subject.label_methods for curve in _few(method, subject.label_counts))
-        title = f"{' and '.join(subject.label_methods)} by the number of known targets"
+        title = f"{joined(subject.label_methods)} by the number of known targets"
         drawn[title] = (subject.places["labels"], (*curves, RANDOM, ALL))
     if "weights" in subject.places:
         base = Curve("SSLS", WEIGHT_STUDY_LABELS)
@@ -636,12 +617,10 @@ def _examined(subject: Subject, run: Run) -> Findings:
 
 def _series(errors: Errors, curves: Sequence[Curve]) -> tuple[Series, ...]:
     several = len({curve.known for curve in curves if curve.method == "SSLS"}) > 1
-    x = tuple(map(float, errors.sizes))
     result = []
     for curve in curves:
-        values = errors.values[curve]
         name = f"{curve.name}, {_amount(curve.known)}" if several and curve.known is not None else curve.name
-        result.append(Series(name, x, tuple(values.mean(axis=0).tolist()), tuple(_standard_error(values).tolist())))
+        result.append(series(name, errors.sizes, estimates(errors.values[curve])))
     return tuple(result)
 
 
@@ -654,10 +633,9 @@ def _tables(subject: Subject, errors: Errors, note: str) -> tuple[Table, ...]:
         column = column if curve.known is None else _amount(curve.known)
         if curve.options:
             found = _difference(errors, Pair((curve,), (Curve(curve.method, curve.known),)))
-            changed.append(Cell(curve.name, "difference", None, found.percent, found.standard_error))
+            changed.append(found.percent.cell(curve.name, "difference"))
         else:
-            values = errors.means([curve]) / errors.deviation
-            plain.append(Cell(curve.name, column, None, float(values.mean()), float(_standard_error(values))))
+            plain.append(Estimate.of(errors.means([curve]) / errors.deviation).cell(curve.name, column))
     tables = [Table(subject.places["few"], f"{subject.title}: RMSE of 5-NN", "deviations of the target", tuple(plain), judged)]
     if changed:
         title = f"{subject.title}: RMSE of SSLS against that with C = 5, k = 30, t = 1; {WEIGHT_STUDY_LABELS} targets known"
@@ -695,11 +673,11 @@ def spline_coefficients(spectra: Floats, count: int) -> Floats:
 def _why_random_wins(others: Sequence[Difference], spectra: bool) -> str:
     """Why random columns may be better than those of SSLS, by what the other criteria do against them."""
     criteria = [found for found in others if found.first in CRITERIA]
-    if all(found.percent + found.reach < 0 for found in criteria):
+    if all(found.percent.clearly_below(0) for found in criteria):
         return (
             "The criteria that use the known targets alone are better than random columns: the unlabelled samples mislead SSLS."
         )
-    if spectra and all(found.percent > 0 for found in criteria):
+    if spectra and all(found.percent.mean > 0 for found in criteria):
         return (
             "No criterion does better: a ranking of spectra picks neighbouring channels, which all say the same, and random ones "
             "are spread over the whole spectrum."
@@ -1066,7 +1044,7 @@ def _common(run: Run) -> Findings:
             "LS is drawn with t = 1, as the paper has it, and with t = p, the number of features, as in the distance of SSLS; "
             "claims are judged on t = 1.",
             f"Random columns are the mean of {RANDOM_DRAWS} draws in each fold; all columns are drawn as a level.",
-            f"A ranking counts as better if the {100 * CONFIDENCE:.0f} % interval (Student) of the mean paired difference over "
+            f"A ranking counts as better if the 95 % interval (Student) of the mean paired difference over "
             "the folds lies below zero (in a quick run, with fewer repetitions than the paper's, if the mean does), and as "
             f"comparable or not worse unless the interval lies beyond {COMPARABLE:.0f} % of the error. Standard errors speak of "
             "other splits and other known targets, not of other data.",

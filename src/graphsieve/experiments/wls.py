@@ -24,8 +24,10 @@ from graphsieve.datasets import (
     make_y4,
     make_y5,
 )
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run
+from graphsieve.evaluation import standard_error
+from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, together, worst, written
+from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
+from graphsieve.experiments.running import Experiment, Part, Run, batches
 from graphsieve.scores import fisher_score, weighted_laplacian_score
 
 Floats = NDArray[np.float64]
@@ -181,26 +183,6 @@ def relevant_found(problem: Problem, variance: float, seeds: Sequence[np.random.
 # --- numbers of many repetitions ----------------------------------------------------------------------------------------------
 
 
-def standard_error(values: Floats) -> Floats:
-    """Of the mean over the first axis, the repetitions."""
-    error: Floats = np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-    return error
-
-
-def mean_and_error(values: Floats) -> tuple[float, float]:
-    return float(values.mean()), float(standard_error(values))
-
-
-def pooled(samples: Sequence[Floats]) -> tuple[float, float]:
-    """Mean of the means of independent samples, and its standard error."""
-    parts = [mean_and_error(sample) for sample in samples]
-    return float(np.mean([mean for mean, _ in parts])), float(np.sqrt(sum(error**2 for _, error in parts)) / len(parts))
-
-
-def shown(mean: float, error: float) -> str:
-    return f"{mean:.2f} ± {error:.2f}"
-
-
 def distance(paper: float, values: Floats, of_paper: float = 0.0) -> float:
     """How far ours is from the paper's, in standard errors of both together.
 
@@ -263,7 +245,7 @@ class Measured:
         where = f"{STRATEGIES[strategy]} at μ = {doubt:.2f}: paper {self.problem.printed[doubt][strategy]:g}, ours "
         return (
             f"{head} more than three standard errors from the paper's; the farthest is {largest:.1f} away ({where}"
-            f"{shown(*mean_and_error(self.at(doubt, strategy)))}). The standard error joins that of the paper's "
+            f"{Estimate.of(self.at(doubt, strategy)):.2f}). The standard error joins that of the paper's "
             f"{PAPER_REPETITIONS} data sets with that of our {len(self.found):,}."
         )
 
@@ -271,8 +253,8 @@ class Measured:
         problem, cells = self.problem, []
         for doubt, row in problem.printed.items():
             for strategy, name in enumerate(STRATEGIES):
-                cells.append(Cell(f"μ = {doubt:.2f}", name, row[strategy], *mean_and_error(self.at(doubt, strategy))))
-            cells.append(Cell(f"μ = {doubt:.2f}", "true labels", None, *mean_and_error(self.at(doubt, TRUTH))))
+                cells.append(Estimate.of(self.at(doubt, strategy)).cell(f"μ = {doubt:.2f}", name, row[strategy]))
+            cells.append(Estimate.of(self.at(doubt, TRUTH)).cell(f"μ = {doubt:.2f}", "true labels"))
             cells.append(Cell(f"μ = {doubt:.2f}", "random columns", None, problem.by_chance))
         title = f"{problem.name}: relevant features among the best {len(problem.relevant)} of {problem.n_features}"
         return Table(problem.label, title, "%", tuple(cells))
@@ -280,19 +262,19 @@ class Measured:
 
 def measure(run: Run, problem: Problem, repetitions: int, variance: float = VARIANCE) -> Measured:
     seeds = run.seeds(repetitions, problem.name)
-    batches = [(problem, variance, seeds[start : start + BATCH]) for start in range(0, repetitions, BATCH)]
-    return Measured(problem, np.concatenate(run.each(relevant_found, batches, f"WLS: {problem.name}")))
+    items = [(problem, variance, batch) for batch in batches(seeds, BATCH)]
+    return Measured(problem, np.concatenate(run.each(relevant_found, items, f"WLS: {problem.name}")))
 
 
-def weigh(estimate: float, error: float, run: Run) -> tuple[Verdict, str]:
-    """The verdict on "more than nothing", and what to say of the estimate.
+def weigh(found: Estimate, run: Run, limit: float = 0.0) -> tuple[Verdict, str]:
+    """The verdict on "more than the limit", and what to say of the estimate, where that is zero.
 
-    Beyond two standard errors the sign decides. What a full run cannot tell from nothing is not shown; a quick one, which has
+    Beyond two standard errors the side decides. What a full run cannot tell from the limit is not shown; a quick one, which has
     fewer repetitions, leaves the claim standing and says so.
     """
-    if estimate > 2 * error:
+    if found.above(limit):
         return Verdict.HOLDS, "above zero by more than two standard errors"
-    if estimate < -2 * error:
+    if found.below(limit):
         return Verdict.FAILS, "below zero by more than two standard errors"
     if run.quick:
         return Verdict.HOLDS, "within two standard errors of zero, so that this quick run cannot decide and the claim stands"
@@ -350,7 +332,7 @@ def theory(run: Run) -> Findings:
     )
     judgements = {
         "two-forms": Judgement(
-            Verdict.HOLDS if forms < 1e-9 else Verdict.FAILS,
+            holds(forms < 1e-9),
             f"On {repetitions} spheres problems both forms, computed as printed with full matrices, and our function, which "
             f"never forms a matrix, differ by at most {forms:.0e} of their value.",
         ),
@@ -362,7 +344,7 @@ def theory(run: Run) -> Findings:
 def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
     apart, same, same_unequal = equal[:, 0].max(), equal[:, 1].mean(), unequal[:, 1].mean()
     return Judgement(
-        Verdict.HOLDS if apart < 1e-9 and same == 1 else Verdict.FAILS,
+        holds(apart < 1e-9 and same == 1),
         "The paper names the connection without a formula. With certain labels and c classes of equal size, WLS = "
         f"1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ by at most {apart:.0e} of their value, and "
         f"{100 * same:.0f} % of the orders are equal. Where classes differ in size the equality ends: on the circle "
@@ -440,21 +422,21 @@ def artificial_problems(run: Run) -> Findings:
 
 def _table_judgement(one: Measured) -> Judgement:
     reason = CIRCLE_REASON if one.problem is CIRCLE else ""
-    return Judgement(Verdict.FAILS if one.n_far else Verdict.HOLDS, one.agreement() + reason)
+    return Judgement(holds(not one.n_far), one.agreement() + reason)
 
 
 def _table_4_judgement(measured: Mapping[str, Measured]) -> Judgement:
     printed, corrected, three = (measured[problem.name] for problem in (Y4_PRINTED, Y4, Y4_THREE))
     if printed.n_far == 0:
         return Judgement(Verdict.HOLDS, printed.agreement())
-    ceiling = shown(*mean_and_error(printed.found[:, 0, TRUTH]))
+    ceiling = Estimate.of(printed.found[:, 0, TRUTH])
     why = (
         "Eq. 11 as printed, cos(2 f1) cos(f3) exp(2 f3) exp(2 f4), does not depend on f2. But the percentages of the table are "
         f"multiples of a half: what {features_counted(TABLE_4)} counted features give in {PAPER_REPETITIONS} data sets. So read, "
-        f"even the true labels find only {ceiling} %, and {printed.n_far} of the 12 cells lie more than three standard errors "
-        f"from the paper's ({three.n_far} if f2 is not counted, which cannot give halves; then ours are off by "
-        f"{three.above():+.1f} points on average). With cos(2 f1) cos(2 f2) exp(2 f3) exp(2 f4) ours are off by "
-        f"{corrected.above():+.1f} points on average. {corrected.agreement()}"
+        f"even the true labels find only {ceiling:.2f} %, and {printed.n_far} of the 12 cells lie more than three standard "
+        f"errors from the paper's ({three.n_far} if f2 is not counted, which cannot give halves; then ours are off by "
+        f"{written(three.above())} points on average). With cos(2 f1) cos(2 f2) exp(2 f3) exp(2 f4) ours are off by "
+        f"{written(corrected.above())} points on average. {corrected.agreement()}"
     )
     return Judgement(Verdict.FAILS if corrected.n_far else Verdict.CORRECTED, why)
 
@@ -465,22 +447,22 @@ def _table_5_judgement(one: Measured, friedman: Measured) -> Judgement:
     if friedman.n_far == 0:
         right = f"With π inside the sine, as in Friedman's own formula: {friedman.agreement()}"
         return Judgement(Verdict.CORRECTED, f"{one.agreement()} {right}")
-    mean, error = mean_and_error(one.at(0.25, TRUTH))
-    above = sum(cell > mean + 3 * error for row in TABLE_5.values() for cell in row)
+    truth = Estimate.of(one.at(0.25, TRUTH))
+    above = sum(truth.below(cell, 3) for row in TABLE_5.values() for cell in row)
     reason = (
         "Y5 depends on f3 through (f3 − 0.5)², which is symmetric about the mean of f3: both classes have the same mean there, "
         "and with classes of equal size the score sees nothing but means. So f3 is found by luck, once in six times, and what is "
         f"found of five features cannot exceed 80 + 20 / 6 = 83.3 % on average ({features_counted(TABLE_5)} were counted: the "
-        f"printed cells are multiples of 0.4). With the true labels we find {shown(mean, error)} %; {above} of the 12 printed "
+        f"printed cells are multiples of 0.4). With the true labels we find {truth:.2f} %; {above} of the 12 printed "
         f"cells are above that. With π inside the sine, as in Friedman's own formula, {friedman.n_far} of the 12 cells are far."
     )
     return Judgement(Verdict.FAILS, f"{one.agreement()} {reason}")
 
 
-def _leads(main: Sequence[Measured]) -> list[tuple[float, float, str]]:
-    """(mean, standard error, where) of every paired difference between WLS and a competitor."""
+def _leads(main: Sequence[Measured]) -> list[tuple[Estimate, str]]:
+    """Every paired difference between WLS and a competitor, and where it is."""
     return [
-        (*mean_and_error(one.lead(competitor, doubt)), f"{one.problem.name}, μ = {doubt:.2f}, {STRATEGIES[competitor]}")
+        (Estimate.of(one.lead(competitor, doubt)), f"{one.problem.name}, μ = {doubt:.2f}, {STRATEGIES[competitor]}")
         for one in main
         for doubt in one.problem.doubts
         for competitor in (1, 2)
@@ -489,48 +471,49 @@ def _leads(main: Sequence[Measured]) -> list[tuple[float, float, str]]:
 
 def _always_better(main: Sequence[Measured], run: Run) -> Judgement:
     leads = _leads(main)
-    average = pooled([(one.lead(1) + one.lead(2)).mean(axis=1) / 2 for one in main])
-    clear = sum(mean > 2 * error for mean, error, _ in leads)
-    against = sum(mean < -3 * error for mean, error, _ in leads)
-    smallest = min(leads)
+    average = together([Estimate.of((one.lead(1) + one.lead(2)).mean(axis=1) / 2) for one in main])
+    clear = sum(lead.above() for lead, _ in leads)
+    against = sum(lead.below(errors=3) for lead, _ in leads)
+    smallest, where = min(leads)
     ties = sum(row[0] <= max(row[1:]) for one in main for row in one.problem.printed.values())
-    verdict, words = weigh(*average, run)
+    verdict, words = weigh(average, run)
     return Judgement(
         Verdict.FAILS if against else verdict,
         f"Of the {len(leads)} paired differences (five problems, Y4 corrected; four μ; two competitors) {clear} are above zero "
-        f"by more than two standard errors and {against} below by more than three. On average WLS finds {shown(*average)} "
-        f"points more, which is {words}; its smallest lead is {shown(*smallest[:2])} ({smallest[2]}). In the paper's own tables "
+        f"by more than two standard errors and {against} below by more than three. On average WLS finds {average:.2f} "
+        f"points more, which is {words}; its smallest lead is {smallest:.2f} ({where}). In the paper's own tables "
         f"there are {ties} rows in which WLS is level with a competitor.",
     )
 
 
 def _ninety_percent(main: Sequence[Measured], run: Run) -> Judgement:
     having = [one for one in main if 0.30 in one.problem.doubts]
-    mean, error = pooled([one.at(0.30, 0) for one in having])
-    verdict, _ = weigh(mean - 90, error, run)
-    each = ", ".join(f"{one.problem.name} {shown(*mean_and_error(one.at(0.30, 0)))}" for one in having)
-    below = [one.problem.name for one in having if one.at(0.30, 0).mean() <= 90]
+    found = {one.problem.name: Estimate.of(one.at(0.30, 0)) for one in having}
+    average = together(list(found.values()))
+    verdict, _ = weigh(average, run, limit=90)
+    each = ", ".join(f"{name} {one:.2f}" for name, one in found.items())
+    below = [name for name, one in found.items() if one.mean <= 90]
     return Judgement(
         verdict,
-        f"The average over the problems that the paper shows for μ = 0.3 is {shown(mean, error)} % ({each}). "
-        + (f"Below 90 % by itself: {' and '.join(below)}." if below else "None is below 90 % by itself."),
+        f"The average over the problems that the paper shows for μ = 0.3 is {average:.2f} % ({each}). "
+        + (f"Below 90 % by itself: {joined(below)}." if below else "None is below 90 % by itself."),
     )
 
 
 def _gap_grows(main: Sequence[Measured], run: Run) -> Judgement:
     grown = [(one, competitor, one.lead(competitor)[:, -1] - one.lead(competitor)[:, 0]) for one in main for competitor in (1, 2)]
-    average = pooled([(first[2] + second[2]) / 2 for first, second in zip(grown[::2], grown[1::2], strict=True)])
-    facts = [(mean_and_error(growth), f"{one.problem.name} against {STRATEGIES[other]}") for one, other, growth in grown]
-    clear = sum(mean > 2 * error for (mean, error), _ in facts)
-    against = [f"{where} ({shown(*growth)})" for growth, where in facts if growth[0] < -3 * growth[1]]
-    verdict, words = weigh(*average, run)
-    low, high = (pooled([one.lead(1)[:, place] for one in main]) for place in (0, -1))
+    average = together([Estimate.of((first[2] + second[2]) / 2) for first, second in zip(grown[::2], grown[1::2], strict=True)])
+    facts = [(Estimate.of(growth), f"{one.problem.name} against {STRATEGIES[other]}") for one, other, growth in grown]
+    clear = sum(growth.above() for growth, _ in facts)
+    against = [f"{where} ({growth:.2f})" for growth, where in facts if growth.below(errors=3)]
+    verdict, words = weigh(average, run)
+    low, high = (together([Estimate.of(one.lead(1)[:, place]) for one in main]) for place in (0, -1))
     return Judgement(
         Verdict.FAILS if against else verdict,
-        f"From a problem's lowest μ to its highest the lead of WLS grows by {shown(*average)} points on average, which is "
+        f"From a problem's lowest μ to its highest the lead of WLS grows by {average:.2f} points on average, which is "
         f"{words}; {clear} of the {len(facts)} growths (five problems, two competitors) are above zero by more than two standard "
         f"errors, and {len(against) or 'none'} below by more than three{': ' + ', '.join(against) if against else ''}. Against "
-        f"y^max the lead is {shown(*low)} points at the lowest μ and {shown(*high)} at the highest.",
+        f"y^max the lead is {low:.2f} points at the lowest μ and {high:.2f} at the highest.",
     )
 
 
@@ -545,7 +528,7 @@ def _gap_in_text(one: Measured, gaps: Mapping[float, float]) -> Judgement:
         values = one.lead(1, place)
         apart = distance(gap, values, of_paper=one_feature)
         far += apart > 3
-        facts.append(f"{gap:g} and ours {shown(*mean_and_error(values))} at μ = {place:.2f} ({apart:.1f} standard errors apart)")
+        facts.append(f"{gap:g} and ours {Estimate.of(values):.2f} at μ = {place:.2f} ({apart:.1f} standard errors apart)")
     verdict = Verdict.FAILS if far else Verdict.CORRECTED if moved else Verdict.HOLDS
     slips = f"{'; '.join(moved)}. " if moved else ""
     return Judgement(verdict, f"{slips}The paper's lead of WLS over y^max is {', '.join(facts)}.")
@@ -557,26 +540,26 @@ def _where_printed(printed: Printed, doubt: float, gap: float) -> float:
 
 
 def _error_worst(main: Sequence[Measured], run: Run) -> Judgement:
-    worse = pooled([(one.found[:, :, 1] - one.found[:, :, 2]).mean(axis=1) for one in main])
+    worse = together([Estimate.of((one.found[:, :, 1] - one.found[:, :, 2]).mean(axis=1)) for one in main])
     lowest = np.concatenate([one.found.mean(axis=0)[:, : len(STRATEGIES)].argmin(axis=1) == 2 for one in main])
-    verdict, words = weigh(*worse, run)
+    verdict, words = weigh(worse, run)
     return Judgement(
         verdict if lowest.mean() > 0.5 else Verdict.FAILS,
-        f"y^error is the lowest of the three in {lowest.sum()} of {len(lowest)} rows. It finds {shown(*worse)} points less than "
+        f"y^error is the lowest of the three in {lowest.sum()} of {len(lowest)} rows. It finds {worse:.2f} points less than "
         f"y^max on average, a difference that is {words}.",
     )
 
 
 def _confidence(several: Sequence[Measured], run: Run) -> Judgement:
-    gain = pooled([(one.found[:, :, CONFIDENCE] - one.found[:, :, 1]).mean(axis=1) for one in several])
-    more = pooled([one.lead(CONFIDENCE).mean(axis=1) for one in several])
-    verdict, words = weigh(*gain, run)
+    gain = together([Estimate.of((one.found[:, :, CONFIDENCE] - one.found[:, :, 1]).mean(axis=1)) for one in several])
+    more = together([Estimate.of(one.lead(CONFIDENCE).mean(axis=1)) for one in several])
+    verdict, words = weigh(gain, run)
     return Judgement(
         verdict,
         "The most probable label with its probability, the rest shared evenly by the other classes, was used on the three "
-        f"problems with more than two classes (with two, nothing is lost). It finds {shown(*gain)} points more of the relevant "
+        f"problems with more than two classes (with two, nothing is lost). It finds {gain:.2f} points more of the relevant "
         f"features than the same label without its confidence, which is {words}. The probabilities of both classes find "
-        f"{shown(*more)} points more again.",
+        f"{more:.2f} points more again.",
     )
 
 
@@ -584,7 +567,7 @@ def _deviation_study(main: Sequence[Measured], run: Run) -> Table:
     repetitions = run.repetitions(quick=100, full=1000)
     read = [measure(run, one.problem, repetitions, variance=VARIANCE**2) for one in main]
     cells = [
-        Cell(f"{one.problem.name}, μ = {doubt:.2f}", name, row[strategy], *mean_and_error(one.at(doubt, strategy)))
+        Estimate.of(one.at(doubt, strategy)).cell(f"{one.problem.name}, μ = {doubt:.2f}", name, row[strategy])
         for one in read
         for doubt, row in one.problem.printed.items()
         for strategy, name in enumerate(STRATEGIES)
@@ -599,13 +582,12 @@ def _deviation_study(main: Sequence[Measured], run: Run) -> Table:
 
 @dataclass(frozen=True)
 class Thinned:
-    """A problem of which only a share of one class is kept."""
+    """A problem of which only a fifth of one class is kept."""
 
     name: str
     problem: Problem
     doubt: float
     rare: int | None  # None: all kept
-    share: float = 0.2
 
 
 THINNED = (
@@ -625,7 +607,7 @@ def unequal_classes(thinned: Thinned, seeds: Sequence[np.random.SeedSequence]) -
     for seed in seeds:
         random = np.random.default_rng(seed)
         data = thinned.problem.make(random_state=random)
-        kept = (data.y != thinned.rare) | (random.random(len(data.y)) < thinned.share)
+        kept = (data.y != thinned.rare) | (random.random(len(data.y)) < 0.2)
         labels = memberships(data.y, (thinned.doubt,), VARIANCE, random)[0, 0][kept]
         scores = weighted_scores(data.X[kept], np.stack([labels, balanced(labels)]))
         found.append(percentage_found(scores, thinned.problem.relevant))
@@ -637,10 +619,10 @@ def _unequal_classes_study(run: Run) -> Table:
     cells = []
     for thinned in THINNED:
         seeds = run.seeds(repetitions, thinned.name)
-        batches = [(thinned, seeds[start : start + BATCH]) for start in range(0, repetitions, BATCH)]
-        found = np.concatenate(run.each(unequal_classes, batches, f"WLS: {thinned.name}"))
+        items = [(thinned, batch) for batch in batches(seeds, BATCH)]
+        found = np.concatenate(run.each(unequal_classes, items, f"WLS: {thinned.name}"))
         row = f"{thinned.name}, μ = {thinned.doubt:.2f}"
-        cells += [Cell(row, name, None, *mean_and_error(found[:, place])) for place, name in enumerate(("WLS", "WLS balanced"))]
+        cells += [one.cell(row, name) for one, name in zip(estimates(found), ("WLS", "WLS balanced"), strict=True)]
         cells.append(Cell(row, "random columns", None, thinned.problem.by_chance))
     note = (
         'Ours: class_weight="balanced" divides the memberships of each class by the root of their sum. On the circle the class '
@@ -747,20 +729,16 @@ class Accuracies:
         return tuple(self._figure(doubt, side) for doubt, side in zip(FIGURE_DOUBTS, ("left", "right"), strict=True))
 
     def _figure(self, doubt: float, side: str) -> Figure:
-        sizes = tuple(float(size) for size in range(1, self.values.shape[-1] + 1))
-        series = []
-        for column, name in enumerate(CURVES):
-            curve = self.curve(doubt, column)
-            series.append(Series(name, sizes, tuple(curve.mean(axis=0).tolist()), tuple(standard_error(curve).tolist())))
-        everything = self.curve(doubt, 0)[:, -1]
-        level, error = mean_and_error(everything)
-        series.append(Series("all columns", sizes, (level,) * len(sizes), (error,) * len(sizes)))
+        sizes = range(1, self.values.shape[-1] + 1)
+        curves = [series(name, sizes, estimates(self.curve(doubt, column))) for column, name in enumerate(CURVES)]
+        everything = Estimate.of(self.curve(doubt, 0)[:, -1])
+        curves.append(series("all columns", sizes, [everything] * len(sizes)))
         return Figure(
             f"{self.label} ({side})",
             f"{self.name}: accuracy of the nearest neighbour, μ = {doubt:.1f}",
             "selected features",
             "accuracy (%)",
-            tuple(series),
+            tuple(curves),
             f"Features {FOLD_READINGS[0]}. True labels: what the score finds without any doubt.",
         )
 
@@ -770,7 +748,7 @@ class Accuracies:
             for doubt in FIGURE_DOUBTS:
                 for competitor, name in enumerate(CURVES[1:], start=1):
                     lead = self.lead(doubt, competitor, place)[:, :-1].mean(axis=1)
-                    cells.append(Cell(f"{reading}, μ = {doubt:.1f}", f"over {name}", None, *mean_and_error(lead)))
+                    cells.append(Estimate.of(lead).cell(f"{reading}, μ = {doubt:.1f}", f"over {name}"))
         note = "Positive: WLS is better. The paper does not say which reading is its own; figures and verdicts are of the first."
         title = f"{self.name}: lead of WLS in accuracy, mean over all sizes but the last"
         return Table(f"Study: {self.label}", title, "points", tuple(cells), note)
@@ -778,12 +756,12 @@ class Accuracies:
     def chance_catches_up(self) -> str:
         places = []
         for doubt in FIGURE_DOUBTS:
-            lead = self.lead(doubt, CURVES.index("random columns"))
-            level = np.flatnonzero(lead.mean(axis=0) <= 2 * standard_error(lead))
-            places.append(f"{level[0] + 1} (μ = {doubt:.1f})")
+            leads = estimates(self.lead(doubt, CURVES.index("random columns")))
+            size = next(size for size, lead in enumerate(leads, start=1) if not lead.above())
+            places.append(f"{size} (μ = {doubt:.1f})")
         return (
             "Random columns, which the paper does not show, are no longer behind WLS by two standard errors with so many "
-            f"features: {' and '.join(places)} of {self.values.shape[-1]}."
+            f"features: {joined(places)} of {self.values.shape[-1]}."
         )
 
 
@@ -791,8 +769,8 @@ def measure_accuracies(run: Run, label: str, name: str, data: tuple[Any, Integer
     X, y = np.asarray(data[0], dtype=np.float64), data[1]
     seeds = run.seeds(repetitions, name)
     size = max(1, BATCH * 500 // X.size)  # a batch is some seconds at most
-    batches = [(X, y, seeds[start : start + size]) for start in range(0, repetitions, size)]
-    return Accuracies(label, name, np.concatenate(run.each(accuracies, batches, f"WLS: {name}")))
+    items = [(X, y, batch) for batch in batches(seeds, size)]
+    return Accuracies(label, name, np.concatenate(run.each(accuracies, items, f"WLS: {name}")))
 
 
 def fold_settings(name: str, repetitions: int) -> str:
@@ -806,37 +784,36 @@ def fold_settings(name: str, repetitions: int) -> str:
 def never_worse(measured: Accuracies) -> Judgement:
     """Better or equal with any number of features: at no size is WLS behind by more than three standard errors."""
     facts = [
-        (*mean_and_error(lead[:, place]), f"size {place + 1}, μ = {doubt:.1f}, {STRATEGIES[competitor]}")
+        (lead, f"size {size}, μ = {doubt:.1f}, {STRATEGIES[competitor]}")
         for doubt in FIGURE_DOUBTS
         for competitor in (1, 2)
-        for lead in [measured.lead(doubt, competitor)]
-        for place in range(lead.shape[1] - 1)
+        for size, lead in enumerate(estimates(measured.lead(doubt, competitor)[:, :-1]), start=1)
     ]
-    behind = sum(mean < -3 * error for mean, error, _ in facts)
-    ahead = sum(mean > 2 * error for mean, error, _ in facts)
-    lowest, largest = min(facts), max(facts)
+    behind = sum(lead.below(errors=3) for lead, _ in facts)
+    ahead = sum(lead.above() for lead, _ in facts)
+    (lowest, at_lowest), (largest, at_largest) = min(facts), max(facts)
     return Judgement(
-        Verdict.FAILS if behind else Verdict.HOLDS,
+        holds(not behind),
         f"Of {len(facts)} paired differences (sizes, two μ, two competitors) {ahead} are above zero by more than two standard "
-        f"errors and {behind} below by more than three; the least is {shown(*lowest[:2])} points ({lowest[2]}), the largest "
-        f"{shown(*largest[:2])} ({largest[2]}). Averaged over the sizes WLS is ahead by "
-        f"{' and '.join(_leads_at(measured, doubt) for doubt in FIGURE_DOUBTS)}. {measured.chance_catches_up()}",
+        f"errors and {behind} below by more than three; the least is {lowest:.2f} points ({at_lowest}), the largest "
+        f"{largest:.2f} ({at_largest}). Averaged over the sizes WLS is ahead by "
+        f"{joined(_leads_at(measured, doubt) for doubt in FIGURE_DOUBTS)}. {measured.chance_catches_up()}",
     )
 
 
 def _leads_at(measured: Accuracies, doubt: float) -> str:
-    of_both = [shown(*mean_and_error(measured.lead(doubt, competitor)[:, :-1].mean(axis=1))) for competitor in (1, 2)]
-    return f"{of_both[0]} over y^max and {of_both[1]} over y^error at μ = {doubt:.1f}"
+    most_probable, observed = (Estimate.of(measured.lead(doubt, other)[:, :-1].mean(axis=1)) for other in (1, 2))
+    return f"{most_probable:.2f} over y^max and {observed:.2f} over y^error at μ = {doubt:.1f}"
 
 
 def larger_when_in_doubt(measured: Accuracies, run: Run) -> Judgement:
     """The differences at μ = 0.3 against those at 0.2, both competitors and all sizes together."""
     grown = np.mean([measured.lead(0.3, other) - measured.lead(0.2, other) for other in (1, 2)], axis=0)[:, :-1].mean(axis=1)
-    growth = mean_and_error(grown)
-    verdict, words = weigh(*growth, run)
+    growth = Estimate.of(grown)
+    verdict, words = weigh(growth, run)
     return Judgement(
         verdict,
-        f"From μ = 0.2 to μ = 0.3 the lead of WLS, averaged over sizes and both competitors, grows by {shown(*growth)} points, "
+        f"From μ = 0.2 to μ = 0.3 the lead of WLS, averaged over sizes and both competitors, grows by {growth:.2f} points, "
         f"which is {words}.",
     )
 
@@ -869,19 +846,19 @@ def irrelevant_features(run: Run) -> Findings:
         for problem in PROBLEMS
         for seeds in [run.seeds(repetitions, f"neighbours {problem.name}")]
     ]
-    losses = [values[:, 0] - values[:, 1] for values in found]
-    clear = sum(mean > 2 * error for mean, error in map(mean_and_error, losses))
-    average = pooled(losses)
-    verdict, words = weigh(*average, run)
+    losses = [Estimate.of(values[:, 0] - values[:, 1]) for values in found]
+    clear = sum(loss.above() for loss in losses)
+    average = together(losses)
+    verdict, words = weigh(average, run)
     cells = [
-        Cell(problem.name, column, None, *mean_and_error(values[:, place]))
+        Estimate.of(values[:, place]).cell(problem.name, column)
         for problem, values in zip(PROBLEMS, found, strict=True)
         for place, column in enumerate(("relevant columns", "all columns"))
     ]
     table = Table("Study: nearest neighbour", "Accuracy with the relevant features alone, and with all", "%", tuple(cells))
     why = (
         "On the five artificial problems, where the irrelevant features are known, they cost the classifier "
-        f"{shown(*average)} points of accuracy on average, which is {words}; on {clear} of the 5 the loss is clear."
+        f"{average:.2f} points of accuracy on average, which is {words}; on {clear} of the 5 the loss is clear."
     )
     return Findings((table,), judgements={"neighbor": Judgement(verdict, why)})
 
@@ -948,14 +925,13 @@ def _first_features(measured: Accuracies, run: Run) -> Judgement:
     for doubt, size in SONAR_LEAD.items():
         for competitor in (1, 2):
             lead = measured.lead(doubt, competitor)[:, :size]
-            average = mean_and_error(lead.mean(axis=1))
-            verdict, words = weigh(*average, run)
+            average = Estimate.of(lead.mean(axis=1))
+            verdict, words = weigh(average, run)
             verdicts.append(verdict)
-            behind += int((lead.mean(axis=0) < -3 * standard_error(lead)).sum())
-            facts.append(f"{shown(*average)} over {STRATEGIES[competitor]} at μ = {doubt:.1f}, {words}")
-    fails = behind or Verdict.FAILS in verdicts
+            behind += sum(one.below(errors=3) for one in estimates(lead))
+            facts.append(f"{average:.2f} over {STRATEGIES[competitor]} at μ = {doubt:.1f}, {words}")
     return Judgement(
-        Verdict.FAILS if fails else Verdict.HOLDS,
+        Verdict.FAILS if behind else worst(verdicts),
         f"The mean lead over these sizes, in points of accuracy, is {'; '.join(facts)}. At {behind} of the sizes WLS is behind "
         f"by more than three standard errors. {measured.chance_catches_up()}",
     )
@@ -967,15 +943,15 @@ def _best_of_all(measured: Accuracies, run: Run) -> Judgement:
     for doubt in FIGURE_DOUBTS:
         tops = [_top(measured.curve(doubt, column)) for column in range(len(CURVES))]
         better = max(tops[1][0], tops[2][0], key=np.mean)
-        lead = mean_and_error(tops[0][0] - better)
-        verdict, words = weigh(*lead, run)
+        lead = Estimate.of(tops[0][0] - better)
+        verdict, words = weigh(lead, run)
         verdicts.append(verdict)
-        errors.append(lead[1] * np.sqrt(len(better) / PAPER_REPETITIONS))
+        errors.append(lead.error * np.sqrt(len(better) / PAPER_REPETITIONS))
         named = [f"{name} {top.mean():.1f} % ({size})" for name, (top, size) in zip(CURVES, tops, strict=True)]
-        facts.append(f"at μ = {doubt:.1f} {', '.join(named)}: a lead of {shown(*lead)} points, {words}")
+        facts.append(f"at μ = {doubt:.1f} {', '.join(named)}: a lead of {lead:.2f} points, {words}")
     scaled = [measured.curve(doubt, column, 2).mean(axis=0).max() for doubt in FIGURE_DOUBTS for column in (0, 1, 2)]
     return Judgement(
-        Verdict.FAILS if Verdict.FAILS in verdicts else Verdict.HOLDS,
+        worst(verdicts),
         f"Highest points of the curves, with their numbers of features, and how far WLS is ahead of the better competitor: "
         f"{'; '.join(facts)}. In the paper's {PAPER_REPETITIONS} repetitions such a lead has a standard error of "
         f"{max(errors):.1f} points. All columns reach {measured.curve(0.2, 0)[:, -1].mean():.1f} %. With scaled features it is "

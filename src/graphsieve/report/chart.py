@@ -53,7 +53,7 @@ def _looks(series: Sequence[Mapping[str, Any]]) -> list[str]:
     """A colour for each curve; from the ninth on dashed, and baselines grey."""
     looks, number = [], 0
     for one in series:
-        first_word = one["name"].split()[0].strip(",:").lower()
+        first_word = one["name"].partition(" ")[0].strip(",:").lower()
         if first_word in GREY:
             looks.append("kr dash" if first_word == "all" else "kr")
         else:
@@ -69,7 +69,7 @@ def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
     raw = (high - low) / wanted
     magnitude = 10.0 ** floor(log10(raw))
     step = next(factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= raw * 0.999)
-    return [round(i * step, 12) for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    return [float(f"{i * step:.12g}") for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 
 def _drawing(figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], looks: Sequence[str], title: str) -> str:

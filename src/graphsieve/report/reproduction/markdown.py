@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphsieve.report.reproduction.grid import counted, grid
+from graphsieve.report.reproduction.grid import ABOUT_VERDICTS, counted, grid
 
 
 def as_markdown(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> str:
@@ -15,8 +15,7 @@ def as_markdown(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> 
         "",
         f"Made by `{command}`; do not edit. {counted(reproductions)}",
         "",
-        "A verdict follows from the numbers by the rule that the paragraph behind it states; nothing was tuned towards the "
-        "papers. *Holds with a correction* means: once a misprint or an unstated choice is put right.",
+        ABOUT_VERDICTS,
         "",
         "| paper | where | claim | verdict |",
         "|---|---|---|---|",

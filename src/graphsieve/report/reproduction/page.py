@@ -8,7 +8,7 @@ from typing import Any
 
 from graphsieve.report import chart
 from graphsieve.report.frame import document
-from graphsieve.report.reproduction.grid import VERDICTS, counted, grid
+from graphsieve.report.reproduction.grid import ABOUT_VERDICTS, VERDICTS, counted, grid
 
 MARKS = dict(zip(VERDICTS, ("good", "between", "bad", "none"), strict=True))
 STYLE = (
@@ -37,8 +37,8 @@ def as_page(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> str:
     title = "The papers, reproduced"
     links = "".join(f'<a href="#{escape(one["paper"])}">{escape(one["paper"])}</a>' for one in reproductions)
     body = (
-        f"<h1>{title}</h1><p>{escape(counted(reproductions))} A verdict follows from the numbers by the rule that the paragraph "
-        f"behind it states; nothing was tuned towards the papers.</p><p>Made by <code>{escape(command)}</code>.</p>"
+        f"<h1>{title}</h1><p>{escape(counted(reproductions))} {escape(ABOUT_VERDICTS)}</p>"
+        f"<p>Made by <code>{escape(command)}</code>.</p>"
         f"<nav>{links}</nav>{_claims(reproductions)}{''.join(_paper(one) for one in reproductions)}"
     )
     return document(title, body, style=STYLE)
