@@ -231,7 +231,7 @@ def test_first_halves_and_first_labels():
     assert_array_equal(halves._only(y, np.array([2, 3])), [-1, -1, 1, 0, -1, -1, -1, -1])
 
 
-@pytest.mark.parametrize("reading", {*SMALL_READINGS, *LARGE_READINGS}, ids=lambda reading: reading.title)
+@pytest.mark.parametrize("reading", dict.fromkeys([*SMALL_READINGS, *LARGE_READINGS]), ids=lambda reading: reading.title)
 def test_divisions_show_few_labels_of_one_half(reading):
     y = np.repeat([0, 1, 2], [20, 11, 8])
     division = halves.divided(y, reading, 7, np.random.default_rng(0))

@@ -83,6 +83,12 @@ class Estimate:
         return Cell(row, column, paper, self.mean, None if self.count == 1 else self.error)
 
 
+def share_error(hits: int, trials: int) -> float:
+    """The standard error of a share, in per cent; with one hit and one miss more, so that it is not zero where all were hits."""
+    smoothed = (hits + 1) / (trials + 2)
+    return 100.0 * math.sqrt(smoothed * (1 - smoothed) / trials)
+
+
 def estimates(values: np.ndarray[Any, Any]) -> list[Estimate]:
     """Of each column; rows are repetitions."""
     return [Estimate.of(column) for column in values.T]

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from graphsieve.datasets import Dataset, make_regression_problem
 from graphsieve.errors import held_back
 from graphsieve.evaluation import score_prefixes
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series
+from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run, batches
 from graphsieve.scaling import standardized_target
@@ -84,9 +84,8 @@ class Share:
 
     @property
     def standard_error(self) -> float:
-        """In per cent; with one hit and one miss more than there were, so that it is not zero where all were hits."""
-        smoothed = (self.hits + 1) / (self.trials + 2)
-        return float(100.0 * np.sqrt(smoothed * (1 - smoothed) / self.trials))
+        """In per cent."""
+        return share_error(self.hits, self.trials)
 
     def agrees(self, printed: float, trials: int) -> bool:
         """Whether a whole percentage of other trials may be the same share, by Fisher's test at the level of three errors."""

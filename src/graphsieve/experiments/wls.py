@@ -25,7 +25,7 @@ from graphsieve.datasets import (
     make_y5,
 )
 from graphsieve.evaluation import standard_error
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, together, worst, written
+from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run, batches
 from graphsieve.scores import fisher_score, weighted_laplacian_score
@@ -355,7 +355,9 @@ def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
 
 def _fisher_table(equal: Floats, unequal: Floats) -> Table:
     cells = [
-        Cell(name, column, None, 100 * float(values[:, position].mean()))
+        Cell(
+            name, column, None, 100 * float(values[:, position].mean()), share_error(int(values[:, position].sum()), len(values))
+        )
         for name, values in (("Y4, equal classes", equal), ("circle, unequal classes", unequal))
         for position, column in ((1, "WLS"), (2, "WLS balanced"))
     ]
