@@ -96,6 +96,12 @@ def test_numbers_have_the_digits_that_mean_something():
     assert re.search(r"0\.5 \| 0\.123 ± 0\.012 +– \| 1235 ± 23 +– \| 0\.6667\n", text)
 
 
+@pytest.mark.parametrize(("value", "error", "shown"), [(-0.04, 0.2, "0.0"), (-1.26, 0.2, "−1.3"), (1e-7, None, "0.0")])
+def test_minus_is_a_minus_and_zero_has_none(value, error, shown):
+    table = {"label": "T", "title": "t", "unit": "%", "note": "", "cells": [vars(Cell("A", "c", None, value, error))]}
+    assert re.search(rf"\n  A  {shown}( ± 0\.2)?\n", as_text([found(tables=[table])]))
+
+
 def test_wide_tables_are_folded():
     cells = [vars(Cell("A", f"column {i}", None, float(i))) for i in range(40)]
     text = as_text([found(tables=[{"label": "T", "title": "t", "unit": "", "note": "", "cells": cells}])])

@@ -68,4 +68,4 @@ def _number(value: float | None, decimals: int | None) -> str:
     if value is None:
         return "–"
     text = f"{value:.4g}" if decimals is None else f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")

@@ -22,7 +22,8 @@ nav { margin: 1rem 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem; } a { co
 .claim.good { border-color: var(--good); }
 .claim.between { border-color: var(--between); } .claim.bad { border-color: var(--bad); }
 .claims a { color: inherit; text-decoration-color: var(--rest); } .claims td:nth-child(2) { min-width: 6rem; }
-caption { text-align: left; color: var(--soft); font-size: .9rem; padding-bottom: .4rem; } caption strong { color: var(--ink); }
+.caption { font-size: .9rem; margin-top: 1.25rem; } .caption strong { color: var(--ink); }
+.caption + .scroll table { margin-top: .4rem; }
 td small { color: var(--soft); font-size: .85em; margin-right: .35em; } .claims td { vertical-align: top; }
 .claims td:last-child { white-space: nowrap; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 0 2rem; }
@@ -90,8 +91,10 @@ def _table(table: Mapping[str, Any]) -> str:
     caption = (
         f"<strong>{escape(table['label'])}: {escape(table['title'])}</strong> ({reading}{escape(unit)}). {escape(table['note'])}"
     )
+    name = escape(f"{table['label']}: {table['title']}")
+    # Not a <caption>: that would scroll away with a wide table.
     return (
-        f'<div class="scroll"><table><caption>{caption}</caption><thead><tr><th></th>{head}</tr></thead>'
+        f'<p class="caption">{caption}</p><div class="scroll"><table aria-label="{name}"><thead><tr><th></th>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
