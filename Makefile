@@ -40,7 +40,7 @@ benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/iterative.py
 
-reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; twenty minutes and more
+reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; a quarter of an hour and more
 	$(BIN)/graphsieve reproduce all --full --json --no-page > docs/reproduction.json.part
 	mv docs/reproduction.json.part docs/reproduction.json
 	$(BIN)/graphsieve reproduce all --results docs/reproduction.json --no-page --markdown docs/reproduction.md --force > /dev/null
