@@ -39,6 +39,8 @@ benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/prototypes.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/iterative.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/diverse.py
+	$(THREADS) $(BIN)/python benchmarks/quality --quick quality-quick.jsonl
 
 reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; a quarter of an hour and more
 	$(BIN)/graphsieve reproduce all --full --json --no-page > docs/reproduction.json.part

@@ -124,9 +124,26 @@ def by_sieve(method, table, known=None, **parameters):
     return GraphSieve(method, **parameters).fit(table, supervision=known).scores_
 
 
+# What may be known where no method is named.
+KNOWN = {
+    "nothing": Supervision.nothing(N),
+    "labels": Supervision.from_labels(LABELS),
+    "targets": Supervision.from_targets(PARTLY),
+    "pairs": Supervision.from_pairs(N, MUST, CANNOT),
+    "probabilities": Supervision.from_probabilities(PROBA),
+}
+whatever_is_known = pytest.mark.parametrize("kind", KNOWN)
+
+
+def by_default(kind, table, known=None, **parameters):
+    """The front door without a method."""
+    return GraphSieve(**parameters).fit(table, supervision=KNOWN[kind] if known is None else known)
+
+
 FUNCTIONS = {f"{name}_score": (lambda table, name=name: by_function(name, table)) for name in METHODS}
 SIEVES = {f"GraphSieve({name})": (lambda table, name=name: by_sieve(name, table)) for name in METHODS}
-DOORS = FUNCTIONS | SIEVES | {"rank": lambda table: rank(table).scores}
+DEFAULTS = {f"GraphSieve() by {kind}": (lambda table, kind=kind: by_default(kind, table).scores_) for kind in KNOWN}
+DOORS = FUNCTIONS | SIEVES | DEFAULTS | {"rank": lambda table: rank(table).scores}
 # One of each kind, for tests that meet many containers: by neighbours, moments, differences, factors, projections and ranks.
 SEVERAL = {
     name: DOORS[name]
@@ -141,6 +158,7 @@ SEVERAL = {
         "GraphSieve(lsdf)",
         "GraphSieve(mutual_information)",
         "GraphSieve(pearson)",
+        *DEFAULTS,
         "rank",
     )
 }
@@ -541,6 +559,47 @@ def test_extreme_values_score_as_the_same_values_scaled(method, size):
     assert bool(found.warned) == (size not in TINY)
 
 
+def assert_same_choice(found, expected):
+    """The same scores, to the last bit, and the same order of choice for the same reasons."""
+    assert_array_equal(found.scores_, expected.scores_)
+    assert_array_equal(found.ranking_, expected.ranking_)
+    assert_array_equal(found.get_support(), expected.get_support())
+    assert_array_equal(found.redundancy_, expected.redundancy_)
+    assert_array_equal(found.duplicate_of_, expected.duplicate_of_)
+    assert (found.method_, found.scale_, found.skill_) == (expected.method_, expected.scale_, expected.skill_)
+
+
+@case(17, 18, 20)
+@pytest.mark.parametrize("size", EXTREME_POWERS)
+@whatever_is_known
+def test_extreme_values_are_chosen_as_the_same_values_scaled(kind, size):
+    odd, clean = extreme(X, EXTREME_POWERS[size])
+    for scale, make in itertools.product(("auto", "standard", "robust", None), (np.asarray, sp.csr_array)):
+        assert_same_choice(by_default(kind, make(odd), scale=scale), by_default(kind, make(clean), scale=scale))
+    number = {"n_features_to_select": "auto"}
+    found, expected = (outcome(lambda table: by_default(kind, table, **number).get_support(), table) for table in (odd, clean))
+    assert_array_equal(found.scores, expected.scores)
+    assert found.warned == expected.warned
+
+
+@case(17, 18, 20)
+@whatever_is_known
+def test_every_column_may_have_its_own_extreme_size_by_default(kind):
+    odd = np.ldexp(X, [LARGEST, -900, 0, 600, -500])
+    for scale in ("standard", "minmax", "robust"):
+        assert_same_choice(by_default(kind, odd, scale=scale), by_default(kind, X, scale=scale))
+    # Such units are no common ones.
+    assert by_default(kind, odd).scale_ == "standard"
+    assert_same_choice(by_default(kind, odd), by_default(kind, X, scale="standard"))
+
+
+@case(17, 18, 20)
+@pytest.mark.parametrize("size", EXTREME_POWERS)
+def test_extreme_targets_by_default(size):
+    odd, clean = (Supervision.from_targets(values) for values in extreme(PARTLY, EXTREME_POWERS[size]))
+    assert_same_choice(by_default("targets", X, odd), by_default("targets", X, clean))
+
+
 @case(18, 20)
 @pytest.mark.parametrize("power", [500, -500])
 @pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].reads_neighbors and "bandwidth" in options(name)])
@@ -656,6 +715,7 @@ def test_negative_zero_is_zero_in_targets_and_labels():
     for method in BY_TARGETS:
         found, expected = (by_sieve(method, X, Supervision.from_targets(values)) for values in (negative, halves))
         assert_array_equal(found, expected)
+    assert_same_choice(*(by_default("targets", X, Supervision.from_targets(values)) for values in (negative, halves)))
     signs = np.where(LABELS == 0, [0.0, -0.0] * (N // 2), LABELS)
     assert len(Supervision.from_labels(signs).classes) == 2
     assert len(Supervision.from_labels(signs.astype(object)).classes) == 2
@@ -1055,6 +1115,17 @@ def test_two_rows_are_scored_with_a_warning(method):
 
 
 @case(58)
+@pytest.mark.parametrize("kind", PAIR_OF_ROWS)
+@pytest.mark.filterwarnings("ignore:.*single known member")
+def test_two_rows_are_chosen_from_with_a_warning(kind):
+    with pytest.warns(GraphSieveWarning, match="there are 2 samples"):
+        sieve = by_default(kind, X[:2], PAIR_OF_ROWS[kind])
+    assert not np.isnan(sieve.scores_).any()
+    # Two points lie on a line: every column says all that any other says.
+    assert_allclose(np.sort(sieve.redundancy_), [0, 1, 1, 1, 1], atol=1e-12)
+
+
+@case(58)
 def test_two_rows_by_hand():
     # One edge: E = (a - b)², and the spread is half of it.
     assert_allclose(scores.laplacian_score(X[:2], n_neighbors=1), np.full(P, 2.0), rtol=1e-14)
@@ -1109,6 +1180,18 @@ def test_one_column(method):
         assert_allclose(by_function(method, X[:, :1]), by_function(method, X)[:1], rtol=1e-10)
 
 
+@case(60)
+@whatever_is_known
+def test_one_column_by_default(kind):
+    for table in (X[:, :1], FRAME[["a"]], sp.csr_array(X[:, :1])):
+        sieve = by_default(kind, table)
+        assert sieve.get_support().tolist() == [True]
+        # It explains itself, and what is predicted from it.
+        assert_allclose(sieve.scores_, [1.0], rtol=1e-12)
+        assert sieve.redundancy_.tolist() == [0.0]
+        assert sieve.duplicate_of_.tolist() == [-1]
+
+
 @case(61)
 def test_other_dimensions():
     hint = "X.reshape(-1, 1)"
@@ -1157,6 +1240,24 @@ def test_a_number_of_features_where_nothing_varies(method):
             GraphSieve(method, n_features_to_select=1).fit(CONSTANT[kind], supervision=knowledge(method))
 
 
+@case(62, 64)
+@pytest.mark.parametrize("container", CONSTANT)
+@whatever_is_known
+def test_nothing_varies_by_default(kind, container):
+    table, warned = CONSTANT[container], f"{P} of {P} features cannot be scored"
+    for asked in (None, 0.5, 1.0, "auto") if container == "ones" else (None,):
+        with pytest.warns(GraphSieveWarning, match=warned) as caught:
+            sieve = by_default(kind, table, n_features_to_select=asked)
+        assert len(caught) == 1
+        assert np.isnan(sieve.scores_).all()
+        assert np.isnan(sieve.redundancy_).all()
+        assert sieve.duplicate_of_.tolist() == [-1] * P
+        assert sieve.ranking_.tolist() == [1, 2, 3, 4, 5]
+        assert not sieve.get_support().any()
+    with pytest.warns(GraphSieveWarning, match=warned), pytest.raises(InputError, match="nothing to select"):
+        by_default(kind, table, n_features_to_select=1)
+
+
 @case(62)
 def test_a_ranking_of_nothing_is_shown():
     with pytest.warns(GraphSieveWarning, match="cannot be scored"):
@@ -1179,6 +1280,35 @@ def test_constant_columns_rank_last_and_leave_the_others_alone(method):
         assert np.isnan(found[constant]).all()
         if method != "semi_supervised_laplacian":  # takes the mean over all features, constant ones too
             assert_allclose(found[~constant], score(method, X), rtol=1e-10)
+
+
+@case(63)
+@whatever_is_known
+def test_constant_columns_come_last_and_leave_the_others_alone_by_default(kind):
+    constant = np.array([False, True, False, False, True, False, False])
+    expected = by_default(kind, X, n_features_to_select=3)
+    for values, make in itertools.product(([-7.0, 0.1], [1.7e308, 5e-324]), (np.asarray, sp.csr_array)):
+        with pytest.warns(GraphSieveWarning, match="2 of 7 features cannot be scored") as caught:
+            sieve = by_default(kind, make(np.insert(X, [1, 3], values, axis=1)), n_features_to_select=3)
+        assert len(caught) == 1
+        assert np.isnan(sieve.scores_[constant]).all()
+        assert np.isnan(sieve.redundancy_[constant]).all()
+        assert_array_equal(sieve.ranking_, np.insert(expected.ranking_, [1, 3], [6, 7]))
+        assert_allclose(sieve.scores_[~constant], expected.scores_, rtol=1e-10)
+
+
+@case(63)
+@pytest.mark.parametrize("kind", ["labels", "targets"])
+def test_columns_that_do_not_vary_among_the_known_are_no_constants(kind):
+    # Nothing is known of the samples in which the column differs; of the table it says something all the same.
+    rows = np.arange(N) % 2 == 0
+    y = np.where(rows, np.arange(N) // 2 % 2, -1) if kind == "labels" else np.where(rows, TARGET, np.nan)
+    table = X.copy()
+    table[rows, 1] = 3.0
+    sieve = GraphSieve(n_features_to_select=P).fit(table, y)
+    assert sieve.relevance_[1] == 0
+    assert np.isfinite(sieve.scores_).all()
+    assert sieve.get_support().all()
 
 
 @case(63)
@@ -1207,9 +1337,41 @@ def test_copies_of_columns_tie_in_the_order_of_columns(method):
     assert sieve.ranking_[1] + 1 == sieve.ranking_[5]
 
 
+@case(66)
+@whatever_is_known
+def test_copies_of_columns_are_named_and_not_chosen(kind):
+    table = X[:, [2, 0, 1, 2, 3, 0, 2]]
+    sieve = by_default(kind, table, n_features_to_select=4)
+    found = sieve.scores_
+    assert found[0] == found[3] == found[6]
+    assert found[1] == found[5]
+    assert sieve.get_support().tolist() == [True, True, True, False, True, False, False]
+    assert sieve.duplicate_of_[[3, 5, 6]].tolist() == [0, 1, 0]
+    assert_allclose(sieve.duplicate_correlation_[[3, 5, 6]], 1.0, rtol=1e-12)
+    assert_allclose(sieve.redundancy_[[3, 5, 6]], 1.0, rtol=1e-9)
+    # There is nothing left to say, and the copies of one column stay in their order.
+    assert sorted(sieve.ranking_[[3, 5, 6]]) == [5, 6, 7]
+    assert sieve.ranking_[3] < sieve.ranking_[6]
+
+
+@case(67)
+def test_copies_are_shown():
+    ranking = rank(X[:, [2, 0, 1, 2, 0]], n_features_to_select=3)
+    records = {record["feature"]: record for record in ranking.to_records()}
+    assert set(ranking.best(3)) == {"x0", "x1", "x2"}
+    assert all(record["rank_min"] == record["rank"] for record in records.values())
+    for first, second in (("x0", "x3"), ("x1", "x4")):
+        assert records[second]["score"] == records[first]["score"]
+        assert records[second]["duplicate_of"] == first
+        assert records[second]["duplicate_correlation"] == pytest.approx(1.0, rel=1e-12)
+        assert records[second]["redundancy"] == pytest.approx(1.0, rel=1e-9)
+        assert re.search(rf"  {second}  .* 100 %, most like {first}$", str(ranking), re.MULTILINE)
+    assert records[ranking.best(1)[0]]["duplicate_of"] is None
+
+
 @case(67)
 def test_ties_are_shown():
-    ranking = rank(X[:, [2, 0, 1, 2, 0]])
+    ranking = rank(X[:, [2, 0, 1, 2, 0]], method="laplacian")
     shared = {record["feature"]: (record["rank"], record["rank_min"]) for record in ranking.to_records()}
     for first, second in (("x0", "x3"), ("x1", "x4")):
         assert shared[second] == (shared[first][0] + 1, shared[first][0])
@@ -1226,6 +1388,16 @@ def test_the_order_of_rows_does_not_matter(method):
     known = knowledge(method)
     assert_allclose(by_sieve(method, X[rows], known[rows]), by_sieve(method, X, known), rtol=1e-10)
     assert_allclose(by_function(method, X[rows], known[rows]), by_function(method, X, known), rtol=1e-10)
+
+
+@case(68)
+@whatever_is_known
+def test_the_order_of_rows_does_not_matter_by_default(kind):
+    rows = np.random.default_rng(5).permutation(N)
+    found, expected = by_default(kind, X[rows], KNOWN[kind][rows]), by_default(kind, X)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
+    assert_array_equal(found.ranking_, expected.ranking_)
+    assert_allclose(found.redundancy_, expected.redundancy_, rtol=1e-9, atol=1e-12)
 
 
 ISLANDS = frozen(np.concatenate([X, X + 100, X + 200]))
@@ -1386,10 +1558,11 @@ PARTLY_KNOWN_TARGETS = {
 def test_targets_known_in_part(container):
     y = PARTLY_KNOWN_TARGETS[container]()
     same_scores(y, PARTLY, scorers=SOME_TARGET_DOORS)
-    sieve = GraphSieve().fit(X, y)
-    assert sieve.n_labeled_ == 16
-    assert sieve.method_ == "semi_supervised_laplacian"
-    assert sieve.reason_ == "16 of 24 target values are known"
+    for redundancy, method in (("auto", "diverse"), (None, "semi_supervised_laplacian")):
+        sieve = GraphSieve(redundancy=redundancy).fit(X, y)
+        assert sieve.n_labeled_ == 16
+        assert sieve.method_ == method
+        assert sieve.reason_ == "16 of 24 target values are known"
     assert LabeledOnly(Ridge()).fit(X, PARTLY).n_labeled_ == 16
 
 
@@ -1430,17 +1603,33 @@ NOTHING_KNOWN = {
 }
 
 
+def assert_unsupervised(sieve):
+    """As if nothing were known: a column counts by its largest correlation with another one, and nothing is predicted."""
+    assert sieve.method_ == "diverse"
+    weights = np.abs(np.corrcoef(X.T) - np.eye(P)).max(axis=0)
+    assert_allclose(sieve.relevance_, weights, rtol=1e-10)
+    assert sieve.skill_ is None
+    assert_same_choice(sieve, GraphSieve().fit(X))
+    # In their own units, a column alone explains Σ_i w_i (s_i·s_j)² / (s_j·s_j) of all weighted squares.
+    products = np.cov(X.T)
+    assert sieve.scale_ is None
+    assert_allclose(sieve.scores_, weights @ products**2 / np.diag(products) / (weights @ np.diag(products)), rtol=1e-10)
+
+
 @case(78)
 @pytest.mark.parametrize("kind", NOTHING_KNOWN)
 def test_no_target_known(kind):
     y = NOTHING_KNOWN[kind]
     with pytest.warns(GraphSieveWarning, match="no target known: ranking is unsupervised"):
         sieve = GraphSieve().fit(X, y)
-    assert sieve.method_ == "laplacian"
     assert sieve.n_labeled_ == 0
-    assert_array_equal(sieve.scores_, GraphSieve().fit(X).scores_)
+    assert_unsupervised(sieve)
     with pytest.warns(GraphSieveWarning, match="no target known"):
         assert_array_equal(rank(X, y).scores, sieve.scores_)
+    with pytest.warns(GraphSieveWarning, match="no target known: ranking is unsupervised"):
+        published = GraphSieve(redundancy=None).fit(X, y)
+    assert published.method_ == "laplacian"
+    assert_array_equal(published.scores_, GraphSieve("laplacian").fit(X).scores_)
     # A method that was asked for by name cannot do without.
     for method in ("fisher", "lsdf", "supervised_laplacian", "pearson"):
         with pytest.warns(GraphSieveWarning, match="no target known"), pytest.raises(InputError, match=f"'{method}' needs"):
@@ -1463,7 +1652,7 @@ def test_one_target_known():
     with pytest.warns(GraphSieveWarning, match="all 2.5: ranking is unsupervised"):
         sieve = GraphSieve().fit(X, y)
     assert sieve.n_labeled_ == 1
-    assert_array_equal(sieve.scores_, GraphSieve().fit(X).scores_)
+    assert_unsupervised(sieve)
     factor = pytest.warns(GraphSieveWarning, match="the supervised factor needs 2 and is left out")
     with pytest.warns(GraphSieveWarning, match="all 2.5: they tell nothing apart"), factor:
         assert np.isfinite(GraphSieve("semi_supervised_laplacian").fit(X, y).scores_).all()
@@ -1482,9 +1671,11 @@ def test_one_target_known_to_the_semi_supervised_score():
 @pytest.mark.parametrize("y", [np.where(LABELS == 1, 1, None), np.full(N, "a"), [True] * N, np.where(LABELS == 0, 0, -1)])
 def test_one_class_known(y):
     with pytest.warns(GraphSieveWarning, match="all known labels are of one class: ranking is unsupervised"):
-        sieve = GraphSieve().fit(X, y)
-    assert sieve.method_ == "laplacian"
-    assert_array_equal(sieve.scores_, GraphSieve().fit(X).scores_)
+        assert_unsupervised(GraphSieve().fit(X, y))
+    with pytest.warns(GraphSieveWarning, match="all known labels are of one class: ranking is unsupervised"):
+        published = GraphSieve(redundancy=None).fit(X, y)
+    assert published.method_ == "laplacian"
+    assert_array_equal(published.scores_, GraphSieve("laplacian").fit(X).scores_)
     with pytest.warns(GraphSieveWarning, match="all known labels are of one class: they tell nothing apart"):
         GraphSieve("constrained_laplacian").fit(X, y)
     with pytest.warns(GraphSieveWarning, match="1 known classes say nothing"):
@@ -1527,7 +1718,10 @@ def test_plus_and_minus_one(y):
 @case(81)
 def test_plus_and_minus_one_of_other_kinds():
     same_scores(PLUS_MINUS.astype(str), np.arange(N) % 2, scorers=LABEL_DOORS)
-    assert GraphSieve(target_type="continuous").fit(X, PLUS_MINUS).method_ == "supervised_laplacian"
+    quantity = Supervision.from_targets(PLUS_MINUS.astype(float))
+    assert_same_choice(GraphSieve(target_type="continuous").fit(X, PLUS_MINUS), by_default("targets", X, quantity))
+    assert GraphSieve(target_type="continuous", redundancy=None).fit(X, PLUS_MINUS).method_ == "supervised_laplacian"
+    assert_same_choice(GraphSieve(unlabeled=None).fit(X, PLUS_MINUS), GraphSieve().fit(X, np.arange(N) % 2))
     assert GraphSieve(unlabeled=None).fit(X, PLUS_MINUS).n_labeled_ == N
     for unlabeled in ("a", 1.5, np.nan, True):
         with pytest.raises(InputError, match="unlabeled must be None or a whole number"):
@@ -1650,7 +1844,8 @@ def test_labels_of_unusual_types():
         y = np.empty(N, dtype=object)
         y[:] = [names[label] for label in labeled]
         assert_array_equal(scores.fisher_score(X, y), scores.fisher_score(X, labeled))
-        assert GraphSieve().fit(X, y).method_ == "fisher"
+        assert_same_choice(GraphSieve().fit(X, y), GraphSieve().fit(X, labeled))
+        assert GraphSieve(redundancy=None).fit(X, y).method_ == "fisher"
     truth = labeled == 1
     for y in (truth, np.array([None, True])[labeled], pd.array(truth, dtype="boolean"), pl.Series(truth), truth.tolist()):
         known = Supervision.from_y(y)
@@ -1685,7 +1880,10 @@ def test_what_a_target_is_can_be_said():
     assert GraphSieve().fit(X, wholes).reason_ == "24 of 24 labels are known, in 3 classes"
     assert GraphSieve(target_type="classes").fit(X, halves).reason_ == "24 of 24 labels are known, in 3 classes"
     assert GraphSieve(target_type="continuous").fit(X, wholes).reason_ == "24 of 24 target values are known"
-    assert rank(X, wholes, target_type="continuous").method == "supervised_laplacian"
+    assert rank(X, wholes, target_type="continuous", redundancy=None).method == "supervised_laplacian"
+    found = GraphSieve(target_type="continuous").fit(X, wholes)
+    assert_same_choice(found, by_default("targets", X, Supervision.from_targets(wholes)))
+    assert not np.array_equal(found.scores_, GraphSieve().fit(X, wholes).scores_)
     # A category is a class, whatever its name.
     assert GraphSieve().fit(X, pd.Categorical(halves)).reason_ == "24 of 24 labels are known, in 3 classes"
     with pytest.raises(InputTypeError, match="continuous target must be numeric, got 'no'"):
@@ -1710,8 +1908,9 @@ def test_a_target_that_looks_like_an_identifier(y):
 def test_a_constant_target():
     for y in (np.full(N, 2.5), np.where(LABELS < 0, np.nan, 2.5)):
         with pytest.warns(GraphSieveWarning, match="known target values are all 2.5: ranking is unsupervised"):
-            sieve = GraphSieve().fit(X, y)
-        assert_array_equal(sieve.scores_, GraphSieve().fit(X).scores_)
+            assert_unsupervised(GraphSieve().fit(X, y))
+        with pytest.warns(GraphSieveWarning, match="known target values are all 2.5: ranking is unsupervised"):
+            assert GraphSieve(redundancy=None).fit(X, y).method_ == "laplacian"
         for method in BY_TARGETS:
             with pytest.warns(GraphSieveWarning, match="known target values are all 2.5: they tell nothing apart"):
                 GraphSieve(method).fit(X, y)
@@ -2016,7 +2215,12 @@ def test_probabilities_that_sum_to_one_but_for_rounding(error):
     assert_allclose(known.probabilities.sum(axis=1), np.ones(N), rtol=1e-15)
     found = scores.weighted_laplacian_score(X, PROBA * (1 + error))
     assert_allclose(found, scores.weighted_laplacian_score(X, PROBA), rtol=1e-10)
-    assert_allclose(GraphSieve().fit(X, supervision=known).scores_, by_sieve("weighted_laplacian", X), rtol=1e-10)
+    published = by_default("probabilities", X, known, redundancy=None)
+    assert published.method_ == "weighted_laplacian"
+    assert_allclose(published.scores_, by_sieve("weighted_laplacian", X), rtol=1e-10)
+    sieve = by_default("probabilities", X, known)
+    assert_allclose(sieve.scores_, by_default("probabilities", X).scores_, rtol=1e-10)
+    assert_array_equal(sieve.ranking_, by_default("probabilities", X).ranking_)
 
 
 @case(109)
@@ -2111,16 +2315,18 @@ def test_labels_win_over_probabilities_with_a_warning(kind):
         y = np.where(np.arange(N) < 12, labels, -1) if kind is int else [None if v is None else f"class {v}" for v in y]
     names = [f"class {j}" for j in range(3)] if kind is str else None
     proba = Supervision.from_probabilities(PROBA, classes=names)
-    expected = scores.weighted_laplacian_score(X, certain)
+    published = scores.weighted_laplacian_score(X, certain)
+    by_search = by_default("probabilities", X, Supervision.from_probabilities(certain)).scores_
     message = "2 known labels disagree with the most probable class; the labels win"
     for fit in (
-        lambda: GraphSieve().fit(X, y, supervision=proba).scores_,
-        lambda: rank(X, y, supervision=proba).scores,
-        lambda: GraphSieve().fit(X, supervision=Supervision.from_labels(y) | proba).scores_,
-        lambda: GraphSieve().fit(X, supervision=proba | Supervision.from_labels(y)).scores_,
+        lambda how: GraphSieve(redundancy=how).fit(X, y, supervision=proba).scores_,
+        lambda how: rank(X, y, supervision=proba, redundancy=how).scores,
+        lambda how: GraphSieve(redundancy=how).fit(X, supervision=Supervision.from_labels(y) | proba).scores_,
+        lambda how: GraphSieve(redundancy=how).fit(X, supervision=proba | Supervision.from_labels(y)).scores_,
     ):
-        with pytest.warns(GraphSieveWarning, match=message):
-            assert_allclose(fit(), expected, rtol=1e-10)
+        for redundancy, expected in (("auto", by_search), (None, published)):
+            with pytest.warns(GraphSieveWarning, match=message):
+                assert_allclose(fit(redundancy), expected, rtol=1e-10)
 
 
 @case(114)

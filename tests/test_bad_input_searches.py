@@ -40,7 +40,7 @@ from graphsieve import (
     scores,
 )
 from graphsieve.propagation import harmonic_labels
-from graphsieve.search import BASES, floating_selection, hybrid_selection, iterative_ranking
+from graphsieve.search import BASES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
 from strategies import frozen
 
 NAN, INF = float("nan"), float("inf")
@@ -79,6 +79,14 @@ def of_sieve(sieve):
     return Answer(ranking=sieve.ranking_, support=sieve.get_support(), scores=getattr(sieve, "scores_", None))
 
 
+def diverse(table):
+    shape = getattr(table, "shape", ())
+    n_features = shape[1] if len(shape) == 2 else P
+    path = diverse_selection(np.ones(n_features), table, n_features_to_select=1)
+    ranking = np.argsort(path.order) + 1
+    return Answer(order=path.order, ranking=ranking, support=ranking <= path.n_chosen, scores=path.alone)
+
+
 def graph_sieve(how, method="laplacian", **parameters):
     return GraphSieve(method, compress=how, n_prototypes=parameters.pop("n_prototypes", 6), **parameters)
 
@@ -90,6 +98,11 @@ BY_X = {
     "IterativeSieve(2)": lambda table, _: of_sieve(IterativeSieve("spec", variant=2, step=0.3, scale="minmax").fit(table)),
     "GraphSieve(som)": lambda table, _: of_sieve(graph_sieve("som").fit(table)),
     "GraphSieve(kmeans)": lambda table, _: of_sieve(graph_sieve("kmeans").fit(table)),
+    "GraphSieve(standard, som)": lambda table, _: of_sieve(graph_sieve("som", scale="standard").fit(table)),
+    "GraphSieve(standard, kmeans)": lambda table, _: of_sieve(graph_sieve("kmeans", scale="standard").fit(table)),
+    "diverse_selection": lambda table, _: diverse(table),
+    "GraphSieve": lambda table, _: of_sieve(GraphSieve().fit(table)),
+    "GraphSieve(standard)": lambda table, _: of_sieve(GraphSieve(scale="standard").fit(table)),
 }
 BY_LABELS = {
     "hybrid_selection": lambda table, y: Answer(order=hybrid_selection(table, y, n_features_to_select=1)),
@@ -99,6 +112,14 @@ BY_LABELS = {
     "HybridSieve": lambda table, y: of_sieve(HybridSieve(n_features_to_select=0.3).fit(table, y)),
     "IterativeSieve(lsdf)": lambda table, y: of_sieve(IterativeSieve("lsdf", n_features_to_select=0.3).fit(table, y)),
     "GraphSieve(lsdf, som)": lambda table, y: of_sieve(graph_sieve("som", "lsdf", n_prototypes=(2, 3)).fit(table, y)),
+    "GraphSieve(standard, lsdf, som)": lambda table, y: of_sieve(
+        graph_sieve("som", "lsdf", n_prototypes=(2, 3), scale="standard").fit(table, y)
+    ),
+    "GraphSieve(labels)": lambda table, y: of_sieve(GraphSieve().fit(table, y)),
+    "GraphSieve(standard, labels)": lambda table, y: of_sieve(GraphSieve(scale="standard").fit(table, y)),
+    "GraphSieve(lsdf, correlation)": lambda table, y: of_sieve(
+        GraphSieve("lsdf", redundancy="correlation", scale="standard").fit(table, y)
+    ),
     "floating_selection": lambda table, y: Answer(order=floating_selection(table, y, n_features_to_select=1)),
     "FloatingSieve": lambda table, y: of_sieve(FloatingSieve(n_features_to_select=0.5).fit(table, y)),
 }
@@ -361,7 +382,7 @@ def test_integers_beyond_two_to_the_53_are_reported_once(door):
     assert sum("precision lost in column 2" in message for message in warned) == 1
 
 
-@pytest.mark.parametrize("sieve", [IterativeSieve(), HybridSieve(), FloatingSieve(), graph_sieve("som")], ids=repr)
+@pytest.mark.parametrize("sieve", [IterativeSieve(), HybridSieve(), FloatingSieve(), graph_sieve("som"), GraphSieve()], ids=repr)
 def test_names_of_columns_come_back_and_are_asked_for(sieve):
     fitted = clone(sieve).set_params(n_features_to_select=2).fit(FRAME, FEW)
     names = fitted.get_feature_names_out()
@@ -395,8 +416,8 @@ def test_a_bandwidth_in_the_unit_of_the_numbers(variant, power):
     assert_array_equal(found, iterative_ranking(X, variant=variant, bandwidth=BANDWIDTH))
 
 
-BY_COLUMN = ["IterativeSieve", "GraphSieve(som)", "GraphSieve(kmeans)", "HybridSieve", "IterativeSieve(lsdf)"]
-BY_COLUMN += ["GraphSieve(lsdf, som)", "floating_selection", "FloatingSieve"]
+BY_COLUMN = ["IterativeSieve", "HybridSieve", "IterativeSieve(lsdf)", "floating_selection", "FloatingSieve"]
+BY_COLUMN += [door for door in DOORS if door.startswith("GraphSieve(standard")] + ["GraphSieve(lsdf, correlation)"]
 
 
 @pytest.mark.parametrize("door", BY_COLUMN)
@@ -452,7 +473,8 @@ def test_odd_tables_get_a_sensible_answer_or_a_sentence(door, kind):
         return
     infinite = door in BY_LABELS and len(table) == 2  # no spread inside any class, so that the score is infinite by its formula
     check_sensible(door, found.answer._replace(scores=None) if infinite else found.answer, table, y)
-    assert varies or door.startswith("harmonic") or found.warned, "all is constant, and not a word"
+    silent = door.startswith(("harmonic", "diverse"))  # the latter has NaN for such columns, as was checked
+    assert varies or silent or found.warned, "all is constant, and not a word"
 
 
 @pytest.mark.parametrize("kind", ["constant columns", "all columns but one constant"])
@@ -470,7 +492,7 @@ def test_constant_columns_come_last_and_are_told_once(door, kind):
         assert answer.ranking[constant].min() > answer.ranking[np.delete(np.arange(table.shape[1]), constant)].max() or (
             door == "FloatingSieve"  # what was not selected shares one place
         )
-    if not door.startswith(("harmonic", "hybrid", "floating", "Floating", "Hybrid")):  # they list or score all columns
+    if not door.startswith(("harmonic", "hybrid", "floating", "Floating", "Hybrid", "diverse")):  # they list or score all columns
         assert sum(str(len(constant)) in message and "cannot be scored" in message for message in warned) == 1, warned
 
 
@@ -585,11 +607,16 @@ NOT_LABELS = {
 }
 
 
+NO_LABEL = {"-1": np.full(N, -1), "NaN": np.full(N, NAN), "None": [None] * N, "empty": [""] * N}
+# Doors that need no labels, and what they are without.
+LABELS_OR_NOT = {"GraphSieve(labels)": "GraphSieve", "GraphSieve(standard, labels)": "GraphSieve(standard)"}
+
+
 @pytest.mark.parametrize("kind", NOT_LABELS)
 @every_door_for_labels
 def test_what_cannot_be_labels_is_refused(door, kind):
     y, words = NOT_LABELS[kind]
-    if kind in ("below -1", "infinite") and door.lower().startswith("floating"):
+    if kind in ("below -1", "infinite") and (door.lower().startswith("floating") or door in LABELS_OR_NOT):
         y = np.where(FEW == 0, -INF, TARGET)  # there, numbers below -1 are a target
         words = ["infinite"]
     if kind == "infinite" and not door.startswith(("hybrid", "harmonic")):
@@ -597,9 +624,21 @@ def test_what_cannot_be_labels_is_refused(door, kind):
     refused(lambda: BY_LABELS[door](X, y), *words)
 
 
-@every_door_for_labels
+@pytest.mark.parametrize("door", [door for door in BY_LABELS if door not in LABELS_OR_NOT])
 def test_labels_must_be_passed(door):
     refused(lambda: BY_LABELS[door](X, None))
+
+
+@pytest.mark.parametrize("door", LABELS_OR_NOT)
+def test_without_labels_the_table_alone_decides(door):
+    expected = clean_outcome(LABELS_OR_NOT[door]).answer
+    found, warned = outcome(BY_LABELS[door], X, None)
+    same(found, expected)
+    assert not warned
+    for y in NO_LABEL.values():
+        found, warned = outcome(BY_LABELS[door], X, y)
+        same(found, expected)
+        assert warned == ["no target known: ranking is unsupervised."]
 
 
 @every_door_for_labels
@@ -607,9 +646,10 @@ def test_a_supervision_in_place_of_y_is_named(door):
     refused(lambda: BY_LABELS[door](X, Supervision.from_labels(FEW)), "Supervision")
 
 
-@pytest.mark.parametrize("y", [np.full(N, -1), np.full(N, NAN), [None] * N, [""] * N], ids=["-1", "NaN", "None", "empty"])
-@every_door_for_labels
-def test_no_label_at_all_is_refused(door, y):
+@pytest.mark.parametrize("kind", NO_LABEL)
+@pytest.mark.parametrize("door", [door for door in BY_LABELS if door not in LABELS_OR_NOT])
+def test_no_label_at_all_is_refused(door, kind):
+    y = NO_LABEL[kind]
     refused(lambda: BY_LABELS[door](X, y), "labels of at least 2 classes" if door.startswith("hybrid_") else "known")
 
 
@@ -771,6 +811,9 @@ ABLE = {
     "HybridSieve(c4)": HybridSieve("c4"),
     "GraphSieve(som)": graph_sieve("som", "constrained_laplacian"),
     "GraphSieve(kmeans)": graph_sieve("kmeans", "c4"),
+    "GraphSieve": GraphSieve(),
+    "GraphSieve(published)": GraphSieve(redundancy=None),
+    "GraphSieve(c4, explain)": GraphSieve("c4", redundancy="explain"),
 }
 
 
@@ -801,6 +844,8 @@ def test_all_samples_linked_is_told():
     linked = Supervision.from_pairs(N, [(i, i + 1) for i in range(N - 1)])
     with pytest.warns(GraphSieveWarning, match=f"all {N} samples"):
         IterativeSieve("constrained_laplacian").fit(X, supervision=linked)
+    with pytest.warns(GraphSieveWarning, match=f"all {N} samples"):
+        GraphSieve().fit(X, supervision=linked)
 
 
 BOTH = Supervision.from_labels(FEW) | Supervision.from_targets(TARGET)
@@ -819,6 +864,10 @@ UNUSABLE = {
     "FloatingSieve, both": (FloatingSieve(), BOTH, "targets"),
     "GraphSieve, pairs": (graph_sieve("som", "lsdf"), PAIRS, "pairs"),
     "GraphSieve, probabilities": (graph_sieve("som", "auto"), PROBABILITIES, "compress"),
+    "GraphSieve(published), probabilities": (graph_sieve("som", "auto", redundancy=None), PROBABILITIES, "compress"),
+    "GraphSieve, both": (GraphSieve(), BOTH, "target"),
+    "GraphSieve, pairs and probabilities": (GraphSieve(), PAIRS | PROBABILITIES, "pairs"),
+    "GraphSieve(correlation), pairs": (GraphSieve("fisher", redundancy="correlation"), PAIRS, "pairs"),
 }
 
 
@@ -884,6 +933,34 @@ FUNCTIONS = {
             "progress": PROGRESS,
         },
     ),
+    "diverse_selection": (
+        lambda **given: diverse_selection(np.ones(P), X, **({"n_features_to_select": 2} | given)),
+        {
+            "n_features_to_select": [*N_SELECTED, None, 0.5, "auto"],
+            "form": [*WORD, None, "auto"],
+            "targets": [3, True, "target", MATRIX, TARGET, [[1.0], [2.0, 3.0]], X[:, :1] * 1j, ["1.5"] * N, np.zeros(N, "M8[D]")],
+            "target_share": [-0.1, 1.1, True, NAN, "all", None, MATRIX],
+            "progress": PROGRESS,
+        },
+    ),
+    "diverse_selection(scores)": (
+        lambda **given: diverse_selection(given["scores"], X, n_features_to_select=2),
+        {
+            "scores": [
+                3,
+                True,
+                None,
+                "best",
+                MATRIX,
+                np.ones(P - 1),
+                -np.ones(P),
+                [INF] * P,
+                np.ones(P) * 1j,
+                list(NAMES),
+                ["1.5"] * P,
+            ]
+        },
+    ),
     "floating_selection(knn)": (
         lambda **given: floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, **given),
         {"scoring": SCORING, "cv": CV, "ridge": [*POSITIVE, None]},
@@ -908,12 +985,28 @@ SIEVE_RULES = {
     "scale": [*WORD, "standart"],
     "unlabeled": ["no", 1.5, True, NAN],
 }
+GRAPH_SIEVE_RULES = SIEVE_RULES | {
+    "method": [*WORD, None, "iterative", "floating"],
+    "redundancy": [*WORD, 0, False, "none", "Explain", MATRIX],
+    "max_features": [*COUNT, "auto", 0.5],
+    "metric": [*WORD, None, "manhattan"],
+    "target_type": [*WORD, None],
+    "n_neighbors": [*COUNT, None],
+    "bandwidth": [*POSITIVE, None],
+    "method_params": MAPPING,
+    "compress": [*WORD, "none", "SOM"],
+    "n_prototypes": [*COUNT, (2,), (2, 2)],
+    "progress": PROGRESS,
+}
 SIEVES = {
+    "GraphSieve": (fitting(GraphSieve()), GRAPH_SIEVE_RULES),
+    "GraphSieve(published)": (fitting(GraphSieve(redundancy=None)), GRAPH_SIEVE_RULES),
+    "GraphSieve(laplacian, explain)": (fitting(GraphSieve("laplacian", redundancy="explain")), GRAPH_SIEVE_RULES),
     "IterativeSieve": (
         fitting(IterativeSieve()),
         SIEVE_RULES
         | {
-            "method": [*WORD, None, "auto", "fisher"],
+            "method": [*WORD, None, "auto", "diverse", "fisher"],
             "step": [0, -1, True, NAN, "1", None, 1.0, MATRIX],
             "variant": [0, 3, True, NAN, "1", None, MATRIX],
             "n_neighbors": [*COUNT, None],
@@ -927,7 +1020,7 @@ SIEVES = {
         fitting(HybridSieve()),
         SIEVE_RULES
         | {
-            "base": [*WORD, None, "laplacian", "auto"],
+            "base": [*WORD, None, "laplacian", "auto", "diverse"],
             "n_iterations": [*COUNT, None],
             "confident_fraction": FRACTION,
             "n_neighbors": [*COUNT, "auto"],
@@ -1006,6 +1099,11 @@ MISSPELT = {
     "scale": (lambda: HybridSieve(scale="standart").fit(X, FEW), "'standard'"),
     "target_type": (lambda: FloatingSieve(target_type="clases").fit(X, FEW), "'classes'"),
     "compress": (lambda: GraphSieve("laplacian", compress="kmean").fit(X), "'kmeans'"),
+    "GraphSieve": (lambda: GraphSieve("divers").fit(X), "'diverse'"),
+    "GraphSieve scale": (lambda: GraphSieve(scale="robus").fit(X), "'robust'"),
+    "redundancy": (lambda: GraphSieve(redundancy="explian").fit(X), "'explain'"),
+    "metric": (lambda: GraphSieve("laplacian", metric="cosin").fit(X), "'cosine'"),
+    "form": (lambda: diverse_selection(np.ones(P), X, n_features_to_select=1, form="corelation"), "'correlation'"),
 }
 
 
@@ -1031,7 +1129,38 @@ NOT_ITS_OWN = {
     "method_params": (lambda: IterativeSieve(method_params={"n_neighbors": 3}).fit(X), ["n_neighbors", "n_neighbors="]),
     "n_prototypes": (lambda: GraphSieve("laplacian", n_prototypes=3).fit(X), ["n_prototypes=3", "compress"]),
     "compress": (lambda: GraphSieve("fisher", compress="som").fit(X, FEW), ["fisher", "compress", "'som'"]),
-    "compress, automatic": (lambda: GraphSieve(compress="kmeans").fit(X, np.arange(N) % 2), ["fisher", "compress", "'kmeans'"]),
+    "compress, published": (
+        lambda: GraphSieve(compress="kmeans", redundancy=None).fit(X, np.arange(N) % 2),
+        ["fisher", "compress", "'kmeans'"],
+    ),
+    "compress, automatic": (lambda: GraphSieve(compress="kmeans").fit(X, FEW), ["compress", "method='auto'", "'kmeans'"]),
+    "n_prototypes, automatic": (lambda: GraphSieve(n_prototypes=(2, 3)).fit(X, FEW), ["n_prototypes", "method='auto'", "(2, 3)"]),
+    "n_neighbors, automatic": (lambda: GraphSieve(n_neighbors=3).fit(X, FEW), ["n_neighbors", "method='auto'", "got 3"]),
+    "bandwidth, automatic": (lambda: GraphSieve(bandwidth=2.5).fit(X, FEW), ["bandwidth", "method='auto'", "got 2.5"]),
+    "metric, automatic": (lambda: GraphSieve(metric="cosine").fit(X, FEW), ["metric", "method='auto'", "'cosine'"]),
+    "method_params, automatic": (
+        lambda: GraphSieve(method_params={"label_weight": 2.0}).fit(X, FEW),
+        ["method_params", "method='auto'", "label_weight"],
+    ),
+    "metric": (lambda: GraphSieve("fisher", metric="cosine").fit(X, FEW), ["fisher", "metric", "'cosine'"]),
+    "metric, published": (
+        lambda: GraphSieve(metric="euclidean", redundancy=None).fit(X, np.arange(N) % 2),
+        ["fisher", "metric", "'euclidean'"],
+    ),
+    "metric of prototypes": (
+        lambda: GraphSieve("laplacian", metric="cosine", compress="som").fit(X),
+        ["compress='som'", "metric"],
+    ),
+    "no redundancy": (lambda: GraphSieve("diverse", redundancy=None).fit(X), ["'diverse'", "redundancy", "None"]),
+    "other redundancy": (lambda: GraphSieve("diverse", redundancy="correlation").fit(X), ["'diverse'", "'correlation'"]),
+    "max_features": (
+        lambda: GraphSieve(n_features_to_select=4, max_features=3).fit(X),
+        ["n_features_to_select is 4", "max_features allows 3"],
+    ),
+    "targets": (
+        lambda: diverse_selection(np.ones(P), X, n_features_to_select=1, form="correlation", targets=X[:, 0]),
+        ["targets", "form='correlation'"],
+    ),
     "a lattice": (lambda: GraphSieve("laplacian", compress="kmeans", n_prototypes=(2, 3)).fit(X), ["(2, 3)", "k-means"]),
 }
 
@@ -1057,6 +1186,13 @@ def test_numbers_of_numpy_are_numbers(number):
     assert_array_equal(
         GraphSieve("laplacian", compress="som", n_prototypes=(two, k)).fit(X).scores_,
         GraphSieve("laplacian", compress="som", n_prototypes=[2, 3]).fit(X).scores_,
+    )
+    assert_array_equal(
+        GraphSieve(n_features_to_select=k, max_features=k).fit(X, FEW).get_support(),
+        GraphSieve(n_features_to_select=3, max_features=3).fit(X, FEW).get_support(),
+    )
+    assert_array_equal(
+        GraphSieve(max_features=number(1)).fit(X).get_support(), GraphSieve(n_features_to_select=1).fit(X).get_support()
     )
     assert floating_selection(X, FEW, n_features_to_select=two, ridge=number(4)).tolist() == (
         floating_selection(X, FEW, n_features_to_select=2, ridge=4.0).tolist()
@@ -1148,6 +1284,9 @@ LIVES = {
     "FloatingSieve(knn)": FloatingSieve(KNeighborsClassifier(1), cv=KFold(3), scoring="accuracy", n_features_to_select=2),
     "GraphSieve(som)": GraphSieve("laplacian", compress="som", n_prototypes=(2, 3), n_features_to_select=2),
     "GraphSieve(kmeans)": GraphSieve("lsdf", compress="kmeans", n_features_to_select=2),
+    "GraphSieve": GraphSieve(n_features_to_select=2),
+    "GraphSieve(published)": GraphSieve(n_features_to_select=2, redundancy=None, scale="robust", metric="cosine"),
+    "GraphSieve(lsdf, correlation)": GraphSieve("lsdf", redundancy="correlation", n_features_to_select=2, max_features=2),
 }
 every_life = pytest.mark.parametrize("name", LIVES)
 

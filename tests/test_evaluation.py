@@ -571,7 +571,7 @@ def test_hidden_targets_and_test_rows_change_no_selection():
     train, test = np.arange(0, 300), np.arange(300, 442)
     known = train[~np.isnan(hide_labels(y[train], 30, random_state=[5, 0, 0]))]
     setting = {"sizes": [3], "learners": "5nn", "known": 30, "folds": [(train, test)], "random_state": 5}
-    selectors = {"pearson": "pearson", "ssls": "semi_supervised_laplacian", "F": SelectKBest(f_regression)}
+    selectors = {"pearson": "pearson", "ssls": "semi_supervised_laplacian", "auto": "auto", "F": SelectKBest(f_regression)}
     before = evaluate(selectors, X, y, **setting)
     chance = np.random.default_rng(0)
     other_y, other_X = y.copy(), X.copy()
@@ -729,21 +729,27 @@ def test_searches_by_name_and_by_estimator():
         "own": IterativeSieve(n_features_to_select=4),
         "floating": "floating",
         "hybrid": "hybrid",
+        "diverse": "diverse",
+        "default": GraphSieve(n_features_to_select=4),
     }
     found = evaluate(selectors, X, y, sizes=[2, 4], learners="1nn", known=20, folds=2, baselines=())
-    first, second = (one for one in found.selections if one.fold == 0 and one.selector in ("iterative", "own"))
-    assert first.features == second.features
+    for names in (("iterative", "own"), ("diverse", "default")):
+        first, second = (one for one in found.selections if one.fold == 0 and one.selector in names)
+        assert first.features == second.features
 
 
 def test_unsupervised_evaluation_hides_everything():
     X, y = load_wine(return_X_y=True)
     spy = Spy()
-    found = evaluate({"auto": "auto", "spy": spy}, X, y, sizes=[2], learners="1nn", known=0)
+    selectors = {"auto": "auto", "search": "diverse", "published": GraphSieve(redundancy=None), "laplacian": "laplacian"}
+    found = evaluate({**selectors, "spy": spy}, X, y, sizes=[2], learners="1nn", known=0)
     assert all((known == -1).all() for _, known in spy.seen)
-    laplacian = evaluate({"auto": "laplacian"}, X, y, sizes=[2], learners="1nn", known=0)
-    assert [s.features for s in found.selections if s.selector == "auto"] == [
-        s.features for s in laplacian.selections if s.selector == "auto"
-    ]
+    chosen = {name: [one.features for one in found.selections if one.selector == name] for name in selectors}
+    assert chosen["auto"] == chosen["search"]
+    assert chosen["published"] == chosen["laplacian"]
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    two = [evaluate("auto", X, labels, folds=splits, sizes=[2], learners="1nn", known=0) for labels in (y, y[::-1])]
+    assert [one.features for one in two[0].selections] == [one.features for one in two[1].selections]
     with pytest.raises(InputError, match="needs labels, but nothing is known") as caught:
         evaluate("fisher", X, y, sizes=[2], known=0)
     assert "selector 'fisher', repeat 0, fold 0" in caught.value.__notes__[0]
@@ -760,12 +766,15 @@ def test_a_single_known_class_of_any_number_is_no_trouble():
 def test_few_whole_targets_are_still_targets():
     """Three known targets such as 12, 40 and 41 alone would look like classes."""
     X, y = numbered(n_features=6), np.arange(60.0)
-    found = evaluate("auto", X, y, sizes=[3], learners="1nn", known=3, folds=2, baselines=())
+    published = GraphSieve(redundancy=None)
+    found = evaluate({"published": published, "auto": "auto"}, X, y, sizes=[3], learners="1nn", known=3, folds=2, baselines=())
     assert found.task == "regression"
     for number, (train, _) in enumerate(RepeatedKFold(n_splits=2, n_repeats=1, random_state=0).split(X)):
         few = hide_labels(y[train], 3, target_type="continuous", random_state=[0, 0, number])
-        sieve = GraphSieve("semi_supervised_laplacian", target_type="continuous", n_features_to_select=3).fit(X[train], few)
-        assert found.selections[number].features == tuple(np.argsort(sieve.ranking_)[:3])
+        for name, method in (("published", "semi_supervised_laplacian"), ("auto", "diverse")):
+            sieve = GraphSieve(method, target_type="continuous", n_features_to_select=3).fit(X[train], few)
+            selection = next(one for one in found.selections if (one.selector, one.fold) == (name, number))
+            assert selection.features == tuple(np.argsort(sieve.ranking_)[:3])
 
 
 def test_a_ranking_with_shared_places_serves_the_sizes_it_determines():

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve import GraphSieveWarning, Supervision, columns
+from graphsieve import GraphSieve, GraphSieveWarning, Supervision, columns
 from graphsieve.columns import Table
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import Law
@@ -123,6 +123,63 @@ def test_obeys_its_laws(name, law, data):
     # Ties are broken by the order of rows, and only that law must not meet them.
     problem = data.draw(problems(ties=law != "row order"))
     CHECKS[law](METHODS[name], problem)
+
+
+def default(X: Any, known: Supervision, **settings: Any) -> GraphSieve:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        return GraphSieve(**settings).fit(X, supervision=known)
+
+
+def knowledge_of_the_default(problem: Problem) -> list[Supervision]:
+    kinds = ("labels", "targets", "probabilities", "pairs")
+    return [Supervision.nothing(len(problem.X)), *(problem.known(kind) for kind in kinds)]
+
+
+@given(problem=problems(ties=False, min_samples=8))
+def test_the_default_obeys_the_same_laws(problem):
+    """In general position, since ridge regression and the classes it predicts have ties of their own."""
+    X, p = problem.X, problem.X.shape[1]
+    order = np.random.default_rng(len(X)).permutation(len(X))
+    for known in knowledge_of_the_default(problem):
+        plain = default(X, known, scale="standard")
+        factors = np.array([0.1, 3.0, 1e6, 1 / 7, 1.0])[:p]
+        for found in (
+            default(X + np.arange(p) * 3.0 - 4.0, known, scale="standard"),
+            default(X * factors, known, scale="standard"),
+            default(X[order], known[order], scale="standard"),
+            default(sp.csr_array(X), known, scale="standard"),
+            default(sp.coo_matrix(X), known, scale="standard"),
+        ):
+            assert_allclose(found.scores_, plain.scores_, rtol=1e-6, atol=1e-9)
+            assert_allclose(found.relevance_, plain.relevance_, rtol=1e-6, atol=1e-9)
+            assert_array_equal(found.ranking_, plain.ranking_)
+        # Unscaled, since of two standardised columns each explains as much as the other, and the first is taken.
+        plain, turned = default(X, known, scale=None), default(X[:, ::-1], known, scale=None)
+        assert_allclose(turned.scores_[::-1], plain.scores_, rtol=1e-6, atol=1e-9)
+        if (plain.relevance_ > 0).all():  # columns that matter alike, such as not at all, come in their order
+            assert_array_equal(turned.ranking_[::-1], plain.ranking_)
+
+
+@given(problem=problems(ties=True))
+def test_the_default_ranks_whatever_it_gets(problem):
+    """Constants last and only they without a score, shares from 0 to 1, and of copies never both before what says more."""
+    X = np.concatenate([problem.X, problem.X[:, :1], np.full((len(problem.X), 1), 0.3)], axis=1)
+    constant = X.min(axis=0) == X.max(axis=0)
+    for known in knowledge_of_the_default(problem):
+        before = X.copy()
+        X.flags.writeable = False
+        sieve = default(X, known, n_features_to_select=None)
+        assert_array_equal(X, before)
+        assert_array_equal(np.isnan(sieve.scores_), constant)
+        assert ((sieve.scores_[~constant] >= 0) & (sieve.scores_[~constant] <= 1 + 1e-9)).all()
+        assert sorted(sieve.ranking_) == list(range(1, X.shape[1] + 1))
+        assert set(np.flatnonzero(constant)) == set(np.argsort(sieve.ranking_)[X.shape[1] - constant.sum() :])
+        if not constant[0]:  # the last but one repeats it
+            assert sieve.ranking_[0] < sieve.ranking_[-2]
+            assert_allclose(sieve.scores_[-2], sieve.scores_[0], rtol=1e-9)
+        whole = default((4 * problem.X).astype(np.int64), known)
+        assert_allclose(whole.scores_, default(4 * problem.X, known).scores_, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", METHODS)

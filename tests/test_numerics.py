@@ -13,6 +13,7 @@ from graphsieve import GraphSieve, GraphSieveWarning, Supervision, scores
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Table
 from graphsieve.scores import METHODS
+from graphsieve.search import diverse_selection
 
 RNG = np.random.default_rng(7)
 N = 80
@@ -75,7 +76,7 @@ def test_features_of_all_scales_keep_their_scores_where_no_distance_is_taken(nam
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
 def test_the_front_door_takes_any_scale(name, exponent):
-    """Standardised, a table times a power of two is the same table; squares of its numbers would over- or underflow."""
+    """In whatever unit all features are, answers are the same; squares of their numbers would over- or underflow."""
     X = RNG.normal(size=(N, 5))
     if name == "variance":
         pytest.skip("the variance keeps the units of its feature, and 2**2000 is no number")
@@ -86,6 +87,65 @@ def test_the_front_door_takes_any_scale(name, exponent):
         scaled = GraphSieve(name).fit(np.ldexp(X, exponent), **y)
     assert_allclose(scaled.scores_, plain.scores_, rtol=1e-9)
     assert_array_equal(scaled.ranking_, plain.ranking_)
+
+
+@pytest.mark.parametrize("redundancy", ["explain", "correlation"])
+@pytest.mark.parametrize("kind", ["nothing", *KNOWN])
+@pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
+def test_a_search_takes_any_scale(exponent, kind, redundancy):
+    """Powers of two are exact, so that a table in another unit, or a target in another, is the same to the last bit."""
+    X, known = np.random.default_rng(3).normal(size=(N, 5)), KNOWN.get(kind, Supervision.nothing(N))
+    other = known if known.targets is None else Supervision.from_targets(np.ldexp(TARGETS, exponent))
+    plain = GraphSieve(redundancy=redundancy, n_features_to_select=4).fit(X, supervision=known)
+    scaled = GraphSieve(redundancy=redundancy, n_features_to_select=4).fit(np.ldexp(X, exponent), supervision=other)
+    assert_allclose(scaled.scores_, plain.scores_, rtol=1e-9)
+    assert_allclose(scaled.redundancy_, plain.redundancy_, rtol=1e-9, atol=1e-12)
+    assert_array_equal(scaled.ranking_, plain.ranking_)
+
+
+@pytest.mark.parametrize("kind", ["nothing", *KNOWN])
+def test_the_default_standardises_what_has_a_unit_of_its_own_and_shifts_nothing(kind):
+    X, known = np.random.default_rng(4).normal(size=(N, 5)), KNOWN.get(kind, Supervision.nothing(N))
+    plain = GraphSieve(scale="standard", n_features_to_select=4).fit(X, supervision=known)
+    for factors in ([1e-12, 1.0, 1e12, 1e3, 1.0], [1e-300, 1.0, 1e300, 1e3, 1.0]):
+        mixed = GraphSieve(n_features_to_select=4).fit(X * factors, supervision=known)
+        assert mixed.scale_ == "standard"
+        assert_allclose(mixed.scores_, plain.scores_, rtol=1e-9)
+        assert_array_equal(mixed.ranking_, plain.ranking_)
+    own = GraphSieve(n_features_to_select=4).fit(X, supervision=known)
+    moved = GraphSieve(n_features_to_select=4).fit(X + 1e8 * np.arange(1, 6), supervision=known)
+    assert own.scale_ is moved.scale_ is None
+    assert_allclose(moved.scores_, own.scores_, rtol=1e-6)
+    assert_array_equal(moved.ranking_, own.ranking_)
+
+
+def test_columns_of_vanishing_size_explain_as_much_as_their_direction_does():
+    """By hand: all there is to explain is the first column, and of that any column explains its squared correlation."""
+    X = np.random.default_rng(5).normal(size=(N, 3))
+    X = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 2]]) * [1e300, 1.0, 1e-300, 1e-300]
+    sieve = GraphSieve(scale=None, n_features_to_select=3).fit(X)  # a warning that columns are constant would be an error
+    expected = np.corrcoef((X * [1e-300, 1.0, 1e300, 1e300]).T)[0] ** 2
+    assert_allclose(sieve.scores_, expected, rtol=1e-9)
+    assert sieve.ranking_[0] == 1
+    assert sieve.ranking_[2] == 4  # a copy, in however small a unit
+    assert sieve.redundancy_[2] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("shape", [(17, 5), (9, 30)])
+def test_what_rounding_leaves_chooses_nothing(shape):
+    """One column is all there is to explain, or all that a target is: once it is chosen, none of the others is."""
+    X = np.random.default_rng(6).normal(size=shape)
+    expected = np.argsort(-(np.corrcoef(X.T)[3] ** 2)).tolist()  # the others by what they would have explained alone
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(shape[0])
+        of_one = diverse_selection(np.eye(shape[1])[3], X[rows], n_features_to_select=5)
+        of_target = diverse_selection(
+            np.ones(shape[1]), X[rows], n_features_to_select=5, targets=5 * X[rows, 3], target_share=1.0
+        )
+        for path in (of_one, of_target):
+            assert path.n_chosen == 1
+            assert path.order.tolist() == expected
+            assert_allclose(path.gains, [1.0])
 
 
 @pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
@@ -116,11 +176,13 @@ def test_an_isolated_outlier_costs_the_others_no_digits():
     assert_allclose(apart.spread(with_outlier), graph.spread(X), rtol=1e-12)
 
 
-def test_thread_counts_change_nothing():
+@pytest.mark.parametrize("redundancy", ["auto", None])
+def test_thread_counts_change_nothing(redundancy):
     threadpoolctl = pytest.importorskip("threadpoolctl")
     X = RNG.normal(size=(300, 40))
     found = []
     for threads in (1, 2):
         with threadpoolctl.threadpool_limits(threads):
-            found.append(GraphSieve().fit(X).scores_)
-    assert_allclose(found[0], found[1], rtol=1e-12)
+            found.append(GraphSieve(redundancy=redundancy).fit(X))
+    assert_allclose(found[0].scores_, found[1].scores_, rtol=1e-12)
+    assert_array_equal(found[0].ranking_, found[1].ranking_)

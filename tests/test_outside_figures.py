@@ -124,11 +124,14 @@ def test_the_three_constant_pixels_of_digits_rank_last_whatever_is_known():
     constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
     assert {0, 32, 39} <= set(constant)
     few = np.where(np.arange(400) < 60, y, -1)
-    for known in (None, y, few):
-        with pytest.warns(GraphSieveWarning, match="cannot be scored"):
-            ranking = rank(X, known)
-        assert set(ranking.order[-len(constant) :]) == set(constant)
-        assert np.isnan(ranking.scores[constant]).all()
+    for redundancy in ("auto", None):
+        for known in (None, y, few):
+            with pytest.warns(GraphSieveWarning, match="cannot be scored"):
+                ranking = rank(X, known, redundancy=redundancy)
+            assert set(ranking.order[-len(constant) :]) == set(constant)
+            assert np.isnan(ranking.scores[constant]).all()
+            if redundancy == "auto":  # pixels that are constant where labels are known can still be chosen
+                assert np.isnan(ranking.scores).sum() == len(constant)
 
 
 def test_constrained_laplacian_order_of_iris_for_every_number_of_neighbors():
@@ -143,16 +146,17 @@ def test_constrained_laplacian_order_of_iris_for_every_number_of_neighbors():
 
 def test_ionosphere_with_its_constant_column(shared_data):
     X, y = shared_data("ionosphere")
-    with pytest.warns(GraphSieveWarning, match="1 of 34"):
-        ranking = rank(X, y)
-    assert ranking.order[-1] == 1  # its second feature is 0 everywhere
+    for redundancy in ("auto", None):
+        with pytest.warns(GraphSieveWarning, match="1 of 34"):
+            ranking = rank(X, y, redundancy=redundancy)
+        assert ranking.order[-1] == 1  # its second feature is 0 everywhere
 
 
 def test_a_real_sparse_text_table_gives_what_its_dense_form_gives(shared_data):
     X, y = shared_data("pcmac")
     X, y = X[::6, :800], y[::6]
     labels = np.where(np.arange(len(y)) % 5 == 0, y, -1)
-    for method in ("laplacian", "fisher", "lsdf", "constrained_laplacian", "sselect"):
+    for method in ("auto", "laplacian", "fisher", "lsdf", "constrained_laplacian", "sselect"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphSieveWarning)
             sparse, dense = (GraphSieve(method).fit(data, labels).scores_ for data in (X, X.toarray()))

@@ -43,6 +43,7 @@ SEARCH_CONTRACT = {
     "iterative_ranking": "(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0)",
     "hybrid_selection": "(X, y, *, n_features_to_select, base='fisher', n_iterations=10, confident_fraction=0.9, ",
     "floating_selection": "(X, y, *, n_features_to_select, ",
+    "diverse_selection": "(scores, X, *, n_features_to_select, form='explain', targets=None, target_share=0.5, progress=None)",
     "harmonic_labels": "(X, y, *, n_neighbors=None, bandwidth='auto')",
 }
 NAMES = [
@@ -54,7 +55,9 @@ NAMES = [
     "IterativeSieve",
     "LabeledOnly",
     "labeled_scorer",
+    "feature_p_values",
     "rank",
+    "stability",
     "Supervision",
     "graphs",
 ]
@@ -120,11 +123,13 @@ def test_public_names_beside_the_selectors_are_documented(module):
 
 def test_modules_are_loaded_when_asked_for():
     code = (
-        "import sys, graphsieve; print('graphsieve.experiments' in sys.modules, graphsieve.experiments.__name__,"
-        "graphsieve.datasets.__name__, graphsieve.evaluation.__name__, hasattr(graphsieve, 'nothing'))"
+        "import sys, graphsieve; print('graphsieve.experiments' in sys.modules, 'graphsieve.resampling' in sys.modules,"
+        "graphsieve.experiments.__name__, graphsieve.datasets.__name__, graphsieve.evaluation.__name__,"
+        "graphsieve.stability.__module__, hasattr(graphsieve, 'nothing'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "graphsieve.experiments", "graphsieve.datasets", "graphsieve.evaluation", "False"]
+    parts = ["graphsieve.experiments", "graphsieve.datasets", "graphsieve.evaluation"]
+    assert done.stdout.split() == ["False", "False", *parts, graphsieve.stability.__module__, "False"]
 
 
 def test_the_registry_is_whole():

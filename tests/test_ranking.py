@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import json
 
 import numpy as np
@@ -15,58 +16,141 @@ from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, r
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
 
 
+WITH_COPY = FRAME.assign(constant=1.0, copy=FRAME["petal width (cm)"])
+
+
+def ranked(**settings):
+    """Six columns, of which one is constant and one a copy; five are asked for, so that all that says anything is chosen."""
+    with pytest.warns(GraphSieveWarning):
+        return rank(WITH_COPY, SPECIES, n_features_to_select=5, **settings)
+
+
 @pytest.fixture
 def ranking():
-    X = FRAME.assign(constant=1.0, copy=FRAME["petal width (cm)"])
+    """An order of choice, as by default."""
+    return ranked()
+
+
+@pytest.fixture
+def scored():
+    """An order by the published score that fits what is known."""
+    return ranked(redundancy=None)
+
+
+def test_it_prints_names_scores_and_reason(ranking, scored):
+    for found, headline in (
+        (ranking, "6 features of 150 samples, in the order of choice: each for what it adds"),
+        (scored, "6 features of 150 samples, ranked by fisher (large is good)"),
+        (ranked(method="fisher", redundancy="correlation"), "in the order of choice: each for its fisher score and what it adds"),
+    ):
+        text = str(found)
+        assert headline in text.splitlines()[0]
+        assert "not scored" in text
+        lines = text.splitlines()
+        assert [line.split()[0] for line in lines[4:]] == list("123456")
+        assert repr(found) == text
+    for found in (ranking, scored):
+        assert str(found).splitlines()[1] == "because 150 of 150 labels are known, in 3 classes"
+
+
+def test_it_prints_what_others_have_already_said(ranking, scored):
+    assert "already said" not in str(scored)
+    header, *rows = str(ranking).splitlines()[3:]
+    assert header.endswith("already said")
+    assert "%" not in rows[0]  # nobody came before the first
+    assert next(row for row in rows if " copy " in row).endswith("100 %, most like petal width (cm)")
+    assert rows[-1].split()[:2] == ["6", "constant"]
+    assert rows[-1].endswith("not scored")
+
+
+def test_a_count_that_was_found_says_why():
     with pytest.warns(GraphSieveWarning):
-        return rank(X, SPECIES)
+        found = rank(WITH_COPY, SPECIES, n_features_to_select="auto")
+    n_selected = int(found.selected.sum())
+    assert str(found).splitlines()[2] == f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {found.count_reason}"
+    assert json.loads(found.to_json())["count_reason"] == found.count_reason
+    assert not found.selected[[4, 5]].any()  # neither the constant nor the copy
 
 
-def test_it_prints_names_scores_and_reason(ranking):
-    text = str(ranking)
-    assert "6 features of 150 samples, ranked by fisher (large is good)" in text
-    assert "because 150 of 150 labels are known, in 3 classes" in text
-    assert "not scored" in text
-    lines = text.splitlines()
-    assert [line.split()[0] for line in lines[4:]] == list("123456")
-    assert repr(ranking) == text
-
-
-def test_numbers_are_those_of_the_selector(ranking):
-    X = FRAME.assign(constant=1.0, copy=FRAME["petal width (cm)"])
+@pytest.mark.parametrize("redundancy", ["auto", "correlation", None])
+def test_numbers_are_those_of_the_selector(redundancy):
+    found = ranked(redundancy=redundancy)
     with pytest.warns(GraphSieveWarning):
-        sieve = GraphSieve().fit(X, SPECIES)
-    np.testing.assert_array_equal(ranking.scores, sieve.scores_)
-    np.testing.assert_array_equal(ranking.ranks, sieve.ranking_)
-    assert ranking.best(1) == [X.columns[np.argmin(sieve.ranking_)]]
+        sieve = GraphSieve(redundancy=redundancy, n_features_to_select=5).fit(WITH_COPY, SPECIES)
+    np.testing.assert_array_equal(found.scores, sieve.scores_)
+    np.testing.assert_array_equal(found.ranks, sieve.ranking_)
+    np.testing.assert_array_equal(found.selected, sieve.get_support())
+    for name in ("redundancy", "duplicate_of", "duplicate_correlation"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(sieve, name + "_"))
+        assert (getattr(found, name) is None) == (redundancy is None)
+    assert found.best(1) == [WITH_COPY.columns[np.argmin(sieve.ranking_)]]
     with pytest.raises(InputError, match="n must be a whole number from 1 to 6"):
-        ranking.best(7)
+        found.best(7)
 
 
-def test_copies_share_the_best_of_their_ranks(ranking):
+def test_copies_share_the_best_of_their_ranks(scored):
+    names = list(scored.names)
+    width, copy = names.index("petal width (cm)"), names.index("copy")
+    assert scored.scores[width] == scored.scores[copy]
+    assert scored.ranks[copy] == scored.ranks[width] + 1
+    assert scored.tied_ranks[copy] == scored.tied_ranks[width] == scored.ranks[width]
+
+
+def test_a_copy_is_chosen_last_and_names_its_original(ranking):
     names = list(ranking.names)
     width, copy = names.index("petal width (cm)"), names.index("copy")
-    assert ranking.scores[width] == ranking.scores[copy]
-    assert ranking.ranks[copy] == ranking.ranks[width] + 1
-    assert ranking.tied_ranks[copy] == ranking.tied_ranks[width] == ranking.ranks[width]
+    assert ranking.scores[copy] == pytest.approx(ranking.scores[width], rel=1e-9)  # alone, it says as much
+    assert ranking.ranks[copy] == 5  # after the four that say something, before the constant
+    np.testing.assert_array_equal(ranking.tied_ranks, ranking.ranks)
+    record = ranking.to_records()[4]
+    assert (record["feature"], record["duplicate_of"]) == ("copy", "petal width (cm)")
+    assert record["redundancy"] == pytest.approx(1)
+    assert record["duplicate_correlation"] == pytest.approx(1)
 
 
-def test_frame_and_json(ranking):
-    frame = ranking.to_frame()
-    assert list(frame.columns) == ["feature", "rank", "rank_min", "score", "selected", "flag"]
-    assert list(frame["rank"]) == [1, 2, 3, 4, 5, 6]
-    assert frame["score"].isna().tolist() == [False] * 5 + [True]
-    assert frame["flag"].iloc[-1] == "unscorable"
-    facts = json.loads(ranking.to_json(), parse_constant=lambda name: pytest.fail(f"JSON holds {name}"))
-    assert facts["schema"] == 1
-    assert facts["features"][-1]["score"] is None
-    assert [record["feature"] for record in facts["features"]] == list(frame["feature"])
+def test_what_was_said_before_is_a_regression_on_those_before(ranking):
+    """R² of each column by least squares on all that were chosen before it, and its largest correlation with one of them."""
+    X = WITH_COPY.to_numpy()
+    frame = ranking.to_frame().set_index("feature")
+    for place in range(1, 5):
+        j, before = ranking.order[place], ranking.order[:place]
+        design = np.column_stack([np.ones(150), X[:, before]])
+        residual = X[:, j] - design @ np.linalg.lstsq(design, X[:, j], rcond=None)[0]
+        assert frame["redundancy"][ranking.names[j]] == pytest.approx(1 - residual.var() / X[:, j].var(), abs=1e-9)
+        with_each = np.array([np.corrcoef(X[:, j], X[:, i])[0, 1] for i in before])
+        assert frame["duplicate_of"][ranking.names[j]] == ranking.names[before[np.abs(with_each).argmax()]]
+        assert frame["duplicate_correlation"][ranking.names[j]] == pytest.approx(with_each[np.abs(with_each).argmax()])
+
+
+def test_frame_and_json(ranking, scored):
+    plain = ["feature", "rank", "rank_min", "score", "selected", "flag"]
+    for found, columns in (
+        (scored, plain),
+        (ranking, [*plain, "redundancy", "duplicate_of", "duplicate_correlation"]),
+    ):
+        frame = found.to_frame()
+        assert list(frame.columns) == columns
+        assert list(frame["rank"]) == [1, 2, 3, 4, 5, 6]
+        assert frame["score"].isna().tolist() == [False] * 5 + [True]
+        assert frame["flag"].iloc[-1] == "unscorable"
+        facts = json.loads(found.to_json(), parse_constant=lambda name: pytest.fail(f"JSON holds {name}"))
+        assert facts["schema"] == 1
+        assert facts["features"][-1]["score"] is None
+        assert list(facts["features"][-1]) == columns
+        assert [record["feature"] for record in facts["features"]] == list(frame["feature"])
+    first, last = facts["features"][0], facts["features"][-1]
+    assert (first["redundancy"], first["duplicate_of"], first["duplicate_correlation"]) == (0, None, None)
+    assert (last["redundancy"], last["duplicate_of"], last["duplicate_correlation"]) == (None, None, None)
 
 
 def test_infinite_scores_are_flagged_in_json():
     X = pd.DataFrame({"sure": [0.0, 0.0, 1.0, 1.0], "noise": [0.0, 1.0, 0.0, 2.0]})
-    records = rank(X, ["a", "a", "b", "b"]).to_records()
+    records = rank(X, ["a", "a", "b", "b"], redundancy=None).to_records()
     assert records[0] == {"feature": "sure", "rank": 1, "rank_min": 1, "score": None, "selected": True, "flag": "infinite"}
+    # As a share, what is told without fail is 1 at most.
+    best = rank(X, ["a", "a", "b", "b"]).to_records()[0]
+    assert (best["feature"], best["flag"]) == ("sure", None)
+    assert 0 < best["score"] <= 1
 
 
 def test_pages_are_self_contained_and_escape_names(tmp_path):
@@ -115,10 +199,12 @@ def test_many_features_are_cut_on_the_screen_only():
     assert len(found.to_frame()) == len(found) == 50
 
 
-def test_plot_shows_the_best(ranking):
-    axes = ranking.plot(n=3)
-    assert [label.get_text() for label in axes.get_yticklabels()] == ranking.best(3)
-    assert "large is good" in axes.get_xlabel()
+def test_plot_shows_the_best(ranking, scored):
+    for found, label in ((ranking, "in the order of choice"), (scored, "fisher score (large is good)")):
+        axes = found.plot(n=3)
+        assert [text.get_text() for text in axes.get_yticklabels()] == found.best(3)
+        np.testing.assert_array_equal([bar.get_width() for bar in axes.patches], found.scores[found.order[:3]])
+        assert label in axes.get_xlabel()
 
 
 @pytest.mark.parametrize(("library", "call", "extra"), [("pandas", "to_frame", "pandas"), ("matplotlib", "plot", "plot")])
@@ -137,5 +223,17 @@ def test_a_missing_extra_is_named(ranking, monkeypatch, library, call, extra):
 
 def test_everything_known_can_be_passed():
     pairs = Supervision.from_pairs(150, must_link=[(0, 1)], cannot_link=[(0, 60)])
-    found = rank(FRAME, supervision=pairs, n_neighbors=4, bandwidth=2.0, scale="minmax")
+    found = rank(FRAME, supervision=pairs, redundancy=None, n_neighbors=4, bandwidth=2.0, scale="minmax")
     assert (found.method, found.n_neighbors, found.bandwidth) == ("constrained_laplacian", 4, 2.0)
+    found = rank(FRAME, supervision=pairs, scale="minmax", n_features_to_select=0.9, max_features=1)
+    sieve = GraphSieve(scale="minmax").fit(FRAME, supervision=pairs)
+    assert (found.method, found.reason) == ("diverse", "1 must-link and 1 cannot-link pairs are known")
+    np.testing.assert_array_equal(found.scores, sieve.scores_)
+    assert found.selected.sum() == 1
+
+
+def test_it_takes_what_the_sieve_takes():
+    taken = inspect.signature(rank).parameters
+    for name, parameter in inspect.signature(GraphSieve).parameters.items():
+        assert taken[name].default == parameter.default
+    assert list(taken) == ["X", "y", "supervision", *inspect.signature(GraphSieve).parameters]

@@ -11,7 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, rank, scores
+from graphsieve.choosing import choose_method
 from graphsieve.scores import METHODS
 from graphsieve.selectors.knowledge import ranks, wanted_features
 
@@ -20,9 +21,7 @@ SOME = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
 LENGTH = IRIS[:, 2] + 0.001 * np.arange(150)
 SURE = np.eye(3)[SPECIES]
 PAIRS = Supervision.from_pairs(150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 120)])
-
-
-@pytest.mark.parametrize(
+WHAT_IS_KNOWN = pytest.mark.parametrize(
     ("y", "supervision", "method"),
     [
         (None, None, "laplacian"),
@@ -37,11 +36,41 @@ PAIRS = Supervision.from_pairs(150, must_link=[(0, 1), (60, 61)], cannot_link=[(
         (SPECIES, Supervision.from_labels(SOME), "constrained_laplacian"),  # supervision speaks, y is for the next step
     ],
 )
-def test_the_method_follows_from_what_is_known(y, supervision, method):
-    sieve = GraphSieve().fit(IRIS, y, supervision=supervision)
+
+
+@WHAT_IS_KNOWN
+def test_the_published_method_follows_from_what_is_known(y, supervision, method):
+    sieve = GraphSieve(redundancy=None).fit(IRIS, y, supervision=supervision)
     assert sieve.method_ == method
-    assert repr(sieve) == f"GraphSieve() -> {method} ({sieve.reason_})"
+    assert repr(sieve) == f"GraphSieve(redundancy=None) -> {method} ({sieve.reason_})"
+    named = GraphSieve(method).fit(IRIS, y, supervision=supervision)
+    assert_array_equal(sieve.scores_, named.scores_)
+    assert_array_equal(sieve.ranking_, named.ranking_)
+
+
+def largest_correlation(X):
+    correlation = np.abs(np.corrcoef(np.asarray(X).T))
+    np.fill_diagonal(correlation, 0)
+    return correlation.max(axis=0)
+
+
+@WHAT_IS_KNOWN
+def test_the_default_is_one_search_whatever_is_known(y, supervision, method):
+    """One method, but what is known is told, and makes a difference: columns count by each other only where nothing is."""
+    sieve = GraphSieve().fit(IRIS, y, supervision=supervision)
+    known = Supervision.nothing(150) if y is None else Supervision.from_y(y)
+    if supervision is not None:  # which brings its own labels, or is joined with those of y
+        known = supervision if supervision.labels is not None else supervision | known
+    assert (sieve.method_, sieve.reason_) == ("diverse", choose_method(known)[1])
+    assert repr(sieve) == f"GraphSieve() -> diverse ({sieve.reason_})"
     assert repr(GraphSieve()) == "GraphSieve()"
+    assert sieve.n_labeled_ == known.n_labeled
+    assert ((sieve.relevance_ >= 0) & (sieve.relevance_ <= 1)).all()
+    assert np.allclose(sieve.relevance_, largest_correlation(IRIS)) == (method == "laplacian")
+    assert (sieve.n_neighbors_, sieve.bandwidth_, sieve.metric_, sieve.n_prototypes_) == (None, None, None, 0)
+    assert sorted(sieve.ranking_) == [1, 2, 3, 4]
+    assert sieve.ranking_[np.argmax(sieve.scores_)] == 1
+    assert_array_equal(sieve.get_support(), sieve.ranking_ <= 2)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -74,13 +103,30 @@ def test_scaling_is_of_columns_and_of_the_target():
     assert_allclose(GraphSieve("supervised_laplacian", bandwidth=0.5).fit(X, y).scores_, by_hand, rtol=1e-6)
 
 
+def test_distances_and_a_target_are_compared_in_one_unit():
+    """Columns of one unit keep their sizes beside each other, but not their unit: the target has another one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * [1, 2, 3, 4, 5]
+    y = np.where(rng.random(60) < 0.4, X[:, 0] + rng.normal(size=60), np.nan)
+    standard = (y - np.nanmean(y)) / np.nanstd(y)
+    common = X / np.sqrt(X.var(axis=0).mean())
+    by_hand = scores.semi_supervised_laplacian_score(common, standard, n_neighbors=6, bandwidth=0.5)
+    for factor in (1.0, 0.001, 700.0):
+        sieve = GraphSieve("semi_supervised_laplacian", n_neighbors=6, bandwidth=0.5).fit(factor * X, y)
+        assert sieve.scale_ is None
+        assert_allclose(sieve.scores_, by_hand, rtol=1e-9)
+    as_it_is = GraphSieve("semi_supervised_laplacian", n_neighbors=6, bandwidth=0.5, scale=None).fit(X, y)
+    assert_allclose(as_it_is.scores_, scores.semi_supervised_laplacian_score(X, y, n_neighbors=6, bandwidth=0.5), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("asked", "n_features", "expected"), [(None, 9, 4), (None, 1, 1), (3, 9, 3), (0.34, 9, 3), (1.0, 9, 9), (0.01, 9, 1)]
 )
 def test_how_many(asked, n_features, expected):
     assert wanted_features(asked, n_features) == expected
     X = np.random.default_rng(0).normal(size=(30, n_features))
-    assert GraphSieve("variance", n_features_to_select=asked).fit(X).get_support().sum() == expected
+    for method in ("variance", "auto"):
+        assert GraphSieve(method, n_features_to_select=asked).fit(X).get_support().sum() == expected
 
 
 @pytest.mark.parametrize("asked", [0, -1, 5, True, np.nan, 0.0, 1.5, "3", np.inf])
@@ -138,10 +184,18 @@ def test_automatic_choice_takes_knowledge_that_says_nothing_from_anywhere():
         Supervision.from_labels(np.where(SPECIES == 0, 0, -1)),
         Supervision.from_targets(np.where(SOME >= 0, 1.5, np.nan)),
     ):
-        with pytest.warns(GraphSieveWarning, match="ranking is unsupervised"):
-            assert GraphSieve().fit(IRIS, supervision=known).method_ == "laplacian"
+        for redundancy, method in (("auto", "diverse"), (None, "laplacian")):
+            sieve = GraphSieve(redundancy=redundancy)
+            with pytest.warns(GraphSieveWarning, match="ranking is unsupervised"):
+                assert sieve.fit(IRIS, supervision=known).method_ == method
+            alone = GraphSieve(redundancy=redundancy).fit(IRIS)
+            assert_array_equal(sieve.scores_, alone.scores_)
+            assert_array_equal(sieve.ranking_, alone.ranking_)
+    both = PAIRS | Supervision.from_probabilities(SURE)
     with pytest.raises(InputError, match=r"cannot use pairs; .* choose one for pairs and probabilities: none"):
-        GraphSieve().fit(IRIS, supervision=PAIRS | Supervision.from_probabilities(SURE))
+        GraphSieve(redundancy=None).fit(IRIS, supervision=both)
+    with pytest.raises(InputError, match=r"uses labels or probabilities, and cannot use pairs; leave them out\.$"):
+        GraphSieve().fit(IRIS, supervision=both)
 
 
 def test_a_method_that_needs_no_target_does_not_look_at_it():
@@ -183,8 +237,18 @@ def test_numbers_of_any_kind_are_numbers():
 
 def test_method_params_reach_the_method():
     y = np.where(SOME >= 0, LENGTH, np.nan)
-    one, other = (GraphSieve(method_params={"label_weight": w}).fit(IRIS, y).scores_ for w in (1.0, 50.0))
-    assert not np.allclose(one, other)
+    fitted = [GraphSieve(redundancy=None, method_params={"label_weight": w}).fit(IRIS, y) for w in (1.0, 50.0)]
+    assert not np.allclose(fitted[0].scores_, fitted[1].scores_)
+
+
+@pytest.mark.parametrize("method", ["auto", "diverse"])
+def test_what_belongs_to_a_graph_is_refused_where_none_is_built(method):
+    for name, value in (("n_neighbors", 3), ("bandwidth", 0.5), ("metric", "euclidean"), ("compress", "som"),
+                        ("n_prototypes", np.array([3, 4])), ("method_params", {"form": "phi1"})):  # fmt: skip
+        with pytest.raises(InputError, match=rf"^{name} belongs to .* leave {name} out, got .*\.$"):
+            GraphSieve(method, **{name: value}).fit(IRIS)
+    nothing_said = GraphSieve(method, method_params={}).fit(IRIS)
+    assert_array_equal(nothing_said.ranking_, GraphSieve().fit(IRIS).ranking_)
 
 
 def test_knowledge_that_says_nothing_is_reported():
@@ -195,11 +259,17 @@ def test_knowledge_that_says_nothing_is_reported():
         (np.where(np.arange(150) < 3, 7, -1), "one class"),
     ):
         with pytest.warns(GraphSieveWarning, match=message):
-            assert GraphSieve().fit(IRIS, y).method_ == "laplacian"
-    with pytest.warns(GraphSieveWarning, match="identifier"):
-        GraphSieve().fit(IRIS, [f"sample {i}" for i in range(150)])
-    with pytest.warns(GraphSieveWarning, match=r"1 of 3 classes have a single known member \(2\)"):
-        GraphSieve().fit(IRIS[:101], SPECIES[:101])
+            assert GraphSieve(redundancy=None).fit(IRIS, y).method_ == "laplacian"
+        with pytest.warns(GraphSieveWarning, match=message):
+            sieve = GraphSieve().fit(IRIS, y)
+        assert_allclose(sieve.relevance_, largest_correlation(IRIS))
+        assert sieve.skill_ is None
+    for redundancy in ("auto", None):
+        sieve = GraphSieve(redundancy=redundancy)
+        with pytest.warns(GraphSieveWarning, match="identifier"):
+            sieve.fit(IRIS, [f"sample {i}" for i in range(150)])
+        with pytest.warns(GraphSieveWarning, match=r"1 of 3 classes have a single known member \(2\)"):
+            sieve.fit(IRIS[:101], SPECIES[:101])
 
 
 def test_fewer_features_than_asked_for_can_be_scored():
@@ -219,7 +289,12 @@ def test_ranks_put_ties_in_column_order_and_nan_last():
 def test_warnings_point_at_the_line_of_the_caller():
     for call in (
         lambda: GraphSieve().fit(IRIS, np.full(150, -1)),
-        lambda: make_pipeline(GraphSieve(n_neighbors=500)).fit(IRIS),
+        lambda: make_pipeline(GraphSieve("laplacian", n_neighbors=500)).fit(IRIS),
+        lambda: make_pipeline(GraphSieve()).fit(np.ones((5, 2))),
+        lambda: GraphSieve(n_features_to_select=2).fit(np.eye(5)[:, :2] * [1, 0]),
+        lambda: GraphSieve().fit(IRIS[:101], SPECIES[:101]),
+        lambda: GraphSieve(n_features_to_select="auto").fit(np.random.default_rng(11).normal(size=(40, 6))),
+        lambda: rank(IRIS, np.where(SPECIES == 0, 0, -1)),
         lambda: scores.laplacian_score(np.ones((5, 2))),
         lambda: Supervision.from_pairs(3, must_link=[(1, 1)]),
     ):

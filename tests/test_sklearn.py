@@ -23,6 +23,9 @@ from graphsieve import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve, L
 
 ESTIMATORS = [
     GraphSieve(),
+    GraphSieve(redundancy=None),
+    GraphSieve(redundancy="correlation", scale="rank"),
+    GraphSieve(n_features_to_select="auto", max_features=3),
     GraphSieve("laplacian", n_neighbors=3, bandwidth=1.0, scale="minmax"),
     GraphSieve("variance", n_features_to_select=1, scale=None),
     GraphSieve("laplacian", compress="som"),
@@ -80,19 +83,24 @@ def planted_problem(n_pairs: int, n_samples: int = 30):
 
 @pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_pairs_stay_with_their_samples_in_a_grid_search(extra, routing):
+@pytest.mark.parametrize(
+    ("redundancy", "method", "grid"),
+    [("auto", "diverse", {"n_features_to_select": [2, 3]}), (None, "constrained_laplacian", {"n_neighbors": [2, 3]})],
+)
+def test_pairs_stay_with_their_samples_in_a_grid_search(redundancy, method, grid, extra, routing):
     """A bare array of as many pairs as samples would be sliced as if it were per sample; one of another length not at all."""
     n = 30
     X, y, must_link, cannot_link = planted_problem(n + extra, n)
     known = Supervision.from_pairs(n, must_link, cannot_link)
     Witness.seen = []
     with sklearn.config_context(enable_metadata_routing=routing):
-        witness, sieve = Witness(), GraphSieve(n_features_to_select=2)
+        witness, sieve = Witness(), GraphSieve(n_features_to_select=2, redundancy=redundancy)
         if routing:
             witness.set_fit_request(supervision=True)
             sieve.set_fit_request(supervision=True)
         pipeline = make_pipeline(witness, sieve, KNeighborsClassifier(1))
-        search = GridSearchCV(pipeline, {"graphsieve__n_neighbors": [2, 3]}, cv=KFold(3, shuffle=True, random_state=0))
+        settings = {f"graphsieve__{name}": values for name, values in grid.items()}
+        search = GridSearchCV(pipeline, settings, cv=KFold(3, shuffle=True, random_state=0))
         params = {"supervision": known} if routing else {"witness__supervision": known, "graphsieve__supervision": known}
         search.fit(X, y, **params)
     assert len(Witness.seen) == 2 * 3 + 1  # two settings on three folds, then all samples
@@ -102,55 +110,66 @@ def test_pairs_stay_with_their_samples_in_a_grid_search(extra, routing):
         for kind, pairs in ((True, seen.must_link), (False, seen.cannot_link)):
             found = {frozenset(numbers[pair].tolist()) for pair in pairs}
             assert found == {pair for pair in truth[kind] if pair <= set(numbers.tolist())}
-    assert search.best_estimator_[1].method_ == "constrained_laplacian"
+    best = search.best_estimator_[1]
+    assert best.method_ == method
+    assert best.reason_.startswith(f"{len(must_link)} must-link and {len(cannot_link)} cannot-link pairs")
 
 
-def test_supervision_survives_cross_validation_of_the_sieve_alone():
+@pytest.mark.parametrize(("redundancy", "method"), [("auto", "diverse"), (None, "weighted_laplacian")])
+def test_supervision_survives_cross_validation_of_the_sieve_alone(redundancy, method):
     X, y = load_iris(return_X_y=True)
     proba = np.full((150, 3), 0.1)
     proba[np.arange(150), y] = 0.8
-    pipeline = make_pipeline(GraphSieve(n_features_to_select=2), KNeighborsClassifier(3))
+    pipeline = make_pipeline(GraphSieve(n_features_to_select=2, redundancy=redundancy), KNeighborsClassifier(3))
     result = cross_validate(
         pipeline, X, y, cv=KFold(5, shuffle=True, random_state=0), return_estimator=True,
         params={"graphsieve__supervision": Supervision.from_probabilities(proba)},
     )  # fmt: skip
-    assert {e[0].method_ for e in result["estimator"]} == {"weighted_laplacian"}
+    assert {(e[0].method_, e[0].reason_) for e in result["estimator"]} == {(method, "class probabilities are known")}
     assert result["test_score"].mean() > 0.9
 
 
-def test_missing_targets_flow_through_a_pipeline_and_its_scorer():
+@pytest.mark.parametrize(("redundancy", "method"), [("auto", "diverse"), (None, "semi_supervised_laplacian")])
+def test_missing_targets_flow_through_a_pipeline_and_its_scorer(redundancy, method):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 8))
     y = 3 * X[:, 2] + 0.1 * rng.normal(size=120)
     y[rng.random(120) < 0.6] = np.nan
-    pipeline = make_pipeline(GraphSieve(n_features_to_select=1), LabeledOnly(Ridge()))
+    pipeline = make_pipeline(GraphSieve(n_features_to_select=1, redundancy=redundancy), LabeledOnly(Ridge()))
     result = cross_validate(pipeline, X, y, scoring=labeled_scorer("r2"), cv=4, return_estimator=True)
-    assert {e[0].method_ for e in result["estimator"]} == {"semi_supervised_laplacian"}
+    assert {e[0].method_ for e in result["estimator"]} == {method}
     assert all(e[0].ranking_[2] == 1 for e in result["estimator"])
     assert result["test_score"].min() > 0.9
 
 
-def test_missing_labels_flow_through_a_grid_search():
+@pytest.mark.parametrize(("redundancy", "method"), [("auto", "diverse"), (None, "constrained_laplacian")])
+def test_missing_labels_flow_through_a_grid_search(redundancy, method):
     X, y = load_iris(return_X_y=True)
     few = np.where(np.arange(150) % 5 == 0, y, -1)
-    pipeline = make_pipeline(GraphSieve(), LabeledOnly(LogisticRegression()))
+    pipeline = make_pipeline(GraphSieve(redundancy=redundancy), LabeledOnly(LogisticRegression()))
     folds = KFold(3, shuffle=True, random_state=0)
     search = GridSearchCV(pipeline, {"graphsieve__n_features_to_select": [1, 2]}, scoring=labeled_scorer("accuracy"), cv=folds)
     search.fit(X, few)
-    assert search.best_estimator_[0].method_ == "constrained_laplacian"
+    assert search.best_estimator_[0].method_ == method
+    assert search.best_estimator_[0].n_labeled_ == 30
     assert search.best_estimator_[1].n_labeled_ == 30
     assert search.best_score_ > 0.8
 
 
 def test_frames_in_frames_out():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    sieve = GraphSieve(n_features_to_select=2)
-    assert list(sieve.set_output(transform="pandas").fit(X, y).transform(X).columns) == ["petal length (cm)", "petal width (cm)"]
-    polars_X = pl.from_pandas(X)
-    out = sieve.set_output(transform="polars").fit(polars_X, pl.Series(y.to_numpy())).transform(polars_X)
-    assert isinstance(out, pl.DataFrame)
-    assert out.columns == ["petal length (cm)", "petal width (cm)"]
-    assert list(sieve.feature_names_in_) == list(X.columns)
+    for sieve in (GraphSieve("fisher", n_features_to_select=2), GraphSieve(n_features_to_select=2)):
+        bare = clone(sieve).fit(X.to_numpy(), y.to_numpy())
+        expected = list(X.columns[bare.get_support()])
+        if sieve.method == "fisher":
+            assert expected == ["petal length (cm)", "petal width (cm)"]
+        assert list(sieve.set_output(transform="pandas").fit(X, y).transform(X).columns) == expected
+        polars_X = pl.from_pandas(X)
+        out = sieve.set_output(transform="polars").fit(polars_X, pl.Series(y.to_numpy())).transform(polars_X)
+        assert isinstance(out, pl.DataFrame)
+        assert out.columns == expected
+        assert_array_equal(out.to_numpy(), bare.transform(X.to_numpy()))
+        assert list(sieve.feature_names_in_) == list(X.columns)
 
 
 def test_sparse_in_sparse_out():
@@ -171,12 +190,21 @@ def test_transform_wants_the_same_columns():
 
 def test_fitting_again_replaces_everything():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    sieve = GraphSieve().fit(X, y)
-    sieve.fit(X.to_numpy()[:, :3])
-    assert sieve.method_ == "laplacian"
-    assert not hasattr(sieve, "feature_names_in_")
-    assert sieve.scores_.shape == (3,)
-    assert_array_equal(sieve.scores_, GraphSieve().fit(X.to_numpy()[:, :3]).scores_)
+    for redundancy, first, second in (("auto", "diverse", "diverse"), (None, "fisher", "laplacian")):
+        sieve = GraphSieve(redundancy=redundancy).fit(X, y)
+        assert (sieve.method_, sieve.n_labeled_) == (first, 150)
+        sieve.fit(X.to_numpy()[:, :3])
+        assert (sieve.method_, sieve.n_labeled_) == (second, 0)
+        assert not hasattr(sieve, "feature_names_in_")
+        assert sieve.scores_.shape == (3,)
+        fresh = GraphSieve(redundancy=redundancy).fit(X.to_numpy()[:, :3])
+        assert vars(sieve).keys() == vars(fresh).keys()
+        for name in vars(fresh):
+            assert_array_equal(getattr(sieve, name), getattr(fresh, name))
+    # What only the search knows does not outlive it.
+    sieve = GraphSieve(n_features_to_select="auto").fit(X, y).set_params(method="fisher", n_features_to_select=2).fit(X, y)
+    for name in ("relevance_", "skill_", "redundancy_", "duplicate_of_", "duplicate_correlation_", "count_"):
+        assert getattr(sieve, name) is None
 
 
 def test_clone_and_pickle_keep_what_they_should():

@@ -28,17 +28,23 @@ __all__ = [
     "datasets",
     "evaluation",
     "experiments",
+    "feature_p_values",
     "labeled_scorer",
     "propagation",
     "rank",
     "scores",
     "search",
+    "stability",
 ]
 
-_WHEN_ASKED_FOR = ("datasets", "evaluation", "experiments")  # not needed to select features, so not loaded for it
+# Not needed to select features, so not loaded for it.
+_PARTS = ("datasets", "evaluation", "experiments")
+_FUNCTIONS = {"feature_p_values": "significance", "stability": "resampling"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHEN_ASKED_FOR:
+    if name in _PARTS:
         return import_module(f"graphsieve.{name}")
+    if name in _FUNCTIONS:
+        return getattr(import_module(f"graphsieve.{_FUNCTIONS[name]}"), name)
     raise AttributeError(f"module 'graphsieve' has no attribute {name!r}")

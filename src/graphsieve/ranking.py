@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from graphsieve.containers import column_names
 from graphsieve.parameters import count
 from graphsieve.report import write_page
+from graphsieve.report.page import WORTH_TELLING
 from graphsieve.scores import METHODS
+from graphsieve.search import SEARCHES
 from graphsieve.selectors import GraphSieve
 from graphsieve.supervision import Supervision, TargetType
 
@@ -31,15 +33,19 @@ def rank(
     *,
     supervision: Supervision | None = None,
     method: str = "auto",
-    n_features_to_select: int | float | None = None,
+    n_features_to_select: int | float | str | None = None,
+    redundancy: str | None = "auto",
+    max_features: int | None = None,
     n_neighbors: int | str = "auto",
     bandwidth: float | str = "auto",
-    scale: str | None = "standard",
+    scale: str | None = "auto",
+    metric: str = "auto",
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
     method_params: dict[str, Any] | None = None,
     compress: str | None = None,
     n_prototypes: int | tuple[int, int] | None = None,
+    progress: bool | None = None,
 ) -> Ranking:
     """Rank the columns of a table by what is known of its rows.
 
@@ -47,7 +53,8 @@ def rank(
     ----------
     X, y, supervision
         As in `GraphSieve.fit`.
-    method, n_features_to_select, n_neighbors, bandwidth, scale, target_type, unlabeled, method_params, compress, n_prototypes
+    method, n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, target_type, unlabeled, \
+method_params, compress, n_prototypes, progress
         As in `GraphSieve`.
 
     Returns
@@ -59,19 +66,25 @@ def rank(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> rank(X, y).best(2)
+    ['petal length (cm)', 'sepal width (cm)']
+    >>> rank(X, y, method="fisher").best(2)
     ['petal length (cm)', 'petal width (cm)']
     """
     sieve = GraphSieve(
         method,
         n_features_to_select=n_features_to_select,
+        redundancy=redundancy,
+        max_features=max_features,
         n_neighbors=n_neighbors,
         bandwidth=bandwidth,
         scale=scale,
+        metric=metric,
         target_type=target_type,
         unlabeled=unlabeled,
         method_params=method_params,
         compress=compress,
         n_prototypes=n_prototypes,
+        progress=progress,
     ).fit(X, y, supervision=supervision)
     names = column_names(X) or tuple(f"x{j}" for j in range(sieve.n_features_in_))
     return Ranking(
@@ -85,6 +98,10 @@ def rank(
         n_samples=sieve.n_samples_,
         n_neighbors=sieve.n_neighbors_,
         bandwidth=sieve.bandwidth_,
+        redundancy=sieve.redundancy_,
+        duplicate_of=sieve.duplicate_of_,
+        duplicate_correlation=sieve.duplicate_correlation_,
+        count_reason=None if sieve.count_ is None else sieve.count_.reason,
     )
 
 
@@ -110,6 +127,15 @@ class Ranking:
         Rows of the table.
     n_neighbors, bandwidth : int, float or None
         As used.
+    redundancy : array of float or None
+        Where features were chosen for what others do not say: the share of each one's variance that the chosen ones explain; for
+        a chosen one, those before it.
+    duplicate_of : array of int or None
+        The chosen feature that each one repeats most; −1 where there is none.
+    duplicate_correlation : array of float or None
+        The correlation with that feature.
+    count_reason : str or None
+        Why so many are selected, if that was to be found out.
     """
 
     names: tuple[str, ...]
@@ -122,6 +148,10 @@ class Ranking:
     n_samples: int
     n_neighbors: int | None = None
     bandwidth: float | None = None
+    redundancy: NDArray[np.float64] | None = None
+    duplicate_of: NDArray[np.int64] | None = None
+    duplicate_correlation: NDArray[np.float64] | None = None
+    count_reason: str | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -133,7 +163,9 @@ class Ranking:
 
     @property
     def tied_ranks(self) -> NDArray[np.int64]:
-        """Ranks in which equal scores share the best of their places."""
+        """Ranks in which equal scores share the best of their places; in an order of choice every feature has its own."""
+        if self.redundancy is not None:
+            return self.ranks.copy()
         scored = ~np.isnan(self.scores)
         distinct, which = np.unique(self.scores[scored], return_inverse=True)
         best = np.full(len(distinct), len(self), dtype=np.int64)
@@ -158,22 +190,46 @@ class Ranking:
         return np.asarray(lengths)
 
     def __str__(self) -> str:
-        good = "large" if self.large_is_good else "small"
-        lines = [
-            f"{len(self)} features of {self.n_samples} samples, ranked by {self.method} ({good} is good)",
-            f"because {self.reason}" if self.reason != "as asked" else f"a good feature {METHODS[self.method].summary}",
-            "",
-        ]
+        lines = [self._headline(), self._subline()]
+        if self.count_reason is not None:
+            n_selected = int(self.selected.sum())
+            lines.append(f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {self.count_reason}")
         width = min(NAME_WIDTH, max(len("feature"), *(len(_one_line(name)) for name in self.names)))
-        lines.append(f"{'rank':>5}  {'feature':<{width}}  {'score':>10}")
+        repeated = "" if self.redundancy is None else f"  {'':<{BAR_WIDTH}}  already said"
+        lines += ["", f"{'rank':>5}  {'feature':<{width}}  {'score':>10}{repeated}".rstrip()]
         strengths = self.strengths()
         for j in self.order[:ROWS_SHOWN]:
             name = _shortened(_one_line(self.names[j]), width)
             bar = "█" * round(BAR_WIDTH * strengths[j]) if not math.isnan(self.scores[j]) else "not scored"
+            note = self._repetition(j)
+            bar = f"{bar:<{BAR_WIDTH}}  {note}" if note else bar
             lines.append(f"{self.ranks[j]:>5}  {name:<{width}}  {_number(self.scores[j]):>10}  {bar}".rstrip())
         if len(self) > ROWS_SHOWN:
             lines.append(f"       … {len(self) - ROWS_SHOWN} more; to_frame() has them all")
         return "\n".join(lines)
+
+    def _headline(self) -> str:
+        if self.redundancy is not None:
+            score = "" if self.method not in METHODS else f"its {self.method} score and "
+            return f"{len(self)} features of {self.n_samples} samples, in the order of choice: each for {score}what it adds"
+        good = "large" if self.large_is_good else "small"
+        return f"{len(self)} features of {self.n_samples} samples, ranked by {self.method} ({good} is good)"
+
+    def _subline(self) -> str:
+        return f"because {self.reason}" if self.reason != "as asked" else f"a good feature {self._about.summary}"
+
+    @property
+    def _about(self) -> Any:
+        """The entry of the registry: a method, or the search."""
+        return METHODS[self.method] if self.method in METHODS else SEARCHES[self.method]
+
+    def _repetition(self, j: int) -> str:
+        """What of a feature others have already said, such as ``"93 %, by hue"``."""
+        if self.redundancy is None or self.duplicate_of is None or not self.redundancy[j] >= WORTH_TELLING:
+            return ""
+        of = int(self.duplicate_of[j])
+        by = f", most like {_shortened(_one_line(self.names[of]), NAME_WIDTH)}" if of >= 0 else ""
+        return f"{100 * self.redundancy[j]:.0f} %{by}"
 
     __repr__ = __str__
 
@@ -188,9 +244,20 @@ class Ranking:
                 "score": float(self.scores[j]) if math.isfinite(self.scores[j]) else None,
                 "selected": bool(self.selected[j]),
                 "flag": _flag(self.scores[j]),
+                **self._repetition_facts(j),
             }
             for j in self.order
         ]
+
+    def _repetition_facts(self, j: int) -> dict[str, Any]:
+        if self.redundancy is None or self.duplicate_of is None or self.duplicate_correlation is None:
+            return {}
+        of = int(self.duplicate_of[j])
+        return {
+            "redundancy": None if math.isnan(self.redundancy[j]) else float(self.redundancy[j]),
+            "duplicate_of": self.names[of] if of >= 0 else None,
+            "duplicate_correlation": float(self.duplicate_correlation[j]) if of >= 0 else None,
+        }
 
     def to_frame(self) -> Any:
         """A pandas data frame, best first, with the scores as they are."""
@@ -198,8 +265,11 @@ class Ranking:
             import pandas as pd
         except ImportError as error:
             raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
-        frame = pd.DataFrame(self.to_records(), columns=["feature", "rank", "rank_min", "score", "selected", "flag"])
+        records = self.to_records()
+        frame = pd.DataFrame(records, columns=list(records[0]) if records else None)
         frame["score"] = self.scores[self.order]
+        if self.redundancy is not None:
+            frame["redundancy"] = self.redundancy[self.order]
         return frame
 
     def facts(self) -> dict[str, Any]:
@@ -208,13 +278,14 @@ class Ranking:
             "schema": SCHEMA,
             "method": self.method,
             "reason": self.reason,
-            "summary": METHODS[self.method].summary,
-            "reference": METHODS[self.method].reference,
+            "summary": self._about.summary,
+            "reference": self._about.reference,
             "good": "large" if self.large_is_good else "small",
             "n_samples": self.n_samples,
             "n_features": len(self),
             "n_neighbors": self.n_neighbors,
             "bandwidth": self.bandwidth,
+            "count_reason": self.count_reason,
             "features": self.to_records(),
         }
 
@@ -253,7 +324,10 @@ class Ranking:
         names = [_shortened(_one_line(self.names[j]), NAME_WIDTH) for j in shown]
         ax.set_yticks(range(len(shown)), [name.replace("$", r"\$") for name in names])
         ax.invert_yaxis()
-        ax.set_xlabel(f"{self.method} score ({'large' if self.large_is_good else 'small'} is good)")
+        if self.redundancy is None:
+            ax.set_xlabel(f"{self.method} score ({'large' if self.large_is_good else 'small'} is good)")
+        else:
+            ax.set_xlabel("share explained alone; from top to bottom in the order of choice")
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 

@@ -132,10 +132,10 @@ def _order(
     if isinstance(selector, str):
         make = SIEVES.get(selector)
         sieve = GraphSieve(selector, n_features_to_select=largest) if make is None else make(n_features_to_select=largest)
-        return ranked(_fitted_sieve(sieve, X, y, supervision), n_features, sizes, name)
+        return ranked(fitted_sieve(sieve, X, y, supervision), n_features, sizes, name)
     if hasattr(selector, "fit"):
         model = seeded(clone(selector), [*random_state, 2])
-        fit = _fitted_sieve if isinstance(model, Sieve) else _fitted
+        fit = fitted_sieve if isinstance(model, Sieve) else fitted_elsewhere
         return ranked(fit(model, X, y, supervision), n_features, sizes, name)
     order = selector(X, y if supervision is None else supervision)
     return checked_order(order, n_features, largest, f"the order of selector {name!r}")
@@ -151,7 +151,7 @@ def seeded(model: Any, random_state: Sequence[int]) -> Any:
     return model.set_params(**dict.fromkeys(unset, seed_number(list(random_state)))) if unset else model
 
 
-def _fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
+def fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
     """One of ours: it reads unknown labels itself, written as NaN, so that whatever number is known is a class."""
     given = sieve.get_params(deep=False)
     # A few known values no longer show whether they are classes or a quantity; and no line of progress within another.
@@ -167,7 +167,7 @@ def _fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision 
     return sieve.fit(X, np.where(known, y, np.nan) if known.any() else None)
 
 
-def _fitted(model: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
+def fitted_elsewhere(model: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
     """One of another library: it learns from the rows whose label is known, or from all without any where none is."""
     if supervision is not None:
         raise InputTypeError(

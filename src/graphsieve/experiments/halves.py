@@ -76,6 +76,7 @@ def fitted(name: str, X: Floats, known: Supervision | None, bandwidth: float | s
             n_neighbors=NEIGHBORS if chosen.has_graph else "auto",
             bandwidth=bandwidth if chosen.has_graph else "auto",
             scale=None,
+            metric="euclidean" if chosen.has_graph else "auto",  # as published, whatever the table
             method_params=dict(chosen.options),
             **options,
         ).fit(X, supervision=known)

@@ -226,7 +226,7 @@ def _chosen(shown: Shown, plan: Plan, sieves: Sequence[HybridSieve], random: np.
 
     ways: dict[str, Callable[[], list[Integers]]] = {
         SFFS: lambda: _floating_sets(shown, plan.sizes),
-        SSELECT: lambda: best("sselect", shown.codes, n_neighbors=10),
+        SSELECT: lambda: best("sselect", shown.codes, n_neighbors=10, metric="euclidean"),
         HYBRID: lambda: [np.flatnonzero(sieve.get_support()) for sieve in sieves],
         SEED: lambda: [sieve.path_[0].graph_features for sieve in sieves],
         ORACLE: lambda: best("fisher", shown.truth),

@@ -152,7 +152,9 @@ def _ahead(gains: Mapping[str, Estimate]) -> str:
 def laplacian_order(X: Floats, bandwidth: float | str) -> Integers:
     """Columns by their Laplacian score, best first."""
     with held_back():  # constant columns, and few edges where t is small: both are meant
-        sieve = GraphSieve("laplacian", n_neighbors=NEIGHBORS, bandwidth=bandwidth, scale=None, n_features_to_select=1).fit(X)
+        sieve = GraphSieve(
+            "laplacian", n_features_to_select=1, n_neighbors=NEIGHBORS, bandwidth=bandwidth, scale=None, metric="euclidean"
+        ).fit(X)
     return np.argsort(sieve.ranking_, kind="stable")
 
 

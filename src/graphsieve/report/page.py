@@ -11,9 +11,11 @@ from graphsieve.files import replace_file
 from graphsieve.report.frame import document
 
 FEATURES_SHOWN = 40
+WORTH_TELLING = 0.2  # share of a feature that others have said, from which on it is shown
 
 _STYLE = """
 td.name { max-width: 18rem; overflow-wrap: anywhere; } td.bar { width: 40%; } .track { display: block; height: .8rem; }
+table.chosen td.bar { width: 24%; } td.said { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; max-width: 16rem; }
 rect.chosen { fill: var(--bar); } rect.rest { fill: var(--rest); }
 """
 
@@ -40,16 +42,21 @@ def _section(facts: dict[str, Any]) -> str:
     rows = "".join(_row(record) for record in features)
     hidden = facts["n_features"] - len(features)
     more = f"<p>… and {hidden} more features.</p>" if hidden else ""
-    heading = facts.get("heading") or f"{facts['n_features']} features by {facts['method']}"
+    repeated = "<th>already said</th>" if features and "redundancy" in features[0] else ""
+    usual = "features in the order of choice" if repeated else f"features by {facts['method']}"
+    heading = facts.get("heading") or f"{facts['n_features']} {usual}"
     about = (
         f"{facts['n_samples']} samples; {facts['method']}: a good feature {facts['summary']}; "
         f"{facts['good']} scores are good ({facts['reference']})."
     )
     because = "" if facts["reason"] == "as asked" else f"<p>Chosen because {escape(facts['reason'])}.</p>"
+    if facts.get("count_reason"):
+        because += f"<p>How many: {escape(facts['count_reason'])}.</p>"
+    table = '<table class="chosen">' if repeated else "<table>"
     notes = "".join(f"<p>{escape(note)}</p>" for note in facts.get("notes", ()))
     return (
-        f"<section><h2>{escape(heading)}</h2>{because}<p>{escape(about)}</p>{notes}<table><thead><tr>"
-        f'<th class="n">rank</th><th>feature</th><th class="n">score</th><th></th></tr></thead>'
+        f"<section><h2>{escape(heading)}</h2>{because}<p>{escape(about)}</p>{notes}{table}<thead><tr>"
+        f'<th class="n">rank</th><th>feature</th><th class="n">score</th><th></th>{repeated}</tr></thead>'
         f"<tbody>{rows}</tbody></table>{more}</section>"
     )
 
@@ -64,5 +71,15 @@ def _row(record: dict[str, Any]) -> str:
     )
     return (
         f'<tr><td class="n">{record["rank"]}</td><td class="name">{escape(record["feature"])}</td>'
-        f'<td class="n">{score}</td><td class="bar">{bar}</td></tr>'
+        f'<td class="n">{score}</td><td class="bar">{bar}</td>{_repetition(record)}</tr>'
     )
+
+
+def _repetition(record: dict[str, Any]) -> str:
+    """What of the feature those chosen have already said, where features were chosen for what they add."""
+    if "redundancy" not in record:
+        return ""
+    share, of = record["redundancy"], record["duplicate_of"]
+    if share is None or of is None or share < WORTH_TELLING:
+        return "<td></td>"
+    return f'<td class="said">{100 * share:.0f} %, most like <span class="name">{escape(of)}</span></td>'

@@ -68,7 +68,7 @@ def constraint(table: Table, known: Supervision, *, form: str, weight: float) ->
     choice(FORMS)("form", form)
     if form == "ratio" and weight != DIFFERENCE_WEIGHT:
         raise InputError(f"weight belongs to form='difference', got weight={weight:g} with form='ratio'; leave it out.")
-    alike, apart = _must_link_graph(known), _cannot_link_graph(known)
+    alike, apart = must_link_graph(known), cannot_link_graph(known)
     if form == "ratio":
         _need_both_kinds(known)
         return Scored(ratio(table, alike.block_energy, apart.block_energy))
@@ -210,14 +210,14 @@ def _pairs(must_link: Any, cannot_link: Any) -> Callable[[int], Supervision]:
     return lambda n_samples: Supervision.from_pairs(n_samples, must_link, cannot_link)
 
 
-def _must_link_graph(known: Supervision) -> Graph:
+def must_link_graph(known: Supervision) -> Graph:
     codes = known.codes
     extra = known.must_link[codes[known.must_link[:, 0]] != codes[known.must_link[:, 1]]]
     unlabeled = known.must_link[(codes[known.must_link] < 0).all(axis=1)]
     return group_graph(codes) + pair_graph(known.n_samples, np.concatenate([extra, unlabeled]))
 
 
-def _cannot_link_graph(known: Supervision) -> Graph:
+def cannot_link_graph(known: Supervision) -> Graph:
     codes = known.codes
     return apart_graph(codes) + pair_graph(known.n_samples, _not_implied_by_labels(known.cannot_link, codes))
 

@@ -170,7 +170,7 @@ def pearson_score(X: Any, y: Any) -> Floats:
 
 
 def pearson(table: Table, known: Supervision) -> Scored:
-    target = _numeric_target(known)
+    target = numeric_target(known)
     labeled = np.flatnonzero(~np.isnan(target))
     if len(labeled) < 2:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
@@ -195,7 +195,7 @@ def known_targets(known: Supervision) -> Floats:
     return known.targets
 
 
-def _numeric_target(known: Supervision) -> Floats:
+def numeric_target(known: Supervision) -> Floats:
     """The target, or two classes as 0 and 1."""
     if known.targets is not None:
         return known.targets

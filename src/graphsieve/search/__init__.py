@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from graphsieve.search.diverse import DiversePath, diverse_selection
 from graphsieve.search.floating import FloatingPath, floating_selection
 from graphsieve.search.hybrid import BASES, HybridPath, HybridRound, hybrid_selection
 from graphsieve.search.iterative import IterativePath, Round, iterative_ranking
@@ -15,12 +16,14 @@ from graphsieve.supervision import Kind
 __all__ = [
     "BASES",
     "SEARCHES",
+    "DiversePath",
     "FloatingPath",
     "HybridPath",
     "HybridRound",
     "IterativePath",
     "Round",
     "Search",
+    "diverse_selection",
     "floating_selection",
     "hybrid_selection",
     "iterative_ranking",
@@ -54,6 +57,13 @@ SEARCHES: Mapping[str, Search] = MappingProxyType(
     {
         search.name: search
         for search in (
+            Search(
+                "diverse",
+                diverse_selection,
+                (),
+                "adds what those before it do not say, of the table and of what is known",
+                "Farahat, Ghodsi, Kamel 2011, with weights and targets",
+            ),
             Search(
                 "iterative",
                 iterative_ranking,

@@ -14,6 +14,13 @@ from graphsieve.selectors.sieve import Sieve
 __all__ = ["SIEVES", "FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve", "Sieve"]
 
 SIEVES: Mapping[str, type[Sieve]] = MappingProxyType(
-    {"score": GraphSieve, "iterative": IterativeSieve, "hybrid": HybridSieve, "floating": FloatingSieve}
+    {
+        "score": GraphSieve,
+        "diverse": GraphSieve,
+        "iterative": IterativeSieve,
+        "hybrid": HybridSieve,
+        "floating": FloatingSieve,
+    }
 )
-"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a ranking by one score."""
+"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a ranking by
+one score. `GraphSieve` does both: the diverse search where it decides itself, and any score."""

@@ -1,27 +1,45 @@
-"""The scikit-learn front door: what is known → method → scores → ranks."""
+"""The scikit-learn front door: what is known → what matters → which columns, and how many."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
+from graphsieve.counting import Count, Mattering, columns_that_matter, count_features
+from graphsieve.errors import InputError, warn
+from graphsieve.metrics import measured
 from graphsieve.parameters import checked
-from graphsieve.scaling import rescaled, standardized_target
+from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores.method import warn_of_unscorable
+from graphsieve.search.default import explain_what_is_known
+from graphsieve.search.diverse import DiversePath, choose_diverse
 from graphsieve.selectors.knowledge import (
+    DIVERSE,
     PARAMETERS,
     all_knowledge,
     chosen_method,
     compression,
     method_options,
+    metric_used,
     ranks,
+    refuse_graph_parameters,
+    refuse_unusable,
+    scale_used,
     selected_count,
     wanted_features,
+    weights_by_rank,
 )
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.supervision import Supervision, TargetType
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class GraphSieve(Sieve):
@@ -30,16 +48,32 @@ class GraphSieve(Sieve):
     Parameters
     ----------
     method : str
-        A name from `graphsieve.scores.METHODS`, or ``"auto"``: the one that fits what is known (see the table in the README).
-    n_features_to_select : int, float or None
-        A number of features, a fraction of them, or None for half of them, as in scikit-learn's RFE.
+        ``"auto"``: choose columns that together explain the table and what is known of its samples (the search ``"diverse"``).
+        Or a name from `graphsieve.scores.METHODS`: rank features one by one by that score, as published.
+    n_features_to_select : int, float, "auto" or None
+        A number of features, a fraction of them, None for half of them, as in scikit-learn's RFE, or ``"auto"``: as many as
+        matter and are not explained by the others; `count_` then says why.
+    redundancy : {"auto", "explain", "correlation", None}
+        How features that repeat each other are kept apart (see `search.diverse_selection`): ``"explain"`` chooses each for what
+        the chosen ones leave unexplained, ``"correlation"`` for its score times one minus its largest correlation with them;
+        None ranks one by one. ``"auto"`` is ``"explain"`` where the method is ``"auto"`` too, and None where one is named. With
+        ``method="auto"`` and None, the method is the published one that fits what is known.
+    max_features : int or None
+        At most so many, whatever `n_features_to_select` comes to.
     n_neighbors : int or "auto"
         Neighbours of the graph; ``"auto"`` is the method's published default, at most one fewer than there are samples.
     bandwidth : float or "auto"
         The t of the heat kernel exp(−d²/t); ``"auto"`` is the mean squared length of the graph's edges.
-    scale : {"standard", "minmax", None}
-        Divide features by their standard deviation or their range before distances are taken, and a continuous target by its
-        standard deviation; None takes them as they are. The variance is always taken of the features as they are.
+    scale : {"auto", "standard", "minmax", "robust", "rank", None}
+        Divide features by their standard deviation, range or interquartile range, or put ranks in their place, before distances
+        and correlations are taken, and divide a continuous target by its standard deviation; None takes them as they are.
+        ``"auto"`` takes features as they are, unless they plainly have different units (ranges differ more than a hundredfold,
+        or one varies more than all others together); then it is ``"standard"``. Where distances are compared with those along a
+        target, features as they are all get one factor, by which their mean variance is 1. The variance is always taken of the
+        features as they are.
+    metric : {"auto", "euclidean", "cosine"}
+        Of the distances between samples, for methods that need neighbours; ``"auto"`` is cosine for tables of counts, of which
+        nearly all are zero.
     target_type : {"auto", "classes", "continuous"}
         What `y` is; ``"auto"`` decides as `Supervision.from_y` does.
     unlabeled : int or None
@@ -51,20 +85,36 @@ class GraphSieve(Sieve):
         k-means. Labelled and paired samples are never compressed. Only for methods whose graph comes from X.
     n_prototypes : int, (int, int) or None
         How many prototypes at most, or the two sides of the map; None is the square root of the number of samples they stand for.
+    progress : bool or None
+        Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
     Attributes
     ----------
     scores_ : array of shape (n_features,)
-        The method's own number for each feature; NaN where it cannot be scored.
+        The method's own number for each feature; NaN where it cannot be scored. For ``"diverse"``, the share of all there is to
+        explain that the feature explains alone.
     ranking_ : array of int of shape (n_features,)
-        1 is the best; equal scores in the order of the columns, features without a score last.
+        1 is the best, or was chosen first; equal scores in the order of the columns, features without a score last.
     method_, reason_ : str
         The method that ran, and why.
+    relevance_ : array of shape (n_features,) or None
+        For ``"diverse"``, the share of each feature's variation that goes with what is known; if nothing is, its largest
+        absolute correlation with another feature.
+    skill_ : float or None
+        For ``"diverse"``, how well labels left out are predicted from all features, from 0 to 1: how much they are trusted.
+    redundancy_ : array of shape (n_features,) or None
+        The share of each feature's variance that the chosen ones explain; for a chosen one, those before it.
+    duplicate_of_ : array of int of shape (n_features,) or None
+        The chosen feature that it repeats most, for a chosen one among those before it; −1 where there is none.
+    duplicate_correlation_ : array of shape (n_features,) or None
+        The correlation with that feature.
+    count_ : graphsieve.counting.Count or None
+        With ``n_features_to_select="auto"``: how many, by which rule, why, and the curve.
     large_is_good_ : bool
         Whether large scores are good.
     n_neighbors_, bandwidth_ : int, float or None
         As used; None where the method has no such thing.
-    scale_ : str or None
+    scale_, metric_ : str or None
         As used.
     n_samples_, n_labeled_ : int
         Samples in all, and those with a known label or target.
@@ -78,9 +128,9 @@ class GraphSieve(Sieve):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> sieve = GraphSieve(n_features_to_select=2).fit(X, y)
-    >>> sieve.method_
-    'fisher'
     >>> list(sieve.get_feature_names_out())
+    ['sepal width (cm)', 'petal length (cm)']
+    >>> GraphSieve("fisher", n_features_to_select=2).fit(X, y).get_feature_names_out().tolist()
     ['petal length (cm)', 'petal width (cm)']
     """
 
@@ -88,26 +138,34 @@ class GraphSieve(Sieve):
         self,
         method: str = "auto",
         *,
-        n_features_to_select: int | float | None = None,
+        n_features_to_select: int | float | str | None = None,
+        redundancy: str | None = "auto",
+        max_features: int | None = None,
         n_neighbors: int | str = "auto",
         bandwidth: float | str = "auto",
-        scale: str | None = "standard",
+        scale: str | None = "auto",
+        metric: str = "auto",
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
         method_params: dict[str, Any] | None = None,
         compress: str | None = None,
         n_prototypes: int | tuple[int, int] | None = None,
+        progress: bool | None = None,
     ) -> None:
         self.method = method
         self.n_features_to_select = n_features_to_select
+        self.redundancy = redundancy
+        self.max_features = max_features
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.scale = scale
+        self.metric = metric
         self.target_type = target_type
         self.unlabeled = unlabeled
         self.method_params = method_params
         self.compress = compress
         self.n_prototypes = n_prototypes
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> GraphSieve:
         """Score and rank the features.
@@ -124,26 +182,175 @@ class GraphSieve(Sieve):
         """
         given = checked(self.get_params(deep=False), PARAMETERS)
         table = Table(X)
-        wanted = wanted_features(given["n_features_to_select"], table.n_features)
+        wanted = _wanted(given, table.n_features)
         known = all_knowledge(table, y, supervision, given)
-        method, reason = chosen_method(known, supervision, given["method"])
-        scale = given["scale"] if method.reads_neighbors or "targets" in method.uses else None
-        if scale is not None and known.targets is not None:
-            known = replace(known, targets=standardized_target(known.targets))
-        scaled = rescaled(table, scale) if method.reads_neighbors else table
-        small = compression(scaled, known, method, given)
-        options = method_options(method, known if small is None else small.known, given)
-        scored = method.core(scaled if small is None else scaled.represented_by(small), known, **options)
-        warn_of_unscorable(scored.values)
-        large_is_good = method.large_is_good(options)
-        ranking = ranks(scored.values, large_is_good=large_is_good)
-        support = ranking <= selected_count(wanted, scored.values, exactly=isinstance(given["n_features_to_select"], Integral))
+        by_search = given["method"] in ("auto", DIVERSE) and given["redundancy"] in ("auto", "explain")
+        run = _by_search if by_search else _by_score
+        found = run(table, known, supervision, given, wanted)
+        warn_of_unscorable(found.scores)
+        n_selected = _n_selected(found, wanted, given)
         # Only now, when nothing can fail any more, is anything kept.
         self._describe(X)
-        self.method_, self.reason_, self.scale_ = method.name, reason, scale
-        self.n_neighbors_, self.bandwidth_ = scored.n_neighbors, scored.bandwidth
-        self.n_prototypes_ = 0 if small is None else small.n_prototypes
+        self.method_, self.reason_, self.scale_, self.metric_ = found.method, found.reason, found.scale, found.metric
+        self.n_neighbors_, self.bandwidth_ = found.n_neighbors, found.bandwidth
+        self.n_prototypes_ = found.n_prototypes
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
-        self.scores_, self.ranking_, self.large_is_good_ = scored.values, ranking, large_is_good
-        self._support = support
+        self.scores_, self.large_is_good_ = found.scores, found.large_is_good
+        self.ranking_ = np.empty(table.n_features, dtype=np.int64)
+        self.ranking_[found.order] = np.arange(1, table.n_features + 1)
+        self.relevance_, self.skill_, self.count_ = found.relevance, found.skill, found.count
+        path = found.path
+        self.redundancy_ = None if path is None else path.redundancy
+        self.duplicate_of_ = None if path is None else path.duplicate_of
+        self.duplicate_correlation_ = None if path is None else path.correlation
+        self._support = self.ranking_ <= n_selected
         return self
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a fit comes to."""
+
+    method: str
+    reason: str
+    scores: Floats
+    large_is_good: bool
+    order: Integers
+    scale: str | None
+    metric: str | None = None
+    n_neighbors: int | None = None
+    bandwidth: float | None = None
+    n_prototypes: int = 0
+    path: DiversePath | None = None
+    relevance: Floats | None = None
+    skill: float | None = None
+    count: Count | None = None
+
+
+def _by_search(table: Table, known: Supervision, supervision: Supervision | None, given: dict[str, Any], wanted: int) -> _Found:
+    """The default: columns that together explain the table and what is known."""
+    refuse_graph_parameters(given)
+    if supervision is not None and "probabilities" in supervision.kinds:
+        refuse_unusable(supervision.kinds, ("labels", "probabilities"), "the search, where class probabilities are known,")
+    name, reason = choose_method(known)
+    if name == "laplacian":  # nothing is known, or nothing that tells samples apart
+        known = Supervision.nothing(table.n_samples)
+    warn_of_poor_knowledge(known, known.kinds)
+    scale = scale_used(table, given["scale"])
+    scaled = rescaled(table, scale)
+    matter = _mattering(table, known, given)
+    explained = explain_what_is_known(table, scaled, known, n_wanted=wanted, allowed=_allowed(matter), progress=given["progress"])
+    path = explained.path
+    return _Found(
+        method=DIVERSE,
+        reason=reason,
+        scores=path.alone if matter is None else np.where(table_varies(path), np.nan_to_num(path.alone), np.nan),
+        large_is_good=True,
+        order=path.order,
+        scale=scale,
+        path=path,
+        relevance=explained.relevance,
+        skill=explained.skill,
+        count=_count(scaled, known, path.order, matter, given, weights=explained.relevance),
+    )
+
+
+def table_varies(path: DiversePath) -> NDArray[np.bool_]:
+    """Which columns are no constants."""
+    return ~np.isnan(path.redundancy)
+
+
+def _by_score(table: Table, known: Supervision, supervision: Supervision | None, given: dict[str, Any], wanted: int) -> _Found:
+    """One score for every feature, as published; and a set of them by that score, if asked for."""
+    if given["method"] == DIVERSE:
+        raise InputError(
+            f"method='diverse' is the search for what explains; leave redundancy 'auto', got {given['redundancy']!r}."
+        )
+    method, reason = chosen_method(known, supervision, given["method"])
+    form = None if given["redundancy"] == "auto" else given["redundancy"]
+    reads_scale = method.reads_neighbors or "targets" in method.uses or form is not None
+    scale = scale_used(table, given["scale"]) if reads_scale else None
+    told = known
+    if known.targets is not None and given["scale"] is not None and reads_scale:
+        told = replace(known, targets=standardized_target(known.targets))
+    scaled = rescaled(table, scale) if method.reads_neighbors or form is not None else table
+    metric = metric_used(table, method, given)
+    basis = scaled if method.reads_neighbors else table
+    if given["scale"] == "auto" and scale is None and method.reads_neighbors and "targets" in method.uses:
+        basis = of_unit_variance(basis)  # distances are compared with those along the target, which has a unit of its own
+    small = compression(basis, told, method, given)
+    options = method_options(method, told if small is None else small.known, given)
+    located = measured(basis, metric) if metric is not None else basis
+    scored = method.core(located if small is None else basis.represented_by(small), told, **options)
+    large_is_good = method.large_is_good(options)
+    matter = _mattering(table, known, given)
+    path = None
+    if form is not None:
+        weights = weights_by_rank(scored.values, large_is_good=large_is_good)
+        allowed = _allowed(matter)
+        weights = weights if allowed is None else np.where(allowed, weights, np.nan)
+        path = choose_diverse(scaled, weights, n_wanted=wanted, form=form, progress=given["progress"])
+    order = _order(scored.values, large_is_good, matter) if path is None else path.order
+    return _Found(
+        method=method.name,
+        reason=reason,
+        scores=scored.values,
+        large_is_good=large_is_good,
+        order=order,
+        scale=scale,
+        metric=metric,
+        n_neighbors=scored.n_neighbors,
+        bandwidth=scored.bandwidth,
+        n_prototypes=0 if small is None else small.n_prototypes,
+        path=path,
+        count=_count(scaled if form is not None or scale is not None else table, known, order, matter, given),
+    )
+
+
+def _order(scores: Floats, large_is_good: bool, matter: Mattering | None) -> Integers:
+    """Best first; where the number is to be found, the features that matter before the others."""
+    order = np.argsort(ranks(scores, large_is_good=large_is_good))
+    return order if matter is None else order[np.argsort(~matter.mask[order], kind="stable")]
+
+
+def _wanted(given: dict[str, Any], n_features: int) -> int:
+    asked, most = given["n_features_to_select"], given["max_features"]
+    wanted = wanted_features(asked, n_features, or_auto=True)
+    if most is None:
+        return wanted
+    if isinstance(asked, Integral) and wanted > most:
+        raise InputError(f"n_features_to_select is {asked}, but max_features allows {most}; raise one or lower the other.")
+    return min(wanted, int(most))
+
+
+def _allowed(matter: Mattering | None) -> NDArray[np.bool_] | None:
+    """The features among which to choose; all of them (None) where none can be told from chance."""
+    return matter.mask if matter is not None and matter.mask.any() else None
+
+
+def _mattering(table: Table, known: Supervision, given: dict[str, Any]) -> Mattering | None:
+    return columns_that_matter(table, known) if given["n_features_to_select"] == "auto" else None
+
+
+def _count(
+    table: Table,
+    known: Supervision,
+    order: Integers,
+    matter: Mattering | None,
+    given: dict[str, Any],
+    *,
+    weights: Floats | None = None,
+) -> Count | None:
+    if matter is None:
+        return None
+    return count_features(table, known, order, mattering=matter, weights=weights, max_features=given["max_features"])
+
+
+def _n_selected(found: _Found, wanted: int, given: dict[str, Any]) -> int:
+    """How many of the first features are selected."""
+    if found.count is None:
+        return selected_count(wanted, found.scores, exactly=isinstance(given["n_features_to_select"], Integral))
+    if found.count.n == 0 and not np.isnan(found.scores).all():
+        warn(f"one feature is selected, since there is no telling how many matter: {found.count.reason}.")
+        return 1
+    return int(found.count.n)

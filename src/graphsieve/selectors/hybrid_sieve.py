@@ -21,6 +21,7 @@ from graphsieve.selectors.knowledge import (
     chosen_method,
     method_options,
     refuse_unusable,
+    scale_used,
     wanted_features,
 )
 from graphsieve.selectors.sieve import Sieve
@@ -46,7 +47,7 @@ class HybridSieve(Sieve):
         samples.
     bandwidth : float or "auto"
         The t of the weights exp(−d²/t); ``"auto"`` is (d/3)², where d is the first gap between samples of different labels.
-    scale : {"standard", "minmax", None}
+    scale : {"auto", "standard", "minmax", "robust", "rank", None}
         Divide features by their standard deviation or their range before distances are taken.
     unlabeled : int or None
         The number that marks an unknown label in `y`, besides None and NaN.
@@ -132,7 +133,8 @@ class HybridSieve(Sieve):
         known = all_knowledge(table, y, supervision, of_labels)
         if "labels" not in known.kinds:
             raise InputError("the hybrid search carries class labels along, but none are known; pass y with some of them.")
-        scaled = rescaled(table, given["scale"])
+        scale = scale_used(table, given["scale"])
+        scaled = rescaled(table, scale)
         exactly = isinstance(given["n_features_to_select"], Integral)
         select = selecting(scaled, given["base"], wanted, self._options(known, supervision, given), exactly=exactly)
         path = refine(
@@ -150,7 +152,7 @@ class HybridSieve(Sieve):
         order = np.concatenate([path.order, rest[~np.isin(rest, path.order)]])
         # Only now, when nothing can fail any more, is anything kept.
         self._describe(X)
-        self.method_, self.scale_ = f"hybrid of {given['base']}", given["scale"]
+        self.method_, self.scale_ = f"hybrid of {given['base']}", scale
         self.reason_ = f"{known.n_labeled} of {len(known)} labels are known; {path.stopped}"
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.scores_, self.path_, self.round_ = path.scores, path.rounds, path.chosen

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphsieve.columns import Table
 from graphsieve.parameters import boolean, checked, choice, either
-from graphsieve.scaling import rescaled, standardized_target
+from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
@@ -19,6 +19,7 @@ from graphsieve.selectors.knowledge import (
     all_knowledge,
     chosen_method,
     method_options,
+    scale_used,
     selected_count,
     wanted_features,
 )
@@ -110,12 +111,15 @@ class IterativeSieve(Sieve):
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = all_knowledge(table, y, supervision, given)
         method, reason = chosen_method(known, supervision, given["method"])
-        scale = given["scale"]
-        if scale is not None and known.targets is not None:
+        scale = scale_used(table, given["scale"])
+        scaled = rescaled(table, scale)
+        if given["scale"] is not None and known.targets is not None:
             known = replace(known, targets=standardized_target(known.targets))
+            # Distances are compared with those along the target, which has a unit of its own.
+            scaled = of_unit_variance(scaled) if scale is None else scaled
         options = method_options(method, known, given)
         path = iterate(
-            rescaled(table, scale),
+            scaled,
             known,
             method,
             options,

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import choice, count, either, positive, quoted, whole_number
+from graphsieve.metrics import METRICS, Metric, chosen_metric
+from graphsieve.parameters import boolean, choice, count, either, positive, quoted, whole_number
 from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
-from graphsieve.scaling import SCALES
+from graphsieve.scaling import SCALES, Scale, chosen_scale
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
+from graphsieve.search.diverse import FORMS
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
+DIVERSE = "diverse"  # the search that "auto" stands for, unless redundancy is to be left alone
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
@@ -29,10 +33,14 @@ def _mapping(name: str, value: Any) -> dict[str, Any]:
 
 
 PARAMETERS = {
-    "method": choice(("auto", *METHODS)),
+    "method": choice(("auto", DIVERSE, *METHODS)),
+    "redundancy": choice(("auto", None, *FORMS)),
     "n_neighbors": either("auto", count(1)),
     "bandwidth": either("auto", positive()),
-    "scale": choice(SCALES),
+    "scale": choice(("auto", *SCALES)),
+    "metric": choice(("auto", *METRICS)),
+    "max_features": either(None, count(1)),
+    "progress": either(None, boolean()),
     "target_type": choice(("auto", "classes", "continuous")),
     "unlabeled": either(None, whole_number()),
     "method_params": either(None, _mapping),
@@ -53,7 +61,8 @@ def all_knowledge(table: Table, y: Any, supervision: Supervision | None, given: 
     check_length(known, table)
     if table.n_samples == 2:
         warn("there are 2 samples: a graph of 2 nodes tells little.")
-    readable = given["method"] == "auto" or {"labels", "targets"} & set(METHODS[given["method"]].uses)
+    method = METHODS.get(given["method"])
+    readable = method is None or {"labels", "targets"} & set(method.uses)
     if y is None or not readable or known.labels is not None or known.targets is not None:
         return known
     of_y = Supervision.from_y(y, target_type=given["target_type"], unlabeled=given["unlabeled"])
@@ -104,6 +113,46 @@ def method_options(method: Method, known: Supervision, given: Mapping[str, Any])
     return options | extra_options(method, given["method_params"] or {}, elsewhere=("n_neighbors", "bandwidth"))
 
 
+def scale_used(table: Table, asked: str | None) -> Scale:
+    """The scale asked for, or the one that ``"auto"`` finds right."""
+    return chosen_scale(table)[0] if asked == "auto" else cast(Scale, asked)
+
+
+def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metric | None:
+    """How distances between samples are taken, or None where none are."""
+    asked = given["metric"]
+    if asked != "auto" and not method.reads_neighbors:
+        raise InputError(f"method {method.name!r} takes no distances in X; leave metric 'auto', got {asked!r}.")
+    if asked == "cosine" and given["compress"] is not None:
+        raise InputError(f"compress={given['compress']!r} makes prototypes by Euclidean distances; leave metric 'auto'.")
+    if not method.reads_neighbors:
+        return None
+    if asked == "auto":
+        return "euclidean" if given["compress"] is not None else chosen_metric(table)[0]
+    return cast(Metric, asked)
+
+
+def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
+    """Refuse what only methods with a graph read, where the search of the default runs."""
+    for name in ("n_neighbors", "bandwidth", "metric", "method_params", "compress", "n_prototypes"):
+        asked = given[name]
+        if asked is None or (isinstance(asked, (str, dict)) and asked in ("auto", {})):
+            continue
+        raise InputError(
+            f"{name} belongs to the methods that use a graph, and method={given['method']!r} builds none; name a method, "
+            f"or leave {name} out, got {quoted(asked)}."
+        )
+
+
+def weights_by_rank(scores: Floats, *, large_is_good: bool) -> Floats:
+    """Any score as weights for a search: 1 for the best, down in equal steps, ties alike; NaN where there is no score."""
+    scored = ~np.isnan(scores)
+    weights = np.full(len(scores), np.nan)
+    places = rankdata(scores[scored] if large_is_good else -scores[scored], method="average")
+    weights[scored] = places / max(1, scored.sum())
+    return weights
+
+
 def compression(table: Table, known: Supervision, method: Method, given: Mapping[str, Any]) -> Compressed | None:
     """The prototypes that stand for the samples of which nothing is known, if any were asked for and there are such samples."""
     how, size = given["compress"], given["n_prototypes"]
@@ -137,15 +186,18 @@ def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
     return wanted
 
 
-def wanted_features(asked: Any, n_features: int) -> int:
-    """The number of features meant by a count, a fraction or None."""
+def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> int:
+    """The number of features meant by a count, a fraction or None; all of them where "auto" is still to say."""
+    if or_auto and isinstance(asked, str) and asked == "auto":
+        return n_features
     if asked is None:
         return max(1, n_features // 2)
     if isinstance(asked, Integral) and not isinstance(asked, bool):
         return wanted_count(asked, n_features)
     if isinstance(asked, Real) and not isinstance(asked, bool) and 0 < float(asked) <= 1:
         return max(1, int(n_features * float(asked)))
-    raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, or None, got {quoted(asked)}.")
+    words = "None or 'auto'" if or_auto else "or None"
+    raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, {words}, got {quoted(asked)}.")
 
 
 def ranks(scores: Floats, *, large_is_good: bool) -> NDArray[np.int64]:

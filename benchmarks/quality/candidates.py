@@ -1,0 +1,166 @@
+"""Who takes part: our default, everything registered, chance, simple references, and peers; each a function that gives an order.
+
+Every candidate gets the training rows and what is known of them. Those that understand labels but not probabilities get the most
+probable class of each row.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve import GraphSieve, Supervision
+from graphsieve.errors import InputError
+from graphsieve.parameters import nearest
+from graphsieve.scores import METHODS
+from graphsieve.scores.method import best_first
+from graphsieve.search import SEARCHES
+from graphsieve.selectors import SIEVES
+from quality import references, rivals
+from quality.knowledge import Level, most_probable
+
+Integers = NDArray[np.int64]
+
+EVERYTHING = frozenset(["nothing", "labels", "targets", "pairs", "probabilities"])
+NOTHING = frozenset(["nothing"])
+BASELINES = ("random", "all")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method to judge: `order(X, known, n)` names at least n columns, best first (rivals may stop earlier).
+
+    `uses` are the kinds of knowledge it can work with; ``"nothing"`` alone means that it never looks at any. `package` is what
+    must be installed for it.
+    """
+
+    name: str
+    group: str
+    uses: frozenset[str]
+    order: Callable[[Any, Supervision, int], Any]
+    package: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        return self.package is None or importlib.util.find_spec(self.package) is not None
+
+    @property
+    def blind(self) -> bool:
+        """Whether it gives the same answer whatever is known, so that it runs only once."""
+        return self.uses == NOTHING
+
+    def can_use(self, level: Level) -> bool:
+        return level.kind in self.uses or (level.kind == "probabilities" and "labels" in self.uses)
+
+    def told(self, known: Supervision) -> Supervision:
+        """What is known in a form that it understands."""
+        return most_probable(known) if "probabilities" in known.kinds and "probabilities" not in self.uses else known
+
+
+def _by_default(X: Any, known: Supervision, n: int) -> Integers:
+    sieve = GraphSieve(n_features_to_select=n).fit(X, supervision=known if known.kinds else None)
+    return np.argsort(sieve.ranking_, kind="stable")
+
+
+def _registered(name: str) -> Candidate:
+    """A score alone: features in the order of the method's own numbers, whatever a sieve makes of them."""
+
+    def order(X: Any, known: Supervision, n: int) -> Integers:
+        sieve = GraphSieve(name, n_features_to_select=n)
+        if "redundancy" in sieve.get_params():
+            sieve.set_params(redundancy=None)  # of no use here, and would count in the seconds
+        sieve.fit(X, supervision=known if known.kinds else None)
+        return best_first(sieve.scores_, large_is_good=sieve.large_is_good_)
+
+    # A correlation with classes is defined for two of them only, and then ranks as Fisher's score does.
+    uses = frozenset(METHODS[name].uses) - (frozenset(["labels"]) if name == "pearson" else frozenset())
+    return Candidate(name, "registered", uses or NOTHING, order)
+
+
+def _search(name: str) -> Candidate:
+    def order(X: Any, known: Supervision, n: int) -> Integers:
+        sieve = SIEVES[name](n_features_to_select=n, progress=False).fit(X, supervision=known if known.kinds else None)
+        return np.argsort(sieve.ranking_, kind="stable")
+
+    return Candidate(name, "searches", frozenset(SEARCHES[name].uses) or NOTHING, order)
+
+
+def _nobody(X: Any, known: Supervision, n: int) -> Integers:
+    raise AssertionError("chance and all columns are no selection; running.py makes them")
+
+
+CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
+    {
+        candidate.name: candidate
+        for candidate in (
+            Candidate("ours", "ours", EVERYTHING, _by_default),
+            *(Candidate(name, "baselines", NOTHING, _nobody) for name in BASELINES),
+            *(_registered(name) for name in METHODS),
+            *(_search(name) for name in SEARCHES if SIEVES[name] is not GraphSieve),  # which is ours
+            *(Candidate(name, "references", uses, order) for name, (uses, order) in references.REFERENCES.items()),
+            *(Candidate(name, "peers", uses, order, package) for name, (package, uses, order) in rivals.RIVALS.items()),
+        )
+    }
+)
+"""Everyone by name."""
+
+GROUPS = tuple(dict.fromkeys(candidate.group for candidate in CANDIDATES.values()))
+QUICK = (
+    *("ours", "random", "all", "fisher", "pearson", "laplacian", "variance", "constrained_laplacian", "supervised_laplacian"),
+    *("semi_supervised_laplacian", "pivoted_qr", "facility_location", "score_unlike", "select_f", "fastcan", "mrmr"),
+)
+
+
+def candidate_named(name: str) -> Candidate:
+    """The candidate of that name, or ``name=file.py:function`` for a function (X, y, n) → order that is not part of this yet.
+
+    Such a function gets y as class codes (−1: unknown), targets (NaN: unknown), a Supervision of pairs or probabilities, or None.
+    """
+    if name in CANDIDATES:
+        return CANDIDATES[name]
+    label, _, place = name.partition("=")
+    if not place:
+        raise InputError(f"there is no method {name!r}{nearest(name, CANDIDATES)}; choose from {', '.join(CANDIDATES)}.")
+    function = _function_in(place)
+
+    def order(X: Any, known: Supervision, n: int) -> Any:
+        return function(X, _plainly(known), n)
+
+    return Candidate(label, "given", frozenset(getattr(function, "uses", EVERYTHING)), order)
+
+
+def chosen(names: str, *, with_random: bool = True) -> list[str]:
+    """Names of candidates or groups, separated by commas; with chance among them, since everyone is compared with it."""
+    wanted: dict[str, None] = {"random": None} if with_random else {}
+    for name in names.split(","):
+        members = [other.name for other in CANDIDATES.values() if other.group == name] or [name]
+        for member in members:
+            candidate_named(member)
+        wanted.update(dict.fromkeys(members))
+    return list(wanted)
+
+
+def _plainly(known: Supervision) -> Any:
+    if known.kinds == ("labels",):
+        return known.codes
+    if known.kinds == ("targets",):
+        return known.targets
+    return known if known.kinds else None
+
+
+def _function_in(place: str) -> Callable[..., Any]:
+    file, _, name = place.rpartition(":")
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if spec is None or spec.loader is None or not Path(file).is_file():
+        raise InputError(f"{place!r} must be file.py:function.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function: Callable[..., Any] = getattr(module, name)
+    return function

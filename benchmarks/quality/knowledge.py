@@ -1,0 +1,103 @@
+"""What selectors are told of the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve import Supervision
+from graphsieve.datasets import make_expert_labels
+
+Integers = NDArray[np.int64]
+
+FEWEST_TARGETS = 3  # 3 % of 48 rows would be one, which tells nothing
+PAIRS_AS_OF = 4  # as many pairs as so many labels of each class imply
+DOUBT = 0.3  # mean probability that the expert gives to a wrong class
+
+
+@dataclass(frozen=True)
+class Level:
+    """A kind of knowledge, ``"nothing"`` or one of `Supervision.kinds`, and how much of it; for one task, or (None) for both."""
+
+    name: str
+    kind: str
+    task: str | None
+    amount: float = 0.0
+
+
+LEVELS: Mapping[str, Level] = MappingProxyType(
+    {
+        level.name: level
+        for level in (
+            Level("none", "nothing", None),
+            Level("2", "labels", "classification", 2),
+            Level("4", "labels", "classification", 4),
+            Level("10", "labels", "classification", 10),
+            Level("pairs", "pairs", "classification"),
+            Level("expert", "probabilities", "classification"),
+            Level("3%", "targets", "regression", 0.03),
+            Level("5%", "targets", "regression", 0.05),
+            Level("10%", "targets", "regression", 0.10),
+        )
+    }
+)
+
+
+def told(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
+    """What is known of training rows with these class codes or targets. With one seed, 2 labels of a class are among its 4."""
+    random = np.random.default_rng(seed)
+    if level.kind == "labels":
+        return Supervision.from_labels(_few_labels(y, int(level.amount), random))
+    if level.kind == "targets":
+        return Supervision.from_targets(_few_targets(y, level.amount, random))
+    if level.kind == "pairs":
+        return Supervision.from_pairs(len(y), *_random_pairs(y, random))
+    if level.kind == "probabilities":
+        return Supervision.from_probabilities(make_expert_labels(y, doubt=DOUBT, random_state=random).probabilities)
+    return Supervision.nothing(len(y))
+
+
+def most_probable(known: Supervision) -> Supervision:
+    """Probabilities as those must read them who understand labels only."""
+    assert known.probabilities is not None
+    return Supervision.from_labels(known.probabilities.argmax(axis=1))
+
+
+def _few_labels(y: Integers, count: int, random: np.random.Generator) -> Integers:
+    """At most `count` labels of each class; −1 elsewhere."""
+    shown = np.full(len(y), -1, dtype=np.int64)
+    for code in np.unique(y):
+        shown[random.permutation(np.flatnonzero(y == code))[:count]] = code
+    return shown
+
+
+def _few_targets(y: NDArray[np.float64], share: float, random: np.random.Generator) -> NDArray[np.float64]:
+    """A share of the known targets, at least three; NaN elsewhere."""
+    rows = random.permutation(np.flatnonzero(~np.isnan(y)))
+    rows = rows[: max(FEWEST_TARGETS, round(share * len(rows)))]
+    shown = np.full(len(y), np.nan)
+    shown[rows] = y[rows]
+    return shown
+
+
+def _random_pairs(y: Integers, random: np.random.Generator) -> tuple[Integers, Integers]:
+    """Pairs of the same class and of different ones, as many of each as four labels of each class imply."""
+    members = [np.flatnonzero(y == code) for code in np.unique(y)]
+    shares = [min(PAIRS_AS_OF, len(rows)) for rows in members]
+    must = [_distinct_pairs(rows, share * (share - 1) // 2, random) for rows, share in zip(members, shares, strict=True)]
+    n_cannot = sum(one * other for one, other in combinations(shares, 2))
+    different = np.argwhere(np.triu(y[:, np.newaxis] != y))
+    drawn = random.choice(len(different), size=n_cannot, replace=False)
+    return np.concatenate(must), different[drawn]
+
+
+def _distinct_pairs(rows: Integers, count: int, random: np.random.Generator) -> Integers:
+    first, second = np.triu_indices(len(rows), 1)
+    drawn = random.permutation(len(first))[:count]
+    return np.column_stack([rows[first[drawn]], rows[second[drawn]]])

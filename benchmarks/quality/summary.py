@@ -1,0 +1,224 @@
+"""From records to ranks, means and tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from graphsieve.evaluation import standard_error
+from graphsieve.evaluation.results import two_sided
+from quality.knowledge import LEVELS
+
+Floats = NDArray[np.float64]
+
+SIGNIFICANT = 0.05
+NO_RIVALS = ("ours", "random", "all")
+DECIMALS = 12  # errors that differ by rounding only are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a method did in one cell: for each learner the error of every fold, mean over sizes; None where it failed."""
+
+    errors: tuple[Floats, Floats] | None
+    seconds: float
+    test_ratio: float
+
+    @property
+    def means(self) -> tuple[float, float] | None:
+        return None if self.errors is None else (float(self.errors[0].mean()), float(self.errors[1].mean()))
+
+
+Key = tuple[str, str]  # data set, level
+Grid = dict[Key, dict[str, Result]]
+
+
+def grid(records: Iterable[Mapping[str, Any]]) -> Grid:
+    """Results by cell. Methods that never look at what is known take part with one and the same result at every level."""
+    found: Grid = {}
+    unseeing: dict[str, dict[str, Result]] = {}
+    for record in records:
+        result = _result(record)
+        if record["blind"]:
+            unseeing.setdefault(record["set"], {})[record["method"]] = result
+        else:
+            found.setdefault((record["set"], record["knowledge"]), {})[record["method"]] = result
+    for name, methods in unseeing.items():
+        cells = [key for key in found if key[0] == name] or [(name, "none")]
+        for key in cells:
+            found[key] = found.get(key, {}) | methods
+    return found
+
+
+def _result(record: Mapping[str, Any]) -> Result:
+    if record["failed"]:
+        return Result(None, math.nan, record["test_ratio"])
+    by_fold = [np.asarray(values).mean(axis=1) for values in record["errors"].values()]
+    return Result((by_fold[0], by_fold[1]), float(np.mean(record["seconds"])), record["test_ratio"])
+
+
+# --- Ranks --------------------------------------------------------------------------------------------------------------------
+
+
+def ranks(cell: Mapping[str, Result]) -> dict[str, float]:
+    """1 = the smallest error; the mean of the ranks by the two learners. Equal ones share a rank, failed ones the last.
+
+    All columns are no selection and have no rank.
+    """
+    names = [name for name in cell if name != "all"]
+    means = [cell[name].means or (math.inf, math.inf) for name in names]
+    by_learner = [rankdata(np.round([mean[learner] for mean in means], DECIMALS)) for learner in (0, 1)]
+    return dict(zip(names, np.mean(by_learner, axis=0).tolist(), strict=True))
+
+
+def places(cell: Mapping[str, Result]) -> dict[str, float]:
+    """Ranks from 0 = first of all to 1 = last, so that cells with many and with few methods count alike."""
+    found = ranks(cell)
+    return {name: (rank - 1) / max(len(found) - 1, 1) for name, rank in found.items()}
+
+
+# --- Tests --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A mean difference of errors over folds (negative: the first is better), its corrected standard error and p."""
+
+    difference: float
+    standard_error: float
+    p: float
+
+    @property
+    def verdict(self) -> int:
+        """1: significantly worse; −1: significantly better; 0: neither."""
+        return int(np.sign(self.difference)) if self.p < SIGNIFICANT else 0
+
+
+def compared(ours: Floats, theirs: Floats, test_ratio: float) -> Comparison:
+    """Errors of the same folds; the variance is corrected for training rows that they share, as `Evaluation.differences` does."""
+    difference = ours - theirs
+    mean, error = float(difference.mean()), standard_error(difference, test_ratio=test_ratio)
+    return Comparison(mean, error, two_sided(mean, error, len(difference) - 1))
+
+
+def verdicts(found: Grid, method: str, to: str = "random") -> dict[tuple[str, int], Comparison]:
+    """For each data set and learner: the method against another, folds averaged over the levels of knowledge first."""
+    result = {}
+    for name in dict.fromkeys(name for name, _ in found):
+        both = [
+            (cell[method], cell[to])
+            for (other, _), cell in found.items()
+            if other == name and method in cell and to in cell and cell[method].errors and cell[to].errors
+        ]
+        for learner in (0, 1) if both else ():
+            ours, theirs = (
+                np.mean([pair[side].errors[learner] for pair in both], axis=0)  # type: ignore[index]
+                for side in (0, 1)
+            )
+            result[name, learner] = compared(ours, theirs, both[0][0].test_ratio)
+    return result
+
+
+# --- One block of the table ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method in a block of cells.
+
+    `rank` and `place` are means over cells; `errors` are means over cells by learner, where a failed cell counts as chance;
+    `difference` is the mean over data sets of the error minus that of chance, both learners together, with its standard error
+    over data sets; `worse` and `better` are shares of data sets × learners.
+    """
+
+    method: str
+    cells: int
+    failed: int
+    rank: float
+    place: float
+    errors: tuple[float, float]
+    difference: float
+    standard_error: float
+    worse: float
+    better: float
+    seconds: float
+
+
+def block(found: Grid) -> list[Row]:
+    """All methods of a block, the best mean place first, all columns last."""
+    methods = dict.fromkeys(name for cell in found.values() for name in cell)
+    ranked = {key: ranks(cell) for key, cell in found.items()}
+    placed = {key: places(cell) for key, cell in found.items()}
+    rows = [_row(found, ranked, placed, name) for name in methods]
+    return sorted(rows, key=lambda row: (row.method == "all", row.place))
+
+
+def _row(found: Grid, ranked: Mapping[Key, Mapping[str, float]], placed: Mapping[Key, Mapping[str, float]], name: str) -> Row:
+    cells = [key for key, cell in found.items() if name in cell]
+    tests = list(verdicts(found, name).values())
+    per_set = gaps(found, name, "random")
+    filled = [error for key in cells if (error := _filled(found[key], name)) is not None]
+    seconds = [found[key][name].seconds for key in cells if found[key][name].errors is not None]
+    return Row(
+        method=name,
+        cells=len(cells),
+        failed=sum(found[key][name].errors is None for key in cells),
+        rank=_mean(ranked[key][name] for key in cells if name in ranked[key]),
+        place=_mean(placed[key][name] for key in cells if name in placed[key]),
+        errors=(_mean(error[0] for error in filled), _mean(error[1] for error in filled)),
+        difference=_mean(per_set.values()),
+        standard_error=standard_error(list(per_set.values())),
+        worse=_mean(test.verdict > 0 for test in tests),
+        better=_mean(test.verdict < 0 for test in tests),
+        seconds=float(np.median(seconds)) if seconds else math.nan,
+    )
+
+
+def _filled(cell: Mapping[str, Result], name: str) -> tuple[float, float] | None:
+    """Mean errors; who failed has drawn lots."""
+    return cell[name].means or (cell["random"].means if "random" in cell else None)
+
+
+def gaps(found: Grid, method: str, to: str) -> dict[str, float]:
+    """For each data set the mean over levels and learners of the error of one method minus that of another."""
+    by_set: dict[str, list[float]] = {}
+    for (name, _), cell in found.items():
+        if method in cell and to in cell:
+            ours, theirs = _filled(cell, method), _filled(cell, to)
+            if ours is not None and theirs is not None:
+                by_set.setdefault(name, []).append(float(np.mean(ours) - np.mean(theirs)))
+    return {name: float(np.mean(values)) for name, values in by_set.items()}
+
+
+def best_single(rows: Sequence[Row]) -> Row | None:
+    """The rival with the smallest mean error among those that took part in every cell of the block."""
+    most = max((row.cells for row in rows), default=0)
+    rivals = [row for row in rows if row.method not in NO_RIVALS and row.cells == most]
+    return min(rivals, key=lambda row: sum(row.errors), default=None)
+
+
+def worse_cells(found: Grid, method: str) -> list[tuple[str, str, int, Comparison]]:
+    """Single cells in which a method is significantly worse than chance: data set, level, learner, test."""
+    result = []
+    for (name, level), cell in found.items():
+        for learner, test in ((key[1], test) for key, test in verdicts({(name, level): cell}, method).items()):
+            if test.verdict > 0:
+                result.append((name, level, learner, test))
+    return result
+
+
+def of_kinds(found: Grid, kinds: Iterable[str]) -> Grid:
+    """The cells with these kinds of knowledge."""
+    wanted = set(kinds)
+    return {key: cell for key, cell in found.items() if LEVELS[key[1]].kind in wanted}
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return float(np.mean(numbers)) if numbers else math.nan

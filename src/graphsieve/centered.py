@@ -1,0 +1,191 @@
+"""The columns as vectors with mean zero in common units, for everything that is made of inner products between columns.
+
+Two forms that answer alike: all numbers in memory (dense, or sparse with the means kept apart), or, where the table is too large
+for that, a sketch: every sample is added to one of a few thousand sums, with a sign drawn by chance. Inner products between
+columns survive that up to an error of about one over the root of the number of sums, as a share of the product of their lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.columns import Block, Table
+
+Floats = NDArray[np.float64]
+
+MOST_ELEMENTS = 2**26  # numbers held at once: 512 MiB
+MOST_ROWS = 2**12  # the first gains cost (the smaller side of the table) passes over it
+FEWEST_SUMS = 2**8
+PART_ELEMENTS = 2**20  # numbers of a part that is made dense
+MOST_COMPARED = 2**11  # columns with which all others are compared
+SEED = 20110
+SMALLEST = -250  # exponent of the factor of a column: its fourth powers are still numbers, and it counts for nothing either way
+
+
+class ColumnSpace:
+    """Columns with mean zero, in units that are common to all of them.
+
+    Parameters
+    ----------
+    table : Table
+        The features; they are compared as they are, so scale them first where their units differ.
+    most_elements, most_rows : int
+        Above so many numbers, or where both sides are longer than so many, the samples are sketched.
+
+    Attributes
+    ----------
+    squares : array of shape (n_features,)
+        The squared length of every column; zero where it is constant.
+    sketched : bool
+        Whether inner products are estimates.
+    """
+
+    def __init__(self, table: Table, *, most_elements: int = MOST_ELEMENTS, most_rows: int = MOST_ROWS) -> None:
+        self.n_features = table.n_features
+        self._sums = _number_of_sums(table, most_elements, most_rows)
+        self.sketched = self._sums is not None
+        self._signs = _signs(table.n_samples, self._sums) if self._sums is not None else None
+        self.n_rows = table.n_samples if self._sums is None else self._sums
+        self._means: Floats | None = None
+        if table.is_sparse and self._sums is None:
+            self._columns, self._means = _sparse_columns(table)
+        else:
+            self._columns = np.empty((self.n_rows, table.n_features))
+            for part, values in centered_parts(table):
+                self._columns[:, part] = self.project(values)
+        self.squares = np.concatenate([np.einsum("ij,ij->j", values, values) for _, values in self.parts()])
+
+    def project(self, vectors: Floats) -> Floats:
+        """Vectors with one entry per sample (in columns, each with mean zero) as the space has them."""
+        return vectors if self._signs is None else np.asarray(self._signs @ vectors)
+
+    def times(self, weights: Floats) -> Floats:
+        """The sum of all columns, each times its weight."""
+        total = np.asarray(self._columns @ weights)
+        return total if self._means is None else total - self._means @ weights
+
+    def against(self, vectors: Floats) -> Floats:
+        """The inner products of vectors, which lie in rows, with every column."""
+        if self._means is None:
+            return np.asarray(vectors @ self._columns)
+        return np.asarray((self._columns.T @ vectors.T).T - vectors.sum(axis=-1)[..., None] * self._means)
+
+    def column(self, position: int) -> Floats:
+        """One column."""
+        if self._means is None:
+            return np.array(self._columns[:, position])
+        return np.asarray(self._columns[:, [position]].toarray()[:, 0] - self._means[position])
+
+    def products(self, positions: NDArray[np.int64]) -> Floats:
+        """The inner products of some columns, in rows, with every column."""
+        some = self._columns[:, positions]
+        if self._means is None:
+            return np.asarray(some.T @ self._columns)
+        return np.asarray((some.T @ self._columns).toarray() - self.n_rows * np.outer(self._means[positions], self._means))
+
+    def parts(self) -> Iterator[tuple[slice, Floats]]:
+        """All columns as dense arrays, a few at a time; they must not be changed."""
+        width = max(1, PART_ELEMENTS // self.n_rows)
+        for start in range(0, self.n_features, width):
+            part = slice(start, min(start + width, self.n_features))
+            values = self._columns[:, part]
+            yield part, values if self._means is None else values.toarray() - self._means[part]
+
+    def kernel(self, weights: Floats) -> Floats:
+        """Inner products between rows, each column counting by its weight."""
+        if self._means is None:
+            total = np.zeros((self.n_rows, self.n_rows))
+            for part, values in self.parts():
+                total += (values * weights[part]) @ values.T
+            return total
+        # (A − 1mᵀ) W (A − 1mᵀ)ᵀ, of which only the first product has to look at the entries.
+        product = (self._columns @ sp.diags_array(weights) @ self._columns.T).toarray()
+        mixed = self._columns @ (weights * self._means)
+        return np.asarray(product - mixed - mixed[:, None] + float(weights @ self._means**2))
+
+    def forms(self, kernel: Floats) -> Floats:
+        """sᵀ K s of every column s, for the kernel K of rows whose sum is zero."""
+        if self._means is None:
+            return np.concatenate([np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()])
+        found, width = np.empty(self.n_features), max(1, PART_ELEMENTS // self.n_rows)
+        for start in range(0, self.n_features, width):
+            part = self._columns[:, start : start + width]
+            found[start : start + width] = part.multiply((part.T @ kernel).T).sum(axis=0)
+        return found
+
+
+def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPARED) -> Floats:
+    """The largest absolute correlation of every column with another one; 0 for a constant.
+
+    Of more columns than `most_compared`, all are compared with as many of them: those that explain most of the others.
+    """
+    length = np.sqrt(space.squares)
+    compared = np.flatnonzero(length > 0)
+    length[length == 0] = np.inf
+    if len(compared) > most_compared and space.n_rows < space.n_features:
+        explained = space.forms(space.kernel((space.squares > 0).astype(np.float64))) / length**2
+        compared = np.sort(np.argsort(-explained, kind="stable")[:most_compared])
+    largest = np.zeros(space.n_features)
+    at_once = max(1, PART_ELEMENTS // space.n_features)
+    for start in range(0, len(compared), at_once):
+        some = compared[start : start + at_once]
+        correlation = np.abs(space.products(some)) / length / length[some][:, None]
+        correlation[np.arange(len(some)), some] = 0.0
+        largest = np.maximum(largest, correlation.max(axis=0))
+    return np.minimum(largest, 1.0)
+
+
+def centered_parts(table: Table) -> Iterator[tuple[slice, Floats]]:
+    """The columns with mean zero in common units, all samples, a few columns at a time."""
+    top = _top_exponent(table)
+    for block in table.blocks():
+        factor = _factor(block, top)
+        for part, values in block.dense_parts():
+            # Each column was already shifted by its value of least magnitude, so that an offset costs no digits here.
+            centered = values - values.mean(axis=0)
+            centered *= np.where(block.constant[part], 0.0, factor[part])
+            yield slice(block.start + part.start, block.start + part.stop), centered
+
+
+def _top_exponent(table: Table) -> int:
+    exponents = [block.exponent[~block.constant] for block in table.blocks()]
+    return int(max((part.max() for part in exponents if len(part)), default=0))
+
+
+def _factor(block: Block, top: int) -> Floats:
+    """What brings each column to common units; one of vanishing size keeps its direction, by which it can explain others."""
+    # Of the columns that vary none is above the top; a huge constant may be, and must not overflow before it is left out.
+    return np.asarray(np.ldexp(1.0, np.clip(block.exponent - top, SMALLEST, 0)))
+
+
+def _sparse_columns(table: Table) -> tuple[Any, Floats]:
+    top, parts = _top_exponent(table), []
+    for block in table.blocks():
+        values = sp.csc_array(block.values)
+        parts.append(values @ sp.diags_array(np.where(block.constant, 0.0, _factor(block, top))))
+    columns = sp.csc_array(sp.hstack(parts, format="csc"))
+    return columns, np.asarray(columns.sum(axis=0)).ravel() / columns.shape[0]
+
+
+def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | None:
+    """Into how many sums the samples go, or None where the table can be held as it is."""
+    n_samples, n_features = table.n_samples, table.n_features
+    held = table.matrix.nnz if table.is_sparse else n_samples * n_features
+    if held <= most_elements and min(n_samples, n_features) <= most_rows:
+        return None
+    sums = max(FEWEST_SUMS, most_elements // n_features)
+    if n_features > most_rows:
+        sums = min(sums, most_rows)
+    return sums if sums < n_samples else None
+
+
+def _signs(n_samples: int, n_sums: int) -> Any:
+    """The matrix that adds every sample to one of the sums, with a sign."""
+    random = np.random.default_rng(SEED)
+    into, sign = random.integers(n_sums, size=n_samples), random.choice([-1.0, 1.0], size=n_samples)
+    return sp.csr_array((sign, (into, np.arange(n_samples))), shape=(n_sums, n_samples))

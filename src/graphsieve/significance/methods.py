@@ -1,0 +1,144 @@
+"""Scores as shares: which graph each method judges a feature by, and the p-values of all features under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.builders import neighbor_graph, target_graph
+from graphsieve.chance import seed_number
+from graphsieve.columns import Table
+from graphsieve.errors import InputError, RoundWarnings
+from graphsieve.graph import FactorGraph, Graph, complete_graph
+from graphsieve.ratio import laplacian_ratio
+from graphsieve.scaling import standardized_target
+from graphsieve.scores import METHODS
+from graphsieve.scores.labels import labeled_part
+from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
+from graphsieve.scores.targets import known_targets, numeric_target, rows_of
+from graphsieve.significance.chances import Chance, narrow_parts, over_columns, share_p_values
+from graphsieve.significance.forms import Form, centering, energy_form, spread_form
+from graphsieve.significance.shares import Share
+from graphsieve.sums import group_weightings
+from graphsieve.supervision import Supervision
+from graphsieve.tracking import Tracker
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FIXED_GRAPH = ("fisher", "pearson", "supervised_laplacian", "weighted_laplacian", "constraint")
+COVERED = (*FIXED_GRAPH, "laplacian")
+LARGEST_SEARCH = 2**34  # features × samples², beyond which graphs without each feature are refused
+
+
+def p_values_of(
+    table: Table,
+    known: Supervision,
+    method_name: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    n_permutations: int = 10_000,
+    random_state: Any = 0,
+) -> tuple[Floats, Floats]:
+    """Scores and p-values of all features, on checked data: what `feature_p_values` and estimators call.
+
+    `options` are those of the method's core, with its defaults where they are left out; bandwidth None is chosen from the data.
+    The table is used as it is, and so is the target.
+    """
+    method = METHODS[_covered(method_name)]
+    method.check_knowledge(known)
+    given = method.defaults | dict(options or {})
+    chance = Chance(n_permutations, seed_number(random_state))
+    if method.name == "laplacian":
+        return _without_each_feature(table, given, chance)
+    scores = method.core(table, known, **given).values
+    rows, share = _share_of(method.name, table, known, given)
+    return scores, over_columns(rows_of(table, rows), share, chance, ~np.isnan(scores))
+
+
+def _covered(method_name: str) -> str:
+    if method_name not in COVERED:
+        built = "its graph contains the feature itself, or it is no ratio of two graph energies"
+        raise InputError(f"there are no p-values for method {method_name!r}: {built}; choose one of {', '.join(COVERED)}.")
+    return method_name
+
+
+def _share_of(name: str, table: Table, known: Supervision, given: Mapping[str, Any]) -> tuple[Integers, Share]:
+    """The rows that count and the share over them that orders features as the score does."""
+    everyone = np.arange(table.n_samples)
+    if name == "constraint":
+        if given["form"] != "ratio":
+            raise InputError("p-values need form='ratio' of the constraint score, whose difference depends on units.")
+        alike = energy_form(must_link_graph(known))
+        return everyone, Share.of(alike, alike + energy_form(cannot_link_graph(known)))
+    if name == "supervised_laplacian":
+        target = known_targets(known)
+        rows = np.flatnonzero(~np.isnan(target))
+        graph = target_graph(target[rows], given["n_neighbors"], given["bandwidth"]).graph
+        return rows, laplacian_share(graph)
+    if name == "pearson":
+        target = numeric_target(known)
+        rows = np.flatnonzero(~np.isnan(target))
+        return rows, _correlation_share(target[rows])
+    if name == "weighted_laplacian" and known.probabilities is not None:
+        factor = known.label_probabilities()
+        return everyone, _class_share(factor, balanced=given["class_weight"] == "balanced")
+    rows = np.flatnonzero(known.codes >= 0)
+    _, codes, n_classes = labeled_part(table, known)
+    factor = group_weightings(codes, n_classes).toarray()
+    return rows, _class_share(factor, balanced=name == "fisher" or given["class_weight"] == "balanced")
+
+
+def laplacian_share(graph: Graph) -> Share:
+    """E(f) / (2 spread(f)): half the Laplacian score."""
+    return Share.of(energy_form(graph), spread_form(graph).times(2.0))
+
+
+def _class_share(factor: Floats, *, balanced: bool) -> Share:
+    """The variation inside classes in that of all; balanced classes of sure labels give 1 / (1 + Fisher score)."""
+    total = factor.sum(axis=0)
+    scaled = factor[:, total > 0] / (np.sqrt(total[total > 0]) if balanced else 1.0)
+    everyone = centering(len(factor)) if balanced else energy_form(complete_graph(len(factor)))
+    return Share.of(energy_form(FactorGraph(scaled)), everyone)
+
+
+def _correlation_share(target: Floats) -> Share:
+    """1 − correlation²."""
+    centered = standardized_target(target)  # so that no scale overflows
+    norm = float(np.sqrt(centered @ centered))
+    if target.min() == target.max():
+        raise InputError("the known target values are all equal: no feature can go with them.")
+    line = Form(sp.csr_array((len(target), len(target))), sp.csr_array((centered / norm)[:, None]), np.array([-1.0]))
+    return Share.of(centering(len(target)) + line, centering(len(target)))
+
+
+def _without_each_feature(table: Table, given: Mapping[str, Any], chance: Chance) -> tuple[Floats, Floats]:
+    """Laplacian scores on the neighbour graph of all other features, and their p-values.
+
+    Neighbours are followed from feature to feature: one leaves, the last one comes back, which costs O(n²) instead of O(n² p).
+    """
+    n, p = table.n_samples, table.n_features
+    if p < 2:
+        raise InputError("the graph must not contain the feature that it judges, but there is only one feature.")
+    if p * n**2 > LARGEST_SEARCH:
+        raise InputError(
+            f"a graph without each of {p} features would compare {n} samples {p} times; "
+            f"pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer columns."
+        )
+    tracker, everything = Tracker(table), np.arange(p)
+    scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")
+    for columns, dense, constant in narrow_parts(table, 1):
+        for place in np.flatnonzero(~constant):
+            feature = columns.start + int(place)
+            tracker.follow(np.delete(everything, feature))
+            with warnings.round():
+                graph = neighbor_graph(table.within(tracker), given["n_neighbors"], given["bandwidth"]).graph
+            scores[feature] = laplacian_ratio(table.take_columns(np.array([feature])), graph)[0]
+            if not np.isnan(scores[feature]):
+                values[feature] = share_p_values(laplacian_share(graph), dense[:, [place]], chance)[0]
+    warnings.give()
+    return scores, values

@@ -1,0 +1,124 @@
+"""p-values of a table's columns as one value, and what they are worth where there are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.parameters import between
+from graphsieve.scores.method import best_first
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Control = Literal["bh", "by"]
+
+ROWS_SHOWN = 20
+NAME_WIDTH = 32
+
+
+def adjusted_p_values(p_values: Any, *, control: Control = "bh") -> Floats:
+    """The smallest false discovery rate at which each feature is selected; NaN stays NaN and is not counted as a test.
+
+    Parameters
+    ----------
+    p_values : array of shape (n_features,)
+        NaN where there is none.
+    control : {"bh", "by"}
+        Benjamini–Hochberg or Benjamini–Yekutieli.
+
+    Examples
+    --------
+    >>> adjusted_p_values([0.01, 0.04, 0.02, float("nan")])  # 3 · 0.01, 3/2 · 0.02, 3/3 · 0.04
+    array([0.03, 0.04, 0.03,  nan])
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    result = np.full(len(values), np.nan)
+    tested = np.flatnonzero(~np.isnan(values))
+    n_tests = len(tested)
+    order = tested[np.argsort(values[tested], kind="stable")]
+    factor = float((1 / np.arange(1, n_tests + 1)).sum()) if control == "by" else 1.0
+    stepped = values[order] * factor * n_tests / np.arange(1, n_tests + 1)
+    result[order] = np.minimum(np.minimum.accumulate(stepped[::-1])[::-1], 1.0)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Significance:
+    """p-values of the columns of a table. It prints as a table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        In the order of the columns, as are all arrays here.
+    scores : array of float
+        The method's own number; NaN where a feature cannot be scored.
+    p_values : array of float
+        How likely a score as good is by chance; NaN where there is no score.
+    adjusted : array of float
+        The false discovery rate at which the feature is just selected.
+    method, control : str
+        The score, and how the false discovery rate is held.
+    n_samples : int
+        Rows of the table.
+    large_is_good : bool
+        Whether large scores are good.
+    """
+
+    names: tuple[str, ...]
+    scores: Floats
+    p_values: Floats
+    adjusted: Floats
+    method: str
+    control: Control
+    n_samples: int
+    large_is_good: bool
+
+    def __len__(self) -> int:
+        return len(self.p_values)
+
+    def selected(self, level: float = 0.05) -> Bools:
+        """The features of which, on average, at most a share of `level` are there by chance."""
+        level = between(0, 1)("level", level)
+        return np.asarray(self.adjusted <= level)  # NaN is not
+
+    def n_selected(self, level: float = 0.05) -> int:
+        """How many features `selected` has."""
+        return int(self.selected(level).sum())
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Column positions by p-value, then by score; those without one last."""
+        by_score = best_first(self.scores, large_is_good=self.large_is_good)
+        return by_score[np.argsort(self.p_values[by_score], kind="stable")]
+
+    def __str__(self) -> str:
+        tested = int((~np.isnan(self.p_values)).sum())
+        lines = [
+            f"{tested} of {len(self)} features of {self.n_samples} samples tested by {self.method}",
+            f"{self.n_selected(0.05)} at a false discovery rate of 5 %, {self.n_selected(0.1)} at 10 % ({self.control.upper()})",
+            "",
+        ]
+        shown = ["".join(c if c.isprintable() else "·" for c in name)[:NAME_WIDTH] or "(no name)" for name in self.names]
+        width = max(len("feature"), *(len(shown[j]) for j in self.order[:ROWS_SHOWN]))
+        lines.append(f"{'feature':<{width}}  {'score':>10}  {'p-value':>9}  {'adjusted':>9}")
+        for j in self.order[:ROWS_SHOWN]:
+            numbers = f"{self.scores[j]:>10.4g}  {self.p_values[j]:>9.2g}  {self.adjusted[j]:>9.2g}"
+            lines.append(f"{shown[j]:<{width}}  {numbers if not np.isnan(self.p_values[j]) else 'not tested':>10}")
+        if len(self) > ROWS_SHOWN:
+            lines.append(f"… {len(self) - ROWS_SHOWN} more; to_frame() has them all")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def to_frame(self) -> Any:
+        """A pandas data frame, most significant first."""
+        try:
+            import pandas as pd  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
+        columns = {"feature": np.array(self.names, dtype=object), "score": self.scores}
+        columns |= {"p_value": self.p_values, "adjusted": self.adjusted}
+        return pd.DataFrame({name: values[self.order] for name, values in columns.items()})

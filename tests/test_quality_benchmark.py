@@ -1,0 +1,444 @@
+"""benchmarks/quality: the arithmetic of its tables, what it tells methods, and a run on two small sets."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import math
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata, ttest_rel
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from graphsieve import Supervision
+from graphsieve.datasets import DataUnavailableError
+from graphsieve.errors import InputError
+
+FOLDER = Path(__file__).parents[1] / "benchmarks" / "quality"
+_spec = importlib.util.spec_from_file_location("quality", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)])
+assert _spec is not None
+sys.modules["quality"] = importlib.util.module_from_spec(_spec)
+
+from quality import candidates, command, knowledge, references, rivals, running, sets, summary  # noqa: E402
+
+SETTINGS = running.Settings(rows=1500, folds=3, repeats=1, seed=0)
+
+
+def result(knn, linear, test_ratio=0.5):
+    return summary.Result((np.array(knn, float), np.array(linear, float)), 0.1, test_ratio)
+
+
+FAILED = summary.Result(None, math.nan, 0.5)
+
+
+# --- ranks, means, tests ---
+
+
+def test_ranks_are_means_over_learners_with_ties_shared_and_failures_last():
+    cell = {"a": result([0.1], [0.3]), "b": result([0.2], [0.3]), "c": FAILED, "d": FAILED, "all": result([0], [0])}
+    # k-NN: a 1, b 2, failed share (3 + 4) / 2; linear: a and b share 1.5
+    assert summary.ranks(cell) == {"a": 1.25, "b": 1.75, "c": 3.5, "d": 3.5}
+    assert summary.places(cell) == {"a": 0.25 / 3, "b": 0.75 / 3, "c": 2.5 / 3, "d": 2.5 / 3}
+
+
+def test_ranks_are_those_of_scipy_on_random_numbers():
+    errors = np.random.default_rng(0).integers(0, 5, size=(2, 12)) / 10
+    cell = {f"m{j}": result([errors[0, j]], [errors[1, j]]) for j in range(12)}
+    expected = (rankdata(errors[0]) + rankdata(errors[1])) / 2
+    assert list(summary.ranks(cell).values()) == expected.tolist()
+
+
+def test_errors_that_differ_by_rounding_only_share_a_rank():
+    assert set(summary.ranks({"a": result([0.1 + 0.2], [1]), "b": result([0.3], [1])}).values()) == {1.5}
+
+
+def test_comparison_without_shared_rows_is_the_paired_t_test():
+    ours, theirs = np.random.default_rng(1).random((2, 6))
+    assert summary.compared(ours, theirs, 0.0).p == pytest.approx(ttest_rel(ours, theirs).pvalue)
+
+
+def test_comparison_is_corrected_for_shared_rows():
+    # differences 1, 2, 3: mean 2, deviation 1; with a ratio of 1/2 the error is √(1/3 + 1/2)
+    test = summary.compared(np.array([2.0, 4, 6]), np.array([1.0, 2, 3]), 0.5)
+    assert test.difference == 2
+    assert test.standard_error == pytest.approx(math.sqrt(5 / 6))
+    assert test.verdict == 0  # t = 2.19 with two degrees of freedom
+    assert summary.compared(np.array([2.0, 2.01, 2.02]), np.zeros(3), 0.5).verdict == 1
+    assert summary.compared(np.zeros(3), np.array([2.0, 2.01, 2.02]), 0.5).verdict == -1
+
+
+def test_levels_are_averaged_fold_by_fold_before_a_test():
+    found = {
+        ("s", "2"): {"m": result([0.1, 0.5], [0, 0]), "random": result([0, 0], [0, 0])},
+        ("s", "4"): {"m": result([0.5, 0.2], [0, 0]), "random": result([0, 0], [0, 0])},
+    }
+    test = summary.verdicts(found, "m")["s", 0]
+    assert test.difference == pytest.approx(0.325)
+    assert test.standard_error == pytest.approx(np.std([0.3, 0.35], ddof=1) * math.sqrt(1 / 2 + 0.5))
+
+
+def block_of_two():
+    """Two sets; on the second, `weak` fails and counts as random."""
+    chance = result([0.5, 0.5, 0.5], [0.4, 0.4, 0.4])
+    good = result([0.1, 0.1001, 0.0999], [0.2, 0.2001, 0.1999])
+    weak = result([0.6, 0.6001, 0.5999], [0.5, 0.5001, 0.4999])
+    return {
+        ("s", "4"): {"ours": good, "weak": weak, "random": chance},
+        ("t", "4"): {"ours": chance, "weak": FAILED, "random": chance},
+    }
+
+
+def test_a_block_by_hand():
+    rows = {row.method: row for row in summary.block(block_of_two())}
+    ours, weak, chance = rows["ours"], rows["weak"], rows["random"]
+    assert list(rows) == ["ours", "random", "weak"]
+    assert (ours.rank, chance.rank, weak.rank) == (1.25, 1.75, 3.0)  # on t, ours and chance share 1.5
+    assert (ours.place, weak.place) == (0.125, 1.0)
+    assert ours.errors == (pytest.approx(0.3), pytest.approx(0.3))
+    assert (weak.cells, weak.failed) == (2, 1)
+    assert weak.errors == (pytest.approx(0.55), pytest.approx(0.45))  # 0.6 and 0.5; 0.5 and 0.4
+    # to chance: −0.4 and −0.2 on s, nothing on t: −0.3 and 0; half their distance is the standard error
+    assert ours.difference == pytest.approx(-0.15)
+    assert ours.standard_error == pytest.approx(0.15)
+    assert (ours.worse, ours.better) == (0, 0.5)  # both learners on s, neither on t
+    assert (weak.worse, weak.better) == (1, 0)  # only s is tested
+
+
+def test_the_best_single_method_took_part_everywhere():
+    found = block_of_two()
+    found["s", "4"]["elsewhere"] = result([0, 0, 0], [0, 0, 0])
+    best = summary.best_single(summary.block(found))
+    assert best is not None
+    assert best.method == "weak"
+    assert summary.gaps(found, "ours", "weak") == {"s": pytest.approx(-0.4), "t": pytest.approx(0.0)}
+
+
+def test_cells_in_which_a_method_is_worse_than_chance():
+    assert [(name, level, learner) for name, level, learner, _ in summary.worse_cells(block_of_two(), "weak")] == [
+        ("s", "4", 0),
+        ("s", "4", 1),
+    ]
+    assert summary.worse_cells(block_of_two(), "ours") == []
+
+
+def test_blind_methods_take_part_at_every_level():
+    def record(method, level, blind):
+        errors = {"1nn": [[0.1, 0.3]], "linear": [[0.2, 0.2]]}
+        return {"set": "s", "knowledge": level, "method": method, "blind": blind, "failed": None, "test_ratio": 0.5} | {
+            "errors": errors,
+            "seconds": [1.0],
+        }
+
+    found = summary.grid([record("variance", "none", True), record("fisher", "2", False), record("fisher", "4", False)])
+    assert {key: set(cell) for key, cell in found.items()} == {
+        ("s", "2"): {"fisher", "variance"},
+        ("s", "4"): {"fisher", "variance"},
+    }
+    assert found["s", "2"]["variance"].means == (pytest.approx(0.2), pytest.approx(0.2))  # mean over sizes
+
+
+# --- what is told ---
+
+
+def test_labels_are_few_in_each_class_and_nested():
+    y = np.repeat([0, 1, 2], [30, 20, 3])
+    few = knowledge.told(knowledge.LEVELS["2"], y, [0, 0]).codes
+    more = knowledge.told(knowledge.LEVELS["4"], y, [0, 0]).codes
+    assert np.bincount(few[few >= 0]).tolist() == [2, 2, 2]
+    assert np.bincount(more[more >= 0]).tolist() == [4, 4, 3]
+    assert (more[few >= 0] == y[few >= 0]).all()
+    assert (few != knowledge.told(knowledge.LEVELS["2"], y, [0, 1]).codes).any()
+
+
+def test_targets_are_a_share_and_at_least_three():
+    y = np.arange(200.0)
+    y[:100] = np.nan
+    for level, count in (("3%", 3), ("5%", 5), ("10%", 10)):
+        targets = knowledge.told(knowledge.LEVELS[level], y, [0]).targets
+        shown = ~np.isnan(targets)
+        assert shown.sum() == count
+        assert (targets[shown] == y[shown]).all()
+    assert (~np.isnan(knowledge.told(knowledge.LEVELS["3%"], np.arange(20.0), [0]).targets)).sum() == 3
+
+
+def test_pairs_are_as_many_as_four_labels_of_each_class_imply():
+    y = np.repeat([0, 1, 2], [30, 20, 3])
+    known = knowledge.told(knowledge.LEVELS["pairs"], y, [0])
+    shown = np.repeat([0, 1, 2], [4, 4, 3])
+    pairs = list(itertools.combinations(shown, 2))
+    assert len(known.must_link) == sum(a == b for a, b in pairs)
+    assert len(known.cannot_link) == sum(a != b for a, b in pairs)
+    assert (y[known.must_link[:, 0]] == y[known.must_link[:, 1]]).all()
+    assert (y[known.cannot_link[:, 0]] != y[known.cannot_link[:, 1]]).all()
+
+
+def test_who_understands_labels_only_gets_the_most_probable_class():
+    known = Supervision.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    assert candidates.CANDIDATES["fisher"].told(known).codes.tolist() == [0, 1, 0]
+    assert candidates.CANDIDATES["weighted_laplacian"].told(known) is known
+
+
+# --- references and rivals ---
+
+
+@pytest.fixture
+def alike():
+    """Forty rows of twelve columns, of which some are nearly the same."""
+    random = np.random.default_rng(3)
+    base = random.normal(size=(40, 5))
+    return base[:, [0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 4]] + 0.4 * random.normal(size=(40, 12))
+
+
+def test_facility_location_is_the_greedy_of_the_definition(alike):
+    likeness = np.corrcoef(alike.T) ** 2
+    order = []
+    for _ in range(8):
+        gain = [likeness[:, [*order, j]].max(axis=1).sum() if j not in order else -1 for j in range(12)]
+        order.append(int(np.argmax(gain)))
+    assert references.facility_location(alike, Supervision.nothing(40), 8).tolist() == order
+
+
+def test_pivoted_qr_takes_the_longest_residual(alike):
+    rest, order = alike - alike.mean(axis=0), []
+    for _ in range(12):
+        order.append(int(np.argmax((rest**2).sum(axis=0))))
+        unit = rest[:, order[-1]] / np.linalg.norm(rest[:, order[-1]])
+        rest = rest - np.outer(unit, unit @ rest)
+    assert references.pivoted_qr(alike, Supervision.nothing(40), 12).tolist() == order
+
+
+def test_score_times_what_is_new(alike):
+    y = alike[:, 0] + alike[:, 5]
+    r = np.abs(np.corrcoef(alike.T))
+    score = [abs(np.corrcoef(alike[:, j], y)[0, 1]) for j in range(12)]
+    order = []
+    for _ in range(6):
+        gain = [-1 if j in order else score[j] * (1 - max([r[j, k] for k in order], default=0)) for j in range(12)]
+        order.append(int(np.argmax(gain)))
+    assert references.score_unlike(alike, Supervision.from_targets(y), 6).tolist() == order
+
+
+def test_rivals_see_the_known_rows_only(alike):
+    y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
+    known = Supervision.from_labels(y)
+    other = alike.copy()
+    other[12:] = 0
+    for name in ("select_f", "select_mi", "l1", "relieff_fast_select"):
+        order = candidates.CANDIDATES[name].order
+        first, second = order(alike, known, 5), order(other, known, 5)
+        assert first.tolist() == second.tolist()
+        assert len(set(first.tolist())) == len(first) >= 1
+
+
+def test_l1_finds_the_columns_that_matter():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 10))
+    y = 5 * X[:, 3] + 2 * X[:, 7] + 0.1 * random.normal(size=80)
+    assert rivals.l1(X, y, 2)[:2].tolist() == [3, 7]
+    assert set(rivals.l1(X, (y > 0).astype(np.int64), 2)[:2].tolist()) == {3, 7}
+
+
+def test_a_selection_that_stops_early_starts_again():
+    def three_at_most(free, count):
+        if count > 3:
+            raise RuntimeError
+        return free[:count]
+
+    assert rivals.restarted(three_at_most, 10, 8).tolist() == list(range(8))
+
+    def none(free, count):
+        raise RuntimeError
+
+    assert rivals.restarted(none, 10, 8).tolist() == []
+
+
+def test_mrmr_gives_the_order_of_its_package(alike):
+    package = pytest.importorskip("mrmr")
+    import pandas as pd
+
+    y = (alike[:, 0] > 0).astype(np.int64)
+    expected = package.mrmr_classif(pd.DataFrame(alike), pd.Series(y), K=6, n_jobs=1, show_progress=False)
+    assert rivals.mrmr(alike, y, 6).tolist() == expected
+
+
+# --- cells ---
+
+
+def test_an_order_is_completed_by_chance():
+    order = running.completed(np.array([4, 2]), 6, np.random.default_rng(0))
+    assert order[:2].tolist() == [4, 2]
+    assert sorted(order.tolist()) == list(range(6))
+
+
+def test_a_time_limit_stops_and_is_gone_afterwards():
+    with pytest.raises(running.OverTimeError), running.time_limit(0.05):
+        time.sleep(5)
+    with running.time_limit(0.05):
+        pass
+    time.sleep(0.1)
+
+
+def test_a_time_limit_holds_whatever_a_method_makes_of_it():
+    def misunderstand():
+        try:
+            time.sleep(5)
+        except Exception as error:
+            raise ValueError("check your data") from error
+
+    with pytest.raises(running.OverTimeError), running.time_limit(0.05):
+        misunderstand()
+    with pytest.raises(running.OverTimeError), running.time_limit(0.05), suppress(Exception):
+        time.sleep(5)
+    with pytest.raises(ValueError, match="my own"), running.time_limit(5):
+        raise ValueError("my own")
+
+
+def test_blind_methods_run_once_and_others_where_they_can():
+    wanted = running.cells(
+        [("wine", "classification"), ("diabetes", "regression")], ["none", "2", "4", "5%"], ["variance", "fisher"]
+    )
+    assert [(cell.dataset, cell.level, cell.method) for cell in wanted] == [
+        ("wine", "none", "variance"),
+        ("wine", "2", "fisher"),
+        ("wine", "4", "fisher"),
+        ("diabetes", "none", "variance"),
+    ]
+
+
+def test_only_cells_without_a_result_are_outstanding():
+    cell = running.Cell("wine", "4", "fisher")
+    done = running.run_cell(cell, SETTINGS, 10.0)
+    other = running.Settings(rows=1500, folds=4, repeats=1, seed=0)
+    late = done | {"failed": "over 5 s", "limit": 5.0}
+    assert running.outstanding([cell], [done], SETTINGS, 10.0) == []
+    assert running.outstanding([cell], [done], other, 10.0) == [cell]
+    assert running.outstanding([cell], [late], SETTINGS, 10.0) == [cell]
+    assert running.outstanding([cell], [late], SETTINGS, 5.0) == []
+
+
+@pytest.mark.parametrize(("body", "reason"), [("raise ValueError('no')", "ValueError: no"), ("time.sleep(5)", "over 0.1 s")])
+def test_a_method_that_fails_is_recorded(tmp_path, body, reason):
+    file = tmp_path / "trial.py"
+    file.write_text(f"import time\ndef select(X, y, n):\n    {body}\n")
+    record = running.run_cell(running.Cell("wine", "4", f"mine={file}:select"), SETTINGS, 0.1)
+    assert (record["method"], record["failed"]) == ("mine", reason)
+    assert "errors" not in record
+
+
+def test_a_function_of_ones_own_gets_what_is_known(tmp_path):
+    file = tmp_path / "trial.py"
+    file.write_text(
+        "import numpy as np\n"
+        "def select(X, y, n):\n"
+        "    assert X.shape == (118, 13) or X.shape == (119, 13)\n"
+        "    assert np.bincount(y + 1)[1:].tolist() == [4, 4, 4]\n"
+        "    return np.arange(n)\n"
+    )
+    record = running.run_cell(running.Cell("wine", "4", f"mine={file}:select"), SETTINGS, 5.0)
+    assert record["failed"] is None
+
+
+def test_what_is_not_at_hand_is_said_and_left_out(tmp_path, capsys, monkeypatch):
+    absent = candidates.Candidate("select_f", "peers", frozenset(["labels"]), lambda X, known, n: None, "no_such_package")
+    monkeypatch.setattr(candidates, "CANDIDATES", candidates.CANDIDATES | {"select_f": absent})
+
+    def unavailable(name):
+        raise DataUnavailableError("not today.")
+
+    monkeypatch.setattr(command, "load", unavailable)
+    assert command.main(["--sets", "orl", "--methods", "select_f", str(tmp_path / "x.jsonl")]) == 0
+    said = capsys.readouterr().err
+    assert "select_f is left out: the package no_such_package is not installed" in said
+    assert "orl is left out: not today." in said
+
+
+def test_names_are_checked(tmp_path, capsys):
+    with pytest.raises(InputError, match=r"no method 'fischer'.*fisher"):
+        candidates.chosen("fischer")
+    assert candidates.chosen("references") == ["random", "pivoted_qr", "facility_location", "score_unlike"]
+    assert command.main(["--knowledge", "5", str(tmp_path / "x.jsonl")]) == 2
+    assert "there is no knowledge '5'" in capsys.readouterr().err
+
+
+def test_large_tables_are_thinned_in_proportion():
+    found = sets.problem("wine", rows=90, folds=3, repeats=1, seed=0)
+    assert np.bincount(found.y).tolist() == [30, 36, 24]  # half of 59, 71, 48
+    assert found.sizes == (5, 10)
+    assert found.test_ratio == pytest.approx(0.5)
+
+
+def fisher_scores(X, y):
+    classes = [X[y == code] for code in np.unique(y)]
+    between = sum(len(part) * (part.mean(axis=0) - X.mean(axis=0)) ** 2 for part in classes)
+    return between / sum(len(part) * part.var(axis=0) for part in classes)
+
+
+def test_a_cell_is_what_scikit_learn_gives():
+    """The same folds, labels and learners, put together by hand."""
+    X, y = load_wine(return_X_y=True)
+    expected = {"1nn": [], "linear": []}
+    for fold, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(0)).split(X, y)):
+        shown = knowledge.told(knowledge.LEVELS["4"], y[train], [0, fold]).codes >= 0
+        order = np.argsort(-fisher_scores(X[train][shown], y[train][shown]))
+        for name, model in (("1nn", KNeighborsClassifier(1)), ("linear", LogisticRegression(max_iter=1000))):
+            pipe = make_pipeline(StandardScaler(), model)
+            columns = [order[:size] for size in (5, 10)]
+            expected[name].append([1 - pipe.fit(X[train][:, c], y[train]).score(X[test][:, c], y[test]) for c in columns])
+    record = running.run_cell(running.Cell("wine", "4", "fisher"), SETTINGS, 10.0)
+    for name, errors in expected.items():
+        np.testing.assert_allclose(record["errors"][name], errors, atol=1e-12)
+
+
+# --- the command ---
+
+
+def test_a_run_can_go_on_and_be_printed(tmp_path, capsys):
+    file = tmp_path / "results.jsonl"
+    arguments = ["--sets", "wine,diabetes", "--knowledge", "4,5%", "--folds", "3", "--jobs", "1", str(file)]
+    assert command.main([*arguments, "--methods", "ours,fisher,pearson"]) == 0
+    first = capsys.readouterr().out
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    assert sorted((record["set"], record["knowledge"], record["method"]) for record in records) == [
+        ("diabetes", "5%", "ours"),
+        ("diabetes", "5%", "pearson"),
+        ("diabetes", "none", "random"),
+        ("wine", "4", "fisher"),
+        ("wine", "4", "ours"),
+        ("wine", "none", "random"),
+    ]
+    assert all(record["failed"] is None for record in records)
+    assert {record["set"]: record["sizes"] for record in records} == {"wine": [5, 10], "diabetes": [3, 5, 10]}
+    for heading in ("a few labels: 1 data sets, 1 cells (4)", "a few targets", "labels or targets: 2 data sets, 2 cells (4, 5%)"):
+        assert heading in first
+    assert "not run" in first
+
+    # Nothing is left to do, even where the last run was cut off in the middle of a line.
+    file.write_text(file.read_text() + '{"set": "wi')
+    assert command.main([*arguments, "--methods", "ours,fisher,pearson"]) == 0
+    assert "6 cells, 6 of them" in capsys.readouterr().err
+
+    # Again: one more line, and the same numbers.
+    assert command.main([*arguments, "--methods", "fisher", "--again"]) == 0
+    capsys.readouterr()
+    again = running.read_records(file)
+    assert len(file.read_text().splitlines()) == 8
+    assert {running.key(record): record["errors"] for record in again} == {
+        running.key(record): record["errors"] for record in records
+    }
+
+    assert command.main(["table", str(file), "--markdown", "--detail"]) == 0
+    printed = capsys.readouterr().out
+    assert "| method | rank | place |" in printed
+    assert "### wine, 4" in printed
+    assert command.main(["table", str(tmp_path / "none.jsonl")]) == 2
