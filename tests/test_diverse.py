@@ -160,6 +160,40 @@ def test_the_space_of_columns_is_that_of_numpy(stored: Any, table: Columns, seed
 
 
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+def test_kernels_and_forms_are_right_for_columns_of_no_weight_and_of_few_or_many_entries(stored: Any) -> None:
+    random = np.random.default_rng(0)
+    X = random.random((400, 12)) * (random.random((400, 12)) < np.geomspace(0.005, 1.0, 12))
+    X[0, 0], X[:, 1] = 0.5, 0.0
+    weights = np.where(np.arange(12) % 3 == 0, 0.0, random.random(12))
+    space, dense = ColumnSpace(Table(stored(X))), X - X.mean(axis=0)  # all below 1, so that the unit is 1
+    entries = (X != 0).sum(axis=0) * centered.FEW_ENTRIES
+    assert (entries < len(X)).sum() > 2
+    assert (entries > len(X)).sum() > 2
+    kernel = dense @ np.diag(weights) @ dense.T
+    np.testing.assert_allclose(space.kernel(weights), kernel, atol=1e-12)
+    np.testing.assert_allclose(space.forms(kernel), np.diag(dense.T @ kernel @ dense), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(60, 25), (25, 60)])
+def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(shape: tuple[int, int], monkeypatch: Any) -> None:
+    X = np.random.default_rng(1).normal(size=shape)
+    weights = np.where(np.arange(shape[1]) % 4 == 0, np.nan, np.random.default_rng(2).random(shape[1]))
+    monkeypatch.setattr(centered, "PART_ELEMENTS", 7 * shape[0])  # seven columns at once
+    space = ColumnSpace(Table(X))
+    usable = ~np.isnan(weights)
+    search = diverse._Explaining(space, np.nan_to_num(weights), usable, None, 0.0)
+    for chosen in ([], [1], [1, 2, 6]):
+        for position in chosen[len(search.chosen) :]:
+            search.take(position)
+        search._compute()
+        S = X - X.mean(axis=0)
+        residual = S - S[:, chosen] @ np.linalg.lstsq(S[:, chosen], S, rcond=None)[0] if chosen else S
+        residual = np.ldexp(residual, -int(np.frexp(np.abs(X).max())[1]))  # the common unit
+        expected = np.nan_to_num(weights) @ (residual.T @ residual) ** 2
+        np.testing.assert_allclose(search.fit[usable], expected[usable], atol=1e-10)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
 def test_chunks_of_any_width_make_no_difference(stored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(4)
     for n, p in ((12, 30), (30, 12)):

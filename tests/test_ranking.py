@@ -207,6 +207,18 @@ def test_plot_shows_the_best(ranking, scored):
         assert label in axes.get_xlabel()
 
 
+def test_plot_names_the_score_of_a_set_by_a_score():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    found = rank(X, np.arange(20) % 2, method="fisher", redundancy="explain")
+    assert found.plot().get_xlabel() == "fisher score (large is good); from top to bottom in the order of choice"
+
+
+@pytest.mark.parametrize("n", [0, -1, "3", 2.0])
+def test_plot_refuses_what_is_no_number_of_features(ranking, n):
+    with pytest.raises(InputError, match="n must be a whole number of at least 1"):
+        ranking.plot(n=n)
+
+
 @pytest.mark.parametrize(("library", "call", "extra"), [("pandas", "to_frame", "pandas"), ("matplotlib", "plot", "plot")])
 def test_a_missing_extra_is_named(ranking, monkeypatch, library, call, extra):
     real = builtins.__import__

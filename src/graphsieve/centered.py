@@ -22,6 +22,7 @@ MOST_ELEMENTS = 2**26  # numbers held at once: 512 MiB
 MOST_ROWS = 2**12  # the first gains cost (the smaller side of the table) passes over it
 FEWEST_SUMS = 2**8
 PART_ELEMENTS = 2**20  # numbers of a part that is made dense
+FEW_ENTRIES = 24  # a sparse column with fewer than one in so many entries is looked at entry by entry
 MOST_COMPARED = 2**11  # columns with which all others are compared
 SEED = 20110
 SMALLEST = -250  # exponent of the factor of a column: its fourth powers are still numbers, and it counts for nothing either way
@@ -88,34 +89,44 @@ class ColumnSpace:
             return np.asarray(some.T @ self._columns)
         return np.asarray((some.T @ self._columns).toarray() - self.n_rows * np.outer(self._means[positions], self._means))
 
-    def parts(self) -> Iterator[tuple[slice, Floats]]:
-        """All columns as dense arrays, a few at a time; they must not be changed."""
+    def parts(self, *, first: int = 0) -> Iterator[tuple[slice, Floats]]:
+        """All columns from the first on as dense arrays, a few at a time; they must not be changed."""
         width = max(1, PART_ELEMENTS // self.n_rows)
-        for start in range(0, self.n_features, width):
+        for start in range(first, self.n_features, width):
             part = slice(start, min(start + width, self.n_features))
             values = self._columns[:, part]
             yield part, values if self._means is None else values.toarray() - self._means[part]
 
     def kernel(self, weights: Floats) -> Floats:
-        """Inner products between rows, each column counting by its weight."""
+        """Inner products between rows, each column counting by its weight; those of no weight cost nothing."""
         if self._means is None:
             total = np.zeros((self.n_rows, self.n_rows))
             for part, values in self.parts():
-                total += (values * weights[part]) @ values.T
+                some = weights[part] != 0
+                total += (values[:, some] * weights[part][some]) @ values[:, some].T
             return total
         # (A − 1mᵀ) W (A − 1mᵀ)ᵀ, of which only the first product has to look at the entries.
-        product = (self._columns @ sp.diags_array(weights) @ self._columns.T).toarray()
-        mixed = self._columns @ (weights * self._means)
-        return np.asarray(product - mixed - mixed[:, None] + float(weights @ self._means**2))
+        some = np.flatnonzero(weights)
+        columns, means, weights = self._columns[:, some], self._means[some], weights[some]
+        product = (columns @ sp.diags_array(weights) @ columns.T).toarray()
+        mixed = columns @ (weights * means)
+        return np.asarray(product - mixed - mixed[:, None] + float(weights @ means**2))
 
     def forms(self, kernel: Floats) -> Floats:
         """sᵀ K s of every column s, for the kernel K of rows whose sum is zero."""
         if self._means is None:
             return np.concatenate([np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()])
         found, width = np.empty(self.n_features), max(1, PART_ELEMENTS // self.n_rows)
-        for start in range(0, self.n_features, width):
-            part = self._columns[:, start : start + width]
-            found[start : start + width] = part.multiply((part.T @ kernel).T).sum(axis=0)
+        starts = self._columns.indptr
+        few = np.diff(starts) * FEW_ENTRIES < self.n_rows
+        for j in np.flatnonzero(few):
+            rows, values = (kept[starts[j] : starts[j + 1]] for kept in (self._columns.indices, self._columns.data))
+            found[j] = values @ kernel[np.ix_(rows, rows)] @ values
+        many = np.flatnonzero(~few)
+        for start in range(0, len(many), width):
+            some = many[start : start + width]
+            values = self._columns[:, some].toarray()
+            found[some] = np.einsum("ij,ij->j", values, kernel @ values)
         return found
 
 

@@ -316,6 +316,7 @@ class Ranking:
             import matplotlib.pyplot as plt
         except ImportError as error:
             raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
+        n = count(1)("n", n)
         shown = [j for j in self.order[:n] if math.isfinite(self.scores[j])]
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 0.6 + 0.28 * len(shown)), layout="constrained")
@@ -324,10 +325,9 @@ class Ranking:
         names = [_shortened(_one_line(self.names[j]), NAME_WIDTH) for j in shown]
         ax.set_yticks(range(len(shown)), [name.replace("$", r"\$") for name in names])
         ax.invert_yaxis()
-        if self.redundancy is None:
-            ax.set_xlabel(f"{self.method} score ({'large' if self.large_is_good else 'small'} is good)")
-        else:
-            ax.set_xlabel("share explained alone; from top to bottom in the order of choice")
+        good = "large" if self.large_is_good else "small"
+        score = f"{self.method} score ({good} is good)" if self.method in METHODS else "share explained alone"
+        ax.set_xlabel(score if self.redundancy is None else f"{score}; from top to bottom in the order of choice")
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 

@@ -38,7 +38,7 @@ def stability(
     y: Any = None,
     *,
     supervision: Supervision | None = None,
-    n_features_to_select: int | float | None = None,
+    n_features_to_select: int | float | str | None = None,
     n_resamples: int = 50,
     fraction: float = 0.5,
     hide: float | None = None,
@@ -65,9 +65,10 @@ def stability(
         Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
     supervision : Supervision, optional
         What else is known, joined with `y` as in `GraphSieve.fit`. Of pairs, a resample keeps those with both ends inside.
-    n_features_to_select : int, float or None
-        How many features make a selection. None: as many as the selector itself selects, which may differ between resamples. A
-        selector that has a parameter of this name is given it; of others the best so many (or this fraction of all) are taken.
+    n_features_to_select : int, float, "auto" or None
+        How many features make a selection; ``"auto"`` only for selectors that find the number themselves. None: as many as the
+        selector itself selects, which may differ between resamples. A selector that has a parameter of this name is given it; of
+        others the best so many (or this fraction of all) are taken.
     n_resamples : int
         How often to select.
     fraction : float

@@ -263,7 +263,7 @@ class _Explaining:
     def _compute(self) -> None:
         """The lengths and the gains anew, from the residuals themselves."""
         self.left = np.empty(self.space.n_features)
-        self.fit = np.empty(self.space.n_features)
+        self.fit = np.zeros(self.space.n_features)
         self.of_targets = np.empty((len(self.targets), self.space.n_features))
         for part, residual in self._residual_parts():
             self.left[part] = np.einsum("ij,ij->j", residual, residual)
@@ -275,14 +275,18 @@ class _Explaining:
         elif self.space.n_rows < self.space.n_features:
             kernel = np.zeros((self.space.n_rows, self.space.n_rows))
             for part, residual in self._residual_parts():
-                kernel += (residual * self.weights[part]) @ residual.T
+                some = self.weights[part] != 0
+                kernel += (residual[:, some] * self.weights[part][some]) @ residual[:, some].T
             for part, residual in self._residual_parts():
-                self.fit[part] = np.einsum("ij,ij->j", residual, kernel @ residual)
+                some = self.usable[part]
+                self.fit[part][some] = np.einsum("ij,ij->j", residual[:, some], kernel @ residual[:, some])
         else:
-            self.fit[:] = 0.0
             for part, residual in self._residual_parts():
-                for other, second in self._residual_parts():
-                    self.fit[other] += self.weights[part] @ (residual.T @ second) ** 2
+                self.fit[part] += self.weights[part] @ (residual.T @ residual) ** 2
+                for other, second in self._residual_parts(first=part.stop):
+                    products = (residual.T @ second) ** 2  # what either explains of the other
+                    self.fit[other] += self.weights[part] @ products
+                    self.fit[part] += products @ self.weights[other]
         self.fresh_total = float(self.weights @ self.left)
         self.fresh_left, self.fresh_fit = self.left.copy(), self.fit.copy()
 
@@ -321,8 +325,8 @@ class _Explaining:
         self.fit[columns] = self.fresh_fit[columns] = self.space.against(residual.T) ** 2 @ self.weights
         self.of_targets[:, columns] = self.targets @ residual
 
-    def _residual_parts(self) -> Any:
-        for part, values in self.space.parts():
+    def _residual_parts(self, *, first: int = 0) -> Iterator[tuple[slice, Floats]]:
+        for part, values in self.space.parts(first=first):
             yield part, values - self.directions.T @ self.coefficients[:, part] if len(self.directions) else values
 
     def worth(self) -> Floats:

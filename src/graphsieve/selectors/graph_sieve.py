@@ -59,7 +59,7 @@ class GraphSieve(Sieve):
         None ranks one by one. ``"auto"`` is ``"explain"`` where the method is ``"auto"`` too, and None where one is named. With
         ``method="auto"`` and None, the method is the published one that fits what is known.
     max_features : int or None
-        At most so many, whatever `n_features_to_select` comes to.
+        At most so many, whatever a fraction, None or ``"auto"`` comes to; a larger number in `n_features_to_select` is refused.
     n_neighbors : int or "auto"
         Neighbours of the graph; ``"auto"`` is the method's published default, at most one fewer than there are samples.
     bandwidth : float or "auto"
@@ -92,9 +92,10 @@ class GraphSieve(Sieve):
     ----------
     scores_ : array of shape (n_features,)
         The method's own number for each feature; NaN where it cannot be scored. For ``"diverse"``, the share of all there is to
-        explain that the feature explains alone.
+        explain that the feature explains alone; with ``"auto"`` as the number, of the features that matter, and 0 for others.
     ranking_ : array of int of shape (n_features,)
-        1 is the best, or was chosen first; equal scores in the order of the columns, features without a score last.
+        1 is the best, or was chosen first; equal scores in the order of the columns, features without a score last. Where
+        features are chosen, `n_features_to_select` of them are (at most 256); the others follow by what each would still add.
     method_, reason_ : str
         The method that ran, and why.
     relevance_ : array of shape (n_features,) or None

@@ -70,7 +70,7 @@ def feature_p_values(
     n_neighbors, bandwidth : int, float or "auto"
         Of the graphs that have them. Along a target ``"auto"`` is half of the samples, at most 50, and fewer
         from 1,000 samples on; in X it is 5.
-    scale : {"standard", "minmax", None}
+    scale : {"standard", "minmax", "robust", "rank", None}
         How columns are scaled before neighbours are searched, for ``"laplacian"``.
     method_params : dict, optional
         Further parameters of the method, such as ``{"class_weight": "balanced"}``.
