@@ -229,6 +229,47 @@ def test_score_times_what_is_new(alike):
     assert references.score_unlike(alike, Supervision.from_targets(y), 6).tolist() == order
 
 
+def test_deflation_is_the_relevance_of_what_least_squares_leaves(alike):
+    labels = np.where(np.arange(40) % 3 == 0, np.arange(40) % 2, -1)
+    rows = np.flatnonzero(labels >= 0)
+    indicators = np.column_stack([labels[rows] == 0, labels[rows] == 1]).astype(float)
+    order: list[int] = []
+    for _ in range(5):
+        worth = []
+        for j in range(alike.shape[1]):
+            basis = np.column_stack([np.ones(40), *(alike[:, k] for k in order)])
+            left = alike[:, j] - basis @ np.linalg.lstsq(basis, alike[:, j], rcond=None)[0]
+            gone = j in order or left @ left < 1e-9 * np.var(alike[:, j]) * 40
+            labeled = left[rows] - left[rows].mean()
+            worth.append(-1 if gone else ((indicators.T @ labeled) ** 2).sum() / (labeled @ labeled))
+        order.append(int(np.argmax(worth)))
+    assert references.deflation(alike, Supervision.from_labels(labels), 5).tolist() == order
+
+
+def test_leaders_leave_out_who_is_like_them():
+    random = np.random.default_rng(0)
+    y = random.normal(size=60)
+    X = np.column_stack([y + 0.1 * random.normal(size=60), random.normal(size=60), y + 0.5 * random.normal(size=60)])
+    assert abs(np.corrcoef(X.T)[0, 2]) > references.ALIKE
+    assert references.leaders(X, Supervision.from_targets(y), 2).tolist() == [0, 1, 2]
+    assert references.leaders(X[:, [0, 2]], Supervision.from_targets(y), 2).tolist() == [0, 1]
+
+
+def test_the_trace_ratio_is_the_largest_of_all_sets():
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X, labels = random.normal(size=(30, 7)) * [1, 2, 3, 1, 1, 5, 1], np.arange(30) % 3
+        X[:, :3] += labels[:, None] * random.random(3)
+        total = X.var(axis=0) * 30
+        within = sum(X[labels == code].var(axis=0) * 10 for code in range(3))
+        ratios = {
+            chosen: (total - within)[list(chosen)].sum() / within[list(chosen)].sum()
+            for chosen in itertools.combinations(range(7), 3)
+        }
+        found = references.trace_ratio(X, Supervision.from_labels(labels), 3)[:3]
+        assert ratios[tuple(sorted(found.tolist()))] == pytest.approx(max(ratios.values()))
+
+
 def test_rivals_see_the_known_rows_only(alike):
     y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
     known = Supervision.from_labels(y)
@@ -366,7 +407,7 @@ def test_what_is_not_at_hand_is_said_and_left_out(tmp_path, capsys, monkeypatch)
 def test_names_are_checked(tmp_path, capsys):
     with pytest.raises(InputError, match=r"no method 'fischer'.*fisher"):
         candidates.chosen("fischer")
-    assert candidates.chosen("references") == ["random", "pivoted_qr", "facility_location", "score_unlike"]
+    assert candidates.chosen("references") == ["random", *references.REFERENCES]
     assert command.main(["--knowledge", "5", str(tmp_path / "x.jsonl")]) == 2
     assert "there is no knowledge '5'" in capsys.readouterr().err
 

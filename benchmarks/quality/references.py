@@ -15,6 +15,8 @@ from graphsieve import Supervision, scores
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+ALIKE = 0.8  # absolute correlation from which on a leader stands for a column
+
 
 def dense(X: Any) -> Floats:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
@@ -85,9 +87,81 @@ def _greedily(score: Floats, Z: Floats, n: int) -> Integers:
     return np.array(order)
 
 
+def deflation(X: Any, known: Supervision, n: int) -> Integers:
+    """Greedily the column that goes most with what is known, over the rows where it is; then all lose their projection on it.
+
+    Projections are taken over all rows. Columns start with length 1; what is known are class indicators or the target.
+    """
+    R = unit_columns(X)
+    rows, outputs = _outputs(known)
+    start = (R**2).sum(axis=0)
+    order: list[int] = []
+    for _ in range(n):
+        labeled = R[rows] - R[rows].mean(axis=0)
+        length = (labeled**2).sum(axis=0)
+        left = ((R**2).sum(axis=0) > 1e-9 * start) & (length > 1e-12)
+        gain = np.where(left, ((outputs.T @ labeled) ** 2).sum(axis=0) / np.where(left, length, 1), -1.0)
+        gain[order] = -np.inf
+        order.append(int(np.argmax(gain)))
+        direction = R[:, order[-1]].copy()
+        squared = float(direction @ direction)
+        if squared > 1e-9:
+            R = R - np.outer(direction, direction @ R) / squared
+    return np.array(order)
+
+
+def leaders(X: Any, known: Supervision, n: int) -> Integers:
+    """Best relevance first, leaving out who correlates by 0.8 or more with one already there; those follow in their order."""
+    rows, outputs = _outputs(known)
+    Z = unit_columns(X)
+    labeled = Z[rows] - Z[rows].mean(axis=0)
+    length = np.where((labeled**2).sum(axis=0) > 1e-12, (labeled**2).sum(axis=0), np.inf)
+    by_relevance = np.argsort(-((outputs.T @ labeled) ** 2).sum(axis=0) / length, kind="stable")
+    order: list[int] = []
+    for j in by_relevance:
+        if len(order) == n:
+            break
+        if not order or np.abs(Z[:, order].T @ Z[:, j]).max() < ALIKE:
+            order.append(int(j))
+    taken = set(order)
+    return np.array(order + [int(j) for j in by_relevance if int(j) not in taken])
+
+
+def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
+    """The n columns with the largest sum of variances between classes over that within them (Nie et al. 2008), as they are."""
+    rows = np.flatnonzero(known.codes >= 0)
+    labels, values = known.codes[rows], dense(X)[rows]
+    means = np.array([values[labels == code].mean(axis=0) for code in np.unique(labels)])
+    sizes = np.array([(labels == code).sum() for code in np.unique(labels)])
+    total = ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+    between = sizes @ (means - values.mean(axis=0)) ** 2
+    within = np.maximum(total - between, 1e-12 * max(float(total.max()), 1e-300))
+    ratio = 0.0
+    while True:  # a larger ratio every time, until the set is its own answer
+        order = np.argsort(-(between - ratio * within), kind="stable")
+        better = float(between[order[:n]].sum() / within[order[:n]].sum())
+        if better <= ratio * (1 + 1e-12):
+            return order
+        ratio = better
+
+
+def _outputs(known: Supervision) -> tuple[Integers, Floats]:
+    """The rows of which something is known, and that: class indicators or the target, with mean zero."""
+    if known.targets is not None:
+        rows = np.flatnonzero(~np.isnan(known.targets))
+        outputs = known.targets[rows][:, None]
+    else:
+        rows = np.flatnonzero(known.codes >= 0)
+        outputs = (known.codes[rows][:, None] == np.unique(known.codes[rows])).astype(np.float64)
+    return rows, outputs - outputs.mean(axis=0)
+
+
 REFERENCES: dict[str, tuple[frozenset[str], Callable[[Any, Supervision, int], Any]]] = {
     "pivoted_qr": (frozenset(["nothing"]), pivoted_qr),
     "facility_location": (frozenset(["nothing"]), facility_location),
     "score_unlike": (frozenset(["nothing", "labels", "targets"]), score_unlike),
+    "deflation": (frozenset(["labels", "targets"]), deflation),
+    "leaders": (frozenset(["labels", "targets"]), leaders),
+    "trace_ratio": (frozenset(["labels"]), trace_ratio),
 }
 """What each of them uses, and the function."""
