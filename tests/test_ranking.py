@@ -12,9 +12,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, rank
+from graphsieve.report.page import already_said
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
-
 
 WITH_COPY = FRAME.assign(constant=1.0, copy=FRAME["petal width (cm)"])
 
@@ -249,3 +249,13 @@ def test_it_takes_what_the_sieve_takes():
     for name, parameter in inspect.signature(GraphSieve).parameters.items():
         assert taken[name].default == parameter.default
     assert list(taken) == ["X", "y", "supervision", *inspect.signature(GraphSieve).parameters]
+
+
+def test_near_the_whole_what_is_left_can_be_read():
+    assert already_said(0.1, "hue") == ""
+    assert already_said(float("nan"), "hue") == ""
+    assert already_said(0.9, None) == ""
+    assert already_said(0.934, "hue") == "93 %, most like hue"
+    assert already_said(0.9968, "hue") == "99.68 %, most like hue"
+    assert already_said(0.99999, "hue") == "over 99.99 %, most like hue"
+    assert already_said(1.0, "hue") == "100 %, most like hue"

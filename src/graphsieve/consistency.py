@@ -25,13 +25,15 @@ def check_consistency(labels: Integers, classes: NDArray[Any], must_link: Intege
     links = _Links(labels, classes, must_link)
     for one, other in cannot_link[links.together(cannot_link)]:
         raise ConstraintConflictError(
-            f"samples {one} and {other} are cannot-linked, yet belong together: {links.chain(int(one), int(other))}."
+            f"samples {one} and {other} are cannot-linked, yet belong together: {links.chain(int(one), int(other))}; "
+            "take one of these links out."
         )
     clash = links.classes_in_one_component()
     if clash is not None:
         one, other = clash
         raise ConstraintConflictError(
-            f"samples {one} and {other} have different labels, yet belong together: {links.chain(one, other)}."
+            f"samples {one} and {other} have different labels, yet belong together: {links.chain(one, other)}; "
+            "correct a label or take a link out."
         )
 
 

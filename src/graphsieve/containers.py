@@ -72,6 +72,12 @@ def _listed(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else "")
 
 
+def shown_name(name: str, width: int) -> str:
+    """A column's name in a table on the screen: no line breaks or other control characters, and cut where it is too long."""
+    printable = "".join(character if character.isprintable() else "·" for character in name) or "(no name)"
+    return printable if len(printable) <= width else printable[: width - 1] + "…"
+
+
 def _short(name: str, length: int = 60) -> str:
     return name if len(name) <= length else name[: length - 1] + "…"
 

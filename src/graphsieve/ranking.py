@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.containers import column_names
+from graphsieve.containers import column_names, shown_name
 from graphsieve.parameters import count
 from graphsieve.report import write_page
-from graphsieve.report.page import WORTH_TELLING
+from graphsieve.report.page import already_said
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.selectors import GraphSieve
@@ -194,12 +194,12 @@ class Ranking:
         if self.count_reason is not None:
             n_selected = int(self.selected.sum())
             lines.append(f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {self.count_reason}")
-        width = min(NAME_WIDTH, max(len("feature"), *(len(_one_line(name)) for name in self.names)))
+        width = min(NAME_WIDTH, max(len("feature"), *(len(shown_name(name, NAME_WIDTH)) for name in self.names)))
         repeated = "" if self.redundancy is None else f"  {'':<{BAR_WIDTH}}  already said"
         lines += ["", f"{'rank':>5}  {'feature':<{width}}  {'score':>10}{repeated}".rstrip()]
         strengths = self.strengths()
         for j in self.order[:ROWS_SHOWN]:
-            name = _shortened(_one_line(self.names[j]), width)
+            name = shown_name(self.names[j], width)
             bar = "█" * round(BAR_WIDTH * strengths[j]) if not math.isnan(self.scores[j]) else "not scored"
             note = self._repetition(j)
             bar = f"{bar:<{BAR_WIDTH}}  {note}" if note else bar
@@ -224,12 +224,11 @@ class Ranking:
         return METHODS[self.method] if self.method in METHODS else SEARCHES[self.method]
 
     def _repetition(self, j: int) -> str:
-        """What of a feature others have already said, such as ``"93 %, by hue"``."""
-        if self.redundancy is None or self.duplicate_of is None or not self.redundancy[j] >= WORTH_TELLING:
+        """What of a feature others have already said, such as ``"93 %, most like hue"``."""
+        if self.redundancy is None or self.duplicate_of is None:
             return ""
         of = int(self.duplicate_of[j])
-        by = f", most like {_shortened(_one_line(self.names[of]), NAME_WIDTH)}" if of >= 0 else ""
-        return f"{100 * self.redundancy[j]:.0f} %{by}"
+        return already_said(float(self.redundancy[j]), shown_name(self.names[of], NAME_WIDTH) if of >= 0 else None)
 
     __repr__ = __str__
 
@@ -322,7 +321,7 @@ class Ranking:
             _, ax = plt.subplots(figsize=(7, 0.6 + 0.28 * len(shown)), layout="constrained")
         colors = ["#1f6f78" if self.selected[j] else "#b8c4c6" for j in shown]
         ax.barh(range(len(shown)), self.scores[shown], color=colors)
-        names = [_shortened(_one_line(self.names[j]), NAME_WIDTH) for j in shown]
+        names = [shown_name(self.names[j], NAME_WIDTH) for j in shown]
         ax.set_yticks(range(len(shown)), [name.replace("$", r"\$") for name in names])
         ax.invert_yaxis()
         good = "large" if self.large_is_good else "small"
@@ -340,12 +339,3 @@ def _flag(score: float) -> str | None:
     if math.isnan(score):
         return "unscorable"
     return "infinite" if math.isinf(score) else None
-
-
-def _one_line(name: str) -> str:
-    """A name without line breaks and other control characters, so that a table stays a table."""
-    return "".join(character if character.isprintable() else "·" for character in name) or "(no name)"
-
-
-def _shortened(name: str, width: int) -> str:
-    return name if len(name) <= width else name[: width - 1] + "…"

@@ -79,7 +79,16 @@ def _repetition(record: dict[str, Any]) -> str:
     """What of the feature those chosen have already said, where features were chosen for what they add."""
     if "redundancy" not in record:
         return ""
-    share, of = record["redundancy"], record["duplicate_of"]
-    if share is None or of is None or share < WORTH_TELLING:
-        return "<td></td>"
-    return f'<td class="said">{100 * share:.0f} %, most like <span class="name">{escape(of)}</span></td>'
+    return f'<td class="said">{escape(already_said(record["redundancy"], record["duplicate_of"]))}</td>'
+
+
+def already_said(share: float | None, of: str | None) -> str:
+    """How much of a feature the chosen ones say, and which of them it is most like; nothing where that is little.
+
+    Near the whole, what is left is what matters, so there are as many digits as show it.
+    """
+    if share is None or of is None or not share >= WORTH_TELLING:
+        return ""
+    digits = 0 if share < 0.995 else 2
+    percent = f"{100 * share:.{digits}f}" if share < 1 - 5e-5 else "100" if share >= 1 - 1e-9 else "over 99.99"
+    return f"{percent} %, most like {of}"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.containers import shown_name
 from graphsieve.errors import InputError
 from graphsieve.evaluation.results import table_lines
 from graphsieve.parameters import count, one_line, quoted
@@ -177,7 +178,7 @@ class Stability:
             rank = f"{self.rank_median[j]:g} ({self.rank_low[j]:g}–{self.rank_high[j]:g})"
             share = f"{100 * self.frequency[j]:.0f} %"
             mark = "*" if self.selected[j] else ""
-            rows.append([mark, shown(self.names[j]), share, f"{low:.0f}–{high:.0f}", rank, self._bar(j, last)])
+            rows.append([mark, shown_name(self.names[j], NAME_WIDTH), share, f"{low:.0f}–{high:.0f}", rank, self._bar(j, last)])
         yield from table_lines(rows, left=[True, True, False, False, False, True])
         if len(self) > ROWS_SHOWN:
             yield f"   … {len(self) - ROWS_SHOWN} more; to_frame() has them all"
@@ -200,7 +201,7 @@ class Stability:
             yield f"columns that take turns (correlation of at least {SAME_FROM:g} with the first one):"
         for group in turns[:GROUPS_SHOWN]:
             alone = 100 * self.frequency[group.columns[0]]
-            names = one_line(", ".join(shown(name) for name in group.names), 2 * NAME_WIDTH)
+            names = one_line(", ".join(shown_name(name, NAME_WIDTH) for name in group.names), 2 * NAME_WIDTH)
             often = "always" if group.frequency == 1 else f"in {100 * group.frequency:.0f} %"
             yield f"  one of {len(group.columns)} is chosen {often}, the first one in {alone:.0f} %: {names}"
         if len(turns) > GROUPS_SHOWN:
@@ -260,7 +261,7 @@ class Stability:
         order = self.order[: count(1)("n", n)]
         title = f"index of stability {self.index:.2f}" if not math.isnan(self.index) else ""
         return draw(
-            [shown(self.names[j]) for j in order],
+            [shown_name(self.names[j], NAME_WIDTH) for j in order],
             self.frequency[order],
             np.stack([self.rank_low[order], self.rank_median[order], self.rank_high[order]]),
             self.selected[order],
@@ -273,11 +274,6 @@ class Stability:
 def most_frequent_first(frequency: Floats, rank_median: Floats) -> Integers:
     """Column positions by how often they are chosen; equal ones by their median rank, then by column."""
     return np.lexsort((rank_median, -frequency)).astype(np.int64)
-
-
-def shown(name: str) -> str:
-    """A name on one line, not too long, without characters that would break a table."""
-    return one_line("".join(sign if sign.isprintable() else " " for sign in name), NAME_WIDTH) or "(no name)"
 
 
 def _threshold(value: Any, *, above: float) -> float:

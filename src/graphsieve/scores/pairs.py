@@ -229,8 +229,10 @@ def _not_implied_by_labels(cannot_link: Integers, codes: Integers) -> Integers:
 def _need_both_kinds(known: Supervision) -> None:
     sizes = np.bincount(known.codes[known.codes >= 0])
     if not len(known.must_link) and not (sizes > 1).any():
-        raise InputError("the constraint score compares must-linked with cannot-linked pairs, but there is no must-linked pair.")
+        raise InputError(
+            "the constraint score compares must-linked with cannot-linked pairs, but there is no must-linked pair; add one."
+        )
     if not len(known.cannot_link) and not (sizes > 0).sum() > 1:
         raise InputError(
-            "the constraint score compares must-linked with cannot-linked pairs, but there is no cannot-linked pair."
+            "the constraint score compares must-linked with cannot-linked pairs, but there is no cannot-linked pair; add one."
         )

@@ -245,7 +245,7 @@ def _by_search(table: Table, known: Supervision, supervision: Supervision | None
     return _Found(
         method=DIVERSE,
         reason=reason,
-        scores=path.alone if matter is None else np.where(table_varies(path), np.nan_to_num(path.alone), np.nan),
+        scores=path.alone if matter is None else np.where(np.isnan(path.redundancy), np.nan, np.nan_to_num(path.alone)),
         large_is_good=True,
         order=path.order,
         scale=scale,
@@ -254,11 +254,6 @@ def _by_search(table: Table, known: Supervision, supervision: Supervision | None
         skill=explained.skill,
         count=_count(scaled, known, path.order, matter, given, weights=explained.relevance),
     )
-
-
-def table_varies(path: DiversePath) -> NDArray[np.bool_]:
-    """Which columns are no constants."""
-    return ~np.isnan(path.redundancy)
 
 
 def _by_score(table: Table, known: Supervision, supervision: Supervision | None, given: dict[str, Any], wanted: int) -> _Found:

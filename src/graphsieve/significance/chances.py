@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from graphsieve.columns import Table
+from graphsieve.progress import Progress
 from graphsieve.significance.shares import Share
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
@@ -44,6 +45,7 @@ class Chance:
 
     n_permutations: int
     seed: int
+    progress: bool | None = False
 
     def orders(self, n_samples: int) -> Iterator[Integers]:
         """Permutations, a few at a time; the first of them do not depend on how many are drawn."""
@@ -205,10 +207,12 @@ def over_columns(table: Table, share: Share, chance: Chance, scorable: Bools) ->
     result = np.full(table.n_features, np.nan)
     orders = chance.all_orders(table.n_samples)
     at_once = 4 * PERMUTATIONS_AT_ONCE if orders is None else len(orders)
-    for columns, values, constant in narrow_parts(table, at_once):
-        here = np.flatnonzero(scorable[columns] & ~constant)
-        if len(here):
-            result[columns.start + here] = share_p_values(share, values[:, here], chance)
+    with Progress("testing features", chance.progress) as shown:
+        for columns, values, constant in narrow_parts(table, at_once):
+            here = np.flatnonzero(scorable[columns] & ~constant)
+            if len(here):
+                result[columns.start + here] = share_p_values(share, values[:, here], chance)
+            shown.tell(f"{columns.stop} of {table.n_features}")
     return result
 
 

@@ -14,6 +14,7 @@ from graphsieve.chance import seed_number
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, RoundWarnings
 from graphsieve.graph import FactorGraph, Graph, complete_graph
+from graphsieve.progress import Progress
 from graphsieve.ratio import laplacian_ratio
 from graphsieve.scaling import standardized_target
 from graphsieve.scores import METHODS
@@ -43,6 +44,7 @@ def p_values_of(
     options: Mapping[str, Any] | None = None,
     n_permutations: int = 10_000,
     random_state: Any = 0,
+    progress: bool | None = False,
 ) -> tuple[Floats, Floats]:
     """Scores and p-values of all features, on checked data: what `feature_p_values` and estimators call.
 
@@ -52,7 +54,7 @@ def p_values_of(
     method = METHODS[_covered(method_name)]
     method.check_knowledge(known)
     given = method.defaults | dict(options or {})
-    chance = Chance(n_permutations, seed_number(random_state))
+    chance = Chance(n_permutations, seed_number(random_state), progress)
     if method.name == "laplacian":
         return _without_each_feature(table, given, chance)
     scores = method.core(table, known, **given).values
@@ -131,14 +133,16 @@ def _without_each_feature(table: Table, given: Mapping[str, Any], chance: Chance
         )
     tracker, everything = Tracker(table), np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")
-    for columns, dense, constant in narrow_parts(table, 1):
-        for place in np.flatnonzero(~constant):
-            feature = columns.start + int(place)
-            tracker.follow(np.delete(everything, feature))
-            with warnings.round():
-                graph = neighbor_graph(table.within(tracker), given["n_neighbors"], given["bandwidth"]).graph
-            scores[feature] = laplacian_ratio(table.take_columns(np.array([feature])), graph)[0]
-            if not np.isnan(scores[feature]):
-                values[feature] = share_p_values(laplacian_share(graph), dense[:, [place]], chance)[0]
+    with Progress("testing features", chance.progress) as shown:
+        for columns, dense, constant in narrow_parts(table, 1):
+            for place in np.flatnonzero(~constant):
+                feature = columns.start + int(place)
+                tracker.follow(np.delete(everything, feature))
+                with warnings.round():
+                    graph = neighbor_graph(table.within(tracker), given["n_neighbors"], given["bandwidth"]).graph
+                scores[feature] = laplacian_ratio(table.take_columns(np.array([feature])), graph)[0]
+                if not np.isnan(scores[feature]):
+                    values[feature] = share_p_values(laplacian_share(graph), dense[:, [place]], chance)[0]
+                shown.tell(f"{feature + 1} of {p}")
     warnings.give()
     return scores, values

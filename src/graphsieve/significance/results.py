@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.containers import shown_name
 from graphsieve.parameters import between
 from graphsieve.scores.method import best_first
 
@@ -101,7 +102,7 @@ class Significance:
             f"{self.n_selected(0.05)} at a false discovery rate of 5 %, {self.n_selected(0.1)} at 10 % ({self.control.upper()})",
             "",
         ]
-        shown = ["".join(c if c.isprintable() else "·" for c in name)[:NAME_WIDTH] or "(no name)" for name in self.names]
+        shown = [shown_name(name, NAME_WIDTH) for name in self.names]
         width = max(len("feature"), *(len(shown[j]) for j in self.order[:ROWS_SHOWN]))
         lines.append(f"{'feature':<{width}}  {'score':>10}  {'p-value':>9}  {'adjusted':>9}")
         for j in self.order[:ROWS_SHOWN]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import checked, choice, count, either, positive
+from graphsieve.parameters import boolean, checked, choice, count, either, positive
 from graphsieve.scaling import SCALES, Scale, rescaled, standardized_target
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import check_length, extra_options, warn_of_unscorable
@@ -25,6 +25,7 @@ PARAMETERS = {
     "n_neighbors": either("auto", count(1)),
     "bandwidth": either("auto", positive()),
     "scale": choice(SCALES),
+    "progress": either(None, boolean()),
 }
 
 
@@ -43,6 +44,7 @@ def feature_p_values(
     bandwidth: float | str = "auto",
     scale: Scale = "standard",
     method_params: dict[str, Any] | None = None,
+    progress: bool | None = None,
 ) -> Significance:
     """How likely a score as good as each feature's is, if the feature had nothing to do with what is known of the samples.
 
@@ -74,6 +76,8 @@ def feature_p_values(
         How columns are scaled before neighbours are searched, for ``"laplacian"``.
     method_params : dict, optional
         Further parameters of the method, such as ``{"class_weight": "balanced"}``.
+    progress : bool or None
+        Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def feature_p_values(
     """
     given = checked(
         {"method": method, "control": control, "n_permutations": n_permutations}
-        | {"n_neighbors": n_neighbors, "bandwidth": bandwidth, "scale": scale},
+        | {"n_neighbors": n_neighbors, "bandwidth": bandwidth, "scale": scale, "progress": progress},
         PARAMETERS,
     )
     table = Table(X)
@@ -133,7 +137,13 @@ def feature_p_values(
         known = replace(known, targets=standardized_target(known.targets))
     used = rescaled(table, given["scale"]) if chosen.reads_neighbors else table
     scores, values = p_values_of(
-        used, known, chosen.name, options=options, n_permutations=given["n_permutations"], random_state=random_state
+        used,
+        known,
+        chosen.name,
+        options=options,
+        n_permutations=given["n_permutations"],
+        random_state=random_state,
+        progress=given["progress"],
     )
     warn_of_unscorable(scores)
     return Significance(
