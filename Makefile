@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 # Two test processes share two cores; more threads in each would only get in the way.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
@@ -18,10 +19,14 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
 	@touch $(READY)
 
-demo: $(READY) ## rank real tables with few, partial, uncertain and no labels; ends in graphsieve-demo.html
-	$(BIN)/python examples/demo.py
+demo: $(READY) ## rank a real table of which few labels are known; ends in graphsieve-demo.html
+	$(BIN)/graphsieve demo --force
 
-test: $(READY) ## run all tests and doctests
+$(BROWSER): $(READY) tests/install_browser.py
+	$(BIN)/python tests/install_browser.py
+	@touch $(BROWSER)
+
+test: $(READY) $(BROWSER) ## run all tests and doctests
 	$(THREADS) $(BIN)/python -m pytest -n 2
 
 lint: $(READY) ## check style
@@ -39,6 +44,7 @@ benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/prototypes.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/iterative.py
+	$(BIN)/python benchmarks/command_line.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/diverse.py
 	$(THREADS) $(BIN)/python benchmarks/quality --quick quality-quick.jsonl
 

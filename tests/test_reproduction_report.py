@@ -349,7 +349,7 @@ def _loses_a_process(options):
 )
 def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(happens, expected, monkeypatch, tmp_path, capsys):
     code, message = expected
-    monkeypatch.setattr("graphsieve.cli._run_experiments", happens)
+    monkeypatch.setattr("graphsieve.cli.reproduce.run_experiments", happens)
     before = signal.getsignal(signal.SIGTERM)
     assert main(["reproduce", "all", "--page", str(tmp_path / "page.html")]) == code
     err = capsys.readouterr().err
@@ -375,7 +375,7 @@ def test_output_has_letters_for_everything(results):
     command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
-    assert rb"94.2 \xb1 0.5" in done.stdout
+    assert b"94.2 +- 0.5" in done.stdout
     done = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)
     assert json.loads(done.stdout) == json.loads(results.read_text(encoding="utf-8"))
 

@@ -1,14 +1,23 @@
-"""graphsieve: which columns matter, when few, partial, uncertain or no labels are known."""
+"""graphsieve: which columns matter, when few, partial, uncertain or no labels are known.
+
+Nothing is loaded before it is asked for: the command line answers ``--help`` at once, and a pipeline that only selects never
+loads what reproduces papers.
+"""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphsieve import propagation, scores, search
-from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
-from graphsieve.labeled import LabeledOnly, labeled_scorer
-from graphsieve.ranking import Ranking, rank
-from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
-from graphsieve.supervision import Supervision
+if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
+    from graphsieve import datasets, evaluation, experiments, propagation, scores, search, tables
+    from graphsieve.comparison import compare
+    from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
+    from graphsieve.labeled import LabeledOnly, labeled_scorer
+    from graphsieve.ranking import Ranking, rank
+    from graphsieve.resampling import stability
+    from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
+    from graphsieve.significance import feature_p_values
+    from graphsieve.supervision import Supervision
+    from graphsieve.tables import read_table
 
 __version__ = "0.1.0"
 
@@ -25,6 +34,7 @@ __all__ = [
     "Ranking",
     "Supervision",
     "__version__",
+    "compare",
     "datasets",
     "evaluation",
     "experiments",
@@ -32,19 +42,36 @@ __all__ = [
     "labeled_scorer",
     "propagation",
     "rank",
+    "read_table",
     "scores",
     "search",
     "stability",
+    "tables",
 ]
 
-# Not needed to select features, so not loaded for it.
-_PARTS = ("datasets", "evaluation", "experiments")
-_FUNCTIONS = {"feature_p_values": "significance", "stability": "resampling"}
+_HOMES = {
+    "comparison": ("compare",),
+    "errors": ("ConstraintConflictError", "GraphSieveWarning", "InputError", "InputTypeError"),
+    "labeled": ("LabeledOnly", "labeled_scorer"),
+    "ranking": ("Ranking", "rank"),
+    "resampling": ("stability",),
+    "selectors": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
+    "significance": ("feature_p_values",),
+    "supervision": ("Supervision",),
+    "tables": ("read_table",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_PARTS = ("datasets", "evaluation", "experiments", "propagation", "scores", "search", "tables")
 
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return import_module(f"graphsieve.{name}")
-    if name in _FUNCTIONS:
-        return getattr(import_module(f"graphsieve.{_FUNCTIONS[name]}"), name)
+    if name in _HOME_OF:
+        value = globals()[name] = getattr(import_module(f"graphsieve.{_HOME_OF[name]}"), name)
+        return value
     raise AttributeError(f"module 'graphsieve' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

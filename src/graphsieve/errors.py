@@ -18,6 +18,10 @@ class InputTypeError(InputError, TypeError):
     """The data or a parameter is of a kind that cannot be used at all."""
 
 
+class UsageError(InputError):
+    """An argument names what is not there: a column, a file, an array. The command line exits with 2 for it, not with 3."""
+
+
 class ConstraintConflictError(InputError):
     """What is known of the samples contradicts itself."""
 
@@ -56,9 +60,27 @@ def warn(message: str, category: type[Warning] = GraphSieveWarning) -> None:
     if found is not None:
         found.append(Warned(message, category, (frame.f_code.co_filename, frame.f_lineno)))
         return
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("graphsieve", "sklearn"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "graphsieve",
+        "sklearn",
+        "contextlib",
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def noting_warnings() -> Iterator[list[str]]:
+    """Give our warnings after the work, and keep their texts in a list."""
+    messages: list[str] = []
+    found: list[Warned] = []
+    try:
+        with held_back() as found:
+            yield messages
+    finally:
+        messages.extend(one.message for one in found)
+        for one in found:
+            warn(one.message, one.category)
 
 
 class RoundWarnings:

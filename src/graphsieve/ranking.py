@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 import math
+import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.containers import column_names, shown_name
-from graphsieve.parameters import count
-from graphsieve.report import write_page
-from graphsieve.report.page import already_said
+from graphsieve import __version__
+from graphsieve.columns import Table
+from graphsieve.containers import column_names
+from graphsieve.errors import InputError, InputTypeError, noting_warnings
+from graphsieve.files import replace_file
+from graphsieve.parameters import count, quoted
+from graphsieve.plots import draw_ranking
+from graphsieve.portraits import portray
+from graphsieve.report import fragment, page
+from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
+from graphsieve.scaling import Scale
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.selectors import GraphSieve
 from graphsieve.supervision import Supervision, TargetType
 
-ROWS_SHOWN = 20
-NAME_WIDTH = 32
-BAR_WIDTH = 24
 SCHEMA = 1
+DEPENDENCIES = ("numpy", "scipy", "scikit-learn")
 
 
 def rank(
@@ -32,6 +39,7 @@ def rank(
     y: Any = None,
     *,
     supervision: Supervision | None = None,
+    feature_names: Sequence[str] | None = None,
     method: str = "auto",
     n_features_to_select: int | float | str | None = None,
     redundancy: str | None = "auto",
@@ -45,6 +53,7 @@ def rank(
     method_params: dict[str, Any] | None = None,
     compress: str | None = None,
     n_prototypes: int | tuple[int, int] | None = None,
+    random_state: Any = 0,
     progress: bool | None = None,
 ) -> Ranking:
     """Rank the columns of a table by what is known of its rows.
@@ -53,9 +62,13 @@ def rank(
     ----------
     X, y, supervision
         As in `GraphSieve.fit`.
+    feature_names : sequence of str, optional
+        The names of the columns, for tables that do not bring them, such as arrays and sparse matrices.
     method, n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, target_type, unlabeled, \
 method_params, compress, n_prototypes, progress
         As in `GraphSieve`.
+    random_state : None, int, SeedSequence, RandomState or Generator
+        Of the rows that the pictures of a report show, where a table has more than it can show; a ranking has nothing random.
 
     Returns
     -------
@@ -85,8 +98,12 @@ method_params, compress, n_prototypes, progress
         compress=compress,
         n_prototypes=n_prototypes,
         progress=progress,
-    ).fit(X, y, supervision=supervision)
-    names = column_names(X) or tuple(f"x{j}" for j in range(sieve.n_features_in_))
+    )
+    with noting_warnings() as warned:
+        table, known = sieve._fit(X, y, supervision)
+    names = _names(X, feature_names, table.n_features)
+    scored = np.argsort(sieve.ranking_)
+    scored = scored[~np.isnan(sieve.scores_[scored])]
     return Ranking(
         names=names,
         scores=sieve.scores_,
@@ -102,7 +119,60 @@ method_params, compress, n_prototypes, progress
         duplicate_of=sieve.duplicate_of_,
         duplicate_correlation=sieve.duplicate_correlation_,
         count_reason=None if sieve.count_ is None else sieve.count_.reason,
+        known=knowledge_facts(known),
+        parameters=_parameters(sieve),
+        portraits=portray(
+            Table.trusted(table.matrix, names), known, scored, scale=cast(Scale, sieve.scale_), random_state=random_state
+        ),
+        warnings=tuple(warned),
     )
+
+
+def _names(X: Any, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+    """The names of the columns: as given, as the table has them, or x0, x1, …."""
+    if given is None:
+        return column_names(X) or tuple(f"x{j}" for j in range(n_features))
+    names = tuple(given.tolist() if hasattr(given, "tolist") else given)
+    odd = next((name for name in names if not isinstance(name, str)), None)
+    if isinstance(given, str) or odd is not None:
+        raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given if odd is None else odd)}.")
+    if len(names) != n_features:
+        raise InputError(f"feature_names must name the {n_features} columns of X, got {len(names)} names.")
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InputError(f"feature_names holds {quoted(twice)} twice; give every column a name of its own.")
+    return names
+
+
+def knowledge_facts(known: Supervision) -> dict[str, Any]:
+    """What was known, as a page says it."""
+    kinds = known.kinds
+    sizes = np.bincount(known.codes[known.codes >= 0], minlength=0 if known.classes is None else len(known.classes))
+    counted = [] if known.labels is None or known.classes is None else zip(known.classes, sizes, strict=True)
+    return {
+        "text": repr(known).partition(": ")[2].removesuffix(")"),
+        "kind": kinds[0] if kinds else "nothing",
+        "target": None,
+        "classes": [{"name": str(name), "n": int(n)} for name, n in counted] or None,
+    }
+
+
+def _parameters(sieve: GraphSieve) -> tuple[tuple[str, str], ...]:
+    """What was asked for, and what it came to where that was left to us."""
+    found = {"scale": sieve.scale_, "metric": sieve.metric_, "n_neighbors": sieve.n_neighbors_, "bandwidth": sieve.bandwidth_}
+    result = []
+    for name, asked in sieve.get_params(deep=False).items():
+        if name == "progress":
+            continue
+        came_to = found.get(name)
+        used = "" if asked != "auto" or name not in found else " (not used)" if came_to is None else f" ({_short(came_to)})"
+        used = " (as they are)" if name == "scale" and asked == "auto" and came_to is None else used
+        result.append((name, f"{asked}{used}"))
+    return tuple(result)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +206,12 @@ class Ranking:
         The correlation with that feature.
     count_reason : str or None
         Why so many are selected, if that was to be found out.
+    known, portraits : dict or None
+        What was known, and pictures of the best features, as a report shows them.
+    parameters : tuple of (str, str)
+        What was asked for, and what it came to.
+    warnings : tuple of str
+        What was warned of.
     """
 
     names: tuple[str, ...]
@@ -152,6 +228,10 @@ class Ranking:
     duplicate_of: NDArray[np.int64] | None = None
     duplicate_correlation: NDArray[np.float64] | None = None
     count_reason: str | None = None
+    known: dict[str, Any] | None = None
+    portraits: dict[str, Any] | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -190,47 +270,14 @@ class Ranking:
         return np.asarray(lengths)
 
     def __str__(self) -> str:
-        lines = [self._headline(), self._subline()]
-        if self.count_reason is not None:
-            n_selected = int(self.selected.sum())
-            lines.append(f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {self.count_reason}")
-        width = min(NAME_WIDTH, max(len("feature"), *(len(shown_name(name, NAME_WIDTH)) for name in self.names)))
-        repeated = "" if self.redundancy is None else f"  {'':<{BAR_WIDTH}}  already said"
-        lines += ["", f"{'rank':>5}  {'feature':<{width}}  {'score':>10}{repeated}".rstrip()]
-        strengths = self.strengths()
-        for j in self.order[:ROWS_SHOWN]:
-            name = shown_name(self.names[j], width)
-            bar = "█" * round(BAR_WIDTH * strengths[j]) if not math.isnan(self.scores[j]) else "not scored"
-            note = self._repetition(j)
-            bar = f"{bar:<{BAR_WIDTH}}  {note}" if note else bar
-            lines.append(f"{self.ranks[j]:>5}  {name:<{width}}  {_number(self.scores[j]):>10}  {bar}".rstrip())
-        if len(self) > ROWS_SHOWN:
-            lines.append(f"       … {len(self) - ROWS_SHOWN} more; to_frame() has them all")
-        return "\n".join(lines)
+        return ranking_text(self.page_facts())
 
-    def _headline(self) -> str:
-        if self.redundancy is not None:
-            score = "" if self.method not in METHODS else f"its {self.method} score and "
-            return f"{len(self)} features of {self.n_samples} samples, in the order of choice: each for {score}what it adds"
-        good = "large" if self.large_is_good else "small"
-        return f"{len(self)} features of {self.n_samples} samples, ranked by {self.method} ({good} is good)"
-
-    def _subline(self) -> str:
-        return f"because {self.reason}" if self.reason != "as asked" else f"a good feature {self._about.summary}"
+    __repr__ = __str__
 
     @property
     def _about(self) -> Any:
         """The entry of the registry: a method, or the search."""
         return METHODS[self.method] if self.method in METHODS else SEARCHES[self.method]
-
-    def _repetition(self, j: int) -> str:
-        """What of a feature others have already said, such as ``"93 %, most like hue"``."""
-        if self.redundancy is None or self.duplicate_of is None:
-            return ""
-        of = int(self.duplicate_of[j])
-        return already_said(float(self.redundancy[j]), shown_name(self.names[of], NAME_WIDTH) if of >= 0 else None)
-
-    __repr__ = __str__
 
     def to_records(self) -> list[dict[str, Any]]:
         """One plain dict per feature, best first; no NaN or infinity: such scores are None, with a flag that says which."""
@@ -276,6 +323,7 @@ class Ranking:
         return {
             "schema": SCHEMA,
             "method": self.method,
+            "is_search": self.method not in METHODS,
             "reason": self.reason,
             "summary": self._about.summary,
             "reference": self._about.reference,
@@ -292,12 +340,48 @@ class Ranking:
         """The ranking as JSON text."""
         return json.dumps(self.facts(), ensure_ascii=False, allow_nan=False, indent=1)
 
-    def to_html(self, path: str | Path | None = None, *, title: str = "graphsieve ranking") -> str:
-        """A self-contained page with the ranking as bars; written to `path` if one is given.
+    def to_html(self, path: str | Path | None = None, *, title: str = "graphsieve ranking", comparison: Any = None) -> str:
+        """A self-contained page that opens offline: the ranking, the cut, pictures of the best features, who repeats whom.
 
-        An existing file is replaced whole, never left half-written.
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it, too. An existing file is replaced whole, never left half-written.
+        title : str
+            Its heading.
+        comparison : graphsieve.comparison.Comparison, optional
+            What `graphsieve.compare` found on the same table; its curves are shown beside the ranking.
         """
-        return write_page([self.page_facts()], title=title, path=path)
+        compared = None if comparison is None else comparison.page_facts()
+        text = page(self.report_facts(title=title, comparison=compared))
+        if path is not None:
+            replace_file(Path(path), text)
+        return text
+
+    def report_facts(
+        self,
+        *,
+        title: str = "graphsieve ranking",
+        table: dict[str, Any] | None = None,
+        comparison: dict[str, Any] | None = None,
+        repeat: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Everything that the page shows, as plain values; `table` is what was read, `repeat` how to do it again."""
+        return {
+            "schema": SCHEMA,
+            "title": title,
+            "ranking": self.page_facts(),
+            "table": table,
+            "known": self.known,
+            "portraits": self.portraits,
+            "comparison": comparison,
+            "done": {
+                "parameters": [list(pair) for pair in self.parameters],
+                "versions": [list(pair) for pair in versions()],
+                "warnings": list(self.warnings),
+            },
+            "repeat": repeat,
+        }
 
     def page_facts(self) -> dict[str, Any]:
         """The facts with the length of each feature's bar, as a page wants them."""
@@ -307,32 +391,16 @@ class Ranking:
         return facts
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return fragment(self.report_facts())
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
-        """The best `n` features as horizontal bars of their scores; returns the matplotlib axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
-        n = count(1)("n", n)
-        shown = [j for j in self.order[:n] if math.isfinite(self.scores[j])]
-        if ax is None:
-            _, ax = plt.subplots(figsize=(7, 0.6 + 0.28 * len(shown)), layout="constrained")
-        colors = ["#1f6f78" if self.selected[j] else "#b8c4c6" for j in shown]
-        ax.barh(range(len(shown)), self.scores[shown], color=colors)
-        names = [shown_name(self.names[j], NAME_WIDTH) for j in shown]
-        ax.set_yticks(range(len(shown)), [name.replace("$", r"\$") for name in names])
-        ax.invert_yaxis()
-        good = "large" if self.large_is_good else "small"
-        score = f"{self.method} score ({good} is good)" if self.method in METHODS else "share explained alone"
-        ax.set_xlabel(score if self.redundancy is None else f"{score}; from top to bottom in the order of choice")
-        ax.spines[["top", "right"]].set_visible(False)
-        return ax
+        """The best `n` features as bars of their scores; returns the matplotlib axes."""
+        return draw_ranking(self, n=n, ax=ax)
 
 
-def _number(score: float) -> str:
-    return "" if math.isnan(score) else f"{score:.4g}"
+def versions() -> list[tuple[str, str]]:
+    """What a result depends on besides the data."""
+    return [("graphsieve", __version__), ("Python", platform.python_version()), *((name, version(name)) for name in DEPENDENCIES)]
 
 
 def _flag(score: float) -> str | None:

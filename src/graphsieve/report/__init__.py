@@ -1,5 +1,6 @@
 """From facts (plain dicts) to a self-contained page."""
 
-from graphsieve.report.page import page, write_page
+from graphsieve.report.notebook import fragment
+from graphsieve.report.page import page
 
-__all__ = ["page", "write_page"]
+__all__ = ["fragment", "page"]

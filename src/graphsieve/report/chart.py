@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import ceil, floor, log10
 from typing import Any
+
+from graphsieve.report.frame import asset
+from graphsieve.report.plot import Axis, padded, ticks
+
+__all__ = ["STYLE", "chart", "ticks"]
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 46
 N_COLORS = 8
 GREY = ("random", "all")  # baselines: grey, so that the eye goes to what was chosen
 
-STYLE = (
-    """
-figure { margin: 1rem 0 1.5rem; } figcaption { color: var(--soft); font-size: .9rem; max-width: 44rem; }
-svg.chart { width: 100%; height: auto; display: block; } svg.chart text { fill: var(--soft); font: 12px system-ui, sans-serif; }
-svg.chart .grid { stroke: var(--line); } svg.chart .curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
-svg.chart .band { stroke: none; opacity: .15; } .dash { stroke-dasharray: 5 4; }
-.legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; font-size: .85rem; padding: 0; margin: .5rem 0 .25rem;
-  list-style: none; }
-.legend svg { width: 1.6rem; height: .7rem; vertical-align: middle; margin-right: .35rem; } .legend path { stroke-width: 2.5; }
-"""
-    + "".join(f".k{color} {{ stroke: var(--c{color}); fill: var(--c{color}); }}" for color in range(N_COLORS))
-    + ".kr { stroke: var(--soft); fill: var(--soft); }"
-)
+STYLE = asset("plot.css")
 
 
 def chart(figure: Mapping[str, Any]) -> str:
@@ -62,34 +54,25 @@ def _looks(series: Sequence[Mapping[str, Any]]) -> list[str]:
     return looks
 
 
-def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
-    """Round numbers between low and high, about as many as wanted."""
-    if high <= low:
-        return [low]
-    raw = (high - low) / wanted
-    magnitude = 10.0 ** floor(log10(raw))
-    step = next(factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= raw * 0.999)
-    return [float(f"{i * step:.12g}") for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-
-
 def _drawing(figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], looks: Sequence[str], title: str) -> str:
     points = [_points(one) for one in series]
     xs = [x for one in points for x, _, _ in one]
     lows = [y - error for one in points for _, y, error in one]
     highs = [y + error for one in points for _, y, error in one]
-    x_range, y_range = (min(xs), max(xs)), _padded(min(lows), max(highs))
+    y_range = padded(min(lows), max(highs))
+    across = Axis(min(xs), max(xs), logarithmic=figure.get("logarithmic", False))
+    upward = Axis(*y_range)
 
     def place(x: float, y: float) -> tuple[float, float]:
-        across = (x - x_range[0]) / ((x_range[1] - x_range[0]) or 1.0)
-        up = (y - y_range[0]) / (y_range[1] - y_range[0])
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+        room = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+        return LEFT + across.place(x) * room[0], HEIGHT - BOTTOM - upward.place(y) * room[1]
 
     parts = []
     for y in ticks(*y_range):
-        at = place(x_range[0], y)[1]
+        at = place(across.low, y)[1]
         parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:g}</text>')
-    for x in ticks(*x_range, wanted=8):
+    for x in _apart(sorted(set(xs)), across) if across.logarithmic else ticks(across.low, across.high, wanted=8):
         parts.append(f'<text x="{place(x, 0)[0]:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
     for one, look in zip(points, looks, strict=True):
         upper, lower = [place(x, y + error) for x, y, error in one], [place(x, y - error) for x, y, error in one]
@@ -108,9 +91,13 @@ def _drawing(figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], loo
     return f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
 
 
-def _padded(low: float, high: float) -> tuple[float, float]:
-    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return low - room, high + room
+def _apart(values: Sequence[float], axis: Axis) -> list[float]:
+    """The values that have room for their number beside those before them."""
+    chosen: list[float] = []
+    for value in values:
+        if not chosen or axis.place(value) - axis.place(chosen[-1]) >= 0.07:
+            chosen.append(value)
+    return chosen
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

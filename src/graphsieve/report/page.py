@@ -1,94 +1,168 @@
-"""One HTML page of one or more rankings: no scripts, no requests, every name escaped."""
+"""The report: facts (plain dicts) in, one page out that needs nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphsieve.files import replace_file
-from graphsieve.report.frame import document
+from graphsieve.report.chart import chart
+from graphsieve.report.cut import cut_section
+from graphsieve.report.frame import asset, document
+from graphsieve.report.matrix import agreement, repeats_section
+from graphsieve.report.pictures import of_chosen, pictures_section
+from graphsieve.report.table import ranking_section
+from graphsieve.report.wording import already_said, block, counted, full_stop, listed, name, sentence, shown, thousands
 
-FEATURES_SHOWN = 40
-WORTH_TELLING = 0.2  # share of a feature that others have said, from which on it is shown
+__all__ = ["already_said", "page"]
 
-_STYLE = """
-td.name { max-width: 18rem; overflow-wrap: anywhere; } td.bar { width: 40%; } .track { display: block; height: .8rem; }
-table.chosen td.bar { width: 24%; } td.said { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; max-width: 16rem; }
-rect.chosen { fill: var(--bar); } rect.rest { fill: var(--rest); }
-"""
+NAMES_IN_ANSWER = 8
+WIDE = 15  # times the smallest number of features, from which on curves have a logarithmic axis
+FOLDED_FROM = 6  # columns that were left out, from which on the list is folded
 
-
-def page(rankings: Sequence[dict[str, Any]], *, title: str, intro: Sequence[str] = ()) -> str:
-    """The page as text; each ranking is `Ranking.facts()` with a ``strength`` from 0 to 1 for every feature."""
-    lead = "".join(f"<p>{escape(line)}</p>" for line in intro)
-    body = "".join(_section(facts) for facts in rankings)
-    return document(title, f"<h1>{escape(title)}</h1>{lead}{body}", style=_STYLE)
+Facts = Mapping[str, Any]
 
 
-def write_page(
-    rankings: Sequence[dict[str, Any]], *, title: str, intro: Sequence[str] = (), path: str | Path | None = None
-) -> str:
-    """The page as text, and in the file `path` if one is given: whole or not at all."""
-    text = page(rankings, title=title, intro=intro)
-    if path is not None:
-        replace_file(Path(path), text)
+def page(facts: Facts) -> str:
+    """The whole page; for the facts see `Ranking.to_html`."""
+    ranking = facts["ranking"]
+    portraits = of_chosen(facts["portraits"], ranking) if facts["portraits"] else None
+    sections = [
+        ("features", "ranking", ranking_section(ranking)),
+        ("cut", "cut", cut_section(ranking)),
+        ("behaviour", "behaviour", pictures_section(portraits, ranking) if portraits else ""),
+        ("repeats", "repetition", repeats_section(portraits["correlations"]) if portraits else ""),
+        ("compared", "comparison", _compared(facts["comparison"]) if facts["comparison"] else ""),
+        ("done", "what was done", _done(facts)),
+        ("again", "do it again", _again(facts["repeat"]) if facts["repeat"] else ""),
+    ]
+    there = [section for section in sections if section[2]]
+    links = "".join(f'<a href="#{anchor}">{text}</a>' for anchor, text, _ in there)
+    body = (
+        f"<header>{_header(facts)}</header><main>{_warnings(facts['done']['warnings'])}"
+        f'<nav aria-label="On this page">{links}</nav>'
+        f"{''.join(markup for _, _, markup in there)}</main>"
+    )
+    style = asset("plot.css") + asset("report.css")
+    return document(shown(facts["title"], 200), body, style=style, script=asset("report.js"))
+
+
+def _header(facts: Facts) -> str:
+    table, ranking = facts["table"], facts["ranking"]
+    source = f"{name(table['name'])} · " if table else ""
+    size = f"{counted(ranking['n_samples'], 'sample')} · {counted(ranking['n_features'], 'feature')}"
+    rows = "".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _about(facts) if text)
+    return (
+        f'<p class="source">{source}{size}</p><h1>{name(facts["title"], 200)}</h1>'
+        f'<p class="answer">{answer(ranking)}</p><dl class="about">{rows}</dl>'
+    )
+
+
+def answer(ranking: Facts) -> str:
+    """The one line that people came for."""
+    chosen = [name(record["feature"], 40) for record in ranking["features"] if record["selected"]]
+    n = ranking["n_features"]
+    if not chosen:
+        return f"<strong>None of {counted(n, 'feature')}</strong> is selected."
+    are = "is" if len(chosen) == 1 else "are"
+    return (
+        f"<strong>{thousands(len(chosen))} of {counted(n, 'feature')}</strong> {are} selected: {listed(chosen, NAMES_IN_ANSWER)}."
+    )
+
+
+def _about(facts: Facts) -> list[tuple[str, str]]:
+    ranking, known = facts["ranking"], facts["known"]
+    return [
+        ("What was known", _known(known) if known else ""),
+        ("How many", sentence(full_stop(_capital(ranking["count_reason"]))) if ranking["count_reason"] else ""),
+        ("How they were chosen", chosen_how(ranking, known["text"] if known else None)),
+    ]
+
+
+def _known(known: Facts) -> str:
+    text = sentence(full_stop(_capital(known["text"])))
+    if known["target"] is not None:
+        text += f" The target is {name(known['target'])}."
+    if known["classes"]:
+        chips = "".join(
+            f'<li>{name(one["name"], 40)} <span class="n">{thousands(one["n"])}</span></li>' for one in known["classes"]
+        )
+        text += f'<ul class="chips">{chips}</ul>'
     return text
 
 
-def _section(facts: dict[str, Any]) -> str:
-    features = facts["features"][:FEATURES_SHOWN]
-    rows = "".join(_row(record) for record in features)
-    hidden = facts["n_features"] - len(features)
-    more = f"<p>… and {hidden} more features.</p>" if hidden else ""
-    repeated = "<th>already said</th>" if features and "redundancy" in features[0] else ""
-    usual = "features in the order of choice" if repeated else f"features by {facts['method']}"
-    heading = facts.get("heading") or f"{facts['n_features']} {usual}"
-    about = (
-        f"{facts['n_samples']} samples; {facts['method']}: a good feature {facts['summary']}; "
-        f"{facts['good']} scores are good ({facts['reference']})."
-    )
-    because = "" if facts["reason"] == "as asked" else f"<p>Chosen because {escape(facts['reason'])}.</p>"
-    if facts.get("count_reason"):
-        because += f"<p>How many: {escape(facts['count_reason'])}.</p>"
-    table = '<table class="chosen">' if repeated else "<table>"
-    notes = "".join(f"<p>{escape(note)}</p>" for note in facts.get("notes", ()))
+def chosen_how(ranking: Facts, known: str | None = None) -> str:
+    """The method, what it looks for, why it was taken (unless that is what is `known`, said already), where it was published."""
+    because = "" if ranking["reason"] in ("as asked", known) else f" Taken because {sentence(ranking['reason'])}."
     return (
-        f"<section><h2>{escape(heading)}</h2>{because}<p>{escape(about)}</p>{notes}{table}<thead><tr>"
-        f'<th class="n">rank</th><th>feature</th><th class="n">score</th><th></th>{repeated}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>{more}</section>"
+        f"By <strong>{sentence(ranking['method'])}</strong>: a good feature {sentence(ranking['summary'])}.{because}"
+        f' <span class="reference">({sentence(ranking["reference"])})</span>'
     )
 
 
-def _row(record: dict[str, Any]) -> str:
-    score = "not scored" if record["flag"] == "unscorable" else "∞" if record["score"] is None else f"{record['score']:.4g}"
-    kind = "chosen" if record["selected"] else "rest"
-    width = 100 * float(record.get("strength", 0.0))
-    bar = (
-        f'<svg class="track" viewBox="0 0 100 10" width="100%" preserveAspectRatio="none" role="img" aria-label="{score}">'
-        f'<rect class="{kind}" width="{width:.2f}" height="10"/></svg>'
-    )
-    return (
-        f'<tr><td class="n">{record["rank"]}</td><td class="name">{escape(record["feature"])}</td>'
-        f'<td class="n">{score}</td><td class="bar">{bar}</td>{_repetition(record)}</tr>'
-    )
-
-
-def _repetition(record: dict[str, Any]) -> str:
-    """What of the feature those chosen have already said, where features were chosen for what they add."""
-    if "redundancy" not in record:
+def _warnings(warnings: Sequence[str]) -> str:
+    if not warnings:
         return ""
-    return f'<td class="said">{escape(already_said(record["redundancy"], record["duplicate_of"]))}</td>'
+    items = "".join(f"<li>{sentence(text)}</li>" for text in warnings)
+    return f'<div class="warnings" role="note" aria-label="Warnings"><strong>Worth a look</strong><ul>{items}</ul></div>'
 
 
-def already_said(share: float | None, of: str | None) -> str:
-    """How much of a feature the chosen ones say, and which of them it is most like; nothing where that is little.
+def _compared(comparison: Facts) -> str:
+    text = "".join(f"<p>{sentence(one)}</p>" for one in comparison["text"])
+    curves = "".join(chart(_shown_curve(curve)) for curve in comparison["curves"] or ())
+    charts = f'<div class="charts">{curves}</div>' if curves else ""
+    how = f"<h3>How much the methods agree</h3><p>{sentence(comparison['agreement_text'])}</p>"
+    table = agreement(comparison["methods"], comparison["agreement"]) if len(comparison["methods"]) > 1 else ""
+    return f'<section id="compared"><h2>Compared</h2>{text}{charts}{how + table if table else ""}</section>'
 
-    Near the whole, what is left is what matters, so there are as many digits as show it.
-    """
-    if share is None or of is None or not share >= WORTH_TELLING:
+
+def _shown_curve(curve: Facts) -> dict[str, Any]:
+    """The curve with all its texts in the form in which they may be shown."""
+    texts = {key: shown(curve[key], 300) for key in ("label", "title", "x_label", "y_label")}
+    note = shown(curve["note"], 300) if curve.get("note") else None
+    series = [{**one, "name": shown(one["name"], 40)} for one in curve["series"]]
+    sizes = [x for one in series for x in one["x"] if x is not None]
+    # Numbers of features grow by factors: 1, 2, 5, 10, … 100 would crowd at the left.
+    wide = bool(sizes) and 0 < WIDE * min(sizes) <= max(sizes)
+    return {**curve, **texts, "note": note, "series": series, "logarithmic": wide}
+
+
+def _done(facts: Facts) -> str:
+    done, table = facts["done"], facts["table"]
+    parts = [_table_read(table) if table else "", _pairs("Parameters", done["parameters"]), _pairs("Versions", done["versions"])]
+    return f'<section id="done"><h2>What was read, what was done</h2>{"".join(parts)}</section>' if any(parts) else ""
+
+
+def _table_read(table: Facts) -> str:
+    notes = "".join(f"<li>{sentence(note)}</li>" for note in table["notes"])
+    read = (
+        f"<p>{name(table['name'])} ({sentence(table['format'])}): {counted(table['n_rows'], 'row')}, "
+        f"{counted(table['n_columns'], 'column')}, of which {thousands(table['n_features'])} are features.</p>"
+    )
+    return f"<h3>The table</h3>{read}{f'<ul>{notes}</ul>' if notes else ''}{_left_out(table['left_out'])}"
+
+
+def _left_out(left_out: Sequence[Facts]) -> str:
+    if not left_out:
         return ""
-    digits = 0 if share < 0.995 else 2
-    percent = f"{100 * share:.{digits}f}" if share < 1 - 5e-5 else "100" if share >= 1 - 1e-9 else "over 99.99"
-    return f"{percent} %, most like {of}"
+    rows = "".join(f"<tr><td>{name(one['column'])}</td><td>{sentence(one['why'])}</td></tr>" for one in left_out)
+    head = f"{counted(len(left_out), 'column')} left out"
+    listing = f'<div class="scroll"><table><thead><tr><th>column</th><th>why</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    opened = "" if len(left_out) >= FOLDED_FROM else " open"
+    return f"<details{opened}><summary>{head}</summary>{listing}</details>"
+
+
+def _pairs(title: str, pairs: Sequence[Sequence[str]]) -> str:
+    if not pairs:
+        return ""
+    rows = "".join(f"<dt>{name(key)}</dt><dd>{sentence(value)}</dd>" for key, value in pairs)
+    return f'<h3>{title}</h3><dl class="pairs">{rows}</dl>'
+
+
+def _again(repeat: Facts) -> str:
+    ways = [("In a terminal", repeat["command"]), ("In Python", repeat["python"])]
+    code = "".join(f'<h3>{title}</h3><div class="code"><pre>{block(text)}</pre></div>' for title, text in ways if text)
+    return f'<section id="again"><h2>Do it again</h2>{code}</section>' if code else ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -181,6 +181,11 @@ class GraphSieve(Sieve):
             Anything else that is known. It is joined with `y`, unless it brings labels or targets itself: then `y` is left to
             the steps that follow in a pipeline.
         """
+        self._fit(X, y, supervision)
+        return self
+
+    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+        """Fit, and give back the table and what is known as they were read, for those who go on with them."""
         given = checked(self.get_params(deep=False), PARAMETERS)
         table = Table(X)
         wanted = _wanted(given, table.n_features)
@@ -205,7 +210,7 @@ class GraphSieve(Sieve):
         self.duplicate_of_ = None if path is None else path.duplicate_of
         self.duplicate_correlation_ = None if path is None else path.correlation
         self._support = self.ranking_ <= n_selected
-        return self
+        return table, known
 
 
 @dataclass(frozen=True)

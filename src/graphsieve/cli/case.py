@@ -1,0 +1,236 @@
+"""From a table and options to what is ranked: the numbers, what is known of the rows, and what to say about both."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.errors import ConstraintConflictError, InputError, UsageError, held_back, warn
+from graphsieve.parameters import nearest, quoted
+from graphsieve.supervision import Supervision
+from graphsieve.tables import (
+    TableFile,
+    read_pairs_file,
+    read_probabilities_file,
+    read_table,
+    row_ids,
+    without_columns,
+    without_missing,
+)
+from graphsieve.tables.opening import name_of
+from graphsieve.tables.table import counted
+
+LEFT_OUT_SHOWN = 5
+CLASSES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table that was read, and what is known of its rows.
+
+    Attributes
+    ----------
+    table : TableFile
+        As it is ranked: without the columns and rows that were left out.
+    y : array of object or None
+        The target, None where unknown.
+    target : str or None
+        Its column.
+    supervision : Supervision or None
+        What else is known: pairs, probabilities.
+    lines : list of str
+        What was understood, for people.
+    """
+
+    table: TableFile
+    y: NDArray[np.object_] | None
+    target: str | None
+    supervision: Supervision | None
+    lines: list[str]
+
+    def table_facts(self, given_name: str | None = None) -> dict[str, Any]:
+        """About the file, for reports and JSON."""
+        table = self.table
+        return {
+            "name": given_name or table.name,
+            "format": table.format,
+            "n_rows": int(table.matrix.shape[0]),
+            "n_columns": len(table.columns),
+            "n_features": len(table.names),
+            "notes": list(table.notes),
+            "left_out": [{"column": column, "why": why} for column, why in table.left_out.items()],
+        }
+
+
+def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> Case:
+    """Read the table and everything known of its rows."""
+    _check_knowledge_options(options)
+    apart = [options.target, options.id_column, *(options.proba_columns or ()), *(keep or ())]
+    whole = read_table(
+        options.table,
+        keep=[name for name in apart if name is not None],
+        sep="\t" if options.sep == "\\t" else options.sep,
+        encoding=options.encoding or "utf-8",
+        header=not options.no_header,
+        comment=options.comment,
+        key=options.key,
+        format=options.input_format,
+        max_bytes=options.max_bytes,
+        keep_na_text=options.keep_na_text,
+        progress=False if options.quiet else None,
+    )
+    table = without_missing(_without(whole, options.exclude), options.missing)
+    if not table.names:
+        raise InputError(f"{table.name} has no numeric column that could be a feature ({_left_out(table) or 'none is left'}).")
+    y = None if options.target is None else table.kept[options.target]
+    known = None if y is None else Supervision.from_y(y, target_type=options.target_type, unlabeled=options.unlabeled)
+    supervision = _further_knowledge(options, whole, table)
+    if known is not None and supervision is not None and options.pairs is not None:
+        with held_back(), _conflicts_by_name(_names_of_rows(options, whole, table)):
+            known | supervision  # joined for good by the ranking, which warns
+    lines = [_table_line(table), *_known_lines(options, y, known, supervision)]
+    lines += [f"left out: {_left_out(table)}"] if table.left_out else []
+    return Case(table, y, options.target, supervision, lines + list(table.notes))
+
+
+def _check_knowledge_options(options: argparse.Namespace) -> None:
+    named = {
+        "--target": options.target,
+        "--pairs": options.pairs,
+        "--proba": options.proba,
+        "--proba-columns": options.proba_columns,
+    }
+    given = [name for name, value in named.items() if value is not None]
+    if options.unsupervised and given:
+        raise UsageError(f"--unsupervised says that nothing is known, and {given[0]} that something is; leave one of them out.")
+    if options.proba is not None and options.proba_columns is not None:
+        raise UsageError("--proba and --proba-columns both bring class probabilities; leave one of them out.")
+    if options.normalize_proba and not {"--proba", "--proba-columns"} & set(given):
+        raise UsageError("--normalize-proba is about --proba or --proba-columns, and neither was given; leave it out.")
+    about_target = {"--target-type": options.target_type != "auto", "--unlabeled": options.unlabeled != -1}
+    about_target["--keep-na-text"] = options.keep_na_text
+    unused = [name for name, is_given in about_target.items() if is_given]
+    if options.target is None and unused:
+        raise UsageError(f"{unused[0]} is about the target, and none was named; add --target, or leave it out.")
+    streams = [value for value in (options.table, options.pairs, options.proba) if value == "-"]
+    if len(streams) > 1:
+        raise UsageError("standard input can be read only once; name files for the others.")
+    if options.target is not None and options.target in (options.id_column, *(options.proba_columns or ()), *options.exclude):
+        raise UsageError(f"column {quoted(options.target)} is named as the target and as something else; name it once.")
+
+
+def _without(table: TableFile, excluded: list[str]) -> TableFile:
+    """The table without the columns that are to be no features."""
+    for name in excluded:
+        if name not in table.columns:
+            raise UsageError(f"{table.name} has no column {quoted(name)}{nearest(name, table.columns)}.")
+    return without_columns(table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as asked")
+
+
+def _further_knowledge(options: argparse.Namespace, whole: TableFile, table: TableFile) -> Supervision | None:
+    """Pairs and probabilities, of the rows that are left."""
+    ids = row_ids(whole, options.id_column) if options.id_column or options.pairs or options.proba else np.empty(0)
+    stay = np.isin(whole.positions, table.positions)
+    found = None
+    if options.pairs is not None:
+        found = _linked(options.pairs, ids[stay], ids[~stay])
+    if options.proba is not None:
+        matrix, classes = read_probabilities_file(options.proba, list(ids), id_column=options.id_column)
+        of_rows = Supervision.from_probabilities(matrix[stay], classes=np.array(classes), normalize=options.normalize_proba)
+        found = of_rows if found is None else found | of_rows
+    if options.proba_columns is not None:
+        matrix = np.stack([_probabilities(table, name) for name in options.proba_columns], axis=1)
+        names = np.array(options.proba_columns)
+        of_rows = Supervision.from_probabilities(matrix, classes=names, normalize=options.normalize_proba)
+        found = of_rows if found is None else found | of_rows
+    return found
+
+
+def _names_of_rows(options: argparse.Namespace, whole: TableFile, table: TableFile) -> NDArray[Any]:
+    """Of those that are left."""
+    return row_ids(whole, options.id_column)[np.isin(whole.positions, table.positions)]
+
+
+def _linked(source: str, ids: NDArray[Any], gone: NDArray[Any]) -> Supervision:
+    """The pairs of a file; what is wrong with them is said by the names that the rows have there."""
+    name, pairs = name_of(source), read_pairs_file(source, list(ids), gone=list(gone))
+    for one, other in pairs.cannot_link:
+        if one == other:
+            raise InputError(f"{name} says that row {quoted(ids[one])} does not belong with itself; take that pair out.")
+    must_link = [(one, other) for one, other in pairs.must_link if one != other]
+    if len(must_link) < len(pairs.must_link):
+        itself = next(one for one, other in pairs.must_link if one == other)
+        n_left_out = counted(len(pairs.must_link) - len(must_link), "such pair")
+        warn(f"{name} links row {quoted(ids[itself])} with itself; {n_left_out} left out.")
+    if not must_link and not pairs.cannot_link:
+        warn(f"{name} holds no pair of two rows of the table: nothing is known from it.")
+    with _conflicts_by_name(ids):
+        return Supervision.from_pairs(len(ids), must_link, pairs.cannot_link)
+
+
+@contextmanager
+def _conflicts_by_name(ids: NDArray[Any]) -> Iterator[None]:
+    """Say by name which rows contradict each other; the library counts them from 0, and people do not."""
+    try:
+        yield
+    except ConstraintConflictError as error:
+        found = re.fullmatch(r"samples (\d+) and (\d+) (.*?: )(.*)(; [^;]*)", str(error), flags=re.DOTALL)
+        if found is None:
+            raise
+        one, other, what, chain, hint = found.groups()
+        names = [quoted(ids[int(node)]) if node.isdecimal() else node for node in chain.split(" = ")]
+        ends = f"rows {quoted(ids[int(one)])} and {quoted(ids[int(other)])}"
+        raise ConstraintConflictError(f"{ends} {what}{' = '.join(names)}{hint}") from None
+
+
+def _probabilities(table: TableFile, name: str) -> NDArray[np.float64]:
+    for row, value in enumerate(table.kept[name]):
+        if not isinstance(value, int | float):
+            what = "nothing" if value is None else quoted(value)
+            raise InputError(f"column {quoted(name)} holds {what} in {table.row_label(row)}; expected a probability.")
+    return table.kept[name].astype(np.float64)
+
+
+def _table_line(table: TableFile) -> str:
+    size = f"{counted(table.matrix.shape[0], 'row')}, {counted(len(table.columns), 'column')}"
+    return f"{table.name}: {size}, {len(table.names):,} of them {'a feature' if len(table.names) == 1 else 'features'}"
+
+
+def _known_lines(
+    options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None, supervision: Supervision | None
+) -> list[str]:
+    lines = []
+    if y is not None and known is not None:
+        lines.append(f"target {quoted(options.target)}: {_target_words(options, y, known)}")
+    if supervision is not None:
+        lines.append(f"known: {repr(supervision).partition(': ')[2].removesuffix(')')}")
+    if not lines and not options.unsupervised:
+        lines.append("nothing is known of the rows; name a column of classes or values by --target if there is one")
+    return lines
+
+
+def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Supervision) -> str:
+    """What the target was taken for, and how the other reading is asked for where there is one."""
+    share = f"{known.n_labeled:,} of {len(known):,} rows known"
+    numbers = all(isinstance(value, int | float) for value in y if value is not None)
+    if known.targets is not None:
+        values = known.targets[~np.isnan(known.targets)]
+        limits = f" from {values.min():.6g} to {values.max():.6g}" if len(values) else ""
+        hint = "; --target-type classes if it is none" if options.target_type == "auto" else ""
+        return f"a quantity{limits}, {share}{hint}"
+    classes = [] if known.classes is None else [quoted(str(name)) for name in known.classes]
+    listed = ", ".join(classes[:CLASSES_SHOWN]) + (", …" if len(classes) > CLASSES_SHOWN else "")
+    hint = "; --target-type continuous if it is a quantity" if numbers and options.target_type == "auto" else ""
+    return f"{len(classes)} classes ({listed}), {share}{hint}"
+
+
+def _left_out(table: TableFile) -> str:
+    shown = [f"{quoted(column)} ({why})" for column, why in table.left_out.items()]
+    return ", ".join(shown[:LEFT_OUT_SHOWN]) + (f" and {len(shown) - LEFT_OUT_SHOWN} more" if len(shown) > LEFT_OUT_SHOWN else "")

@@ -1,0 +1,62 @@
+"""``graphsieve methods``: the registry as a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from graphsieve.cli.outputs import check_outputs, show
+from graphsieve.scores import METHODS
+from graphsieve.search import SEARCHES
+from graphsieve.tables import csv_text
+
+SCHEMA = 1
+HEADER = ("method", "kind", "needs", "good", "a good feature", "published")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print every method and search."""
+    check_outputs([], force=False)
+    rows = registry()
+    if options.format == "json":
+        show(json.dumps({"schema": SCHEMA, "methods": rows}, ensure_ascii=False, indent=1) + "\n")
+    elif options.format in ("csv", "tsv"):
+        show(csv_text(list(HEADER), [list(row.values()) for row in rows], "," if options.format == "csv" else "\t"))
+    else:
+        show(_as_text(rows))
+
+
+def registry() -> list[dict[str, Any]]:
+    """Every method and search as plain values."""
+    entries: list[tuple[Any, str, str | None]] = [(about, "score", about.direction) for about in METHODS.values()]
+    entries += [(about, "search", None) for about in SEARCHES.values()]
+    return [
+        dict(
+            zip(
+                HEADER,
+                (about.name, kind, " or ".join(about.uses) or "nothing", good, about.summary, about.reference),
+                strict=True,
+            )
+        )
+        for about, kind, good in entries
+    ]
+
+
+def _as_text(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for kind, about in (
+        ("score", "Scores judge columns one by one; name one by --method. A good feature …"),
+        ("search", "Searches look more than once; diverse is the default (auto), all run in graphsieve compare. A search …"),
+    ):
+        some = [row for row in rows if row["kind"] == kind]
+        width = max(len(row["method"]) for row in some)
+        needs = max(len(row["needs"]) for row in some)
+        lines += [about, ""]
+        for row in some:
+            good = f"  {row['good']:<5}" if row["good"] else ""
+            lines.append(
+                f"  {row['method']:<{width}}  {row['needs']:<{needs}}{good}  {row['a good feature']} ({row['published']})"
+            )
+        lines.append("")
+    return "\n".join([*lines, "graphsieve explain METHOD says more.", ""])

@@ -1,0 +1,79 @@
+"""Where results go: standard output or a file that is written whole, checked before any work is done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphsieve.errors import InputError
+from graphsieve.files import replace_file
+
+_ASCII = str.maketrans({"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"})
+
+
+class OutputError(Exception):
+    """Something that was to be written cannot be."""
+
+
+def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Refuse at once what would fail after minutes of work."""
+    if sys.stdout is None:
+        raise OutputError("standard output is closed; open it, or send it to /dev/null.")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise OutputError(f"{paths[0]} is named for two outputs; name two files.")
+    read = {Path(name).resolve() for name in inputs if name != "-"}
+    for path in paths:
+        if path.resolve() in read:
+            raise OutputError(f"{path} is read, and would be overwritten; write elsewhere.")
+        _check_output(path, force=force)
+
+
+def _check_output(path: Path, *, force: bool) -> None:
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"the folder {path.parent} cannot be written to; write elsewhere.")
+    if (path.exists() or path.is_symlink()) and not force:
+        raise OutputError(f"{path} exists; add --force to overwrite it, or write elsewhere.")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is no ordinary file; write elsewhere.")
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Put the content there: whole or not at all. A link is replaced, what it points to is not touched."""
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}.") from None
+    except InputError as error:
+        raise OutputError(str(error)) from None
+
+
+def put(text: str, output: Path | None = None) -> None:
+    """The result, to a file or to standard output."""
+    if output is None:
+        show(text)
+    else:
+        write(output, text)
+
+
+def show(text: str) -> None:
+    """To standard output; signs that it has no letters for are written otherwise."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.translate(_ASCII).encode(encoding, errors="backslashreplace").decode(encoding)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would complain once more when it closes the stream at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(f"the result cannot be written to standard output: {error.strerror}.") from None

@@ -1,0 +1,187 @@
+"""``graphsieve rank``: a table in, an answer out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from graphsieve.cli.case import Case, read_case
+from graphsieve.cli.outputs import check_outputs, put, write
+from graphsieve.cli.repeating import repeated
+from graphsieve.cli.saying import painter, say, told_warnings
+from graphsieve.errors import UsageError
+from graphsieve.parameters import nearest, quoted
+from graphsieve.ranking import Ranking, rank, versions
+from graphsieve.report import page
+from graphsieve.report.terminal import headline, in_order_of_choice, subline, table_lines
+from graphsieve.scores import METHODS
+from graphsieve.search import SEARCHES
+from graphsieve.tables import csv_text
+
+SCHEMA = 1
+DIGITS = 12  # of numbers in CSV and JSON: the rest is rounding, which differs from machine to machine
+NARROW = 104  # columns of a terminal below which what is already said is not shown
+ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".txt": "table"}
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, rank, print, and write the report."""
+    settings = rank_settings(options)
+    chosen = result_format(options)
+    output, report = named_files(options)
+    with told_warnings(quiet=options.quiet, debug=options.debug) as warned:
+        case = read_case(options)
+        for line in case.lines:
+            say(line, quiet=options.quiet)
+        ranking = ranked(case, options, settings)
+    if report is not None:
+        facts = ranking.report_facts(
+            title=f"Which columns of {case.table.name} matter",
+            table=case.table_facts(options.table if options.full_paths else None),
+            repeat=repeated(options, case, settings),
+        )
+        facts["done"]["warnings"] = warned
+        facts["known"]["target"] = case.target
+        write(report, page(facts))
+    put(_result(ranking, case, options, chosen, warned), output)
+    for path, what in ((output, "the ranking"), (report, "the report")):
+        if path is not None:
+            say(f"{what}: {path}", quiet=options.quiet)
+
+
+def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
+    """Where result and report go, if anywhere, after a look at whether they can."""
+    output = None if options.output is None else Path(options.output)
+    report = None if options.report is None else Path(options.report)
+    inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
+    check_outputs([path for path in (output, report) if path is not None], force=options.force, inputs=inputs)
+    return output, report
+
+
+def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) -> Ranking:
+    """The ranking of a case."""
+    return rank(
+        case.table.matrix,
+        case.y,
+        supervision=case.supervision,
+        feature_names=case.table.names,
+        random_state=options.seed,
+        progress=False if options.quiet else None,
+        **settings,
+    )
+
+
+def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments of `rank` that were asked for, without those left as they are."""
+    names = ("auto", "diverse", *METHODS)
+    if options.method not in names:
+        if options.method in SEARCHES:
+            raise UsageError(
+                f"the search {options.method!r} is run by graphsieve compare --methods {options.method}, or in Python."
+            )
+        raise UsageError(
+            f"--method must be one of {', '.join(names)}, got {quoted(options.method)}{nearest(options.method, names)}."
+        )
+    settings = {
+        "n_features_to_select": options.fraction or options.top or "auto",
+        "method": options.method,
+        "max_features": options.max_features,
+        "redundancy": None if options.redundancy == "none" else options.redundancy,
+        "scale": None if options.scale == "none" else options.scale,
+        "metric": options.metric,
+        "n_neighbors": options.neighbors,
+        "bandwidth": options.bandwidth,
+        "target_type": options.target_type,
+        "unlabeled": options.unlabeled,
+        "method_params": _parameters(options.param) or None,
+    }
+    usual = {"max_features": None, "method_params": None, "unlabeled": -1, "n_features_to_select": None}
+    return {name: value for name, value in settings.items() if value != usual.get(name, "auto")}
+
+
+def _parameters(texts: list[str]) -> dict[str, Any]:
+    """NAME=VALUE as Python values: numbers, true, false, null, or else text."""
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise UsageError(f"--param takes NAME=VALUE, got {quoted(text)}.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def result_format(options: argparse.Namespace) -> str:
+    """As asked for, or as the ending of the output says."""
+    if options.format is not None or options.output is None:
+        return options.format or "table"
+    ending = Path(options.output).suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(
+            f"{quoted(Path(options.output).name)} does not say how to write it; "
+            f"add --format, or let it end in {', '.join(ENDINGS)}."
+        )
+    return ENDINGS[ending]
+
+
+def _result(ranking: Ranking, case: Case, options: argparse.Namespace, chosen: str, warned: list[str]) -> str:
+    if chosen == "json":
+        return as_json({"command": "rank", **ranking.facts()}, ranking, case, options, warned)
+    if chosen in ("csv", "tsv"):
+        records = [rounded(record) for record in ranking.to_records()]
+        rows = [[_cell(value) for value in record.values()] for record in records]
+        return csv_text(list(records[0]), rows, "," if chosen == "csv" else "\t", options.raw_names)
+    return ranking_lines(ranking, options)
+
+
+def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
+    """A document with a version, without NaN, and the same bytes from the same input."""
+    known = None if ranking is None else {**(ranking.known or {}), "target": case.target}
+    further = {
+        "table": case.table_facts(options.table if options.full_paths else None),
+        "known": known,
+        "parameters": {} if ranking is None else dict(ranking.parameters),
+        "versions": dict(versions()),
+        "warnings": warned,
+    }
+    document = {"schema": SCHEMA, **{name: value for name, value in facts.items() if name != "schema"}, **further}
+    return json.dumps(rounded(document), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def rounded(value: Any) -> Any:
+    """The same with every float rounded to the digits that mean something."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return value
+
+
+def _cell(value: Any) -> Any:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
+def ranking_lines(ranking: Ranking, options: argparse.Namespace) -> str:
+    """The ranking for a terminal."""
+    facts = ranking.page_facts()
+    features = facts["features"]
+    on_terminal = options.output is None and sys.stdout.isatty()
+    if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(features):
+        features = [{name: value for name, value in record.items() if name != "redundancy"} for record in features]
+    n_selected = int(ranking.selected.sum())
+    lines = [headline(facts), subline(facts)]
+    why = f": {facts['count_reason']}" if facts["count_reason"] else ""
+    lines.append(f"{n_selected} of {len(ranking)} selected{why}")
+    rows = len(features) if options.rows is None else options.rows
+    more = "--rows all, --format csv or --report have them all"
+    paint = painter(sys.stdout) if on_terminal else painter(None)
+    return "\n".join([*lines, "", *table_lines(features, rows=rows, more=more, paint=paint, show_cut=True)]) + "\n"

@@ -1,0 +1,80 @@
+"""``graphsieve reproduce``: the papers' experiments run again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from graphsieve.cli.outputs import check_outputs, show, write
+from graphsieve.errors import InputError
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run or read the experiments, print what they found, and write the page with the figures."""
+    from graphsieve.experiments import SCHEMA
+    from graphsieve.report.reproduction import as_markdown, as_page, as_text
+
+    page = None if options.no_page else Path(options.page)
+    markdown = None if options.markdown is None else Path(options.markdown)
+    check_outputs([path for path in (page, markdown) if path is not None], force=options.force)  # not after minutes of work
+    if options.results is None:
+        found = run_experiments(options)
+    else:
+        _refuse_options_of_a_run(options)
+        found = _read_results(Path(options.results), options.paper)
+    seed = f" --seed {found[0]['seed']}" if found[0]["seed"] else ""
+    command = f"graphsieve reproduce {options.paper} --{found[0]['depth']}{seed}"
+    for path, render in ((page, as_page), (markdown, as_markdown)):
+        if path is not None:
+            write(path, render(found, command=command))
+    show(json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n" if options.json else as_text(found))
+    if page is not None:
+        print(f"The page with the figures: {page}", file=sys.stderr)
+
+
+def _refuse_options_of_a_run(options: argparse.Namespace) -> None:
+    given = {"--seed": options.seed is not None, "--jobs": options.jobs is not None, "--no-download": options.no_download}
+    for name in (name for name, is_given in given.items() if is_given):
+        raise InputError(f"--results shows what an earlier run found, so that {name} means nothing; leave one of the two out.")
+
+
+def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The results of every paper that was asked for, as plain values."""
+    from graphsieve.experiments import EXPERIMENTS, Run, perform
+
+    run = Run(
+        quick=not options.full,
+        seed=options.seed or 0,
+        n_jobs=options.jobs or -1,
+        progress=False if options.quiet else None,
+        download=not options.no_download,
+    )
+    names = EXPERIMENTS if options.paper == "all" else (options.paper,)
+    return [perform(EXPERIMENTS[name], run).facts() for name in names]
+
+
+def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
+    """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
+    from graphsieve.experiments import SCHEMA, from_facts
+    from graphsieve.report.reproduction import as_page, as_text
+
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["schema"] != SCHEMA:
+            raise InputError(f"{path} has results of version {document['schema']}, this version reads {SCHEMA}; run it again.")
+        found = [from_facts(facts).facts() for facts in document["papers"]]
+        as_page(found, command="")
+        as_text(found)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise InputError(f"{path} does not hold what graphsieve reproduce --json prints; run it again.") from None
+    wanted = [facts for facts in found if paper in ("all", facts["paper"])]
+    if not wanted:
+        raise InputError(f"{path} has no results of {paper}; run it again.")
+    return wanted

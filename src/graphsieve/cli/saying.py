@@ -1,0 +1,60 @@
+"""What a person sees beside the result: lines and warnings on the error stream, colours on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from graphsieve.cli.wording import for_the_command
+from graphsieve.errors import GraphSieveWarning
+
+_COLORS = {"chosen": "\x1b[36m", "rest": "\x1b[90m", "soft": "\x1b[90m", "warning": "\x1b[33m", "strong": "\x1b[1m"}
+_END = "\x1b[0m"
+
+
+def has_colors(stream: IO[str] | None) -> bool:
+    """Whether the stream is a terminal that shows colours, and nobody asked for none (no-color.org)."""
+    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def painter(stream: IO[str] | None) -> Any:
+    """From a text and what it is to the text as the stream shows it."""
+    colored = has_colors(stream)
+    return lambda text, kind: f"{_COLORS[kind]}{text}{_END}" if colored and text else text
+
+
+def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
+    """A line for people, on the error stream."""
+    if quiet or sys.stderr is None:
+        return
+    encoding = sys.stderr.encoding or "utf-8"
+    text = "".join(character if character.isprintable() or character == "\n" else "·" for character in line)
+    shown = painter(sys.stderr)(text, kind) if kind else text
+    sys.stderr.write(shown.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
+    """Gather the warnings of the work, and say each once in the words of the command line.
+
+    What other libraries warn of concerns us, not the person at the terminal, unless they look for a bug.
+    """
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield messages
+    for one in found:
+        text = for_the_command(str(one.message))
+        if issubclass(one.category, GraphSieveWarning):
+            if text not in messages:
+                messages.append(text)
+                say(f"warning: {text}", quiet=quiet, kind="warning")
+        elif debug:
+            say(f"{one.category.__name__}: {text}", quiet=quiet)

@@ -1,0 +1,270 @@
+"""What a comparison found: rankings, where they agree, curves, and one sentence that says it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.comparison.findings import SHOWN, Judged, agreement_table, sentences, tables
+from graphsieve.errors import InputError
+from graphsieve.evaluation import LEARNERS, Evaluation, Records
+from graphsieve.evaluation.results import METRICS
+from graphsieve.parameters import choice, count
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+SCHEMA = 1
+TEXT_WIDTH = 100
+FIRST = 10  # the overlap that is shown is of about so many columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Several methods side by side. It prints as sentences and tables.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        What was compared.
+    names : tuple of str
+        The columns of the table.
+    n_samples : int
+        Its rows.
+    known : str
+        What was known of them, in a few words.
+    sizes : tuple of int
+        Numbers of columns, ascending.
+    orders : array of int of shape (n_methods, n_features)
+        Column positions, best first, as each method ranks the whole table. Searches choose as many as the largest size; what
+        follows is in the order they leave it.
+    ranks : array of int of shape (n_methods, n_features)
+        1 is the best; columns that a method cannot tell apart share the best of their places.
+    agreement : array of float of shape (n_methods, n_methods)
+        Kendall's tau-b between the ranks; NaN where a method ties all columns.
+    overlap : array of float of shape (n_sizes, n_methods, n_methods)
+        The share of the first columns that two methods have in common, for every size. Two random orders share
+        size / n_features of them.
+    evaluation : Evaluation or None
+        The curves, with the baselines ``"random"`` (in every fold the mean over five random orders) and ``"all"``; None where
+        there is nothing to predict.
+    notes : tuple of str
+        What was done otherwise than usual, and why.
+    """
+
+    methods: tuple[str, ...]
+    names: tuple[str, ...]
+    n_samples: int
+    known: str
+    sizes: tuple[int, ...]
+    orders: Integers
+    ranks: Integers
+    agreement: Floats
+    overlap: Floats
+    evaluation: Evaluation | None
+    notes: tuple[str, ...]
+
+    @property
+    def n_features(self) -> int:
+        """How many columns were ranked."""
+        return len(self.names)
+
+    @property
+    def n_first(self) -> int:
+        """Of how many first columns the overlap is shown: about ten, but not more than half of all, where that can be."""
+        few = [size for size in self.sizes if size <= min(FIRST, self.n_features / 2)]
+        return few[-1] if few else self.sizes[0]
+
+    def best(self, method: str, n: int) -> list[str]:
+        """The names of the n best columns by one method."""
+        row = self.methods.index(str(choice(self.methods)("method", method)))
+        n = count(1, self.n_features)("n", n)
+        return [self.names[j] for j in self.orders[row, :n]]
+
+    def sentences(self) -> list[str]:
+        """The finding: one sentence for each learner (where there are curves), one on agreement, and the notes."""
+        found = [] if self.evaluation is None else sentences(self.evaluation)
+        return [*found, *self._agreement_sentences(), *self.notes]
+
+    def _agreement_sentences(self) -> list[str]:
+        if len(self.methods) < 2:
+            return []
+        pairs = np.triu_indices(len(self.methods), 1)
+        taus = self.agreement[pairs]
+        mean = float(self._overlap[pairs].mean())
+        text = f"{self._first} of two methods are {100 * mean:.0f} % the same on average, of two random orders {self._by_chance}"
+        if np.isnan(taus).all() or len(taus) < 2:
+            return [f"{text}{'' if np.isnan(taus).all() else f'; tau is {_tau(taus[0])}'}."]
+        most, least = int(np.nanargmax(taus)), int(np.nanargmin(taus))
+        alike, apart = (
+            f"{self.methods[pairs[0][at]]} and {self.methods[pairs[1][at]]} ({_tau(taus[at])})" for at in (most, least)
+        )
+        return [f"{text}; most alike by Kendall's tau are {alike}, least {apart}."]
+
+    @property
+    def _overlap(self) -> Floats:
+        return np.asarray(self.overlap[self.sizes.index(self.n_first)])
+
+    @property
+    def _first(self) -> str:
+        return "The first columns" if self.n_first == 1 else f"The first {self.n_first} columns"
+
+    @property
+    def _by_chance(self) -> str:
+        return f"{100 * self.n_first / self.n_features:.2g} %"
+
+    def __str__(self) -> str:
+        lines = [line for text in self.sentences() for line in wrap(text, TEXT_WIDTH, break_long_words=False)]
+        lines += ["", f"{self.n_features} columns of {self.n_samples} samples; {self.known}"]
+        if self.evaluation is not None:
+            lines += tables(self.evaluation)
+        if len(self.methods) > 1:
+            lines += ["", *self._agreement_heading(), *agreement_table(self.methods, self.agreement, self._overlap)]
+        return "\n".join(lines)
+
+    def _agreement_heading(self) -> list[str]:
+        first = "column" if self.n_first == 1 else f"{self.n_first} columns"
+        return [
+            "agreement: below the dots Kendall's tau (1: the same order, 0: as by chance),",
+            f"above them the share of the first {first} in common (by chance {self._by_chance})",
+        ]
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """The curves as flat rows: method, learner, metric, n_features, mean, standard_error, and the gain over random columns.
+
+        ``gain_over_random`` is positive where the method is better, with its own standard error over the same folds. No NaN:
+        what is not known is None. Without curves there are no rows.
+        """
+        if self.evaluation is None:
+            return []
+        rows = []
+        for metric in self.evaluation.metrics:
+            sign = 1 if METRICS[metric][1] else -1
+            gains = {
+                (row["selector"], row["learner"], row["n_features"]): row
+                for row in self.evaluation.differences(to="random", metric=metric)
+            }
+            for row in self.evaluation.summary(metric=metric):
+                gain = gains.get((row["selector"], row["learner"], row["n_features"]))
+                rows.append(
+                    {
+                        "method": SHOWN.get(row["selector"], row["selector"]),
+                        "learner": row["learner"],
+                        "metric": metric,
+                        "n_features": row["n_features"],
+                        "mean": _finite(row["mean"]),
+                        "standard_error": _finite(row["standard_error"]),
+                        "n": row["n"],
+                        "gain_over_random": None if gain is None else _finite(sign * gain["mean"]),
+                        "gain_standard_error": None if gain is None else _finite(gain["standard_error"]),
+                    }
+                )
+        return rows
+
+    def to_frame(self) -> Any:
+        """The rows of `to_records` as a pandas data frame."""
+        return Records(self.to_records()).to_frame()
+
+    def facts(self) -> dict[str, Any]:
+        """Everything about the comparison as plain values; no NaN or infinity."""
+        return {
+            "schema": SCHEMA,
+            "methods": list(self.methods),
+            "n_samples": self.n_samples,
+            "n_features": self.n_features,
+            "known": self.known,
+            "sizes": list(self.sizes),
+            "text": self.sentences(),
+            "rankings": [
+                {"method": name, "features": [self.names[j] for j in order], "ranks": ranks[order].tolist()}
+                for name, order, ranks in zip(self.methods, self.orders, self.ranks, strict=True)
+            ],
+            "agreement": [[_finite(value) for value in row] for row in self.agreement],
+            "overlap": [
+                {"n_features": size, "by_chance": size / self.n_features, "values": shares.tolist()}
+                for size, shares in zip(self.sizes, self.overlap, strict=True)
+            ],
+            "evaluation": self._evaluation_facts(),
+            "notes": list(self.notes),
+        }
+
+    def _evaluation_facts(self) -> dict[str, Any] | None:
+        found = self.evaluation
+        if found is None:
+            return None
+        return {
+            "task": found.task,
+            "learners": list(found.learners),
+            "metrics": list(found.metrics),
+            "folds": found.folds,
+            "repeats": found.repeats,
+            "test_ratio": _finite(found.test_ratio),
+            "known": found.knowledge,
+            "curves": self.to_records(),
+        }
+
+    def to_json(self) -> str:
+        """The comparison as JSON text."""
+        return json.dumps(self.facts(), ensure_ascii=False, allow_nan=False, indent=1)
+
+    def page_facts(self) -> dict[str, Any]:
+        """The facts as the page of a report wants them."""
+        return {
+            "methods": list(self.methods),
+            # A method that ties all columns agrees with none, and a page draws numbers only.
+            "agreement": [[_finite(value) or 0.0 for value in row] for row in self.agreement],
+            "agreement_text": "Kendall's tau between the rankings: 1 is the same order, 0 is as by chance.",
+            "curves": None if self.evaluation is None else [self._figure(learner) for learner in self.evaluation.learners],
+            "text": self.sentences(),
+        }
+
+    def _figure(self, learner: str) -> dict[str, Any]:
+        found = self.evaluation
+        assert found is not None
+        judged = Judged(found, learner)
+        times = f"{found.folds} folds" + (f" × {found.repeats} repeats" if found.repeats > 1 else "")
+        metric = METRICS[judged.metric][0]
+        return {
+            "label": learner,
+            "title": LEARNERS[learner].summary if learner in LEARNERS else "a learner of your own",
+            "x_label": "number of columns",
+            "y_label": f"{metric} (%)" if judged.in_percent else metric,
+            "note": f"Mean over {times}, the same for all; bands are one standard error.",
+            "series": [self._series(judged, name) for name in found.selectors],
+        }
+
+    def _series(self, judged: Judged, name: str) -> dict[str, Any]:
+        places = range(len(self.sizes))
+        errors = [_finite(judged.error(name, place)) for place in places]
+        return {
+            "name": SHOWN.get(name, name),
+            "x": list(self.sizes),
+            "y": [_finite(judged.mean(name, place)) for place in places],
+            "standard_error": None if None in errors else errors,
+        }
+
+    def plot(self, *, metric: str | None = None, axes: Any = None) -> Any:
+        """The curves, one panel per learner, as `Evaluation.plot` draws them; needs matplotlib."""
+        if self.evaluation is None:
+            raise InputError("there are no curves to draw; compare with y, the labels or targets that learners are to predict.")
+        return self.evaluation.plot(metric=metric, axes=axes)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _tau(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

@@ -1,0 +1,477 @@
+"""Every method once on the whole table, and all of them on the same folds where there is something to predict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kendalltau, rankdata
+
+from graphsieve.chance import generator, seed_number
+from graphsieve.comparison.candidates import (
+    Size,
+    default_sizes,
+    joined_names,
+    named_methods,
+    part_for,
+    usual_methods,
+)
+from graphsieve.comparison.results import Comparison
+from graphsieve.containers import read_matrix
+from graphsieve.errors import InputError, InputTypeError, Warned, warn
+from graphsieve.evaluation import Evaluation, evaluate
+from graphsieve.evaluation.gathering import gathered, noted
+from graphsieve.evaluation.prefixes import checked_sizes, known_rows
+from graphsieve.evaluation.sequential import one_thread
+from graphsieve.parallel import in_parallel
+from graphsieve.parameters import count, either, quoted
+from graphsieve.selectors import SIEVES, GraphSieve, Sieve
+from graphsieve.supervision import Supervision, TargetType
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FEWEST_TARGETS = 10  # known values from which on there are curves
+USUAL_FOLDS = 5
+FEWER_FOLDS = 3  # on large tables, and for classes too small for more
+RANDOM_ORDERS = 5  # in every fold, whose mean stands for random columns
+LARGE_TABLE = 1_000_000  # numbers, from which on folds are fewer
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    supervision: Supervision | None = None,
+    methods: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    sizes: Sequence[int] | None = None,
+    learners: Any = ("1nn", "linear"),
+    folds: Any = None,
+    repeats: int = 1,
+    target_type: TargetType = "auto",
+    unlabeled: int | None = -1,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    max_rows: int | None = 5_000,
+) -> Comparison:
+    """Rank the columns of a table by several methods, and see where they agree and what their first columns are worth.
+
+    Every method ranks the whole table once. Where labels or a target are known, each also chooses inside the same folds, and
+    learners are tested on held-out rows with its first columns, beside random columns and all columns.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,), optional
+        Class labels or a continuous target, in part if not all are known. It is joined with `supervision`, unless that brings
+        labels or targets itself: then methods get those alone, and `y` is what learners are tested on.
+    supervision : Supervision, optional
+        Anything else that is known. Each method gets what it can use of it.
+    methods : sequence of str, optional
+        ``"auto"`` or names from `graphsieve.scores.METHODS` and `graphsieve.search.SEARCHES`. None: the default, the published
+        method for what is known, and classical ones, unless they would take too long.
+    feature_names : sequence of str, optional
+        The names of the columns, where X is no frame.
+    sizes : sequence of int, optional
+        Numbers of columns; None is 1, 2, 3, 5, 10, 20, 50, 100, as far as there are more columns.
+    learners, repeats
+        As in `evaluate`.
+    folds : int or pairs of training and test rows, optional
+        As in `evaluate`, but lowered where classes are too small for it. None is 5, or 3 on large tables.
+    target_type, unlabeled
+        As in `GraphSieve`.
+    random_state, n_jobs, progress
+        As in `evaluate`.
+    max_rows : int or None
+        Curves are made from at most so many rows, drawn at random but for those of which something is known; None is all of
+        them. Rankings are always of the whole table.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = compare(X, y, methods=["auto", "fisher"], sizes=[2, 4], learners="1nn")
+    >>> found.best("fisher", 2)
+    ['flavanoids', 'proline']
+    >>> found.evaluation.selectors
+    ('auto', 'fisher', 'random', 'all')
+    """
+    table, given_names = read_matrix(X)
+    table = table.tocsr() if hasattr(table, "tocsr") else table if table.dtype.kind == "f" else table.astype(np.float64)
+    n_samples, n_features = table.shape
+    names = _names(feature_names, given_names, n_features)
+    numbers = default_sizes(n_features) if sizes is None else checked_sizes(sizes, n_features, distinct=True)
+    known, judge = _knowledge(y, supervision, n_samples, target_type, unlabeled)
+    seed = seed_number(random_state)
+    rows = _rows_tested(known, judge, either(None, count(2))("max_rows", max_rows), folds, seed)
+    plan = _plan(None if judge is None else judge[rows], folds, count(1)("repeats", repeats), n_features)
+    notes = list(plan.notes)
+    if plan.folds is not None and len(rows) < n_samples:
+        notes.append(f"The curves are made from {len(rows)} of the {n_samples} rows, drawn at random.")
+    if methods is None:
+        whole, part = (Size.of(some, n_features, max(numbers)) for some in (known, known[rows]))
+        chosen, left_out = usual_methods(known, whole, part, plan.n_runs)
+        notes += left_out
+    else:
+        chosen = named_methods(methods, known)
+    ranked, refused = _rank_all(chosen, table, known, max(numbers), asked=methods is not None, n_jobs=n_jobs, progress=progress)
+    notes += refused
+    said = _give_warnings(ranked)
+    evaluation = None
+    if plan.folds is not None and judge is not None:
+        told, tested = (known, judge) if len(rows) == n_samples else (known[rows], judge[rows])
+        evaluation, without = _evaluated_if_possible(
+            tuple(ranked),
+            table if len(rows) == n_samples else table[rows],
+            None if _is_all(known, judge) else told,
+            tested,
+            said=said,
+            sizes=numbers,
+            learners=learners,
+            folds=plan.folds,
+            repeats=repeats,
+            random_state=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        notes += without
+    ranks = np.array([one.ranks for one in ranked.values()])
+    orders = np.array([one.order for one in ranked.values()])
+    return Comparison(
+        methods=tuple(ranked),
+        names=names,
+        n_samples=n_samples,
+        known=repr(known).partition(": ")[2].removesuffix(")"),
+        sizes=tuple(numbers),
+        orders=orders,
+        ranks=ranks,
+        agreement=rank_agreement(ranks),
+        overlap=np.array([first_overlap(orders, size) for size in numbers]),
+        evaluation=evaluation,
+        notes=tuple(notes),
+    )
+
+
+def rank_agreement(ranks: Integers) -> Floats:
+    """Kendall's tau-b between all rankings, one per row; NaN where one of them ties everything."""
+    differ = [row.min() < row.max() for row in ranks]
+    result = np.diag(np.where(differ, 1.0, np.nan))
+    for one, other in combinations(range(len(ranks)), 2):
+        tau = kendalltau(ranks[one], ranks[other], variant="b").statistic if differ[one] and differ[other] else np.nan
+        result[one, other] = result[other, one] = tau
+    return result
+
+
+def first_overlap(orders: Integers, n: int) -> Floats:
+    """The share of the first `n` columns that two orders have in common, for all pairs of them."""
+    chosen = np.zeros(orders.shape, dtype=np.int64)
+    np.put_along_axis(chosen, orders[:, :n], 1, axis=1)
+    return np.asarray((chosen @ chosen.T) / n)
+
+
+def _names(asked: Any, found: tuple[str, ...] | None, n_features: int) -> tuple[str, ...]:
+    if asked is None:
+        return found or tuple(f"x{j}" for j in range(n_features))
+    names = tuple(asked) if not isinstance(asked, str) else ()
+    if len(names) != n_features or not all(isinstance(name, str) for name in names):
+        raise InputError(f"feature_names must be {n_features} texts, one for each column of X, got {quoted(asked)}.")
+    return tuple(str(name) for name in names)
+
+
+def _knowledge(
+    y: Any, supervision: Any, n_samples: int, target_type: TargetType, unlabeled: int | None
+) -> tuple[Supervision, Supervision | None]:
+    """What methods may know, and what learners are to predict: y, or the labels or targets of supervision."""
+    if isinstance(y, Supervision):
+        raise InputTypeError("y is a Supervision; pass it as supervision=.")
+    if supervision is not None and not isinstance(supervision, Supervision):
+        raise InputTypeError(f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}.")
+    of_y = None if y is None else Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
+    for described in (of_y, supervision):
+        if described is not None and len(described) != n_samples:
+            raise InputError(
+                f"X has {n_samples} samples, but {len(described)} are described by y or supervision; "
+                "they must be the same samples."
+            )
+    known = Supervision.nothing(n_samples) if supervision is None else supervision
+    brings_its_own = known.labels is not None or known.targets is not None
+    if of_y is None:
+        return known, known if brings_its_own else None
+    if not of_y.kinds:
+        warn("no target known: ranking is unsupervised.")
+    return known if brings_its_own else known | of_y, of_y
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Into how many folds, if any, and what is to be said of that."""
+
+    folds: Any
+    n_runs: int
+    notes: tuple[str, ...]
+
+
+def _rows_tested(known: Supervision, judge: Supervision | None, most: int | None, folds: Any, seed: int) -> Integers:
+    """The rows that curves are made from: all, or at most so many, those of which something is known first."""
+    n_samples = len(known)
+    if judge is None or most is None or n_samples <= most or isinstance(folds, Iterable):
+        return np.arange(n_samples)
+    told = known_rows(judge.codes if judge.targets is None else judge.targets)
+    told[np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])] = True
+    order = generator([seed, 4]).permutation(n_samples)
+    first, rest = order[told[order]], order[~told[order]]
+    n_first = min(len(first), max(most // 2, round(most * len(first) / n_samples)))
+    return np.sort(np.concatenate([first[:n_first], rest[: most - n_first]]))
+
+
+def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) -> _Plan:
+    if judge is None or not judge.kinds:
+        return _Plan(None, 0, ("There are no curves: no labels or target are known that could be predicted.",))
+    if {"labels", "targets"} <= set(judge.kinds):
+        raise InputError("both class labels and a continuous target are known; pass one of them, or y to say which to predict.")
+    most, why_not = _most_folds(judge)
+    if why_not is not None:
+        return _Plan(None, 0, (f"There are no curves: {why_not}.",))
+    if isinstance(folds, Iterable):
+        given = list(folds)
+        return _Plan(given, len(given), ())
+    large = len(judge) * n_features >= LARGE_TABLE
+    asked = count(2)("folds", folds) if folds is not None else FEWER_FOLDS if large else USUAL_FOLDS
+    notes = [f"{FEWER_FOLDS} folds, not {USUAL_FOLDS}, since the table is large."] if folds is None and large else []
+    if asked > most:
+        notes.append(f"{most} folds, not {asked}, since {_why_fewer(judge)}.")
+    used = min(asked, most)
+    return _Plan(used, used * repeats, tuple(notes))
+
+
+def _why_fewer(judge: Supervision) -> str:
+    if judge.targets is not None:
+        return f"{judge.n_labeled} target values are known"
+    smallest = int(_members(judge)[0])
+    return f"the smallest class has {smallest} known member{'' if smallest == 1 else 's'}"
+
+
+def _members(judge: Supervision) -> Integers:
+    """The sizes of the classes among the known labels, the smallest first."""
+    return np.sort(np.unique(judge.codes[judge.codes >= 0], return_counts=True)[1])
+
+
+def _most_folds(judge: Supervision) -> tuple[int, str | None]:
+    """The largest sensible number of folds, or why there should be none."""
+    if judge.targets is not None:
+        values = judge.targets[known_rows(judge.targets)]
+        if len(values) < FEWEST_TARGETS:
+            return 0, f"{len(values)} target values are known, and it takes {FEWEST_TARGETS}"
+        return (0, "the known target values are all equal") if values.min() == values.max() else (len(values) // 2, None)
+    members = _members(judge)
+    if (members >= 2).sum() < 2:
+        return 0, "it takes 2 classes with at least 2 known members each"
+    # One tiny class must not leave all others with two folds.
+    return max(int(members[0]), min(FEWER_FOLDS, int(members[-1]))), None
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """The columns as one method ranks them: best first, ranks in which ties share the best place, and what it warned of."""
+
+    order: Integers
+    ranks: Integers
+    warned: tuple[Warned, ...]
+
+
+def _rank_all(
+    methods: Sequence[str], X: Any, known: Supervision, wanted: int, *, asked: bool, n_jobs: int | None, progress: bool | None
+) -> tuple[dict[str, _Ranked], list[str]]:
+    """All methods on the whole table, and what is to be said of those that turned out not to be able to."""
+    units = [(name, X, known, wanted, not asked and name != "auto") for name in methods]
+    title = f"ranking by {len(methods)} methods"
+    outcomes: list[_Ranked | str] = in_parallel(_rank_one, units, title=title, n_jobs=n_jobs, progress=progress)
+    ranked = {name: one for name, one in zip(methods, outcomes, strict=True) if isinstance(one, _Ranked)}
+    refused = [
+        f"{name} was left out: {one.removesuffix('.')}."
+        for name, one in zip(methods, outcomes, strict=True)
+        if isinstance(one, str)
+    ]
+    return ranked, refused
+
+
+def _rank_one(name: str, X: Any, known: Supervision, wanted: int, may_refuse: bool) -> _Ranked | str:
+    try:
+        with one_thread(), gathered() as warned, noted(f"method {name!r}"):
+            sieve = _fitted(name, X, known, wanted)
+    except InputError as error:
+        if not may_refuse:
+            raise
+        return str(error)
+    order = np.argsort(sieve.ranking_, kind="stable").astype(np.int64)
+    return _Ranked(order, _tied_ranks(sieve), tuple(warned))
+
+
+def _fitted(name: str, X: Any, known: Supervision, wanted: int) -> Any:
+    make = SIEVES.get(name)
+    sieve: Sieve = (
+        GraphSieve(name, n_features_to_select=wanted, progress=False)
+        if make is None
+        else make(n_features_to_select=wanted, progress=False)
+    )
+    return sieve.fit(X, supervision=part_for(known, name))
+
+
+def _tied_ranks(sieve: Any) -> Integers:
+    """Ranks in which equal scores share the best of their places; a search gives every column its own."""
+    if not isinstance(sieve, GraphSieve) or sieve.redundancy_ is not None:
+        return np.asarray(sieve.ranking_, dtype=np.int64)
+    scores = -sieve.scores_ if sieve.large_is_good_ else sieve.scores_
+    scored = ~np.isnan(scores)
+    result = np.full(len(scores), int(scored.sum()) + 1, dtype=np.int64)
+    result[scored] = rankdata(scores[scored], method="min")
+    return result
+
+
+@dataclass(frozen=True)
+class ByPart:
+    """A method as a function of X and what is known, of which it is told what it can use."""
+
+    name: str
+    wanted: int
+
+    def __call__(self, X: Any, known: Supervision) -> Integers:
+        """Column positions, best first."""
+        return np.argsort(_fitted(self.name, X, known, self.wanted).ranking_, kind="stable").astype(np.int64)
+
+
+class RandomSieve(Sieve):
+    """Columns in random order; several of them differ by `draw`."""
+
+    def __init__(self, draw: int = 0, random_state: int | None = None) -> None:
+        self.draw = draw
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> RandomSieve:
+        """Rank the columns without a look at them."""
+        order = generator([seed_number(self.random_state), self.draw]).permutation(X.shape[1])
+        self.ranking_ = np.argsort(order) + 1
+        self._support = np.ones(X.shape[1], dtype=bool)
+        return self
+
+
+def _evaluated_if_possible(methods: Sequence[str], *arguments: Any, **options: Any) -> tuple[Evaluation | None, list[str]]:
+    """The curves of all methods that can choose in every fold, and what is to be said of the others.
+
+    A fold may hold less than a method needs, such as no must-linked pair, although the whole table does.
+    """
+    notes: list[str] = []
+    able = list(methods)
+    while able:
+        try:
+            return _evaluated(able, *arguments, **options), notes
+        except InputError as error:
+            unable = _blamed(error, able)
+            if unable is None:
+                raise
+            able.remove(unable)
+            notes.append(f"{unable} has no curves, since a fold holds too little for it: {str(error).removesuffix('.')}.")
+    return None, notes
+
+
+def _blamed(error: InputError, methods: Sequence[str]) -> str | None:
+    """The method that an error of `evaluate` came from, which its note names."""
+    notes = getattr(error, "__notes__", ())
+    return next((name for name in methods if any(note.startswith(f"(selector {name!r}, ") for note in notes)), None)
+
+
+def _evaluated(
+    methods: Sequence[str],
+    X: Any,
+    known: Supervision | None,
+    judge: Supervision,
+    *,
+    said: set[str],
+    sizes: list[int],
+    **options: Any,
+) -> Evaluation:
+    """The curves; `known` is None where methods know what learners are to predict, and nothing else."""
+    selectors: dict[str, Any] = {name: name if known is None else ByPart(name, max(sizes)) for name in methods}
+    further = {f"random {draw + 1}": RandomSieve(draw) for draw in range(1, RANDOM_ORDERS)}
+    with gathered() as warned:
+        result = evaluate(
+            selectors | further,
+            X,
+            judge.codes if judge.targets is None else judge.targets,
+            sizes=sizes,
+            supervision=known,
+            target_type="classes" if judge.targets is None else "continuous",
+            baselines=("random", "all"),
+            **options,
+        )
+    _give_fold_warnings([one for one in warned if not any(told in _skeleton(one.message) for told in said)], methods)
+    return _with_one_random(result, tuple(further))
+
+
+def _with_one_random(evaluation: Evaluation, further: Sequence[str]) -> Evaluation:
+    """One "random" in place of several: its values are their means, or the luck of one order would be judged too."""
+    draws = ("random", *further)
+    values: dict[tuple[Any, ...], list[float]] = {}
+    for one in evaluation.measurements:
+        if one.selector in draws:
+            values.setdefault((one.learner, one.metric, one.n_features, one.repeat, one.fold), []).append(one.value)
+    measurements = tuple(
+        one._replace(value=float(np.mean(values[one.learner, one.metric, one.n_features, one.repeat, one.fold])))
+        if one.selector == "random"
+        else one
+        for one in evaluation.measurements
+        if one.selector not in further
+    )
+    return replace(
+        evaluation,
+        selectors=tuple(name for name in evaluation.selectors if name not in further),
+        measurements=measurements,
+        selections=tuple(one for one in evaluation.selections if one.selector not in further),
+    )
+
+
+def _is_all(known: Supervision, judge: Supervision) -> bool:
+    """Whether what is known is what learners are to predict, and nothing else."""
+    if set(known.kinds) - {"labels", "targets"}:
+        return False
+    return known.targets is judge.targets and known.labels is judge.labels
+
+
+def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
+    """Warn once of everything that some methods warned of; returns the sentences without their numbers."""
+    who: dict[tuple[str, type[Warning]], list[str]] = {}
+    for name, one in ranked.items():
+        for message, category in dict.fromkeys((warned.message, warned.category) for warned in one.warned):
+            who.setdefault((message, category), []).append(name)
+    for (message, category), names in who.items():
+        by = "" if len(names) == len(ranked) else f" ({', '.join(names)})"
+        warn(f"{message.removesuffix('.')}{by}.", category)
+    return {_skeleton(message) for message, _ in who}
+
+
+def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str]) -> None:
+    """Warn once of what several methods say of their folds."""
+    who: dict[tuple[str, type[Warning]], list[str]] = {}
+    for one in warned:
+        name = next((name for name in methods if one.message.startswith(f"selector {name!r}: ")), None)
+        text = one.message if name is None else one.message.removeprefix(f"selector {name!r}: ")
+        who.setdefault((text, one.category), []).extend([] if name is None else [name])
+    for (text, category), names in who.items():
+        warn(f"in the folds of {joined_names(names)}, {text}" if names else text, category)
+
+
+def _skeleton(message: str) -> str:
+    """A sentence without its numbers and what stands in brackets: folds of the same table say the same with others."""
+    return re.sub(r"\d+", "#", message.removesuffix(".").partition(" (")[0])

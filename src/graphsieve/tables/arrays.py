@@ -1,0 +1,289 @@
+"""Reads NPZ and NPY files: one matrix, dense or sparse, and arrays beside it. Nothing in such a file is ever executed."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.errors import InputError, UsageError
+from graphsieve.parameters import nearest, quoted
+from graphsieve.tables.opening import ByteSource, damage_reported
+from graphsieve.tables.table import (
+    MISSING,
+    TableFile,
+    check_kept,
+    check_names,
+    check_rows,
+    is_missing,
+    kept_text,
+    listed,
+    object_array,
+    without_empty_columns,
+)
+
+COLUMNS_AT_ONCE = 256
+NAME_KEYS = ("feature_names", "columns", "names", "var_names")
+SPARSE_KEYS = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of an array before it is read."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def n_bytes(self) -> int:
+        """What it needs in memory."""
+        size = self.dtype.itemsize
+        for length in self.shape:
+            size *= length
+        return size
+
+
+def read_npz(source: ByteSource, keep: Sequence[str], key: str | None, missing: frozenset[str] = MISSING) -> TableFile:
+    """The table in an NPZ archive."""
+    with damage_reported(source.name, "NPZ"):
+        file = source.seekable_file()
+        headers = npz_headers(file)
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as archive:
+
+            def array(name: str) -> NDArray[Any]:
+                return _array(source, name, headers[name], lambda: archive[name])
+
+            chosen = _chosen(source.name, headers, key)
+            matrix = _sparse(source, headers, array) if chosen is None else array(chosen)
+            used = {chosen} if chosen is not None else {"shape", "format", "_is_array", *SPARSE_KEYS["csr"], *SPARSE_KEYS["coo"]}
+            matrix = checked_matrix(source.name, matrix)
+            n_rows, n_columns = matrix.shape
+            names_key = _names_key(source.name, headers, n_columns)
+            names = numbered(n_columns) if names_key is None else tuple(map(str, _texts(array(names_key))))
+            rest = [name for name in headers if name not in used and name != names_key]
+            further = {name: array(name).reshape(-1) for name in rest if _is_column(headers[name], n_rows)}
+    unused = [name for name in rest if name not in further]
+    notes = [f"arrays that are no columns of the table are not used: {listed(unused)}"] if unused else []
+    return assembled(source.name, "npz", matrix, names, keep, further=further, missing=missing, notes=notes)
+
+
+def read_npy(source: ByteSource, keep: Sequence[str]) -> TableFile:
+    """The table in an NPY file: a matrix, and nothing else."""
+    with damage_reported(source.name, "NPY"):
+        file = source.seekable_file()
+        header = _header(file)
+
+        def load() -> Any:
+            file.seek(0)
+            return np.load(file, allow_pickle=False)
+
+        matrix = checked_matrix(source.name, _array(source, "the array", header, load))
+    return assembled(source.name, "npz", matrix, numbered(matrix.shape[1]), keep)
+
+
+def npz_headers(file: Any) -> dict[str, Header]:
+    """The arrays in an archive by their keys, without reading them."""
+    with zipfile.ZipFile(file) as archive:
+        headers = {}
+        for info in archive.infolist():
+            if info.filename.endswith(".npy"):
+                with archive.open(info) as member:
+                    headers[info.filename.removesuffix(".npy")] = _header(member)
+    return headers
+
+
+def assembled(
+    name: str,
+    format: str,
+    matrix: Any,
+    names: Sequence[str],
+    keep: Sequence[str],
+    *,
+    further: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+    why_further: str = "a further array; name it as target to use it",
+    missing: frozenset[str] = MISSING,
+    row_names: NDArray[np.object_] | None = None,
+    notes: Sequence[str] = (),
+) -> TableFile:
+    """A table of a matrix and of columns beside it, which win where both have a column of the same name."""
+    check_names(name, names)
+    check_rows(name, matrix.shape[0])
+    columns = tuple(dict.fromkeys((*names, *further)))
+    check_kept(name, keep, columns)
+    position = {column: at for at, column in enumerate(names)}
+    kept = {
+        column: object_array(
+            python_values(name, column, further.get(column, _dense_column(matrix, position.get(column))), missing)
+        )
+        for column in keep
+    }
+    remaining = [at for at, column in enumerate(names) if column not in kept]
+    if len(remaining) < len(names):
+        matrix = matrix[:, remaining]
+    both = [column for column in further if column in position]
+    table = TableFile(
+        name=name,
+        format=format,
+        columns=columns,
+        names=tuple(names[at] for at in remaining),
+        matrix=matrix,
+        whole=frozenset(names[at] for at, whole in zip(remaining, whole_columns(matrix), strict=True) if whole),
+        kept=kept,
+        left_out={column: why_further for column in further if column not in kept and column not in position},
+        positions=np.arange(matrix.shape[0]),
+        row_names=row_names,
+        notes=(*notes, *([f"names of features are also names of other columns: {listed(both)}"] if both else [])),
+    )
+    return without_empty_columns(table)
+
+
+def checked_matrix(name: str, matrix: Any) -> Any:
+    """The matrix with a dtype that computes: 2-D, real, in this machine's order of bytes."""
+    if matrix.ndim != 2:
+        raise InputError(f"{name} holds an array of shape {matrix.shape}; expected 2-D, samples × features.")
+    dtype = matrix.dtype
+    if dtype.kind not in "biuf":
+        kind = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "dates", "V": "records"}.get(
+            dtype.kind, str(dtype)
+        )
+        raise InputError(f"{name} holds a matrix of {kind}; expected numbers.")
+    if dtype.kind == "b":
+        return matrix.astype(np.uint8)
+    if dtype.kind == "f" and dtype.itemsize not in (4, 8):
+        with np.errstate(over="ignore"):
+            return matrix.astype(np.float32 if dtype.itemsize == 2 else np.float64)
+    return matrix if dtype.isnative else matrix.astype(dtype.newbyteorder("="))
+
+
+def numbered(n_columns: int) -> tuple[str, ...]:
+    """Names where there are none."""
+    return tuple(f"x{at}" for at in range(n_columns))
+
+
+def whole_columns(matrix: Any) -> NDArray[np.bool_]:
+    """Which columns hold whole numbers only; a matrix of floats does not say how they were meant."""
+    n_columns = matrix.shape[1]
+    if matrix.dtype.kind != "f":
+        return np.ones(n_columns, dtype=bool)
+    if sp.issparse(matrix):
+        entries = matrix.tocoo()
+        broken = ~_is_whole(entries.data)
+        return np.asarray(np.bincount(entries.col[broken], minlength=n_columns) == 0)
+    blocks = [_is_whole(matrix[:, at : at + COLUMNS_AT_ONCE]).all(axis=0) for at in range(0, n_columns, COLUMNS_AT_ONCE)]
+    return np.concatenate([np.empty(0, dtype=bool), *blocks])
+
+
+def python_values(table: str, column: str, values: NDArray[Any], missing: frozenset[str] = MISSING) -> list[Any]:
+    """One Python value per row; None where it is missing."""
+    kind = values.dtype.kind
+    if kind in "US":
+        return [kept_text(value, missing) for value in _texts(values)]
+    if kind in "Mm":
+        return [None if missed else str(value) for value, missed in zip(values, np.isnat(values), strict=True)]
+    if kind not in "biufO":
+        raise InputError(f"column {quoted(column)} of {table} holds values of type {values.dtype}; expected numbers or text.")
+    plain = values.astype(np.float64) if kind == "f" and values.dtype.itemsize > 8 else values
+    plain_values = [None if is_missing(value) else value for value in plain.tolist()]
+    return [kept_text(value, missing) if isinstance(value, str) else value for value in plain_values]
+
+
+def _is_whole(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray((values == np.trunc(values)) | np.isnan(values))
+
+
+def _dense_column(matrix: Any, at: int | None) -> Any:
+    if at is None:
+        return None
+    column = matrix[:, [at]]
+    return (column.toarray() if sp.issparse(column) else column).reshape(-1)
+
+
+def _header(file: Any) -> Header:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    return Header(shape, dtype)
+
+
+def _array(source: ByteSource, name: str, header: Header, load: Callable[[], Any]) -> NDArray[Any]:
+    if header.dtype.hasobject:
+        raise InputError(
+            f"{source.name}: {name} holds Python objects, which are never loaded; save numbers or text with a plain dtype."
+        )
+    source.check_size(header.n_bytes)
+    return np.asarray(load())
+
+
+def _chosen(name: str, headers: Mapping[str, Header], key: str | None) -> str | None:
+    """The key of the matrix; None where the archive is one sparse matrix."""
+    matrices = [other for other, header in headers.items() if len(header.shape) == 2]
+    if key is not None:
+        if key not in headers:
+            raise UsageError(f"{name} has no array {quoted(key)}{nearest(key, headers)}; its arrays are {_with_shapes(headers)}.")
+        if key not in matrices:
+            raise UsageError(f"{name}: the array {quoted(key)} is not 2-D; choose one of {listed(matrices) or 'none'}.")
+        return key
+    if "X" in matrices:
+        return "X"
+    if "shape" in headers and ("format" in headers or any(set(parts) <= set(headers) for parts in SPARSE_KEYS.values())):
+        return None
+    if len(matrices) > 1:
+        raise UsageError(f"{name} holds several matrices; choose one with --key: {_with_shapes(headers, matrices)}.")
+    if not matrices:
+        raise InputError(f"{name} holds no 2-D array, only {_with_shapes(headers) or 'nothing'}; save the table as X.")
+    return matrices[0]
+
+
+def _with_shapes(headers: Mapping[str, Header], keys: Sequence[str] | None = None) -> str:
+    chosen = list(headers) if keys is None else list(keys)
+    shown = ", ".join(f"{quoted(key)} {' × '.join(map(str, headers[key].shape)) or 'single'}" for key in chosen[:10])
+    return shown + (f" and {len(chosen) - 10} more" if len(chosen) > 10 else "")
+
+
+def _sparse(source: ByteSource, headers: Mapping[str, Header], array: Callable[[str], NDArray[Any]]) -> Any:
+    """A sparse matrix as scipy saves it; by rows where the file does not say how."""
+    layout = "csr"
+    if "format" in headers:
+        given = array("format").item()
+        layout = given.decode() if isinstance(given, bytes) else str(given)
+    if layout not in SPARSE_KEYS:
+        raise InputError(f"{source.name} holds a sparse matrix of the format {quoted(layout)}; save it as CSR, CSC or COO.")
+    shape = tuple(int(length) for length in array("shape").tolist())
+    if len(shape) != 2:
+        raise InputError(f"{source.name} holds a {len(shape)}-D sparse array; expected 2-D, samples × features.")
+    source.check_size(8 * sum(shape))
+    data, first, second = (array(part) for part in SPARSE_KEYS[layout])
+    if layout == "coo":
+        return sp.csr_array(sp.coo_array((data, (first, second)), shape=shape))
+    matrix = {"csr": sp.csr_array, "csc": sp.csc_array}[layout]((data, first, second), shape=shape)
+    matrix.check_format(full_check=True)  # an index beyond the matrix would be read from elsewhere in memory
+    return matrix
+
+
+def _names_key(name: str, headers: Mapping[str, Header], n_columns: int) -> str | None:
+    for key in NAME_KEYS:
+        header = headers.get(key)
+        if header is None or header.dtype.kind not in "US" or len(header.shape) != 1:
+            continue
+        if header.shape == (n_columns,):
+            return key
+        if key == "feature_names":
+            raise InputError(f"{name} has {n_columns} columns and {header.shape[0]} feature_names; expected as many.")
+    return None
+
+
+def _is_column(header: Header, n_rows: int) -> bool:
+    return header.shape in ((n_rows,), (n_rows, 1)) and not header.dtype.hasobject and header.dtype.kind != "V"
+
+
+def _texts(values: NDArray[Any]) -> list[str]:
+    if values.dtype.kind == "S":
+        return [value.decode("utf-8", errors="backslashreplace") for value in values.tolist()]
+    return list(values.tolist())

@@ -1,0 +1,213 @@
+"""Reads Parquet, and Arrow's own files and streams (Feather), with pyarrow."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.containers import LARGEST_EXACT_INTEGER
+from graphsieve.errors import InputError
+from graphsieve.parameters import quoted
+from graphsieve.tables.opening import ByteSource, damage_reported, needed
+from graphsieve.tables.table import (
+    MISSING,
+    TableFile,
+    boolean_note,
+    check_kept,
+    check_names,
+    check_rows,
+    counted,
+    is_missing,
+    kept_text,
+    listed,
+    object_array,
+    warn_of_rounded,
+    without_empty_columns,
+)
+
+ROWS_AT_ONCE = 2**14
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+_TITLES = {"parquet": "Parquet", "feather": "Feather (Arrow)"}
+
+
+def read_arrow(source: ByteSource, format: str, keep: Sequence[str], missing: frozenset[str] = MISSING) -> TableFile:
+    """The table in a Parquet or Arrow file."""
+    pa = needed(
+        "pyarrow", f'{source.name} is a {_TITLES[format]} file; install pyarrow to read it: pip install "graphsieve[arrow]".'
+    )
+    with damage_reported(source.name, _TITLES[format]):
+        schema, batches = _parquet(source, keep, pa) if format == "parquet" else _ipc(source, keep, pa)
+        gathered = _Gathered(source.name, schema, keep, missing, pa)
+        for batch in batches:
+            gathered.add(batch)
+    check_rows(source.name, gathered.n_rows)
+    warn_of_rounded([name for name in gathered.numeric if name in gathered.rounded])
+    return without_empty_columns(gathered.table(format))
+
+
+def _parquet(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Iterable[Any]]:
+    file = importlib.import_module("pyarrow.parquet").ParquetFile(source.seekable_file())
+    schema = file.schema_arrow
+    wanted = _wanted(source.name, schema, keep, pa)
+    # A few bytes can stand for a billion equal values.
+    source.check_size(file.metadata.num_rows * max(1, len(wanted)) * 8)
+    return schema, file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[schema.names[at] for at in wanted])
+
+
+def _ipc(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Iterable[Any]]:
+    file = source.seekable_file()
+    is_file = source.head.startswith(b"ARROW1")
+    open_any = pa.ipc.open_file if is_file else pa.ipc.open_stream
+    schema = open_any(file).schema
+    options = pa.ipc.IpcReadOptions(included_fields=_wanted(source.name, schema, keep, pa))
+    file.seek(0)
+    reader = open_any(file, options=options)
+    batches = (reader.get_batch(at) for at in range(reader.num_record_batches)) if is_file else reader
+    return schema, _checked(source, batches)
+
+
+def _checked(source: ByteSource, batches: Iterable[Any]) -> Iterator[Any]:
+    """Arrow trusts the offsets in a file; we do not."""
+    total = 0
+    for batch in batches:
+        batch.validate(full=True)  # first: even to ask for its size follows them
+        total += batch.nbytes
+        source.check_size(total)
+        yield batch
+
+
+def _wanted(name: str, schema: Any, keep: Sequence[str], pa: Any) -> list[int]:
+    """The columns to be read at all."""
+    check_names(name, schema.names)
+    check_kept(name, keep, schema.names)
+    return [at for at, field in enumerate(schema) if field.name in keep or _why_not(field, pa) is None]
+
+
+def _why_not(field: Any, pa: Any) -> str | None:
+    """Why a column holds no numbers; None if it does."""
+    kind, types = field.type, pa.types
+    if _PANDAS_INDEX.fullmatch(field.name):
+        return "the row names of pandas"
+    if types.is_dictionary(kind):
+        return "text" if _is_text(kind.value_type, pa) else "categories"
+    if _is_text(kind, pa):
+        return "text"
+    if types.is_decimal(kind) or _is_plain(kind, pa):
+        return None
+    if types.is_temporal(kind):
+        return "dates"
+    return "lists or records" if types.is_nested(kind) else f"values of type {kind}"
+
+
+def _is_text(kind: Any, pa: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+
+
+def _is_plain(kind: Any, pa: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind))
+
+
+class _Gathered:
+    """What was read so far, batch by batch."""
+
+    def __init__(self, name: str, schema: Any, keep: Sequence[str], missing: frozenset[str], pa: Any) -> None:
+        self.n_rows = 0
+        self.rounded: set[str] = set()
+        self._name, self._schema, self._missing, self._pa = name, schema, missing, pa
+        self._kept: dict[str, list[Any]] = {name: [] for name in keep}
+        reasons = {field.name: _why_not(field, pa) for field in schema if field.name not in self._kept}
+        self.numeric = [name for name, reason in reasons.items() if reason is None]
+        self._left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+        self._chunks: list[NDArray[np.float64]] = []
+
+    def add(self, batch: Any) -> None:
+        """Take in some rows."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        chunk = np.empty((batch.num_rows, len(self.numeric)))
+        for at, name in enumerate(self.numeric):
+            chunk[:, at] = _numbers(columns[name], self._pa)
+            if _is_rounded(columns[name], chunk[:, at], self._pa):
+                self.rounded.add(name)
+        self._chunks.append(chunk)
+        for name, values in self._kept.items():
+            values.extend(_kept(self._name, name, columns[name], self._missing, self._pa))
+        self.n_rows += batch.num_rows
+
+    def table(self, format: str) -> TableFile:
+        """All of it."""
+        kinds = {name: self._schema.field(name).type for name in self.numeric}
+        index = [name for name in self._left_out if _PANDAS_INDEX.fullmatch(name)]
+        booleans = [name for name, kind in kinds.items() if self._pa.types.is_boolean(kind)]
+        notes = [f"{counted(len(index), 'column')} of row names by pandas left out: {listed(index)}"] if index else []
+        return TableFile(
+            name=self._name,
+            format=format,
+            columns=tuple(self._schema.names),
+            names=tuple(self.numeric),
+            matrix=_stacked(self._chunks, self.n_rows, len(self.numeric)),
+            whole=frozenset(name for name, kind in kinds.items() if _is_whole(kind, self._pa)),
+            kept={name: object_array(values) for name, values in self._kept.items()},
+            left_out=self._left_out,
+            positions=np.arange(self.n_rows),
+            notes=(*notes, *boolean_note(booleans)),
+        )
+
+
+def _stacked(chunks: list[NDArray[np.float64]], n_rows: int, n_columns: int) -> NDArray[np.float64]:
+    """One array of all chunks, which are given up on the way."""
+    result = np.empty((n_rows, n_columns))
+    stop = n_rows
+    while chunks:
+        chunk = chunks.pop()
+        result[stop - len(chunk) : stop] = chunk
+        stop -= len(chunk)
+    return result
+
+
+def _numbers(column: Any, pa: Any) -> NDArray[np.float64]:
+    """NaN where a value is missing."""
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _is_whole(kind: Any, pa: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_boolean(kind) or (types.is_decimal(kind) and kind.scale <= 0))
+
+
+def _is_rounded(column: Any, values: NDArray[np.float64], pa: Any) -> bool:
+    if not pa.types.is_integer(column.type) or column.type.bit_width < 64:
+        return False
+    large = np.flatnonzero(np.abs(values) >= LARGEST_EXACT_INTEGER)
+    return any(column[int(at)].as_py() != int(values[at]) for at in large)
+
+
+def _kept(table: str, name: str, column: Any, missing: frozenset[str], pa: Any) -> list[Any]:
+    """One Python value per row."""
+    types = pa.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if _is_text(kind, pa):
+        return [kept_text(value, missing) for value in column.to_pylist()]
+    if types.is_temporal(kind):
+        return _dates(column, pa)
+    if types.is_decimal(kind):
+        number = int if kind.scale <= 0 else float
+        return [None if value is None else number(value) for value in column.to_pylist()]
+    if _is_plain(kind, pa):
+        return [None if is_missing(value) else value for value in column.to_pylist()]
+    raise InputError(f"column {quoted(name)} of {table} holds values of type {kind}; expected numbers or text.")
+
+
+def _dates(column: Any, pa: Any) -> list[Any]:
+    """As a text would have them."""
+    try:
+        return list(column.cast(pa.string()).to_pylist())
+    except pa.ArrowNotImplementedError:  # durations
+        return [None if value is None else str(value) for value in column.to_pylist()]

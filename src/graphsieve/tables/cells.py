@@ -1,0 +1,374 @@
+"""From the cells of a text to columns of numbers, in chunks of rows: what is a number, what is missing, what is text.
+
+Python's `float` reads a cell in some 80 ns, and takes almost what we take: the rest (``1_000``, digits of other scripts) is
+looked for in the text of a chunk. Only a chunk where `float` fails is looked at column by column, and only a column where it
+fails again, cell by cell.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.containers import LARGEST_EXACT_INTEGER
+from graphsieve.parameters import quoted
+from graphsieve.tables.table import MISSING, is_missing, kept_text, object_array
+
+MOST_APART = 8  # columns of which the text is needed as well as the numbers
+MOST_HELD = 10_000  # different texts; more are names, and do not come again
+LONGEST_NUMBER = 2000  # characters; more digits than the longest exact float64 has
+_AS_NAN = dict.fromkeys(MISSING, "nan")
+_TRUTH = {"true": 1.0, "false": 0.0}
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
+
+
+@dataclass
+class _TextColumn:
+    """What was seen of a column that is not all numbers."""
+
+    example: str
+    line: int
+    n_texts: int = 0
+    n_numbers: int = 0
+    shapes: set[str] = field(default_factory=set)
+
+    @property
+    def settled(self) -> bool:
+        """Mostly text: more cells would change nothing."""
+        return self.n_texts > self.n_numbers
+
+    def reason(self) -> str:
+        """Why the column is left out, and what to do if it should not be."""
+        if self.shapes == {"date"}:
+            return "dates"
+        if self.shapes == {"thousands"}:
+            return f"text such as {quoted(self.example)}; remove thousands separators to use it"
+        if self.shapes <= {"thousands", "decimal comma"}:
+            return f"text such as {quoted(self.example)}; write decimal points in place of commas to use it"
+        return "text" if self.settled else f"text ({quoted(self.example)} in line {self.line})"
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A column of a chunk cell by cell: its numbers (truth values as 1 and 0), where its texts are, how many of each it has."""
+
+    values: NDArray[np.float64]
+    texts: list[int]
+    n_truths: int
+    n_numbers: int
+
+
+class CellColumns:
+    """The columns of a text, while chunks of its rows come in.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns.
+    keep : sequence of str
+        Those to keep apart, as text until the end.
+    """
+
+    def __init__(self, names: Sequence[str], keep: Iterable[str]) -> None:
+        position = {name: at for at, name in enumerate(names)}
+        self.names = names
+        self._kept: dict[int, list[str]] = {position[name]: [] for name in keep}
+        self._numeric = [at for at in range(len(names)) if at not in self._kept]
+        self._texts: dict[int, _TextColumn] = {}
+        self._booleans: set[int] = set()
+        self._has_numbers = np.zeros(len(names), dtype=bool)
+        self._whole = np.ones(len(names), dtype=bool)
+        self._rounded: set[int] = set()
+        self._chunks: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
+        self._gaps = False
+        self._held: dict[str, str] = {}
+
+    def add(self, rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool) -> None:
+        """Take in one or more rows of as many cells as columns; `odd` if they may hold what only `float` reads."""
+        for column, cells in self._kept.items():
+            cells.extend(self._shared(map(itemgetter(column), rows)))
+        for column, seen in self._texts.items():
+            if not seen.settled:
+                cells = [row[column] for row in rows]
+                self._note_text(column, cells, lines, _looked_at(cells))
+        if self._numeric:
+            self._add_numbers(self._cells(rows), rows, lines, odd)
+
+    def add_lines(self, lines: Sequence[str], sep: str) -> bool:
+        """Take in lines without quotes, if all is settled but their numbers; False if they must come as rows.
+
+        numpy reads such lines at twice the speed, and takes for a number what we do: `test_two_ways_to_the_same_numbers`.
+        """
+        undecided = [at for at in self._numeric if self._whole[at] or not self._has_numbers[at]]
+        apart = [*self._kept, *undecided]
+        if not self._chunks or self._gaps or self._booleans or len(apart) > MOST_APART or not self._numeric:
+            return False
+        if any(not seen.settled for seen in self._texts.values()):
+            return False
+        try:
+            chunk = np.loadtxt(lines, delimiter=sep, comments=None, usecols=self._numeric, ndmin=2, dtype=np.float64)
+        except ValueError:
+            return False
+        columns = np.array(self._numeric)
+        cells = {column: _cells_of(lines, sep, column, len(self.names)) for column in apart}
+        for column, kept in self._kept.items():
+            kept.extend(self._shared(cells[column]))
+        self._note_kinds(columns, chunk, cells.__getitem__)
+        self._chunks.append((columns, chunk))
+        return True
+
+    def matrix(self) -> tuple[list[int], NDArray[np.float64]]:
+        """The columns that hold numbers, and these. What was gathered is given up on the way: it is not held twice."""
+        final = [column for column in self._numeric if self._has_numbers[column] or column in self._booleans]
+        n_rows = sum(len(values) for _, values in self._chunks)
+        result = np.empty((n_rows, len(final)))
+        start = 0
+        self._chunks.reverse()
+        while self._chunks:
+            columns, values = self._chunks.pop()
+            result[start : start + len(values)] = values if len(columns) == len(final) else values[:, np.isin(columns, final)]
+            start += len(values)
+        return final, result
+
+    def whole(self) -> frozenset[str]:
+        """The names of the numeric columns that are written without point and exponent."""
+        return frozenset(self.names[column] for column in self._numeric if self._whole[column])
+
+    def booleans(self) -> list[str]:
+        """The names of the columns that hold true and false."""
+        return [self.names[column] for column in sorted(self._booleans)]
+
+    def rounded(self) -> list[str]:
+        """The names of the columns that hold integers beyond what a float64 can."""
+        return [self.names[column] for column in sorted(self._rounded & set(self._numeric))]
+
+    def left_out(self) -> dict[str, str]:
+        """Why the other columns are not among the numbers."""
+        empty = {column for column in self._numeric if not (self._has_numbers[column] or column in self._booleans)}
+        reasons = {column: "empty" for column in empty} | {column: seen.reason() for column, seen in self._texts.items()}
+        return {self.names[column]: reasons[column] for column in sorted(reasons)}
+
+    def kept(self, missing: frozenset[str]) -> dict[str, NDArray[np.object_]]:
+        """The columns that were asked for."""
+        return {self.names[column]: object_array(kept_values(cells, missing)) for column, cells in self._kept.items()}
+
+    def _shared(self, cells: Iterable[str]) -> Iterable[str]:
+        """Labels come again and again; each is held once."""
+        if len(self._held) > MOST_HELD:
+            return cells
+        return [self._held.setdefault(cell, cell) for cell in cells]
+
+    def _cells(self, rows: Sequence[Sequence[str]]) -> list[str]:
+        """Of the numeric columns, row by row."""
+        if len(self._numeric) == len(self.names):
+            return list(chain.from_iterable(rows))
+        if len(self._numeric) == 1:
+            return list(map(itemgetter(self._numeric[0]), rows))
+        return list(chain.from_iterable(map(itemgetter(*self._numeric), rows)))
+
+    def _add_numbers(self, cells: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool) -> None:
+        width = len(self._numeric)
+        values = None if self._booleans else self._at_once(cells, odd)
+        if values is None:
+            values = np.empty(len(cells))
+            for at, column in enumerate(list(self._numeric)):
+                values[at::width] = self._one_column(column, cells[at::width], lines, odd)
+        chunk = values.reshape(len(rows), width)
+        position = {column: at for at, column in enumerate(self._numeric)}
+        self._numeric = [column for column in self._numeric if column not in self._texts]
+        if len(self._numeric) < width:
+            chunk = chunk[:, [position[column] for column in self._numeric]]
+        columns = np.array(self._numeric, dtype=np.intp)
+        self._note_kinds(columns, chunk, lambda column: cells[position[column] :: width])
+        self._chunks.append((columns, chunk))
+
+    def _at_once(self, cells: list[str], odd: bool) -> NDArray[np.float64] | None:
+        """All cells as numbers, or None if one of them is none."""
+        if odd and not _plain(cells):
+            return None
+        if not self._gaps:
+            values = _floats(cells)
+            if values is not None:
+                return values
+        values = _floats_or_missing(cells)
+        self._gaps = values is not None
+        return values
+
+    def _one_column(self, column: int, cells: Sequence[str], lines: Sequence[int], odd: bool) -> NDArray[np.float64]:
+        if column not in self._booleans and not (odd and not _plain(cells)):
+            values = _floats_or_missing(cells)
+            if values is not None:
+                return values
+        looked = _looked_at(cells)
+        any_numbers = looked.n_numbers > 0 or bool(self._has_numbers[column])
+        any_truths = looked.n_truths > 0 or column in self._booleans
+        if looked.texts or (any_numbers and any_truths):
+            self._note_text(column, cells, lines, looked)
+        elif any_truths:
+            self._booleans.add(column)
+        return looked.values
+
+    def _note_text(self, column: int, cells: Sequence[str], lines: Sequence[int], looked: _Looked) -> None:
+        """A column of text or one that mixes kinds: remember enough of it to say why it is left out."""
+        texts, n_truths, n_numbers = looked.texts, looked.n_truths, looked.n_numbers
+        self._booleans.discard(column)
+        if column not in self._texts:
+            odd = texts[0] if texts else self._first_of_another_kind(column, cells)
+            seen = _TextColumn(cells[odd].strip(), lines[odd], n_numbers=sum(self._known_before(column)))
+            self._texts[column] = seen
+        seen = self._texts[column]
+        seen.n_texts += len(texts) + n_truths
+        seen.n_numbers += n_numbers
+        seen.shapes |= {_shape(cells[at].strip()) for at in texts} | ({"truth"} if n_truths else set())
+
+    def _first_of_another_kind(self, column: int, cells: Sequence[str]) -> int:
+        """Where a number comes after truth values, or the other way round."""
+        kinds = [(at, _truth(cell.strip()) is not None) for at, cell in enumerate(cells) if cell.strip() not in MISSING]
+        before = False if self._has_numbers[column] else kinds[0][1]
+        return next((at for at, is_truth in kinds if is_truth != before), kinds[0][0])
+
+    def _known_before(self, column: int) -> Iterable[int]:
+        for columns, values in self._chunks:
+            yield int(np.count_nonzero(~np.isnan(values[:, np.searchsorted(columns, column)])))
+
+    def _note_kinds(
+        self, columns: NDArray[np.intp], chunk: NDArray[np.float64], cells_of: Callable[[int], Sequence[str]]
+    ) -> None:
+        """Which columns have numbers at all, whole ones, and ones that were rounded."""
+        known = ~np.isnan(chunk)
+        truth = np.isin(columns, list(self._booleans))
+        self._has_numbers[columns[known.any(axis=0) & ~truth]] = True
+        candidates = ~truth & self._whole[columns]
+        candidates[candidates] = _is_whole(chunk[:, candidates])
+        self._whole[columns[~candidates & ~truth]] = False
+        for at in np.flatnonzero(candidates):
+            column = int(columns[at])
+            cells = cells_of(column)
+            if not _written_whole(cells, known[:, at]):
+                self._whole[column] = False
+            elif np.nanmax(np.abs(chunk[:, at]), initial=0) >= LARGEST_EXACT_INTEGER and any(map(_is_rounded, cells)):
+                self._rounded.add(column)
+
+
+def kept_values(cells: Sequence[str], missing: frozenset[str] = MISSING) -> list[Any]:
+    """A column apart: whole numbers, numbers, truth values or texts, all of one kind; None where a value is missing.
+
+    Numbers with leading zeros are names (007 is not 7), so they stay text.
+    """
+    texts = [kept_text(cell, missing) for cell in cells]
+    known = {text for text in texts if text is not None}
+    meaning = _meaning(known)
+    return [None if text is None else meaning[text] for text in texts]
+
+
+def number(cell: str) -> float | None:
+    """The number in a cell; None if it is none. Missing values are for the caller."""
+    if len(cell) > LONGEST_NUMBER or "_" in cell or not cell.isascii():
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _meaning(known: set[str]) -> dict[str, Any]:
+    if all(_truth(text) is not None for text in known):
+        return {text: text.lower() == "true" for text in known}
+    if any(_LEADING_ZERO.fullmatch(text) for text in known):
+        return {text: text for text in known}
+    if all(_WHOLE.fullmatch(text) and len(text) < 400 for text in known):
+        return {text: int(text) for text in known}
+    numbers = {text: number(text) for text in known}
+    if any(value is None for value in numbers.values()):
+        return {text: text for text in known}
+    return {text: None if is_missing(value) else value for text, value in numbers.items()}
+
+
+def _cells_of(lines: Sequence[str], sep: str, column: int, width: int) -> list[str]:
+    """One column of lines without quotes, from the nearer end."""
+    if column < width // 2:
+        return [line.split(sep, column + 1)[column] for line in lines]
+    return [line.rsplit(sep, width - column)[column - width] for line in lines]
+
+
+def _is_whole(chunk: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which columns have whole numbers only."""
+    return np.asarray(((chunk == np.trunc(chunk)) | np.isnan(chunk)).all(axis=0))
+
+
+def _written_whole(cells: Sequence[str], known: NDArray[np.bool_]) -> bool:
+    """Whether whole numbers are written as such: 1 and not 1.0."""
+    written = "".join(cells)
+    if not any(sign in written for sign in ".eEnN"):
+        return True
+    return all(_WHOLE.fullmatch(cell.strip()) for cell, there in zip(cells, known.tolist(), strict=True) if there)
+
+
+def _plain(cells: Sequence[str]) -> bool:
+    """Whether `float` reads nothing in these cells that we do not."""
+    written = " ".join(cells)
+    return written.isascii() and "_" not in written
+
+
+def _floats(cells: Sequence[str]) -> NDArray[np.float64] | None:
+    try:
+        return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
+    except ValueError:
+        return None
+
+
+def _floats_or_missing(cells: Sequence[str]) -> NDArray[np.float64] | None:
+    get = _AS_NAN.get
+    try:
+        return np.array([float(get(cell, cell)) for cell in cells])
+    except ValueError:
+        return None
+
+
+def _looked_at(cells: Sequence[str]) -> _Looked:
+    values, texts, n_truths, n_numbers = np.full(len(cells), np.nan), [], 0, 0
+    for at, cell in enumerate(cells):
+        stripped = cell.strip()
+        if stripped in MISSING:
+            continue
+        value = number(stripped)
+        if value is not None:
+            values[at] = value
+            n_numbers += not math.isnan(value)
+        elif (truth := _truth(stripped)) is not None:
+            values[at] = truth
+            n_truths += 1
+        else:
+            texts.append(at)
+    return _Looked(values, texts, n_truths, n_numbers)
+
+
+def _truth(text: str) -> float | None:
+    return _TRUTH.get(text.lower()) if len(text) <= 5 else None
+
+
+def _shape(text: str) -> str:
+    for shape, pattern in (("thousands", _THOUSANDS), ("decimal comma", _DECIMAL_COMMA), ("date", _DATE)):
+        if pattern.fullmatch(text):
+            return shape
+    return "other"
+
+
+def _is_rounded(cell: str) -> bool:
+    """Whether a whole number is beyond what float64 holds exactly."""
+    stripped = cell.strip()
+    if not _WHOLE.fullmatch(stripped) or len(stripped) > 400:
+        return False
+    return int(stripped) != int(float(stripped))

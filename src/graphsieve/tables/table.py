@@ -1,0 +1,301 @@
+"""What a file holds once it is read, whatever its format: numbers, what was asked for beside them, and what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.errors import InputError, UsageError, warn
+from graphsieve.parameters import choice, nearest, quoted
+
+MISSING = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA"))
+NAMES_SHOWN = 5
+HOW = ("refuse", "drop-columns", "drop-rows", "fill")
+
+How = Literal["refuse", "drop-columns", "drop-rows", "fill"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableFile:
+    """A table as it was read.
+
+    Parameters
+    ----------
+    name : str
+        What people call the file; never an absolute path.
+    format : str
+        ``"csv"`` (any separator), ``"parquet"``, ``"feather"``, ``"npz"``, ``"mtx"`` or ``"h5ad"``.
+    columns : tuple of str
+        All columns of the file, in its order.
+    names : tuple of str
+        The columns of `matrix`: those that hold numbers and were not asked to be kept apart.
+    matrix : array or sparse matrix of shape (n_rows, len(names))
+        NaN where a value is missing; infinite values as they are.
+    whole : frozenset of str
+        The columns of `matrix` that hold whole numbers only, as written.
+    kept : dict
+        The columns that were asked for, one value per row: str, int, float or bool, None where missing.
+    left_out : dict
+        Every other column, and why it is not in `matrix`.
+    positions : array of shape (n_rows,)
+        Where each row stands in the file: its line in a text, counted from 1; its row otherwise, counted from 0.
+    row_names : array or None
+        What the rows are called, where the format has such names.
+    notes : tuple of str
+        What was decided while reading.
+    """
+
+    name: str
+    format: str
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    matrix: Any
+    whole: frozenset[str]
+    kept: dict[str, NDArray[np.object_]]
+    left_out: dict[str, str]
+    positions: NDArray[np.int64]
+    row_names: NDArray[np.object_] | None = None
+    notes: tuple[str, ...] = ()
+
+    def row_label(self, i: int) -> str:
+        """Where row i stands in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16"`` otherwise, from 0."""
+        return f"{'line' if self.format == 'csv' else 'row'} {int(self.positions[i])}"
+
+
+def without_missing(table: TableFile, how: How) -> TableFile:
+    """The table without missing values.
+
+    Parameters
+    ----------
+    table : TableFile
+        Whose `matrix` may have gaps. Infinite values are refused in any case.
+    how : {"refuse", "drop-columns", "drop-rows", "fill"}
+        Raise an error that says where they are; leave out the columns that have any; leave out the rows; or put the column's
+        median in their place.
+
+    Returns
+    -------
+    TableFile
+        With a note on what was done.
+    """
+    choice(HOW)("how", how)
+    _refuse(table, np.isinf, "infinite", "correct them, or leave them empty to mark them as missing")
+    counts = _counts(table.matrix, np.isnan)
+    if not counts.any():
+        return table
+    if how == "refuse":
+        _refuse(table, np.isnan, "missing", "use --drop-missing-columns, --drop-missing-rows or --fill-missing")
+    if how == "drop-rows":
+        return _without_rows(table, counts)
+    if how == "drop-columns":
+        dropped = np.flatnonzero(counts)
+        note = f"{counted(len(dropped), 'column')} with missing values left out: {_with_counts(table.names, counts)}"
+        return replace(without_columns(table, dropped, "missing values"), notes=(*table.notes, note))
+    return _filled(table, counts)
+
+
+def without_columns(table: TableFile, dropped: Iterable[int], why: str) -> TableFile:
+    """The table without these columns of its matrix, which are then left out for the reason given."""
+    gone = {int(column) for column in dropped}
+    if not gone:
+        return table
+    remaining = [column for column in range(len(table.names)) if column not in gone]
+    reasons = table.left_out | {table.names[column]: why for column in gone}
+    return replace(
+        table,
+        names=tuple(table.names[column] for column in remaining),
+        matrix=table.matrix[:, remaining],
+        whole=table.whole - {table.names[column] for column in gone},
+        left_out={name: reasons[name] for name in table.columns if name in reasons},
+    )
+
+
+def without_empty_columns(table: TableFile) -> TableFile:
+    """A column without any value is no feature in any format."""
+    counts = _counts(table.matrix, np.isnan)
+    return without_columns(table, np.flatnonzero(counts == table.matrix.shape[0]), "empty")
+
+
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
+    repeated = [column for column, times in Counter(columns).items() if times > 1]
+    if repeated:
+        where = "; ".join(
+            f"{quoted(column)} at positions " + listed_plainly([i + 1 for i, other in enumerate(columns) if other == column])
+            for column in repeated[:NAMES_SHOWN]
+        )
+        raise InputError(f"{name} has duplicated column names ({where}{_more(len(repeated))}); rename them.")
+
+
+def check_kept(name: str, keep: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise if a column that was asked for is not there."""
+    there = set(columns)
+    for wanted in keep:
+        if wanted not in there:
+            hint = nearest(wanted, columns) or f"; its columns are {listed(columns)}"
+            raise UsageError(f"{name} has no column {quoted(wanted)}{hint}.")
+
+
+def check_rows(name: str, n_rows: int) -> None:
+    """Raise if there is nothing to read."""
+    if not n_rows:
+        raise InputError(f"{name} has no data rows; at least 2 are needed.")
+
+
+def warn_of_rounded(rounded: Sequence[str]) -> None:
+    """Warn of columns with integers that a float64 cannot hold."""
+    if rounded:
+        warn(f"precision lost in column {quoted(rounded[0])}: integers beyond 2**53 are rounded ({len(rounded)} such columns).")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a column apart says nothing: None or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def kept_text(value: str | None, missing: frozenset[str] = MISSING) -> str | None:
+    """A text as it is kept: without the blanks around it; None where it stands for a missing value."""
+    stripped = "" if value is None else value.strip()
+    return None if stripped in missing else stripped
+
+
+def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
+    """The values as they are in an array; numpy would make its own types of them."""
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result
+
+
+def boolean_note(names: Sequence[str]) -> list[str]:
+    """Says that truth values became numbers."""
+    return [f"true and false are read as 1 and 0 in {counted(len(names), 'column')}: {listed(names)}"] if names else []
+
+
+def listed(names: Sequence[str]) -> str:
+    """A few names for a sentence."""
+    return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + _more(len(names))
+
+
+def listed_plainly(values: Sequence[object]) -> str:
+    """A few numbers for a sentence."""
+    return ", ".join(map(str, values[:NAMES_SHOWN])) + _more(len(values))
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _more(total: int) -> str:
+    return f" and {total - NAMES_SHOWN} more" if total > NAMES_SHOWN else ""
+
+
+def _refuse(table: TableFile, is_bad: Any, kind: str, hint: str) -> None:
+    counts = _counts(table.matrix, is_bad)
+    if not counts.any():
+        return
+    columns = np.flatnonzero(counts)
+    first = min(int(_bad_rows(table.matrix, int(column), is_bad)[0]) for column in columns[:NAMES_SHOWN])
+    mostly = np.flatnonzero(counts > table.matrix.shape[0] / 2)
+    if kind == "missing" and len(mostly):
+        hint = f"{listed([table.names[j] for j in mostly])} {'is' if len(mostly) == 1 else 'are'} mostly empty; {hint}"
+    raise InputError(
+        f"{table.name} has {counted(int(counts.sum()), f'{kind} value')} in {counted(len(columns), 'column')} "
+        f"({_with_counts(table.names, counts)}), first in {table.row_label(first)}; {hint}."
+    )
+
+
+def _with_counts(names: Sequence[str], counts: NDArray[np.int64]) -> str:
+    columns = np.flatnonzero(counts)
+    return ", ".join(f"{quoted(names[j])}: {counts[j]}" for j in columns[:NAMES_SHOWN]) + _more(len(columns))
+
+
+def _counts(matrix: Any, is_bad: Any) -> NDArray[np.int64]:
+    """How many such values each column has."""
+    n_columns = matrix.shape[1]
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if values.dtype.kind != "f" or _surely_finite(values):
+        return np.zeros(n_columns, dtype=np.int64)
+    if not sp.issparse(matrix):
+        return np.asarray(np.count_nonzero(is_bad(matrix), axis=0), dtype=np.int64)
+    entries = matrix.tocoo()
+    return np.asarray(np.bincount(entries.col[is_bad(entries.data)], minlength=n_columns), dtype=np.int64)
+
+
+def _surely_finite(values: NDArray[Any]) -> bool:
+    """A finite sum proves that all is finite, without a mask of the same size; it may overflow without harm."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(values)))
+
+
+def _bad_rows(matrix: Any, column: int, is_bad: Any) -> NDArray[Any]:
+    if not sp.issparse(matrix):
+        return np.flatnonzero(is_bad(matrix[:, column]))
+    entries = matrix.tocoo()
+    return np.sort(entries.row[(entries.col == column) & is_bad(entries.data)])
+
+
+def _without_rows(table: TableFile, counts: NDArray[np.int64]) -> TableFile:
+    bad = np.zeros(table.matrix.shape[0], dtype=bool)
+    for column in np.flatnonzero(counts):
+        bad[_bad_rows(table.matrix, int(column), np.isnan)] = True
+    if bad.all():
+        raise InputError(
+            f"{table.name} has a missing value in every row ({_with_counts(table.names, counts)}), so none would be left; "
+            "use --drop-missing-columns or --fill-missing."
+        )
+    note = f"{counted(int(bad.sum()), 'row')} with missing values left out (missing in {_with_counts(table.names, counts)})"
+    rows = np.flatnonzero(~bad)
+    return replace(
+        table,
+        matrix=table.matrix[rows],
+        kept={name: values[rows] for name, values in table.kept.items()},
+        positions=table.positions[rows],
+        row_names=None if table.row_names is None else table.row_names[rows],
+        notes=(*table.notes, note),
+    )
+
+
+def _filled(table: TableFile, counts: NDArray[np.int64]) -> TableFile:
+    """Medians of what is known, so that one odd value does not move them."""
+    n_rows = table.matrix.shape[0]
+    empty = np.flatnonzero(counts == n_rows)
+    table, counts = without_columns(table, empty, "empty"), counts[counts < n_rows]
+    matrix = table.matrix.tocsc(copy=True) if sp.issparse(table.matrix) else table.matrix.copy()
+    broken = []
+    for column in np.flatnonzero(counts):
+        values = _column_values(matrix, int(column))
+        median = _median(matrix, int(column), values)
+        values[np.isnan(values)] = median
+        if not float(median).is_integer():
+            broken.append(table.names[column])
+    note = f"{counted(int(counts.sum()), 'missing value')} filled with the column's median ({_with_counts(table.names, counts)})"
+    return replace(table, matrix=matrix, whole=table.whole - set(broken), notes=(*table.notes, note))
+
+
+def _column_values(matrix: Any, column: int) -> NDArray[Any]:
+    """A view of the column's values; of those that are stored, where the matrix is sparse."""
+    if not sp.issparse(matrix):
+        return np.asarray(matrix[:, column])
+    return np.asarray(matrix.data[matrix.indptr[column] : matrix.indptr[column + 1]])
+
+
+def _median(matrix: Any, column: int, stored: NDArray[Any]) -> float:
+    known = stored[~np.isnan(stored)]
+    if sp.issparse(matrix):
+        known = np.concatenate([known, np.zeros(matrix.shape[0] - len(stored), dtype=known.dtype)])
+    ordered = np.sort(known)
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return float(low + (high - low) / 2) if np.isfinite(high - low) else float(low / 2 + high / 2)
+
+
+def left_out_in_order(columns: Sequence[str], reasons: Mapping[str, str]) -> dict[str, str]:
+    """The reasons in the order of the columns."""
+    return {name: reasons[name] for name in columns if name in reasons}

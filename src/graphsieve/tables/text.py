@@ -1,0 +1,379 @@
+"""Reads CSV, TSV and their kin strictly: what is wrong is named by its line, as an editor counts.
+
+Python's `csv` finds the cells where there are quotes; what they mean is decided in `cells`. The text is decoded
+in blocks and taken in by chunks of rows, so that the numbers are all that stays in memory.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from array import array
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphsieve.errors import InputError, UsageError, warn
+from graphsieve.parameters import quoted
+from graphsieve.tables.cells import CellColumns, number
+from graphsieve.tables.opening import AT_ONCE, ByteSource
+from graphsieve.tables.table import (
+    MISSING,
+    TableFile,
+    boolean_note,
+    check_kept,
+    check_names,
+    check_rows,
+    counted,
+    listed,
+    warn_of_rounded,
+)
+
+CELLS_AT_ONCE = 2**18
+LONGEST_LINE = 2**29  # characters
+LONGEST_CELL = 2**27  # characters; a quote that is not closed would swallow the file
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
+MOST_HEADER_LINES = 100
+_LINE_BREAK = re.compile("\r\n|\r|\n")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How a text is to be read; see `read_table`."""
+
+    sep: str | None = None
+    encoding: str = "utf-8"
+    header: bool = True
+    comment: str | None = None
+    keep_na_text: bool = False
+
+
+def check_text_options(options: TextOptions) -> None:
+    """Raise if an option makes no sense for any text."""
+    sep = _separator(options.sep)
+    if sep is not None and (len(sep) != 1 or sep in '"\r\n\0'):
+        raise UsageError(f"sep must be one character that is no quote and no line break, got {quoted(options.sep)}.")
+    if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
+        raise UsageError(f"comment must be what a comment line starts with, got {quoted(options.comment)}.")
+    try:
+        b"a".decode(options.encoding, errors="replace")
+    except UnicodeError:
+        return  # an encoding, though not of this letter
+    except (LookupError, ValueError):
+        raise UsageError(f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'.") from None
+
+
+def read_text(source: ByteSource, keep: Sequence[str], options: TextOptions, *, prefers_tabs: bool = False) -> TableFile:
+    """The table in a text; where it is called a table of tabs, one tab outweighs any number of commas."""
+    check_text_options(options)
+    _check_is_text(source, options.encoding)
+    lines = Lines(source, options.encoding, options.comment)
+    with _long_cells():
+        try:
+            return _read(lines, keep, options, prefers_tabs)
+        except csv.Error as error:
+            raise InputError(_quote_message(lines, str(error))) from None
+
+
+class Lines:
+    """The lines of a text, for `csv.reader`; knows where it stands.
+
+    Whoever takes the records sets `fresh` after each, so that a comment sign inside a quoted cell is no comment.
+    """
+
+    def __init__(self, source: ByteSource, encoding: str, comment: str | None) -> None:
+        self.name = source.name
+        self.number = 0  # of the last line
+        self.started = 0  # line in which the record at hand starts
+        self.opened = 0  # line in which its last quote opens
+        self.opened_before = 0  # line in which the one opened that the last line may have closed
+        self.fresh = True
+        self.odd = False  # whether a line since the last look may hold numbers that only Python reads
+        self.n_comments = 0
+        self._comment = comment
+        self._source = source
+        self._encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+        text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding=self._encoding, errors="strict", newline="")
+        self._text = text
+        self._ahead: deque[str] = deque()
+
+    def __iter__(self) -> Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._next_line()
+        while self.fresh and self._comment is not None and line.startswith(self._comment):
+            self.n_comments += 1
+            line = self._next_line()
+        if self.fresh:
+            self.fresh = False
+            self.started = self.opened = self.opened_before = self.number
+        elif '"' in line:
+            self.opened_before = self.opened
+            if line.replace('""', "").count('"') >= 2:
+                self.opened = self.number
+        if "\0" in line:
+            raise InputError(f"{self.name}: line {self.number} holds a NUL character; it is no plain text: export it again.")
+        if not self.odd and ("_" in line or not line.isascii()):
+            self.odd = True
+        return line
+
+    def first_record(self) -> str:
+        """The first line that says something, with those that its quotes span; they are given again afterwards."""
+        taken: list[str] = []
+        record: list[str] = []
+        while len(record) < MOST_HEADER_LINES and (line := self._read_line()):
+            taken.append(line)
+            if not record and (not line.strip() or (self._comment is not None and line.startswith(self._comment))):
+                continue
+            record.append(line)
+            if "".join(record).count('"') % 2 == 0:
+                break
+        else:
+            record = record[:1]  # a quote that is no quote, or not closed
+        self._ahead.extend(taken)
+        return "".join(record)
+
+    def _next_line(self) -> str:
+        line = self._ahead.popleft() if self._ahead else self._read_line()
+        if not line:
+            raise StopIteration
+        self.number += 1
+        return line
+
+    def _read_line(self) -> str:
+        try:
+            line = self._text.readline(LONGEST_LINE)
+        except UnicodeDecodeError as error:
+            raise InputError(self._undecodable(error)) from None
+        except UnicodeError as error:  # UTF-16 without a byte order mark, and the like
+            raise InputError(f"{self.name} is not text in {self._encoding}: {error}; try another --encoding.") from None
+        if len(line) >= LONGEST_LINE:
+            raise InputError(f"{self.name}: line {self.number + 1} has more than {LONGEST_LINE:,} characters; is it a table?")
+        return line
+
+    def _undecodable(self, error: UnicodeDecodeError) -> str:
+        """The decoder knows its block only; the block ends where we have read to."""
+        offset = self._source.offset - len(error.object) + error.start
+        before = error.object[: error.start].decode(self._encoding, errors="replace")
+        line = self.number + len(self._ahead) + 1 + len(_LINE_BREAK.findall(before))
+        name = self._encoding.removesuffix("-sig")
+        hint = "latin-1" if name == "utf-8" else "utf-8"
+        return (
+            f"{self.name}: byte {offset} (0x{error.object[error.start]:02x}, line {line}) is not {name.upper()} text; "
+            f"use --encoding {hint} if it was written so."
+        )
+
+
+def _separator(sep: str | None) -> str | None:
+    return "\t" if sep == "\\t" else sep  # as a shell passes it on
+
+
+def sniffed_separator(record: str, prefers_tabs: bool = False) -> str:
+    """The most frequent candidate outside quotes; a comma where there is none."""
+    outside = "".join(record.split('"')[::2]) if record.count('"') % 2 == 0 else record
+    return "\t" if prefers_tabs and "\t" in outside else max(SEPARATORS, key=outside.count)
+
+
+def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs: bool) -> TableFile:
+    first = lines.first_record()
+    if not first:
+        raise InputError(f"{lines.name} is an empty file; expected a header and rows.")
+    sep = _separator(options.sep) or sniffed_separator(first, prefers_tabs)
+    records = _Records(lines, sep)
+    top = records.cells(next(iter(records)))
+    lines.odd = False
+    names, notes = _names(lines.name, top, options.header)
+    if options.sep is None and sep != ",":
+        notes.insert(0, f"columns are separated by {SEPARATORS[sep]}")
+    check_names(lines.name, names)
+    check_kept(lines.name, keep, names)
+    columns = CellColumns(names, dict.fromkeys(keep))
+    positions = _gather(records, columns, None if options.header else top, len(names))
+    check_rows(lines.name, len(positions))
+    kept = columns.kept(frozenset(("",)) if options.keep_na_text else MISSING)
+    final, matrix = columns.matrix()
+    warn_of_rounded(columns.rounded())
+    if records.n_blank:
+        notes.append(f"{counted(records.n_blank, 'blank line')} skipped")
+    if lines.n_comments:
+        notes.append(f"{counted(lines.n_comments, 'comment line')} skipped")
+    numeric = tuple(names[column] for column in final)
+    return TableFile(
+        name=lines.name,
+        format="csv",
+        columns=tuple(names),
+        names=numeric,
+        matrix=matrix if final else np.empty((len(positions), 0)),
+        whole=columns.whole() & frozenset(numeric),
+        kept=kept,
+        left_out=columns.left_out(),
+        positions=np.array(positions, dtype=np.int64),
+        notes=(*notes, *boolean_note(columns.booleans())),
+    )
+
+
+class _Records:
+    """The records of a text: a line as it is where it has no quotes, lists of cells otherwise; blank lines are only counted."""
+
+    def __init__(self, lines: Lines, sep: str) -> None:
+        self.lines = lines
+        self.sep = sep
+        self.n_blank = 0
+        self._pushed: str | None = None
+        # Blanks after a separator are no part of a cell, and a quote may follow them.
+        self._reader = csv.reader(_Fed(self), delimiter=sep, strict=True, skipinitialspace=sep != " ")
+
+    def __iter__(self) -> Iterator[str | list[str]]:
+        for line in self.lines:
+            record: str | list[str] = line
+            if '"' in line:
+                self._pushed = line
+                record = next(self._reader)
+            self.lines.fresh = True
+            if isinstance(record, str) and record.isspace() and self.sep not in record:
+                self.n_blank += 1
+            else:
+                yield record
+
+    def cells(self, record: str | list[str]) -> list[str]:
+        """Of a record in either form."""
+        return record.rstrip("\r\n").split(self.sep) if isinstance(record, str) else record
+
+    def next_line(self) -> str:
+        """For `csv.reader`: the line that has quotes, and those that they span."""
+        line, self._pushed = self._pushed, None
+        return next(self.lines) if line is None else line
+
+
+class _Fed:
+    def __init__(self, records: _Records) -> None:
+        self._records = records
+
+    def __iter__(self) -> _Fed:
+        return self
+
+    def __next__(self) -> str:
+        return self._records.next_line()
+
+
+def _gather(records: _Records, columns: CellColumns, first: list[str] | None, width: int) -> array[int]:
+    """Give all records to the columns; the lines they start in."""
+    lines, sep = records.lines, records.sep
+    chunk: list[str | list[str]] = [] if first is None else [first]
+    positions = array("q", [] if first is None else [lines.started])
+    at_once = max(1, CELLS_AT_ONCE // width)
+    for record in records:
+        found = record.count(sep) + 1 if isinstance(record, str) else len(record)
+        if found != width:
+            raise InputError(_ragged_message(lines, records.cells(record), width, columns.names[0], not positions))
+        chunk.append(record)
+        positions.append(lines.started)
+        if len(chunk) >= at_once:
+            _add(records, columns, chunk, positions)
+            chunk = []
+    if chunk:
+        _add(records, columns, chunk, positions)
+    return positions
+
+
+def _add(records: _Records, columns: CellColumns, chunk: list[str | list[str]], positions: array[int]) -> None:
+    plain = [record for record in chunk if isinstance(record, str)]
+    if len(plain) < len(chunk) or not columns.add_lines(plain, records.sep):
+        columns.add([records.cells(record) for record in chunk], positions[-len(chunk) :], records.lines.odd)
+    records.lines.odd = False
+
+
+def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str]]:
+    """The names of the columns, and what was decided about them."""
+    if not header:
+        return [f"column_{at}" for at in range(1, len(top) + 1)], []
+    names = [cell.strip() for cell in top]
+    if all(number(cell) is not None and cell not in MISSING for cell in names):
+        warn(f"{name}: the header looks like data ({listed(names)}); use --no-header if it is.")
+    taken, added = set(names), []
+    for at, given in enumerate(names):
+        if not given:
+            names[at] = f"column_{at + 1}"
+            while names[at] in taken:
+                names[at] += "_"
+            added.append(names[at])
+    return names, [f"{counted(len(added), 'column')} without a name called {listed(added)}"] if added else []
+
+
+def _ragged_message(lines: Lines, record: list[str], width: int, top: str, is_first: bool) -> str:
+    found = len(record)
+    hint = "correct that line"
+    if record[0].startswith("#") or (is_first and top.startswith("#")):
+        hint = "use --comment '#' if lines that start so are comments"
+    elif found == width + 1 and not record[-1].strip():
+        hint = "remove the separator at its end"
+    elif found == width + 1 and is_first:
+        hint = "if its first cell is the name of the row, give that column a name in the header"
+    elif is_first:
+        hint = "use --sep if the columns are separated otherwise, and --comment '#' if the lines above are comments"
+    return f"{lines.name}: line {lines.started} has {counted(found, 'field')}, expected {width}; {hint}."
+
+
+def _quote_message(lines: Lines, error: str) -> str:
+    if "field larger" in error:
+        return (
+            f"{lines.name}: a cell that begins in line {lines.opened} has more than {LONGEST_CELL:,} characters; "
+            "is a quote there not closed?"
+        )
+    if "unexpected end" in error:
+        return f"{lines.name}: the quote that opens in line {lines.opened} is not closed; close it, or remove it."
+    opened = lines.opened_before
+    where = f"line {lines.number}" + (f" (the cell opens in line {opened})" if opened != lines.number else "")
+    return (
+        f"{lines.name}: {where} has text after a closing quote; "
+        'write "" for a quote inside a quoted cell, or close the cell before.'
+    )
+
+
+def _check_is_text(source: ByteSource, encoding: str) -> None:
+    """Raise with the right hint where the first bytes are no text of this encoding."""
+    head = source.head
+    if not head:
+        raise InputError(f"{source.name} is an empty file; expected a header and rows.")
+    if codecs.lookup(encoding).name != "utf-8":
+        return
+    for mark, name in (
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if head.startswith(mark) and (name == "utf-32" or len(head) % 2 == 0):
+            raise InputError(f"{source.name} looks like {name.upper()}; use --encoding {name}.")
+    first, second = head[::2].count(0), head[1::2].count(0)
+    if first + second > len(head) / 4 and min(first, second) < max(first, second) / 20:
+        order = "le" if second > first else "be"
+        raise InputError(f"{source.name} looks like UTF-16 without a byte order mark; use --encoding utf-16-{order}.")
+    if not _decodes(head) and _CONTROL.search(head):
+        raise InputError(f"{source.name} is not text; expected CSV or the like, Parquet, Feather, NPZ, MTX or h5ad.")
+
+
+def _decodes(head: bytes) -> bool:
+    """Whether the bytes are UTF-8; the last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Python refuses cells beyond 131,072 characters; we do so much later, and leave its limit as it was."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

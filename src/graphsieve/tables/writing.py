@@ -1,0 +1,161 @@
+"""Writes columns as CSV, TSV, Parquet or Feather: whole or not at all, and safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.errors import UsageError
+from graphsieve.files import replace_file
+from graphsieve.parameters import quoted
+from graphsieve.tables.opening import needed
+from graphsieve.tables.table import TableFile, object_array
+
+WRITABLE = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": "", ".feather": ""}
+# A spreadsheet takes a cell that begins so for a formula (OWASP ASVS 1.2.10).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
+
+
+def check_writable_format(path: str | Path) -> str:
+    """The ending of a file we can write, which says how; an error otherwise, before any work is done."""
+    name = Path(path).name.lower()
+    for suffix in WRITABLE:
+        if name.endswith(suffix):
+            return suffix
+    raise UsageError(f"{quoted(Path(path).name)} does not say how to write it; let its name end in one of {', '.join(WRITABLE)}.")
+
+
+def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Columns of a table as `write_table` takes them, in the order of `names`: features and columns kept apart.
+
+    Whole numbers are integers again, also beside missing values.
+    """
+    position = {name: at for at, name in enumerate(table.names)}
+    return {name: table.kept[name] if name in table.kept else _output_column(table, name, position[name]) for name in names}
+
+
+def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool = False) -> None:
+    """Write a table to a file, in the format its name ends in.
+
+    Parameters
+    ----------
+    path : path
+        Ends in ``.csv``, ``.tsv`` (either also with ``.gz``), ``.parquet`` or ``.feather``.
+    columns : mapping of str to array
+        One value per row: numbers or text; None and NaN are missing. Whole numbers are written as such if the array is one of
+        integers.
+    raw_names : bool
+        Whether names and texts that a spreadsheet would take for formulas are left as they are. Parquet and Feather always do.
+    """
+    suffix = check_writable_format(path)
+    separator = WRITABLE[suffix]
+    if not separator:
+        replace_file(Path(path), _arrow_bytes(suffix, columns))
+        return
+    text = csv_text(list(columns), _rows(columns), separator, raw_names).encode("utf-8", errors="backslashreplace")
+    # Without a time in the file, the same table gives the same bytes.
+    replace_file(Path(path), gzip.compress(text, mtime=0) if suffix.endswith(".gz") else text)
+
+
+def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]], delimiter: str = ",", raw_names: bool = False) -> str:
+    r"""Rows as text after RFC 4180, with line feeds.
+
+    Parameters
+    ----------
+    header : sequence of str or None
+        The first line.
+    rows : iterable of sequences
+        Text, numbers, truth values; None and NaN give empty cells. Floats are written with as few digits as read back the same.
+    delimiter : str
+        Between two cells.
+    raw_names : bool
+        Whether texts that a spreadsheet would take for formulas are left as they are; otherwise a ``'`` is put in front.
+
+    Examples
+    --------
+    >>> csv_text(["name", "-x"], [["a,b", -0.5], ["=1+1", None]])
+    'name,\'-x\n"a,b",-0.5\n\'=1+1,\n'
+    """
+    lines = io.StringIO()
+    for row in rows if header is None else (header, *rows):
+        cells = [_cell(value, delimiter, raw_names) for value in row]
+        # A line without anything is no row to a reader.
+        lines.write('""' if cells == [""] else delimiter.join(cells))
+        lines.write("\n")
+    return lines.getvalue()
+
+
+def _output_column(table: TableFile, name: str, at: int) -> NDArray[Any]:
+    part = table.matrix[:, [at]]
+    values: NDArray[Any] = (part.toarray() if sp.issparse(part) else np.asarray(part)).reshape(-1)
+    if name not in table.whole or values.dtype.kind != "f":
+        return values
+    if np.isfinite(values).all() and (np.abs(values) < 2**63).all():
+        return values.astype(np.int64)
+    return object_array(
+        [None if math.isnan(value) else int(value) if math.isfinite(value) else value for value in values.tolist()]
+    )
+
+
+def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
+    if isinstance(value, str):
+        text = value if raw_names or not value.startswith(_FORMULA) else f"'{value}"
+        needs_quotes = any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip()
+        return '"' + text.replace('"', '""') + '"' if needs_quotes else text
+    if value is None:
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, np.floating) and value.dtype.itemsize < 8:
+        return "" if np.isnan(value) else _shortest(value)
+    number = float(value)
+    return "" if math.isnan(number) else repr(number)
+
+
+def _shortest(value: np.floating[Any]) -> str:
+    """The fewest digits that give the same number of this precision."""
+    return str(value.item() if not np.isfinite(value) else str(value))
+
+
+def _rows(columns: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    return zip(*(_values(values) for values in columns.values()), strict=True)
+
+
+def _values(values: Any) -> list[Any]:
+    """Of a column, as Python has them where that loses nothing."""
+    array = np.asarray(values)
+    short_floats = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    return list(array) if short_floats else list(array.tolist())
+
+
+def _arrow_bytes(suffix: str, columns: Mapping[str, Any]) -> bytes:
+    pa = needed("pyarrow", f'{suffix} files need pyarrow: pip install "graphsieve[arrow]", or write .csv.')
+    table = pa.table({name: _arrow_column(np.asarray(values), pa) for name, values in columns.items()})
+    content = io.BytesIO()
+    if suffix == ".parquet":
+        needed("pyarrow.parquet", "Parquet needs pyarrow.").write_table(table, content)
+    else:
+        with pa.ipc.new_file(content, table.schema) as file:
+            file.write_table(table)
+    return content.getvalue()
+
+
+def _arrow_column(values: NDArray[Any], pa: Any) -> Any:
+    """With a null where a value is missing; a column of mixed kinds is one of text."""
+    if values.dtype.kind == "O":
+        plain = values.tolist()
+        try:
+            return pa.array(plain, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            return pa.array([None if value is None else str(value) for value in plain])
+    return pa.array(values, from_pandas=True)
