@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, rank
+from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, Supervision, rank
 from graphsieve.report.page import already_said
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
@@ -291,3 +291,25 @@ def test_near_the_whole_what_is_left_can_be_read():
     assert already_said(0.9968, "hue") == "99.68 %, most like hue"
     assert already_said(0.99999, "hue") == "over 99.99 %, most like hue"
     assert already_said(1.0, "hue") == "100 %, most like hue"
+
+
+def test_searches_that_score_in_rounds_are_ranked_too():
+    few = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
+    for method, make, own in (("iterative", IterativeSieve, {"step": 2}), ("hybrid", HybridSieve, {"n_iterations": 2})):
+        found = rank(FRAME, few, method=method, n_features_to_select=2, method_params=own)
+        sieve = make(n_features_to_select=2, **own).fit(FRAME, few)
+        np.testing.assert_array_equal(found.ranks, sieve.ranking_)
+        np.testing.assert_array_equal(found.scores, sieve.scores_)
+        np.testing.assert_array_equal(found.selected, sieve.get_support())
+        np.testing.assert_array_equal(found.tied_ranks, found.ranks)
+        assert (found.method, found.large_is_good) == (method, method == "hybrid")
+        assert f"ranked by {method}" in str(found)
+        json.dumps(found.report_facts(), allow_nan=False)
+    assert str(rank(FRAME, method="iterative")).splitlines()[1].startswith("it drops the worst features")
+
+
+def test_searches_refuse_what_they_have_not():
+    with pytest.raises(InputError, match="the search 'iterative' has no metric"):
+        rank(FRAME, method="iterative", metric="cosine")
+    with pytest.raises(InputError, match=r"method_params of 'iterative' are .*step.*did you mean 'step'"):
+        rank(FRAME, method="iterative", method_params={"stp": 2})

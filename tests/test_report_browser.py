@@ -502,17 +502,29 @@ def press(page: Any, key: str) -> None:
 
 
 def wait_for_row(page: Any, rank: int) -> None:
-    """Until the row lies whole within what the region shows; a browser scrolls there in steps."""
-    page.wait_for_function(
-        """rank => {
-            const region = document.querySelector('#ranking');
-            const row = region.querySelector(`[data-rank="${rank}"]`);
-            if (!row) return false;
-            const [inner, outer] = [row.getBoundingClientRect(), region.getBoundingClientRect()];
-            return inner.height > 0 && outer.top <= inner.top && inner.bottom <= outer.bottom + 1;
-        }""",
-        arg=rank,
-    )
+    """Until the row lies whole within what the region shows; where it does not come, say what is there instead."""
+    from playwright.sync_api import TimeoutError as WaitedInVainError
+
+    try:
+        page.wait_for_function(
+            """rank => {
+                const region = document.querySelector('#ranking');
+                const row = region.querySelector(`[data-rank="${rank}"]`);
+                if (!row) return false;
+                const [inner, outer] = [row.getBoundingClientRect(), region.getBoundingClientRect()];
+                return inner.height > 0 && outer.top <= inner.top && inner.bottom <= outer.bottom + 1;
+            }""",
+            arg=rank,
+        )
+    except WaitedInVainError:
+        there = page.evaluate(
+            """() => {
+                const region = document.querySelector('#ranking');
+                return {scrollTop: region.scrollTop, scrollHeight: region.scrollHeight, clientHeight: region.clientHeight,
+                    focus: document.activeElement.id};
+            }"""
+        )
+        pytest.fail(f"row {rank} is not in sight: {there}, rows {rows(page)}")
 
 
 def test_twenty_thousand_rows_are_sorted_and_searched(visit, record_property):

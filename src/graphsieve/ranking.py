@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import platform
@@ -15,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve import __version__
+from graphsieve.choosing import choose_method
 from graphsieve.columns import Table
 from graphsieve.containers import column_names
-from graphsieve.errors import InputError, InputTypeError, noting_warnings
+from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve.files import replace_file
-from graphsieve.parameters import count, quoted
+from graphsieve.parameters import count, nearest, quoted
 from graphsieve.plots import draw_ranking
 from graphsieve.portraits import portray
 from graphsieve.report import fragment, page
@@ -27,10 +29,11 @@ from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
 from graphsieve.scaling import Scale
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.selectors import GraphSieve
+from graphsieve.selectors import SIEVES, GraphSieve
 from graphsieve.supervision import Supervision, TargetType
 
 SCHEMA = 1
+ITERATED = ("iterative", "hybrid")  # searches that leave a score for every feature
 DEPENDENCIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -64,7 +67,10 @@ def rank(
         As in `GraphSieve.fit`.
     feature_names : sequence of str, optional
         The names of the columns, for tables that do not bring them, such as arrays and sparse matrices.
-    method, n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, target_type, unlabeled, \
+    method : str
+        As in `GraphSieve`, or ``"iterative"`` or ``"hybrid"``, for the searches of `IterativeSieve` and `HybridSieve` with
+        their own parameters in `method_params`.
+    n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, target_type, unlabeled, \
 method_params, compress, n_prototypes, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
@@ -83,42 +89,43 @@ method_params, compress, n_prototypes, progress
     >>> rank(X, y, method="fisher").best(2)
     ['petal length (cm)', 'petal width (cm)']
     """
-    sieve = GraphSieve(
-        method,
-        n_features_to_select=n_features_to_select,
-        redundancy=redundancy,
-        max_features=max_features,
-        n_neighbors=n_neighbors,
-        bandwidth=bandwidth,
-        scale=scale,
-        metric=metric,
-        target_type=target_type,
-        unlabeled=unlabeled,
-        method_params=method_params,
-        compress=compress,
-        n_prototypes=n_prototypes,
-        progress=progress,
-    )
+    settings: dict[str, Any] = {
+        "n_features_to_select": n_features_to_select,
+        "redundancy": redundancy,
+        "max_features": max_features,
+        "n_neighbors": n_neighbors,
+        "bandwidth": bandwidth,
+        "scale": scale,
+        "metric": metric,
+        "target_type": target_type,
+        "unlabeled": unlabeled,
+        "method_params": method_params,
+        "compress": compress,
+        "n_prototypes": n_prototypes,
+        "progress": progress,
+    }
+    sieve = GraphSieve(method, **settings) if method not in ITERATED else _search_sieve(method, settings)
     with noting_warnings() as warned:
         table, known = sieve._fit(X, y, supervision)
     names = _names(X, feature_names, table.n_features)
     scored = np.argsort(sieve.ranking_)
     scored = scored[~np.isnan(sieve.scores_[scored])]
+    count = getattr(sieve, "count_", None)
     return Ranking(
         names=names,
         scores=sieve.scores_,
         ranks=sieve.ranking_,
         selected=sieve.get_support(),
-        method=sieve.method_,
+        method=method if method in ITERATED else sieve.method_,
         reason=sieve.reason_,
         large_is_good=sieve.large_is_good_,
         n_samples=sieve.n_samples_,
-        n_neighbors=sieve.n_neighbors_,
-        bandwidth=sieve.bandwidth_,
-        redundancy=sieve.redundancy_,
-        duplicate_of=sieve.duplicate_of_,
-        duplicate_correlation=sieve.duplicate_correlation_,
-        count_reason=None if sieve.count_ is None else sieve.count_.reason,
+        n_neighbors=getattr(sieve, "n_neighbors_", None),
+        bandwidth=getattr(sieve, "bandwidth_", None),
+        redundancy=getattr(sieve, "redundancy_", None),
+        duplicate_of=getattr(sieve, "duplicate_of_", None),
+        duplicate_correlation=getattr(sieve, "duplicate_correlation_", None),
+        count_reason=None if count is None else count.reason,
         known=knowledge_facts(known),
         parameters=_parameters(sieve),
         portraits=portray(
@@ -126,6 +133,24 @@ method_params, compress, n_prototypes, progress
         ),
         warnings=tuple(warned),
     )
+
+
+def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
+    """The sieve of a search that scores in rounds; `method_params` are its own parameters. What it does not take is refused."""
+    make = SIEVES[method]
+    takes = inspect.signature(make).parameters
+    usual = inspect.signature(rank).parameters
+    own = dict(settings["method_params"] or {})
+    for name, value in settings.items():
+        if name not in takes and name != "method_params" and value != usual[name].default:
+            raise InputError(f"the search {method!r} has no {name}; leave it out, got {quoted(value)}.")
+    for name in own:
+        if name not in takes or name in settings:
+            mine = [other for other in takes if other not in settings]
+            raise InputError(f"method_params of {method!r} are {', '.join(mine)}, got {quoted(name)}{nearest(name, mine)}.")
+    # What is left as it is here may have another default there.
+    given = {name: settings[name] for name in settings if name in takes and settings[name] != usual[name].default}
+    return make(**{**given, **own, "method_params": None} if "method_params" in takes else {**given, **own})
 
 
 def _names(X: Any, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
@@ -147,25 +172,30 @@ def _names(X: Any, given: Sequence[str] | None, n_features: int) -> tuple[str, .
 def knowledge_facts(known: Supervision) -> dict[str, Any]:
     """What was known, as a page says it."""
     kinds = known.kinds
+    try:
+        with held_back():
+            text = choose_method(known)[1]
+    except InputError:  # labels and targets at once
+        text = repr(known).partition(": ")[2].removesuffix(")")
     sizes = np.bincount(known.codes[known.codes >= 0], minlength=0 if known.classes is None else len(known.classes))
     counted = [] if known.labels is None or known.classes is None else zip(known.classes, sizes, strict=True)
     return {
-        "text": repr(known).partition(": ")[2].removesuffix(")"),
+        "text": text,
         "kind": kinds[0] if kinds else "nothing",
         "target": None,
         "classes": [{"name": str(name), "n": int(n)} for name, n in counted] or None,
     }
 
 
-def _parameters(sieve: GraphSieve) -> tuple[tuple[str, str], ...]:
-    """What was asked for, and what it came to where that was left to us."""
-    found = {"scale": sieve.scale_, "metric": sieve.metric_, "n_neighbors": sieve.n_neighbors_, "bandwidth": sieve.bandwidth_}
+def _parameters(sieve: Any) -> tuple[tuple[str, str], ...]:
+    """What was asked for, and what it came to where that was left to us; nothing of what played no part."""
+    found = {name: getattr(sieve, f"{name}_", None) for name in ("scale", "metric", "n_neighbors", "bandwidth")}
     result = []
     for name, asked in sieve.get_params(deep=False).items():
-        if name == "progress":
-            continue
         came_to = found.get(name)
-        used = "" if asked != "auto" or name not in found else " (not used)" if came_to is None else f" ({_short(came_to)})"
+        if name == "progress" or asked is None or (asked == "auto" and name in found and came_to is None and name != "scale"):
+            continue
+        used = f" ({_short(came_to)})" if asked == "auto" and came_to is not None else ""
         used = " (as they are)" if name == "scale" and asked == "auto" and came_to is None else used
         result.append((name, f"{asked}{used}"))
     return tuple(result)
@@ -243,8 +273,8 @@ class Ranking:
 
     @property
     def tied_ranks(self) -> NDArray[np.int64]:
-        """Ranks in which equal scores share the best of their places; in an order of choice every feature has its own."""
-        if self.redundancy is not None:
+        """Ranks in which equal scores share the best of their places; in an order of choice or survival all have their own."""
+        if self.redundancy is not None or self.method in ITERATED:
             return self.ranks.copy()
         scored = ~np.isnan(self.scores)
         distinct, which = np.unique(self.scores[scored], return_inverse=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphsieve.cli.case import Case, read_case
 from graphsieve.cli.outputs import put, write
-from graphsieve.cli.rank import as_json, named_files, result_format, rounded
+from graphsieve.cli.rank import as_json, named_files, ranked, result_format, rounded
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.comparison import Comparison, compare
@@ -15,7 +15,6 @@ from graphsieve.comparison.candidates import NAMES
 from graphsieve.errors import UsageError
 from graphsieve.evaluation import LEARNERS
 from graphsieve.parameters import nearest, quoted
-from graphsieve.ranking import rank
 from graphsieve.report import page
 from graphsieve.tables import csv_text
 
@@ -29,7 +28,14 @@ def run(options: argparse.Namespace) -> None:
         case = read_case(options)
         for line in case.lines:
             say(line, quiet=options.quiet)
-        found = compare(case.table.matrix, case.y, **_settings(options, case))
+        found = compare(
+            case.table.matrix,
+            case.y,
+            supervision=case.supervision,
+            feature_names=case.table.names,
+            progress=False if options.quiet else None,
+            **_asked(options),
+        )
     if report is not None:
         write(report, _page(found, case, options, warned))
     put(_result(found, case, options, chosen, warned), output)
@@ -46,39 +52,35 @@ def _check_names(options: argparse.Namespace) -> None:
                 raise UsageError(f"{option} holds {quoted(name)}{nearest(name, names)}; choose from {', '.join(names)}.")
 
 
-def _settings(options: argparse.Namespace, case: Case) -> dict[str, Any]:
-    asked = {"methods": options.methods, "sizes": options.sizes, "learners": options.learners, "folds": options.folds}
-    return {
-        **{name: value for name, value in asked.items() if value is not None},
-        "supervision": case.supervision,
-        "feature_names": case.table.names,
-        "repeats": options.repeats,
-        "target_type": options.target_type,
-        "unlabeled": options.unlabeled,
-        "random_state": options.seed,
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments of `compare` that were asked for, without those left as they are."""
+    given = {
+        "methods": options.methods,
+        "sizes": options.sizes,
+        "learners": options.learners,
+        "folds": options.folds,
+        "repeats": options.repeats if options.repeats != 1 else None,
+        "random_state": options.seed or None,
         "n_jobs": options.jobs,
-        "progress": False if options.quiet else None,
+        **_of_target(options),
     }
+    return {name: value for name, value in given.items() if value is not None or name == "unlabeled"}
+
+
+def _of_target(options: argparse.Namespace) -> dict[str, Any]:
+    asked = {"target_type": (options.target_type, "auto"), "unlabeled": (options.unlabeled, -1)}
+    return {name: value for name, (value, usual) in asked.items() if value != usual}
 
 
 def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
     """The report of the default's ranking, with the comparison in it."""
-    settings = {"n_features_to_select": "auto", "target_type": options.target_type, "unlabeled": options.unlabeled}
     with told_warnings(quiet=True, debug=False):  # they have been said
-        ranking = rank(
-            case.table.matrix,
-            case.y,
-            supervision=case.supervision,
-            feature_names=case.table.names,
-            random_state=options.seed,
-            progress=False if options.quiet else None,
-            **settings,
-        )
+        ranking = ranked(case, options, {"n_features_to_select": "auto", **_of_target(options)})
     facts = ranking.report_facts(
         title=f"Which columns of {case.table.name} matter",
         table=case.table_facts(options.table if options.full_paths else None),
         comparison=found.page_facts(),
-        repeat=repeated(options, case, settings),
+        repeat=repeated(options, case, _asked(options), "compare"),
     )
     facts["done"]["warnings"] = warned
     facts["known"]["target"] = case.target

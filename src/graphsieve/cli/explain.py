@@ -49,7 +49,7 @@ def explanation(name: str) -> str:
     parameters = inspect.signature(about.function).parameters.values()
     bare = inspect.Signature([one.replace(annotation=inspect.Parameter.empty) for one in parameters])
     place = f"graphsieve.{call}{bare}"
-    use = f"graphsieve rank TABLE --method {name}" if method is not None else f"graphsieve compare TABLE --methods {name}"
+    use = f"graphsieve compare TABLE --methods {name}" if name == "floating" else f"graphsieve rank TABLE --method {name}"
     subject = "a good feature" if method is not None else "it"
     return (
         f"{name}: {subject} {about.summary}\n\nneeds {needs}{good}\npublished: {about.reference}\nhere: {use}\n\n"

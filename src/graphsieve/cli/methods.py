@@ -47,7 +47,10 @@ def _as_text(rows: list[dict[str, Any]]) -> str:
     lines = []
     for kind, about in (
         ("score", "Scores judge columns one by one; name one by --method. A good feature …"),
-        ("search", "Searches look more than once; diverse is the default (auto), all run in graphsieve compare. A search …"),
+        (
+            "search",
+            "Searches look more than once; diverse is the default (auto), floating runs in graphsieve compare. A search …",
+        ),
     ):
         some = [row for row in rows if row["kind"] == kind]
         width = max(len(row["method"]) for row in some)

@@ -16,7 +16,7 @@ from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
 from graphsieve.errors import UsageError
 from graphsieve.parameters import nearest, quoted
-from graphsieve.ranking import Ranking, rank, versions
+from graphsieve.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.report import page
 from graphsieve.report.terminal import headline, in_order_of_choice, subline, table_lines
 from graphsieve.scores import METHODS
@@ -78,17 +78,18 @@ def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) ->
 
 def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments of `rank` that were asked for, without those left as they are."""
-    names = ("auto", "diverse", *METHODS)
+    names = ("auto", "diverse", *ITERATED, *METHODS)
     if options.method not in names:
         if options.method in SEARCHES:
             raise UsageError(
-                f"the search {options.method!r} is run by graphsieve compare --methods {options.method}, or in Python."
+                f"the search {options.method!r} finds a set and has no scores to rank by; "
+                f"run graphsieve compare --methods {options.method}, or use it in Python."
             )
         raise UsageError(
             f"--method must be one of {', '.join(names)}, got {quoted(options.method)}{nearest(options.method, names)}."
         )
     settings = {
-        "n_features_to_select": options.fraction or options.top or "auto",
+        "n_features_to_select": options.fraction or options.top or (None if options.method in ITERATED else "auto"),
         "method": options.method,
         "max_features": options.max_features,
         "redundancy": None if options.redundancy == "none" else options.redundancy,

@@ -10,9 +10,9 @@ from typing import Any
 from graphsieve.cli.case import Case
 
 
-def repeated(options: argparse.Namespace, case: Case, settings: dict[str, Any]) -> dict[str, Any]:
-    """The command and the Python that give this ranking."""
-    return {"command": _command(options), "python": _python(options, case, settings)}
+def repeated(options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str = "rank") -> dict[str, Any]:
+    """The command and the Python that give this result; `call` is the function of ours that does the work."""
+    return {"command": _command(options), "python": _python(options, case, settings, call)}
 
 
 def _command(options: argparse.Namespace) -> str:
@@ -32,13 +32,13 @@ def shown_path(path: str, options: argparse.Namespace) -> str:
     return path if options.full_paths else PurePath(path).name
 
 
-def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any]) -> str:
+def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str) -> str:
     reading = _reading(options)
     further = [] if options.missing == "refuse" else ["without_missing"]
     further += ["without_columns"] if options.exclude else []
-    lines = ["from graphsieve import rank, read_table"]
+    lines = [f"from graphsieve import {call}, read_table"]
     if options.pairs or options.proba or options.proba_columns:
-        lines = ["import numpy as np"] * bool(options.proba_columns) + ["from graphsieve import Supervision, rank, read_table"]
+        lines = ["import numpy as np"] * bool(options.proba_columns) + [f"from graphsieve import Supervision, {call}, read_table"]
         further += ["read_pairs_file"] * bool(options.pairs) + ["read_probabilities_file"] * bool(options.proba)
         further += ["row_ids"] * bool(options.pairs or options.proba)
     lines += [f"from graphsieve.tables import {', '.join(sorted(further))}"] if further else []
@@ -48,7 +48,8 @@ def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any]) -
     given = ["table.matrix"] + ([f"table.kept[{options.target!r}]"] if options.target is not None else [])
     given += ["feature_names=table.names"] + (["supervision=known"] if case.supervision is not None else [])
     given += [f"{name}={value!r}" for name, value in settings.items()]
-    lines += ["ranking = rank(", *(f"    {one}," for one in given), ")", "print(ranking)"]
+    result = {"rank": "ranking", "compare": "comparison"}[call]
+    lines += [f"{result} = {call}(", *(f"    {one}," for one in given), ")", f"print({result})"]
     return "\n".join(lines)
 
 

@@ -29,7 +29,9 @@ def run(options: argparse.Namespace) -> None:
         ranking = ranked(case, options, settings)
     chosen = {name for name, selected in zip(ranking.names, ranking.selected, strict=True) if selected}
     if not chosen:
-        raise InputError(f"nothing to select: none of the {len(ranking)} features of {case.table.name} can be scored; all are constant.")
+        raise InputError(
+            f"nothing to select: none of the {len(ranking)} features of {case.table.name} can be scored; all are constant."
+        )
     stay = chosen | {name for name in (options.id_column, options.target, *options.keep) if name is not None}
     columns = output_columns(case.table, [name for name in case.table.columns if name in stay])
     if output is None:

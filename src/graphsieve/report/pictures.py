@@ -10,6 +10,7 @@ from graphsieve.report.plot import SIDE, dots, picture
 from graphsieve.report.wording import counted, name, number, sentence, shown, thousands
 
 GROUP_COLORS = 6
+FEW_DOTS = 120  # which are drawn larger
 
 
 def of_chosen(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,8 +91,8 @@ def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, portraits: M
     parts = f'<div class="rows{" short" if cloud and len(counts) == 1 else ""}">{"".join(map(_histogram, counts, looks))}</div>'
     if cloud:
         diagonal = f'<path class="grid" d="M0 {SIDE}L{SIDE} 0"/>' if one["scatter"] is None else ""
-        points = zip(cloud["x"], cloud["y"], strict=True)
-        drawn = picture([diagonal, dots(points, "chosen")])
+        points = list(zip(cloud["x"], cloud["y"], strict=True))
+        drawn = picture([diagonal, dots(points, "chosen few" if len(points) < FEW_DOTS else "chosen")])
     if one["along_graph"] is not None and one["scatter"] is None:
         percent = f"{100 * one['along_graph']['share']:.0f} %"
         note = f'<span class="note">{percent}</span>'

@@ -41,7 +41,10 @@ def headline(facts: Mapping[str, Any]) -> str:
 
 def subline(facts: Mapping[str, Any]) -> str:
     """Why this method, or what it looks for."""
-    return f"because {facts['reason']}" if facts["reason"] != "as asked" else f"a good feature {facts['summary']}"
+    if not facts["reason"].startswith("as asked"):
+        return f"because {facts['reason']}"
+    further = facts["reason"].removeprefix("as asked").lstrip(", ")
+    return f"{'it' if facts['is_search'] else 'a good feature'} {facts['summary']}{': ' if further else ''}{further}"
 
 
 def in_order_of_choice(features: Sequence[Mapping[str, Any]]) -> bool:

@@ -32,7 +32,7 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
 
 def sentence(text: object) -> str:
     """A sentence that may hold names, as markup."""
-    return escape(shown(" ".join(str(text).split()), TEXT_LENGTH))
+    return escape(shown(" ".join(str(text).split()), TEXT_LENGTH)).replace(" %", "\u00a0%")  # which stays with its number
 
 
 def full_stop(text: str) -> str:

@@ -68,7 +68,7 @@ class HybridSieve(Sieve):
         The place in `path_` of the round that was chosen; None where the labels alone decided.
     method_, reason_ : str
         The base, and how the rounds ended.
-    scale_, n_samples_, n_labeled_
+    large_is_good_, scale_, n_samples_, n_labeled_
         As in `GraphSieve`.
 
     References
@@ -125,6 +125,11 @@ class HybridSieve(Sieve):
         supervision : Supervision, optional
             Labels, and what else the base can use. Labels there win over `y`, which is then left to the steps that follow.
         """
+        self._fit(X, y, supervision)
+        return self
+
+    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+        """Fit, and give back the table and what is known as they were read, for those who go on with them."""
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
         table = Table(X)
@@ -148,7 +153,8 @@ class HybridSieve(Sieve):
             progress=given["progress"],
         )
         base = METHODS.get(given["base"])
-        rest = best_first(path.scores, large_is_good=base is not None and base.large_is_good(given["base_params"] or {}))
+        large_is_good = base is not None and base.large_is_good(given["base_params"] or {})
+        rest = best_first(path.scores, large_is_good=large_is_good)
         order = np.concatenate([path.order, rest[~np.isin(rest, path.order)]])
         # Only now, when nothing can fail any more, is anything kept.
         self._describe(X)
@@ -156,10 +162,11 @@ class HybridSieve(Sieve):
         self.reason_ = f"{known.n_labeled} of {len(known)} labels are known; {path.stopped}"
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.scores_, self.path_, self.round_ = path.scores, path.rounds, path.chosen
+        self.large_is_good_ = large_is_good
         self.ranking_ = np.empty(table.n_features, dtype=np.int64)
         self.ranking_[order] = np.arange(1, table.n_features + 1)
         self._support = np.isin(np.arange(table.n_features), path.order)
-        return self
+        return table, known
 
     def _options(self, known: Supervision, supervision: Supervision | None, given: dict[str, Any]) -> dict[str, Any]:
         if given["base"] == "floating":

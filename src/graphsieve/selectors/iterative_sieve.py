@@ -105,11 +105,16 @@ class IterativeSieve(Sieve):
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> IterativeSieve:
         """Rank the features by how long they survive; `X`, `y` and `supervision` as in `GraphSieve.fit`."""
+        self._fit(X, y, supervision)
+        return self
+
+    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+        """Fit, and give back the table and what is known as they were read, for those who go on with them."""
         given = checked(self.get_params(deep=False), _RULES)
         check_method(METHODS[given["method"]])
         table = Table(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
-        known = all_knowledge(table, y, supervision, given)
+        known = read = all_knowledge(table, y, supervision, given)
         method, reason = chosen_method(known, supervision, given["method"])
         scale = scale_used(table, given["scale"])
         scaled = rescaled(table, scale)
@@ -140,7 +145,7 @@ class IterativeSieve(Sieve):
         self.n_neighbors_, self.bandwidth_ = path.last.n_neighbors, path.last.bandwidth
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.scores_, self.ranking_, self.path_, self._support = scores, ranking, path.rounds, support
-        return self
+        return table, read
 
 
 _RULES = {**PARAMETERS, "method": choice(tuple(METHODS)), "progress": either(None, boolean())}
