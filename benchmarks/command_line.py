@@ -2,8 +2,8 @@
 
     python benchmarks/command_line.py [--rows 10000] [--columns 100] [--repeats 5]
 
-The rival reads the table with pandas and calls `graphsieve.rank` with the same settings, so it is the least that a person who writes Python
-could get away with. "work" is what it measures inside, without starting Python and importing. `--help` must be answered before a person notices.
+The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least that a person who writes Python could get
+away with. `--help` must be answered before a person notices.
 """
 
 from __future__ import annotations
