@@ -2,8 +2,8 @@
 
     python benchmarks/command_line.py [--rows 10000] [--columns 100] [--repeats 5]
 
-The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least that a person who writes Python could get
-away with. `--help` must be answered before a person notices.
+The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least that a person who writes
+Python could get away with. `--help` must be answered before a person notices.
 """
 
 from __future__ import annotations
@@ -71,9 +71,8 @@ def main() -> None:
         print(f"graphsieve rank, from the shell           {statistics.median(shell):6.2f} s")
         print(f"Python script with pandas, from the shell {statistics.median(script):6.2f} s")
         print(f"  of which reading {statistics.median(reading):.2f} s, ranking {statistics.median(ranking):.2f} s")
-        print(
-            f"ratio to the script                       {statistics.median(shell) / statistics.median(script):6.2f}   (must be below 2)"
-        )
+        ratio = statistics.median(shell) / statistics.median(script)
+        print(f"ratio to the script                       {ratio:6.2f}   (must be below 2)")
         print(f"graphsieve --help                         {1000 * statistics.median(help_time):6.0f} ms (must be below 150)")
 
 
