@@ -313,3 +313,14 @@ def test_searches_refuse_what_they_have_not():
         rank(FRAME, method="iterative", metric="cosine")
     with pytest.raises(InputError, match=r"method_params of 'iterative' are .*step.*did you mean 'step'"):
         rank(FRAME, method="iterative", method_params={"stp": 2})
+
+
+def test_what_has_no_score_ranks_last_also_where_the_number_is_found():
+    """A column that does not matter has the score 0, one that is constant has none and comes after it."""
+    random = np.random.default_rng(3)
+    informative = np.repeat([0.0, 1.0], 40) + 0.1 * random.normal(size=80)
+    X = np.column_stack([np.ones(80), informative, random.normal(size=80), random.normal(size=80), np.zeros(80)])
+    with pytest.warns(GraphSieveWarning, match="2 of 5 features cannot be scored"):
+        found = rank(X, np.repeat([0, 1], 40), n_features_to_select="auto")
+    assert sorted(found.best(5)[-2:]) == ["x0", "x4"]
+    assert (found.scores[found.order[-3:-2]] == 0).all()  # or the test would show nothing

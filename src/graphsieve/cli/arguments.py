@@ -26,11 +26,18 @@ EXAMPLES = """examples:
 """
 
 
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    """Descriptions as they are written, with room for the longest command beside its summary."""
+    formatter = argparse.RawDescriptionHelpFormatter(prog, max_help_position=26)
+    formatter._action_max_length = 15  # argparse forgets how far commands are set in
+    return formatter
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, with the nearest word, without the whole usage."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        options |= {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        options |= {"allow_abbrev": False, "formatter_class": _help_formatter}
         super().__init__(*arguments, **options)
 
     def error(self, message: str) -> NoReturn:
@@ -42,6 +49,8 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             command = getattr(options, "parser", self)
             command.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if "command" not in options:
+            self.error("name a command, such as rank")
         return options
 
     def _nearest(self, message: str) -> str:
@@ -65,7 +74,7 @@ def parser() -> Parser:
         epilog=EXAMPLES,
     )
     top.add_argument("--version", action="version", version=f"graphsieve {__version__}")
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for add in (_add_rank, _add_compare, _add_select, _add_methods, _add_explain, _add_demo, _add_reproduce):
         command = add(commands)
         command.add_argument("--debug", action="store_true", help="show the whole trace of an unexpected error")
@@ -121,6 +130,7 @@ def _add_select(commands: Any) -> Parser:
     output.add_argument(
         "-o",
         "--output",
+        type=_output,
         metavar="FILE",
         help="csv, tsv (also .gz), parquet or feather by its ending (default: CSV, to the output)",
     )
@@ -147,7 +157,7 @@ def _add_demo(commands: Any) -> Parser:
     command.add_argument("--report", metavar="FILE", default=DEMO_PAGE, help=f"where the report goes (default: {DEMO_PAGE})")
     command.add_argument("--force", action="store_true", help="overwrite the report if it exists")
     command.add_argument("--seed", type=at_least(0), default=0, metavar="N", help="of the labels that are known (default: 0)")
-    command.add_argument("--quiet", action="store_true", help="no progress display")
+    command.add_argument("--quiet", action="store_true", help="print nothing but the result and errors")
     return command
 
 
@@ -239,6 +249,10 @@ def _add_method(command: Parser) -> None:
     how.add_argument("--scale", choices=("auto", "none", "standard", "minmax", "robust", "rank"), default="auto")
     how.add_argument("--metric", choices=("auto", "euclidean", "cosine"), default="auto")
     how.add_argument(
+        "--compress", choices=("som", "kmeans"), help="build the graph from prototypes of rows of which nothing is known"
+    )
+    how.add_argument("--prototypes", type=at_least(1), metavar="N", help="how many at most (default: the root of their number)")
+    how.add_argument(
         "--neighbors", type=_or_auto(at_least(1)), default="auto", metavar="K", help="of the graph (default: as published)"
     )
     how.add_argument(
@@ -252,7 +266,7 @@ def _add_method(command: Parser) -> None:
 def _add_output(command: Parser) -> None:
     output = command.add_argument_group("output")
     _add_format(output)
-    output.add_argument("-o", "--output", metavar="FILE", help="write the result there instead of printing it")
+    output.add_argument("-o", "--output", type=_output, metavar="FILE", help="write the result there instead of printing it")
     output.add_argument("--report", metavar="FILE", help="also write a report: one HTML file that opens offline")
     output.add_argument("--full-paths", action="store_true", help="show paths in report and JSON as given, not file names alone")
     _add_writing(output)
@@ -296,6 +310,11 @@ def _or_auto(read: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error).replace("must be", "must be auto or", 1)) from None
 
     return read_or_auto
+
+
+def _output(text: str) -> str | None:
+    """A file; - is standard output, as it is everywhere."""
+    return None if text == "-" else text
 
 
 def _rows(text: str) -> int | None:

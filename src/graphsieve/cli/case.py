@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -143,12 +143,14 @@ def _further_knowledge(options: argparse.Namespace, whole: TableFile, table: Tab
         found = _linked(options.pairs, ids[stay], ids[~stay])
     if options.proba is not None:
         matrix, classes = read_probabilities_file(options.proba, list(ids), id_column=options.id_column)
-        of_rows = Supervision.from_probabilities(matrix[stay], classes=np.array(classes), normalize=options.normalize_proba)
+        with _probabilities_by_name(name_of(options.proba), [f"row {quoted(name)}" for name in ids[stay]], classes):
+            of_rows = Supervision.from_probabilities(matrix[stay], classes=np.array(classes), normalize=options.normalize_proba)
         found = of_rows if found is None else found | of_rows
     if options.proba_columns is not None:
         matrix = np.stack([_probabilities(table, name) for name in options.proba_columns], axis=1)
         names = np.array(options.proba_columns)
-        of_rows = Supervision.from_probabilities(matrix, classes=names, normalize=options.normalize_proba)
+        with _probabilities_by_name(table.name, [table.row_label(row) for row in range(len(matrix))], options.proba_columns):
+            of_rows = Supervision.from_probabilities(matrix, classes=names, normalize=options.normalize_proba)
         found = of_rows if found is None else found | of_rows
     return found
 
@@ -188,6 +190,17 @@ def _conflicts_by_name(ids: NDArray[Any]) -> Iterator[None]:
         names = [quoted(ids[int(node)]) if node.isdecimal() else node for node in chain.split(" = ")]
         ends = f"rows {quoted(ids[int(one)])} and {quoted(ids[int(other)])}"
         raise ConstraintConflictError(f"{ends} {what}{' = '.join(names)}{hint}") from None
+
+
+@contextmanager
+def _probabilities_by_name(file: str, rows: Sequence[str], classes: Sequence[str]) -> Iterator[None]:
+    """Say in which row and column of the file a probability is wrong, where the library counts both from 0."""
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"\bcolumn (\d+)", lambda found: f"column {quoted(str(classes[int(found[1])]))}", str(error))
+        text = re.sub(r"\brow (\d+)", lambda found: rows[int(found[1])], text, count=1)
+        raise InputError(text.replace("label_proba", file)) from None
 
 
 def _probabilities(table: TableFile, name: str) -> NDArray[np.float64]:

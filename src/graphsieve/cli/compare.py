@@ -91,7 +91,16 @@ def _result(found: Comparison, case: Case, options: argparse.Namespace, chosen: 
     if chosen == "json":
         return as_json({"command": "compare", **found.facts()}, None, case, options, warned)
     if chosen in ("csv", "tsv"):
-        records = [rounded(record) for record in found.to_records()]
+        records = [rounded(record) for record in found.to_records() or _ranks(found)]
         rows = [list(record.values()) for record in records]
-        return csv_text(list(records[0]) if records else None, rows, "," if chosen == "csv" else "\t", options.raw_names)
+        return csv_text(list(records[0]), rows, "," if chosen == "csv" else "\t", options.raw_names)
     return f"{found}\n"
+
+
+def _ranks(found: Comparison) -> list[dict[str, Any]]:
+    """What there is to write where no target is known and nobody was judged: the rankings."""
+    return [
+        {"method": one["method"], "feature": feature, "rank": rank}
+        for one in found.facts()["rankings"]
+        for feature, rank in zip(one["features"], one["ranks"], strict=True)
+    ]

@@ -29,12 +29,14 @@ def run(options: argparse.Namespace) -> None:
     table = load_breast_cancer()
     names, classes = table.feature_names.tolist(), table.target_names[table.target]
     known = few_labels(classes, PER_CLASS, options.seed)
-    say(f"Breast cancer (Wisconsin): {len(known)} tumours, {len(names)} measurements of cell nuclei in each.")
-    say(f"We pretend to know the diagnosis of {2 * PER_CLASS}. Which measurements matter?\n")
+    say(
+        f"Breast cancer (Wisconsin): {len(known)} tumours, {len(names)} measurements of cell nuclei in each.", quiet=options.quiet
+    )
+    say(f"We pretend to know the diagnosis of {2 * PER_CLASS}. Which measurements matter?\n", quiet=options.quiet)
     ranking = rank(table.data, known, feature_names=names, n_features_to_select="auto", progress=progress)
     options.output, options.rows = None, None
     show(ranking_lines(ranking, options) + "\n")
-    say("Is that any good? Methods that see these labels, judged on tumours held out, by all diagnoses:\n")
+    say("Is that any good? Methods that see these labels, judged on tumours held out, by all diagnoses:\n", quiet=options.quiet)
     judged = compare(
         table.data,
         classes,
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     )
     facts["known"]["target"] = "diagnosis"
     write(report, page(facts))
-    say("Try it on a table of yours: graphsieve rank TABLE.csv --target COLUMN --report report.html")
+    say("Try it on a table of yours: graphsieve rank TABLE.csv --target COLUMN --report report.html", quiet=options.quiet)
     show(f"The report: {report}\n")
 
 

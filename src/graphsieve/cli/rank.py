@@ -95,13 +95,18 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         "redundancy": None if options.redundancy == "none" else options.redundancy,
         "scale": None if options.scale == "none" else options.scale,
         "metric": options.metric,
+        "compress": options.compress,
+        "n_prototypes": options.prototypes,
         "n_neighbors": options.neighbors,
         "bandwidth": options.bandwidth,
         "target_type": options.target_type,
         "unlabeled": options.unlabeled,
         "method_params": _parameters(options.param) or None,
     }
-    usual = {"max_features": None, "method_params": None, "unlabeled": -1, "n_features_to_select": None}
+    usual = {
+        "unlabeled": -1,
+        **dict.fromkeys(("max_features", "method_params", "n_features_to_select", "compress", "n_prototypes")),
+    }
     return {name: value for name, value in settings.items() if value != usual.get(name, "auto")}
 
 
@@ -144,10 +149,10 @@ def _result(ranking: Ranking, case: Case, options: argparse.Namespace, chosen: s
 
 def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
     """A document with a version, without NaN, and the same bytes from the same input."""
-    known = None if ranking is None else {**(ranking.known or {}), "target": case.target}
+    known = {"text": facts["known"]} if ranking is None else ranking.known or {}
     further = {
         "table": case.table_facts(options.table if options.full_paths else None),
-        "known": known,
+        "known": {**known, "target": case.target},
         "parameters": {} if ranking is None else dict(ranking.parameters),
         "versions": dict(versions()),
         "warnings": warned,

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 _WORDS = (
     ("pass unlabeled=None", "add --unlabeled none"),
-    ("target_type='classes' or target_type='continuous'", "--target-type classes or --target-type continuous"),
     ("pass normalize=True to accept", "add --normalize-proba to accept"),
     ("n_features_to_select", "--top"),
     ("max_features", "--max-features"),
     ("n_neighbors", "--neighbors"),
     ("method_params", "--param"),
+    ("n_prototypes=", "--prototypes "),
+    ("n_prototypes", "--prototypes"),
+    ("compress is None", "nothing is to be compressed"),
+    ("leave compress out", "leave --compress out"),
+    ("compress belongs", "--compress belongs"),
+    ("target_type= says what y is", "--target-type says what the target is"),
+    ("methods names one", "--methods names one"),
+    ("sizes holds", "--sizes holds"),
     ("random_state", "--seed"),
     ("label_proba", "the table of probabilities"),
     ("y must hold", "the target must hold"),
     ("pass y with some of them", "name them by --target"),
+    ("they are NaN and rank last", "they have no score and rank last"),
     ("X has ", "the table has "),
     ("; key chooses", "; --key chooses"),
     ("; sep ", "; --sep "),
@@ -26,8 +36,20 @@ _WORDS = (
 )
 
 
+_SETTING = re.compile(r"\b(method|compress|scale|metric|redundancy|target_type)='(\w+)'")
+_QUOTED = re.compile(r"""((?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
+
+
 def for_the_command(message: str) -> str:
-    """The message with options in the place of keyword arguments; on one line."""
+    """The message with options in the place of keyword arguments; on one line. What stands in quotes is somebody's data."""
+    message = _SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", message)
+    parts = _QUOTED.split(message)
+    parts[::2] = map(_in_options, parts[::2])
+    return " ".join("".join(parts).split())
+
+
+def _in_options(text: str) -> str:
     for ours, theirs in _WORDS:
-        message = message.replace(ours, theirs)
-    return " ".join(message.split())
+        before, after = r"(?<![\w.-])" if ours[0].isalnum() else "", r"(?!\.?\w)" if ours[-1].isalnum() else ""
+        text = re.sub(before + re.escape(ours) + after, theirs, text)
+    return text

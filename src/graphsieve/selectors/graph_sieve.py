@@ -247,12 +247,13 @@ def _by_search(table: Table, known: Supervision, supervision: Supervision | None
     matter = _mattering(table, known, given)
     explained = explain_what_is_known(table, scaled, known, n_wanted=wanted, allowed=_allowed(matter), progress=given["progress"])
     path = explained.path
+    scores = path.alone if matter is None else np.where(np.isnan(path.redundancy), np.nan, np.nan_to_num(path.alone))
     return _Found(
         method=DIVERSE,
         reason=reason,
-        scores=path.alone if matter is None else np.where(np.isnan(path.redundancy), np.nan, np.nan_to_num(path.alone)),
+        scores=scores,
         large_is_good=True,
-        order=path.order,
+        order=_unscored_last(path.order, scores),
         scale=scale,
         path=path,
         relevance=explained.relevance,
@@ -291,7 +292,7 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         allowed = _allowed(matter)
         weights = weights if allowed is None else np.where(allowed, weights, np.nan)
         path = choose_diverse(scaled, weights, n_wanted=wanted, form=form, progress=given["progress"])
-    order = _order(scored.values, large_is_good, matter) if path is None else path.order
+    order = _order(scored.values, large_is_good, matter) if path is None else _unscored_last(path.order, scored.values)
     return _Found(
         method=method.name,
         reason=reason,
@@ -306,6 +307,11 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         path=path,
         count=_count(scaled if form is not None or scale is not None else table, known, order, matter, given),
     )
+
+
+def _unscored_last(order: Integers, scores: Floats) -> Integers:
+    """The order of a search, in which columns that do not matter and those that cannot be scored are left alike."""
+    return order[np.argsort(np.isnan(scores[order]), kind="stable")]
 
 
 def _order(scores: Floats, large_is_good: bool, matter: Mattering | None) -> Integers:
