@@ -54,10 +54,7 @@ C_ROWS = (
 DIFFERENT = {
     8: "text columns are the usual case: they are listed in a line 'left out' and in table.left_out, which is no warning",
     63: "the flag is 'unscorable', as in Python: a column may also be constant only where it matters",
-    86: "whole numbers are classes, broken ones a quantity, however few; the line on the target says which and how to override",
-    102: "no cross-validation splits pairs here; an unknown name is refused, a pair with a row that was left out is skipped",
     148: "the column is left out with a reason that shows the cell and says what to do; refused if no other column is numeric",
-    163: "a file without X is refused by what it lacks, before its encodings are looked at",
     165: "JSON only: YAML would need one more library for what JSON says as well",
     179: "no note: that the link is replaced is what --force was given for",
     194: "no file is ever called after something in the data",
@@ -304,7 +301,7 @@ REFUSED = [
     (161, "no such key", "t.npz", npz(A=np.eye(3), B=np.eye(3)), ("--key", "C"), 2, ("'C'", "'A'", "'B'")),
     (162, "too few entries", "t.mtx", f"{MATRIX}real general\n3 3 4\n1 1 5\n2 2 6\n", (), 3, ("t.mtx",)),
     (162, "too many entries", "t.mtx", f"{MATRIX}real general\n3 3 1\n1 1 5\n2 2 6\n", (), 3, ("t.mtx",)),
-    (162, "index 0", "t.mtx", f"{MATRIX}real general\n3 3 1\n0 1 5\n", (), 3, ("t.mtx", "Line 3")),
+    (162, "index 0", "t.mtx", f"{MATRIX}real general\n3 3 1\n0 1 5\n", (), 3, ("t.mtx", "0, 1")),
     (162, "pattern", "t.mtx", f"{MATRIX}pattern general\n3 3 1\n1 1\n", (), 3, ("pattern",)),
     (162, "complex", "t.mtx", f"{MATRIX}complex general\n3 3 1\n1 1 1 1\n", (), 3, ("complex",)),
     (163, "no X", "t.h5ad", hdf5(lambda file: [file.create_group(name) for name in ("obs", "var")]), (), 3, ("no X",)),
@@ -323,11 +320,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "options", "code", "words"),
+    "case",
     [case[2:] for case in REFUSED],
     ids=[f"{case[0]}-{case[1]}" for case in REFUSED],
 )
-def test_row(refused, name, content, options, code, words):
+def test_row(refused, case):
+    name, content, options, code, words = case
     put(name, content)
     refused(["rank", name, *options], code, *words)
 
@@ -404,10 +402,6 @@ def test_huge_values(ranked, power, options):
     same_ranking(ranked(text_of(huge), *options), ranked(text_of(table), *options))
 
 
-def test_row_17_and_18_are_above():
-    assert {"17", "18"} <= {str(one.id).partition("-")[0] for one in test_huge_values.pytestmark[0].args[1]}
-
-
 def test_row_20_subnormal_values(ranked):
     """Whole multiples of the smallest float are exact, so that nothing but the size differs."""
     whole = {name: [round(1000 * float(cell)) for cell in cells] for name, cells in columns().items()}
@@ -473,12 +467,14 @@ def test_row_62_and_64_all_constant(ranked, refused, content):
     refused(["select", "table.csv", "-o", "reduced.csv"], 3, "nothing to select")
 
 
-def test_row_64_is_above():
-    assert "64" in test_row_62_and_64_all_constant.__name__
+CONSTANT = text_of({"k": ["3"] * 30} | columns() | {"l": ["-1.5"] * 30})
 
 
-def test_row_63_some_constant(ranked, run):
-    answer = ranked(text_of({"k": ["3"] * 30} | columns() | {"l": ["-1.5"] * 30}))
+@pytest.mark.parametrize(
+    "options", [("--top", "2"), ("--method", "laplacian"), ()], ids=["as many as asked", "by a score", "as many as found"]
+)
+def test_row_63_some_constant(ranked, run, options):
+    answer = ranked(CONSTANT, *options)
     last = answer.features[-2:]
     assert [(record["feature"], record["score"], record["flag"]) for record in last] == [
         ("k", None, "unscorable"),
@@ -486,9 +482,9 @@ def test_row_63_some_constant(ranked, run):
     ]
     assert all(record["flag"] is None for record in answer.features[:-2])
     assert len([text for text in answer.document["warnings"] if "2 of 6 features" in text]) == 1
-    rows = list(csv.DictReader(io.StringIO(run("rank", "table.csv", "--format", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(run("rank", "table.csv", "--format", "csv", *options).out)))
     assert [row["score"] for row in rows[-2:]] == ["", ""]
-    shown = run("rank", "table.csv").out.splitlines()
+    shown = run("rank", "table.csv", *options).out.splitlines()
     assert [re.split(r"\s+", text.strip())[1:] for text in shown[-2:]] == [["k", "not", "scored"], ["l", "not", "scored"]]
 
 
@@ -648,6 +644,20 @@ def test_row_107_all_rows_linked(ranked):
     assert any("join all 30" in text for text in ranked(PLAIN, "--pairs", "pairs").document["warnings"])
 
 
+def test_odd_probabilities(refused):
+    """Named as the file names them: its line and column, or its row."""
+    proba = {"p": ["0.5"] * 30, "q": ["0.5"] * 30}
+    for row, cells, words in ((4, ("0.5", "0.4"), ("line 6", "0.9")), (7, ("-0.5", "1.5"), ("line 9", "'p'", "-0.5"))):
+        odd = {name: [*some[:row], cell, *some[row + 1 :]] for (name, some), cell in zip(proba.items(), cells, strict=True)}
+        put("t.csv", text_of(columns() | odd))
+        refused(["rank", "t.csv", "--proba-columns", "p", "q"], 3, *words)
+    put("t.csv")
+    put("proba.csv", text_of(odd))
+    refused(["rank", "t.csv", "--proba", "proba.csv"], 3, "proba.csv", "row '8'", "'p'", "-0.5")
+    put("proba.csv", text_of({name: some[:9] for name, some in proba.items()}))
+    refused(["rank", "t.csv", "--proba", "proba.csv"], 3, "9 rows", "30 rows")
+
+
 # --- G. files ---------------------------------------------------------------------------------------------------------------
 
 LINES = PLAIN.splitlines()
@@ -764,10 +774,11 @@ def test_row_165_yaml_is_not_read(refused):
 def test_row_166_a_file_that_grows(run, folder, monkeypatch):
     put("t.csv", PLAIN)
     read = graphsieve.tables.opening._Counted.read
+    lines = ["1,2,3,4\n"]
 
     def while_somebody_writes(self, size=-1):
         with open("t.csv", "a") as file:
-            file.write("1,2,3,4\n")
+            file.write(lines.pop() if lines else "")
         return read(self, size)
 
     monkeypatch.setattr(graphsieve.tables.opening._Counted, "read", while_somebody_writes)
@@ -828,7 +839,8 @@ def test_row_170_unknown_commands_and_flags(refused):
     refused(["compare", "t.csv", "--learners", "liner"], 2, "'liner'", "did you mean 'linear'?")
     refused(["explain", "fischer"], 2, "'fischer'", "did you mean 'fisher'?")
     refused(["rank", "t.csv", "another.csv"], 2, "another.csv")
-    refused([], 2, "COMMAND")
+    refused([], 2, "name a command")
+    refused(["--verison"], 2, "--verison", "--version")
 
 
 def test_row_172_the_reader_goes_away(folder):
@@ -850,16 +862,11 @@ def test_row_173_plain_output(folder, settings):
     assert ended.returncode == 0, ended.stderr
     assert b"\x1b" not in ended.stdout + ended.stderr
     assert b"Traceback" not in ended.stderr
-    (shown,) = [
-        text
-        for text in ended.stdout.splitlines()
-        if b"gr" in text and b"e" in text and b"1  " in text[:8] or b"\\xf6" in text or "größe".encode() in text
-    ]
     if "LC_ALL" in settings:
         assert ended.stdout.isascii()
-        assert rb"gr\xf6\xdfe\u2192" in shown
+        assert rb"gr\xf6\xdfe\u2192" in ended.stdout
     else:
-        assert "größe→".encode() in shown
+        assert "größe→".encode() in ended.stdout
 
 
 def test_row_175_a_bomb(refused, monkeypatch):
@@ -959,9 +966,10 @@ def test_row_180_standard_output_is_full(folder):
 SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended")]
 
 
-@pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
+@pytest.mark.parametrize("ending", SIGNALS)
 @pytest.mark.parametrize("moment", ["compute", "write"])
-def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, number, code, word):
+def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
+    number, code, word = ending
     put("t.csv")
     put("old.html", "precious")
     before = listing(folder)
@@ -973,17 +981,21 @@ def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, number, cod
 
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
 def test_row_181_the_installed_command(folder, number, code, word):
-    """It waits for a pipe that nobody fills."""
+    """It reads from a pipe when the signal comes; the pipe is closed after that, which wakes a read that had just begun."""
     os.mkfifo("pipe")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     started = subprocess.Popen(
         [COMMAND, "rank", "pipe", "-o", "out.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
-    with open("pipe", "w") as pipe:  # opens once the command reads
-        pipe.write("a,b\n")
-        pipe.flush()
-        started.send_signal(number)
+    try:
+        with open("pipe", "w") as pipe:  # opens once the command reads
+            pipe.write("a,b\n")
+            pipe.flush()
+            started.send_signal(number)
         out, err = started.communicate(timeout=60)
+    finally:
+        started.kill()
+        started.wait()
     check_refusal(Answer(code=started.returncode, out=out, err=err), code, word)
     assert sorted(os.listdir(folder)) == ["pipe"]
 
@@ -1016,7 +1028,6 @@ def test_row_184_no_nan_in_json(ranked):
     assert (answer.record("constant")["score"], answer.record("constant")["flag"]) == (None, "unscorable")
     assert answer.order[0] == "perfect"
     assert answer.order[-1] == "constant"
-    assert not re.search(r"\b(NaN|Infinity)\b", answer.out)
 
 
 def test_row_185_many_features_on_a_terminal(run):
@@ -1129,10 +1140,6 @@ def test_row_189_and_190_names_are_data(run, command):
         assert sorted(answer.order) == sorted(HOSTILE)
 
 
-def test_row_190_is_above():
-    assert "190" in test_row_189_and_190_names_are_data.__name__
-
-
 FORMULAS = ("=1+1", "+x", "-x", "@x", "'quoted")
 
 
@@ -1171,12 +1178,14 @@ def test_row_193_quoting(run):
 
 
 def test_row_194_no_file_is_named_by_data(run, folder):
-    put("t.csv", with_column("y", ["../up", "/tmp/abs", "CON"] * 10))
+    Path("inner").mkdir()
+    os.chdir("inner")
+    put("t.csv", with_column("y", ["../up", "/abs", "CON"] * 10))
     for command in ("rank", "compare"):
         assert run(command, "t.csv", *TARGET, "--report", f"{command}.html").code == 0
     assert run("select", "t.csv", *TARGET, "-o", "out.csv").code == 0
-    assert sorted(os.listdir(folder)) == ["compare.html", "out.csv", "rank.html", "t.csv"]
-    assert sorted(os.listdir(folder.parent)) == [folder.name]
+    assert sorted(os.listdir(".")) == ["compare.html", "out.csv", "rank.html", "t.csv"]
+    assert os.listdir(folder) == ["inner"]
 
 
 def test_row_197_there_is_no_model_file(refused):

@@ -277,7 +277,7 @@ def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
     if len(present) > GROUPS:
         most_frequent = np.argsort(-sizes, kind="stable")[: GROUPS - 1]
         kept = np.sort(most_frequent)
-    names = [prefix + _class_name(known.classes[code]) for code in kept]
+    names = [prefix + class_name(known.classes[code]) for code in kept]
     place = np.full(len(known.classes) + 1, len(names), dtype=np.int64)  # the last is for the code −1
     place[kept] = np.arange(len(kept))
     if len(kept) < len(present):
@@ -295,7 +295,7 @@ def _most_probable(known: Supervision) -> Integers:
     return np.where((proba == best).sum(axis=1) == 1, proba.argmax(axis=1), -1)
 
 
-def _class_name(name: Any) -> str:
+def class_name(name: Any) -> str:
     """1 rather than 1.0, which is what a whole number becomes beside missing ones."""
     return str(int(name)) if isinstance(name, float | np.floating) and float(name).is_integer() else str(name)
 

@@ -23,7 +23,7 @@ from graphsieve.errors import InputError, InputTypeError, held_back, noting_warn
 from graphsieve.files import replace_file
 from graphsieve.parameters import count, nearest, quoted
 from graphsieve.plots import draw_ranking
-from graphsieve.portraits import portray
+from graphsieve.portraits import class_name, portray
 from graphsieve.report import fragment, page
 from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
 from graphsieve.scaling import Scale
@@ -183,7 +183,7 @@ def knowledge_facts(known: Supervision) -> dict[str, Any]:
         "text": text,
         "kind": kinds[0] if kinds else "nothing",
         "target": None,
-        "classes": [{"name": str(name), "n": int(n)} for name, n in counted] or None,
+        "classes": [{"name": class_name(name), "n": int(n)} for name, n in counted] or None,
     }
 
 
@@ -392,18 +392,25 @@ class Ranking:
         self,
         *,
         title: str = "graphsieve ranking",
+        target: str | None = None,
         table: dict[str, Any] | None = None,
         comparison: dict[str, Any] | None = None,
         repeat: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Everything that the page shows, as plain values; `table` is what was read, `repeat` how to do it again."""
+        """Everything that the page shows, as plain values.
+
+        `target` is what the target is called, `table` what was read, `repeat` how to do it again.
+        """
+        drawn = self.portraits
+        if drawn is not None and drawn["target"] is not None:
+            drawn = {**drawn, "target": {**drawn["target"], "name": target}}
         return {
             "schema": SCHEMA,
             "title": title,
             "ranking": self.page_facts(),
             "table": table,
-            "known": self.known,
-            "portraits": self.portraits,
+            "known": None if self.known is None else {**self.known, "target": target},
+            "portraits": drawn,
             "comparison": comparison,
             "done": {
                 "parameters": [list(pair) for pair in self.parameters],

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.errors import ConstraintConflictError, InputError, UsageError, held_back, warn
-from graphsieve.parameters import nearest, quoted
+from graphsieve.parameters import quoted
 from graphsieve.supervision import Supervision
 from graphsieve.tables import (
     TableFile,
@@ -25,7 +25,7 @@ from graphsieve.tables import (
     without_missing,
 )
 from graphsieve.tables.opening import name_of
-from graphsieve.tables.table import counted
+from graphsieve.tables.table import check_kept, counted
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6
@@ -76,7 +76,7 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     whole = read_table(
         options.table,
         keep=[name for name in apart if name is not None],
-        sep="\t" if options.sep == "\\t" else options.sep,
+        sep=options.sep,
         encoding=options.encoding or "utf-8",
         header=not options.no_header,
         comment=options.comment,
@@ -128,9 +128,7 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
 
 def _without(table: TableFile, excluded: list[str]) -> TableFile:
     """The table without the columns that are to be no features."""
-    for name in excluded:
-        if name not in table.columns:
-            raise UsageError(f"{table.name} has no column {quoted(name)}{nearest(name, table.columns)}.")
+    check_kept(table.name, excluded, table.columns)
     return without_columns(table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as asked")
 
 

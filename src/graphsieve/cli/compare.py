@@ -78,12 +78,12 @@ def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: li
         ranking = ranked(case, options, {"n_features_to_select": "auto", **_of_target(options)})
     facts = ranking.report_facts(
         title=f"Which columns of {case.table.name} matter",
+        target=case.target,
         table=case.table_facts(options.table if options.full_paths else None),
         comparison=found.page_facts(),
         repeat=repeated(options, case, _asked(options), "compare"),
     )
     facts["done"]["warnings"] = warned
-    facts["known"]["target"] = case.target
     return page(facts)
 
 

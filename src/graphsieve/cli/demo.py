@@ -48,10 +48,10 @@ def run(options: argparse.Namespace) -> None:
     show(f"{judged}\n\n")
     facts = ranking.report_facts(
         title="Which measurements tell of a tumour",
+        target="diagnosis",
         comparison=judged.page_facts(),
         repeat={"command": "graphsieve demo", "python": None},
     )
-    facts["known"]["target"] = "diagnosis"
     write(report, page(facts))
     say("Try it on a table of yours: graphsieve rank TABLE.csv --target COLUMN --report report.html", quiet=options.quiet)
     show(f"The report: {report}\n")

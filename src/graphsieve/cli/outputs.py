@@ -21,13 +21,21 @@ def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] =
     """Refuse at once what would fail after minutes of work."""
     if sys.stdout is None:
         raise OutputError("standard output is closed; open it, or send it to /dev/null.")
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({_real(path) for path in paths}) < len(paths):
         raise OutputError(f"{paths[0]} is named for two outputs; name two files.")
-    read = {Path(name).resolve() for name in inputs if name != "-"}
+    read = {_real(name) for name in inputs if name != "-"}
     for path in paths:
-        if path.resolve() in read:
+        if _real(path) in read:
             raise OutputError(f"{path} is read, and would be overwritten; write elsewhere.")
-        _check_output(path, force=force)
+        try:
+            _check_output(path, force=force)
+        except OSError as error:  # a name that no file can have, such as one that is too long
+            raise OutputError(f"{path} cannot be written: {error.strerror}; write elsewhere.") from None
+
+
+def _real(path: str | Path) -> str:
+    """Where a path leads; unlike `Path.resolve`, links that lead in a circle are no error here but where they are opened."""
+    return os.path.realpath(path)
 
 
 def _check_output(path: Path, *, force: bool) -> None:

@@ -42,11 +42,11 @@ def run(options: argparse.Namespace) -> None:
     if report is not None:
         facts = ranking.report_facts(
             title=f"Which columns of {case.table.name} matter",
+            target=case.target,
             table=case.table_facts(options.table if options.full_paths else None),
             repeat=repeated(options, case, settings),
         )
         facts["done"]["warnings"] = warned
-        facts["known"]["target"] = case.target
         write(report, page(facts))
     put(_result(ranking, case, options, chosen, warned), output)
     for path, what in ((output, "the ranking"), (report, "the report")):

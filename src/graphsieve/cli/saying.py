@@ -47,9 +47,16 @@ def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
     What other libraries warn of concerns us, not the person at the terminal, unless they look for a bug.
     """
     messages: list[str] = []
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        yield messages
+    found: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            yield messages
+    finally:  # also before an error, which a warning often explains
+        _tell(found, messages, quiet=quiet, debug=debug)
+
+
+def _tell(found: list[warnings.WarningMessage], messages: list[str], *, quiet: bool, debug: bool) -> None:
     for one in found:
         text = for_the_command(str(one.message))
         if issubclass(one.category, GraphSieveWarning):

@@ -10,8 +10,11 @@ from graphsieve.cli.case import read_case
 from graphsieve.cli.outputs import OutputError, check_outputs, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
-from graphsieve.errors import InputError, UsageError
-from graphsieve.tables import check_writable_format, csv_text, output_columns, write_table
+from graphsieve.errors import InputError
+from graphsieve.tables import check_writable_format, output_columns, write_table
+from graphsieve.tables.writing import WRITABLE, is_like_a_formula, table_text
+
+NAMES_SHOWN = 10
 
 
 def run(options: argparse.Namespace) -> None:
@@ -35,21 +38,32 @@ def run(options: argparse.Namespace) -> None:
     stay = chosen | {name for name in (options.id_column, options.target, *options.keep) if name is not None}
     columns = output_columns(case.table, [name for name in case.table.columns if name in stay])
     if output is None:
-        show(csv_text(list(columns), zip(*(values.tolist() for values in columns.values()), strict=True), ",", options.raw_names))
+        show(table_text(columns, raw_names=options.raw_names))
     else:
         _write(output, columns, raw_names=options.raw_names)
-    say(
-        f"{len(chosen)} of {len(ranking)} features selected: {', '.join(ranking.best(len(chosen))[:10])}",
-        quiet=options.quiet,
-    )
+    best = ranking.best(len(chosen))
+    more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
+    say(f"{len(best)} of {len(ranking)} features selected: {', '.join(best[:NAMES_SHOWN])}{more}", quiet=options.quiet)
+    n_changed = 0 if options.raw_names or _is_binary(output) else _n_like_formulas(columns)
+    if n_changed:
+        what = "text that begins like a formula has" if n_changed == 1 else "texts that begin like formulas have"
+        say(f"{n_changed:,} {what} a ' in front; --raw-names leaves them as they are", quiet=options.quiet)
     if output is not None:
         say(f"the reduced table: {output}", quiet=options.quiet)
+
+
+def _is_binary(output: Path | None) -> bool:
+    return output is not None and not WRITABLE[check_writable_format(output)]
+
+
+def _n_like_formulas(columns: dict[str, Any]) -> int:
+    """Names and texts that are written otherwise than they were read, so that no spreadsheet runs them."""
+    texts = [values for values in columns.values() if values.dtype.kind == "O"]
+    return sum(map(is_like_a_formula, columns)) + sum(is_like_a_formula(value) for values in texts for value in values)
 
 
 def _write(output: Path, columns: dict[str, Any], *, raw_names: bool) -> None:
     try:
         write_table(output, columns, raw_names=raw_names)
-    except UsageError:
-        raise
     except OSError as error:
         raise OutputError(f"{output} cannot be written: {error.strerror}.") from None

@@ -23,6 +23,7 @@ _WORDS = (
     ("label_proba", "the table of probabilities"),
     ("y must hold", "the target must hold"),
     ("pass y with some of them", "name them by --target"),
+    ("but nothing is known of the samples.", "but nothing is known of the samples; name a column of them by --target."),
     ("they are NaN and rank last", "they have no score and rank last"),
     ("X has ", "the table has "),
     ("; key chooses", "; --key chooses"),

@@ -40,6 +40,7 @@ FEWEST_TARGETS = 10  # known values from which on there are curves
 USUAL_FOLDS = 5
 FEWER_FOLDS = 3  # on large tables, and for classes too small for more
 RANDOM_ORDERS = 5  # in every fold, whose mean stands for random columns
+_SINGLE = re.compile(r"(?<=single known member \()\d+\.0(?:, \d+\.0)*")  # the codes of classes in a warning of a fold
 LARGE_TABLE = 1_000_000  # numbers, from which on folds are fewer
 
 
@@ -416,7 +417,8 @@ def _evaluated(
             baselines=("random", "all"),
             **options,
         )
-    _give_fold_warnings([one for one in warned if not any(told in _skeleton(one.message) for told in said)], methods)
+    new = [one for one in warned if not any(told in _skeleton(one.message) for told in said)]
+    _give_fold_warnings(new, methods, judge.classes if known is None else None)
     return _with_one_random(result, tuple(further))
 
 
@@ -461,12 +463,14 @@ def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
     return {_skeleton(message) for message, _ in who}
 
 
-def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str]) -> None:
-    """Warn once of what several methods say of their folds."""
+def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classes: Any) -> None:
+    """Warn once of what several methods say of their folds; they know classes by their codes there, people by `classes`."""
     who: dict[tuple[str, type[Warning]], list[str]] = {}
     for one in warned:
         name = next((name for name in methods if one.message.startswith(f"selector {name!r}: ")), None)
         text = one.message if name is None else one.message.removeprefix(f"selector {name!r}: ")
+        if classes is not None:
+            text = _SINGLE.sub(lambda found: re.sub(r"(\d+)\.0", lambda code: str(classes[int(code[1])]), found[0]), text)
         who.setdefault((text, one.category), []).extend([] if name is None else [name])
     for (text, category), names in who.items():
         warn(f"in the folds of {joined_names(names)}, {text}" if names else text, category)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -294,8 +294,3 @@ def _median(matrix: Any, column: int, stored: NDArray[Any]) -> float:
     ordered = np.sort(known)
     low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
     return float(low + (high - low) / 2) if np.isfinite(high - low) else float(low / 2 + high / 2)
-
-
-def left_out_in_order(columns: Sequence[str], reasons: Mapping[str, str]) -> dict[str, str]:
-    """The reasons in the order of the columns."""
-    return {name: reasons[name] for name in columns if name in reasons}

@@ -295,7 +295,7 @@ def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str
     if not header:
         return [f"column_{at}" for at in range(1, len(top) + 1)], []
     names = [cell.strip() for cell in top]
-    if all(number(cell) is not None and cell not in MISSING for cell in names):
+    if _looks_like_data(names):
         warn(f"{name}: the header looks like data ({listed(names)}); use --no-header if it is.")
     taken, added = set(names), []
     for at, given in enumerate(names):
@@ -305,6 +305,13 @@ def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str
                 names[at] += "_"
             added.append(names[at])
     return names, [f"{counted(len(added), 'column')} without a name called {listed(added)}"] if added else []
+
+
+def _looks_like_data(names: list[str]) -> bool:
+    """All of them numbers; or most, in no order, where wavelengths and years would go up or down."""
+    values = [value for name in names if name not in MISSING and (value := number(name)) is not None]
+    in_order = values in (sorted(values), sorted(values, reverse=True))
+    return len(values) == len(names) or (2 * len(values) > len(names) and not in_order)
 
 
 def _ragged_message(lines: Lines, record: list[str], width: int, top: str, is_first: bool) -> str:

@@ -60,9 +60,19 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
     if not separator:
         replace_file(Path(path), _arrow_bytes(suffix, columns))
         return
-    text = csv_text(list(columns), _rows(columns), separator, raw_names).encode("utf-8", errors="backslashreplace")
+    text = table_text(columns, separator, raw_names).encode("utf-8", errors="backslashreplace")
     # Without a time in the file, the same table gives the same bytes.
     replace_file(Path(path), gzip.compress(text, mtime=0) if suffix.endswith(".gz") else text)
+
+
+def table_text(columns: Mapping[str, Any], delimiter: str = ",", raw_names: bool = False) -> str:
+    """The columns as `write_table` writes them to a text file."""
+    return csv_text(list(columns), _rows(columns), delimiter, raw_names)
+
+
+def is_like_a_formula(value: Any) -> bool:
+    """Whether a spreadsheet would take it for a formula, so that a ``'`` is put in front."""
+    return isinstance(value, str) and value.startswith(_FORMULA)
 
 
 def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]], delimiter: str = ",", raw_names: bool = False) -> str:
@@ -107,7 +117,7 @@ def _output_column(table: TableFile, name: str, at: int) -> NDArray[Any]:
 
 def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
     if isinstance(value, str):
-        text = value if raw_names or not value.startswith(_FORMULA) else f"'{value}"
+        text = value if raw_names or not is_like_a_formula(value) else f"'{value}"
         needs_quotes = any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip()
         return '"' + text.replace('"', '""') + '"' if needs_quotes else text
     if value is None:
