@@ -162,6 +162,7 @@ ORDER = [
     "cli",
     "__main__",
 ]
+OPTIONAL = {"pandas", "polars", "matplotlib", "pyarrow", "anndata", "h5py", "zstandard"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "misc", "common", "tools"}
 
 
@@ -212,7 +213,7 @@ def test_containers_are_known_in_one_file_only():
         ]
         for node in top_level:
             named = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            assert not {part.split(".")[0] for part in named} & {"pandas", "polars", "matplotlib", "pyarrow", "anndata", "h5py", "zstandard"}, name
+            assert not {part.split(".")[0] for part in named} & OPTIONAL, name
 
 
 def test_estimators_hold_no_arithmetic():
