@@ -310,3 +310,9 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
 
 
 PORTRAIT = portray(Table([[0], [1]]), Supervision.nothing(2), [0])
+
+
+def test_the_score_of_a_search_in_rounds_is_no_share():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    assert rank(X, method="iterative").plot().get_xlabel().startswith("iterative score (small is good")
+    assert rank(X).plot().get_xlabel().startswith("share explained alone")

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, Supervision, rank
-from graphsieve.report.page import already_said
+from graphsieve.report.wording import already_said
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
 
@@ -324,3 +324,26 @@ def test_what_has_no_score_ranks_last_also_where_the_number_is_found():
         found = rank(X, np.repeat([0, 1], 40), n_features_to_select="auto")
     assert sorted(found.best(5)[-2:]) == ["x0", "x4"]
     assert (found.scores[found.order[-3:-2]] == 0).all()  # or the test would show nothing
+
+
+def test_facts_of_a_report_leave_the_ranking_as_it_is():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    ranking = rank(X, X[:, 0] * 1.5)
+    facts = ranking.report_facts(target="fat")
+    assert facts["known"]["target"] == facts["portraits"]["target"]["name"] == "fat"
+    assert ranking.known["target"] is None
+    assert ranking.portraits["target"]["name"] is None
+
+
+def test_classes_have_one_name_in_the_header_and_in_the_pictures():
+    y = np.where(np.arange(30) < 20, np.arange(30) % 2, np.nan)  # 0.0, 1.0 and unknown
+    facts = rank(np.random.default_rng(0).normal(size=(30, 3)), y).report_facts()
+    assert [one["name"] for one in facts["known"]["classes"]] == ["0", "1"]
+    assert facts["portraits"]["classes"] == ["0", "1", "unknown"]
+
+
+def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
+    text = rank(np.random.default_rng(0).normal(size=(30, 4)), method="iterative", n_features_to_select=2)._repr_html_()
+    assert "By <strong>iterative</strong>, which drops the worst features" in text
+    assert "as asked" not in text
+    assert "2 rounds, 1 dropped in each." in text

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from graphsieve.report import fragment, page, table
 from graphsieve.report.cut import cut_section
 from graphsieve.report.matrix import repeats_section
-from graphsieve.report.page import already_said
 from graphsieve.report.pictures import group_looks, of_chosen, pictures_section
 from graphsieve.report.plot import Axis, area, dots, padded, ticks
 from graphsieve.report.table import as_json
-from graphsieve.report.wording import block, counted, listed, number, said_percent, sentence, shown, thousands
+from graphsieve.report.wording import already_said, block, counted, listed, number, said_percent, sentence, shown, thousands
 
 HOSTILE = [
     '</script><script>document.title="owned"</script>',

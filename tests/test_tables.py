@@ -351,6 +351,17 @@ def test_header_that_looks_like_data():
     assert [table.row_label(0), table.row_label(1)] == ["line 1", "line 2"]
 
 
+@pytest.mark.parametrize("header", ["row,3.5,1,2", "7,2,9,red"])
+def test_header_of_mostly_unordered_numbers_looks_like_data(header):
+    with pytest.warns(GraphSieveWarning, match="header looks like data"):
+        read(f"{header}\n1,2,3,4\n5,6,7,8\n")
+
+
+@pytest.mark.parametrize("header", ["fat,400,402,404", "id,1999,1998,1997", "a,b,2,1", "a,b,c,1"])
+def test_header_of_wavelengths_or_years_is_one(header):
+    assert read(f"{header}\n1,2,3,4\n5,6,7,8\n").columns == tuple(header.split(","))  # a warning would be an error here
+
+
 def test_duplicate_names():
     with pytest.raises(InputError, match=r"duplicated column names \('a' at positions 1, 3\)"):
         read("a,b, a\n1,2,3\n")

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from graphsieve.containers import shown_name
 from graphsieve.errors import InputError
 from graphsieve.parameters import count
-from graphsieve.report.page import already_said
-from graphsieve.scores import METHODS
+from graphsieve.report.wording import already_said
 
 SELECTED, SELECTED_PALE = "#1f6f78", "#a8cbcd"
 REST, REST_PALE = "#b8c4c6", "#e3e8e9"
@@ -175,7 +174,7 @@ def _set_ranking_axes(ax: Any, start: float, ends: Floats, large_is_good: bool) 
 
 def _score_name(ranking: Any) -> str:
     good = "large is good" if ranking.large_is_good else "small is good, so bars grow as it falls"
-    score = f"{ranking.method} score ({good})" if ranking.method in METHODS else "share explained alone"
+    score = "share explained alone" if ranking.method == "diverse" else f"{ranking.method} score ({good})"
     return score if ranking.redundancy is None else f"{score}; from top to bottom in the order of choice"
 
 

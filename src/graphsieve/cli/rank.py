@@ -18,7 +18,8 @@ from graphsieve.errors import UsageError
 from graphsieve.parameters import nearest, quoted
 from graphsieve.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.report import page
-from graphsieve.report.terminal import headline, in_order_of_choice, subline, table_lines
+from graphsieve.report.terminal import headline, subline, table_lines
+from graphsieve.report.wording import in_order_of_choice
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.tables import csv_text
@@ -88,6 +89,8 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(
             f"--method must be one of {', '.join(names)}, got {quoted(options.method)}{nearest(options.method, names)}."
         )
+    if options.method in ITERATED and options.top == "auto":
+        raise UsageError(f"--method {options.method} does not find how many matter; ask for a number by --top, or leave it out.")
     settings = {
         "n_features_to_select": options.fraction or options.top or (None if options.method in ITERATED else "auto"),
         "method": options.method,
@@ -181,7 +184,7 @@ def ranking_lines(ranking: Ranking, options: argparse.Namespace) -> str:
     facts = ranking.page_facts()
     features = facts["features"]
     on_terminal = options.output is None and sys.stdout.isatty()
-    if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(features):
+    if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(facts):
         features = [{name: value for name, value in record.items() if name != "redundancy"} for record in features]
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts), subline(facts)]

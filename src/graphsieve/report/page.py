@@ -11,9 +11,18 @@ from graphsieve.report.frame import asset, document
 from graphsieve.report.matrix import agreement, repeats_section
 from graphsieve.report.pictures import of_chosen, pictures_section
 from graphsieve.report.table import ranking_section
-from graphsieve.report.wording import already_said, block, counted, full_stop, listed, name, sentence, shown, thousands
-
-__all__ = ["already_said", "page"]
+from graphsieve.report.wording import (
+    block,
+    counted,
+    full_stop,
+    how_it_went,
+    in_order_of_choice,
+    listed,
+    name,
+    sentence,
+    shown,
+    thousands,
+)
 
 NAMES_IN_ANSWER = 8
 WIDE = 15  # times the smallest number of features, from which on curves have a logarithmic axis
@@ -92,11 +101,23 @@ def _known(known: Facts) -> str:
 
 def chosen_how(ranking: Facts, known: str | None = None) -> str:
     """The method, what it looks for, why it was taken (unless that is what is `known`, said already), where it was published."""
-    because = "" if ranking["reason"] in ("as asked", known) else f" Taken because {sentence(ranking['reason'])}."
+    # In rounds, a search does something; otherwise a feature does, also where it is chosen for what it adds.
+    looks_for = ", which" if ranking.get("is_search") and not in_order_of_choice(ranking) else ": a good feature"
     return (
-        f"By <strong>{sentence(ranking['method'])}</strong>: a good feature {sentence(ranking['summary'])}.{because}"
+        f"By <strong>{sentence(ranking['method'])}</strong>{looks_for} {sentence(ranking['summary'])}."
+        f"{_because(ranking['reason'], known)}"
         f' <span class="reference">({sentence(ranking["reference"])})</span>'
     )
+
+
+def _because(reason: str, known: str | None) -> str:
+    """Why the method was taken; where somebody asked for it, how it went, which searches add."""
+    if reason == known:
+        return ""
+    went = how_it_went(reason)
+    if went is None:
+        return f" Taken because {sentence(reason)}."
+    return f" {sentence(full_stop(_capital(went)))}" if went else ""
 
 
 def _warnings(warnings: Sequence[str]) -> str:

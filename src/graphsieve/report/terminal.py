@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphsieve.containers import shown_name
-from graphsieve.report.page import already_said
+from graphsieve.report.wording import already_said, how_it_went, in_order_of_choice
 
 ROWS_SHOWN = 20
 NAME_WIDTH = 32
@@ -33,7 +33,7 @@ def ranking_text(facts: Mapping[str, Any]) -> str:
 def headline(facts: Mapping[str, Any]) -> str:
     """What was ranked, and how."""
     what = f"{facts['n_features']} features of {facts['n_samples']} samples"
-    if in_order_of_choice(facts["features"]):
+    if in_order_of_choice(facts):
         score = "" if facts["is_search"] else f"its {facts['method']} score and "
         return f"{what}, in the order of choice: each for {score}what it adds"
     return f"{what}, ranked by {facts['method']} ({facts['good']} is good)"
@@ -41,15 +41,10 @@ def headline(facts: Mapping[str, Any]) -> str:
 
 def subline(facts: Mapping[str, Any]) -> str:
     """Why this method, or what it looks for."""
-    if not facts["reason"].startswith("as asked"):
+    further = how_it_went(facts["reason"])
+    if further is None:
         return f"because {facts['reason']}"
-    further = facts["reason"].removeprefix("as asked").lstrip(", ")
     return f"{'it' if facts['is_search'] else 'a good feature'} {facts['summary']}{': ' if further else ''}{further}"
-
-
-def in_order_of_choice(features: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether features were chosen one by one for what they add, rather than ranked by a score."""
-    return bool(features) and "redundancy" in features[0]
 
 
 def table_lines(
@@ -62,7 +57,7 @@ def table_lines(
 ) -> list[str]:
     """The first rows of the table; `show_cut` draws a line below the last selected feature."""
     width = min(NAME_WIDTH, max(len("feature"), *(len(shown_name(record["feature"], NAME_WIDTH)) for record in features)))
-    chosen = in_order_of_choice(features)
+    chosen = in_order_of_choice({"features": features})
     repeated = f"  {'':<{BAR_WIDTH}}  already said" if chosen else ""
     lines = [paint(f"{'rank':>5}  {'feature':<{width}}  {'score':>10}{repeated}".rstrip(), "soft")]
     for place, record in enumerate(features[:rows]):

@@ -91,6 +91,11 @@ def said_percent(share: float | None) -> str | None:
     return f"{100 * share:.{digits}f}" if share < 1 - 5e-5 else "100" if share >= 1 - 1e-9 else "over 99.99"
 
 
+def how_it_went(reason: str) -> str | None:
+    """What a search says of its rounds after "as asked"; None where nobody asked and the reason is one."""
+    return reason.removeprefix("as asked").lstrip(", ") if reason.startswith("as asked") else None
+
+
 def in_order_of_choice(ranking: Mapping[str, Any]) -> bool:
     """Whether features were chosen one by one for what they add, rather than ranked by a score."""
     return bool(ranking["features"]) and "redundancy" in ranking["features"][0]

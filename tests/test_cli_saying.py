@@ -1,0 +1,135 @@
+"""What the command line says beside its result: warnings before an error, notes on what was changed, names that people know."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphsieve.cli import main
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The command in this process, in an empty folder: exit code, output, error stream."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = main(list(arguments))
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def put(name, columns):
+    rows = zip(*columns.values(), strict=True)
+    Path(name).write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""]))
+
+
+def numbers(n_rows=24):
+    random = np.random.default_rng(3)
+    return {name: random.normal(size=n_rows).tolist() for name in ("a", "b", "c")}
+
+
+def test_warnings_come_before_the_error_that_they_explain(run):
+    Path("t.csv").write_text("\n".join(["r1,3.5,1.5,2.5,red", "r2,4,5,6,blue", "r3,7,8,1,red", ""]))
+    code, out, err = run("rank", "t.csv", "--target", "kind")
+    assert (code, out) == (2, "")
+    warning, complaint = err.splitlines()
+    assert warning.startswith("warning: ")
+    assert "--no-header" in warning
+    assert complaint.startswith("graphsieve: t.csv has no column 'kind'")
+    assert run("rank", "t.csv", "--target", "kind", "--quiet")[2].splitlines() == [complaint]
+
+
+@pytest.mark.parametrize("command", ["rank", "select"])
+def test_paths_that_lead_nowhere_are_no_bugs(run, command):
+    put("t.csv", numbers())
+    os.symlink("two", "one")
+    os.symlink("one", "two")
+    code, _, err = run(command, "t.csv", "-o", f"{'n' * 300}.csv")
+    assert code == 4
+    assert err.endswith("cannot be written: File name too long; write elsewhere.\n")
+    assert run(command, "t.csv", "-o", "one/r.csv")[0] == 4
+    assert run(command, "one")[0] == 2
+    assert sorted(os.listdir()) == ["one", "t.csv", "two"]
+
+
+def test_a_link_in_a_circle_is_replaced_like_any_other(run):
+    put("t.csv", numbers())
+    os.symlink("r.csv", "r.csv")
+    assert run("rank", "t.csv", "-o", "r.csv")[0] == 4
+    assert run("rank", "t.csv", "-o", "r.csv", "--force")[0] == 0
+    assert not Path("r.csv").is_symlink()
+
+
+def test_an_excluded_column_that_is_not_there(run):
+    put("t.csv", numbers())
+    code, _, err = run("rank", "t.csv", "--exclude", "zzz")
+    assert code == 2
+    assert "its columns are 'a', 'b', 'c'" in err
+
+
+def test_select_tells_of_texts_that_it_changes(run):
+    signs = ["+", "-"] * 12
+    put("t.csv", numbers() | {"sign": signs})
+    code, out, err = run("select", "t.csv", "--target", "sign", "--top", "1")
+    assert code == 0
+    assert [row["sign"] for row in csv.DictReader(io.StringIO(out))] == [f"'{sign}" for sign in signs]
+    assert "24 texts that begin like formulas have a ' in front; --raw-names leaves them as they are" in err
+    raw = run("select", "t.csv", "--target", "sign", "--top", "1", "--raw-names")
+    assert [row["sign"] for row in csv.DictReader(io.StringIO(raw[1]))] == signs
+    assert "formula" not in raw[2]
+    pytest.importorskip("pyarrow")
+    assert "formula" not in run("select", "t.csv", "--target", "sign", "--top", "1", "-o", "r.parquet")[2]
+
+
+def test_select_writes_the_same_to_the_output_and_to_a_file(run):
+    np.savez("t.npz", X=np.array(list(numbers().values()), dtype=np.float32).T)
+    printed = run("select", "t.npz", "--top", "2")[1]
+    run("select", "t.npz", "--top", "2", "-o", "r.csv")
+    assert printed == Path("r.csv").read_text()
+
+
+def test_select_says_how_many_names_it_does_not_list(run):
+    random = np.random.default_rng(0)
+    put("t.csv", {f"x{at}": random.normal(size=20).tolist() for at in range(14)})
+    listed = run("select", "t.csv", "--top", "12", "-o", "r.csv")[2]
+    assert re.search(r"12 of 14 features selected: (x\d+, ){9}x\d+ and 2 more\n", listed)
+    assert "more" not in run("select", "t.csv", "--top", "10", "-o", "r.csv", "--force")[2]
+
+
+def test_a_method_without_what_it_needs_names_the_option(run):
+    put("t.csv", numbers())
+    code, _, err = run("rank", "t.csv", "--method", "fisher")
+    assert code == 3
+    assert err.endswith("but nothing is known of the samples; name a column of them by --target.\n")
+
+
+def test_warnings_of_folds_name_the_classes(run):
+    kinds = ["red"] * 10 + ["blue"] * 10 + ["green"] * 2 + [""] * 2
+    put("t.csv", numbers() | {"kind": kinds})
+    code, _, err = run("compare", "t.csv", "--target", "kind", "--methods", "fisher", "--learners", "1nn", "--sizes", "1")
+    assert code == 0
+    assert "1 of 3 classes have a single known member (green)" in err
+
+
+def test_the_report_calls_the_target_by_its_name(run):
+    put("t.csv", numbers() | {"fat & co": [str(value / 7) for value in range(24)]})
+    assert run("rank", "t.csv", "--target", "fat & co", "--report", "r.html")[0] == 0
+    text = Path("r.html").read_text()
+    assert "the feature across, <bdi>fat &amp; co</bdi> up" in text
+    assert "The target is <bdi>fat &amp; co</bdi>." in text
+
+
+def test_searches_in_rounds_do_not_find_how_many(run):
+    put("t.csv", numbers())
+    code, _, err = run("rank", "t.csv", "--method", "iterative", "--top", "auto")
+    assert code == 2
+    assert err.endswith("does not find how many matter; ask for a number by --top, or leave it out.\n")
+    assert run("rank", "t.csv", "--method", "iterative")[0] == 0
