@@ -20,7 +20,7 @@ from graphsieve.comparison.candidates import NAMES, SECONDS, Size, default_sizes
 from graphsieve.comparison.findings import Judged
 from graphsieve.comparison.running import RANDOM_ORDERS, RandomSieve, first_overlap, rank_agreement
 from graphsieve.errors import GraphSieveWarning
-from graphsieve.evaluation import evaluate
+from graphsieve.evaluation import evaluate, standard_error
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -580,3 +580,22 @@ def test_a_real_wide_table(shared_data):
     judged = Judged(found.evaluation, "linear")
     assert judged.mean("auto") > judged.mean("random")
     assert found.overlap.shape == (2, 3, 3)
+
+
+def test_a_difference_is_told_by_the_quantile_of_its_few_folds():
+    """With five folds an interval of 95 % takes 2.776 standard errors on either side, not 2."""
+
+    class Folds(Judged):
+        def __init__(self, gains):
+            self.gains = np.array(gains)
+
+        def values(self, name, place=None):
+            return self.gains
+
+        def gain(self, name, to, place=None):
+            return float(self.gains.mean()), standard_error(self.gains)
+
+    spread = np.array([-1.0, -1.0, 0.0, 1.0, 1.0])  # its standard error is √(1/5)
+    assert not Folds(spread + 2.7 * np.sqrt(1 / 5)).is_better("a", "b")
+    assert Folds(spread + 2.8 * np.sqrt(1 / 5)).is_better("a", "b")
+    assert not Folds([1.0]).is_better("a", "b")

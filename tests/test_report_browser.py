@@ -381,6 +381,14 @@ def test_a_name_that_fills_a_page_does_not(visit):
 # Sorting and searching
 
 
+@pytest.mark.parametrize(("good", "first"), [("small", "ascending"), ("large", "descending")])
+def test_the_first_click_on_the_score_puts_the_best_on_top(visit, good, first):
+    facts = report_facts(["alpha", "bravo", "charlie"])
+    facts["ranking"]["good"] = good
+    with visit(report_page(facts)) as page:
+        assert sorted_by(page, "score") == first
+
+
 def test_sorting_by_every_column(visit):
     names = ["delta", "alpha", "Echo", "bravo", "charlie"]
     facts = report_facts(names)

@@ -186,7 +186,23 @@ def test_a_file_may_have_a_long_name(tmp_path):
     replace_file(path, "text")
     assert path.read_text(encoding="utf-8") == "text"
     assert list(tmp_path.iterdir()) == [path]
-    assert path.stat().st_mode & 0o044 or os.name == "nt"  # others may read it, which a temporary file does not allow
+
+
+def test_who_may_read_a_file_is_up_to_the_user(tmp_path):
+    """As for any new file of the process, which a temporary one is not; and as before for one that is replaced."""
+    for mask in (0o077, 0o022):
+        before = os.umask(mask)
+        try:
+            replace_file(tmp_path / f"{mask}.txt", "text")
+            (tmp_path / f"{mask}.plain").write_text("text")
+        finally:
+            os.umask(before)
+        assert (tmp_path / f"{mask}.txt").stat().st_mode == (tmp_path / f"{mask}.plain").stat().st_mode
+    secret = tmp_path / "secret"
+    secret.write_text("old")
+    secret.chmod(0o600)
+    replace_file(secret, "new")
+    assert secret.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (3, 97), (-0.02, 0.013), (1e6, 1.1e6), (0, 1e-13), (5, 5)])

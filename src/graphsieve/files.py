@@ -20,8 +20,17 @@ def replace_file(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(name, 0o644)
+        os.chmod(name, _mode(path))
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _mode(path: Path) -> int:
+    """Who may read and write: as for the file that is replaced, or else as for any file that this process makes."""
+    if path.is_file() and not path.is_symlink():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

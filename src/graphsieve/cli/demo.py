@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,7 @@ def run(options: argparse.Namespace) -> None:
     )
     say(f"We pretend to know the diagnosis of {2 * PER_CLASS}. Which measurements matter?\n", quiet=options.quiet)
     ranking = rank(table.data, known, feature_names=names, n_features_to_select="auto", progress=progress)
-    options.output, options.rows = None, None
-    show(ranking_lines(ranking, options) + "\n")
+    show(ranking_lines(ranking, rows=None, on_terminal=sys.stdout.isatty()) + "\n")
     say("Is that any good? Methods that see these labels, judged on tumours held out, by all diagnoses:\n", quiet=options.quiet)
     judged = compare(
         table.data,

@@ -147,7 +147,7 @@ def _result(ranking: Ranking, case: Case, options: argparse.Namespace, chosen: s
         records = [rounded(record) for record in ranking.to_records()]
         rows = [[_cell(value) for value in record.values()] for record in records]
         return csv_text(list(records[0]), rows, "," if chosen == "csv" else "\t", options.raw_names)
-    return ranking_lines(ranking, options)
+    return ranking_lines(ranking, rows=options.rows, on_terminal=options.output is None and sys.stdout.isatty())
 
 
 def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
@@ -179,18 +179,18 @@ def _cell(value: Any) -> Any:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
-def ranking_lines(ranking: Ranking, options: argparse.Namespace) -> str:
-    """The ranking for a terminal."""
+def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> str:
+    """The ranking as lines of text, with all rows or some; in colour on a terminal, and no wider than it can be."""
     facts = ranking.page_facts()
     features = facts["features"]
-    on_terminal = options.output is None and sys.stdout.isatty()
     if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(facts):
         features = [{name: value for name, value in record.items() if name != "redundancy"} for record in features]
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts), subline(facts)]
     why = f": {facts['count_reason']}" if facts["count_reason"] else ""
     lines.append(f"{n_selected} of {len(ranking)} selected{why}")
-    rows = len(features) if options.rows is None else options.rows
     more = "--rows all, --format csv or --report have them all"
     paint = painter(sys.stdout) if on_terminal else painter(None)
-    return "\n".join([*lines, "", *table_lines(features, rows=rows, more=more, paint=paint, show_cut=True)]) + "\n"
+    return (
+        "\n".join([*lines, "", *table_lines(features, rows=rows or len(features), more=more, paint=paint, show_cut=True)]) + "\n"
+    )

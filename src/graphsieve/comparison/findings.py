@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from graphsieve.comparison.candidates import joined_names
 from graphsieve.evaluation import Evaluation
 from graphsieve.evaluation.results import IN_PERCENT, METRICS, standard_error, table_lines
 from graphsieve.evaluation.selection import BASELINES
 
-BEYOND = 2  # standard errors, from which on a difference is told
+CERTAINTY = 0.95  # of an interval around a difference that must not hold 0 for it to be told
 SIZES_SHOWN = 6
 SHOWN = {"random": "random columns", "all": "all columns"}
 
@@ -49,9 +50,12 @@ class Judged:
         return float(gains.mean()), standard_error(gains, test_ratio=self.evaluation.test_ratio)
 
     def is_better(self, name: str, to: str, place: int | None = None) -> bool:
-        """Whether it is better beyond two standard errors."""
+        """Whether it is better beyond chance: by Student's t, since a few folds know their own spread badly."""
         gain, error = self.gain(name, to, place)
-        return gain > 0 and gain > BEYOND * error  # never so without a standard error
+        n_folds = len(self.values(name, place))
+        if n_folds < 2:
+            return False
+        return gain > 0 and gain > float(student.ppf((1 + CERTAINTY) / 2, n_folds - 1)) * error
 
     def best(self, place: int | None = None) -> str:
         """The method with the best mean, the first of equals."""
@@ -122,7 +126,7 @@ def tables(evaluation: Evaluation) -> list[str]:
     times = f"{evaluation.folds} folds" + (f" × {evaluation.repeats} repeats" if evaluation.repeats > 1 else "")
     lines = [
         f"{METRICS[metric][0]}{unit}, mean ± standard error over {times}, by number of columns;",
-        f"* is the best with so many, where it beats random columns by more than {BEYOND} standard errors",
+        f"* is the best with so many, where it beats random columns (Student's t, {100 * CERTAINTY:.0f} %)",
     ]
     for learner in evaluation.learners:
         lines += ["", *_table(Judged(evaluation, learner))]

@@ -37,9 +37,10 @@ def ranking_section(ranking: Mapping[str, Any]) -> str:
     about_said = " “Already said” is the share of a feature that the chosen ones explain." if said else ""
     hidden = max(0, len(features) - ROWS_IN_MARKUP)
     more = f'<p id="more" class="more without-script">… and {counted(hidden, "more feature")}.</p>' if hidden else ""
+    data = _data(features[:ROWS_IN_ALL], said, ranking["good"] == "small")
     return (
         f'<section id="features"><h2>The ranking</h2><p>{order}{escape(meaning)}{about_said}{beyond}</p>'
-        f"{_controls(kept)}{_table(features, said)}{more}{_data(features[:ROWS_IN_ALL], said)}</section>"
+        f"{_controls(kept)}{_table(features, said)}{more}{data}</section>"
     )
 
 
@@ -89,13 +90,14 @@ def _row(record: Mapping[str, Any], said: bool) -> str:
     )
 
 
-def _data(features: Sequence[Mapping[str, Any]], said: bool) -> str:
+def _data(features: Sequence[Mapping[str, Any]], said: bool, small_is_good: bool) -> str:
     """All rows by columns: a rank is a place, a share is a place among the shares that occur, a repeated name is a place."""
     columns: dict[str, Any] = {
         "names": [shown(record["feature"]) for record in features],
         "scores": [score_text(record) for record in features],
         "bars": [round(1000 * record["strength"]) for record in features],
         "selected": [place for place, record in enumerate(features) if record["selected"]],
+        "small": small_is_good,
     }
     if said:
         columns |= _said_columns(features)

@@ -47,7 +47,7 @@
       return (i) => places[i];
     },
   };
-  const FIRST = { rank: 1, feature: 1, score: -1, said: -1 }; // the direction of the first click
+  const FIRST = { rank: 1, feature: 1, score: rows.small ? 1 : -1, said: -1 }; // the direction of the first click: best first
   const orders = {};
   const order = (key) => {
     if (!orders[key]) {
