@@ -8,7 +8,7 @@ BROWSER := $(VENV)/.browser
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types benchmark reproduction format clean
+.PHONY: help demo test check lint types wheel benchmark reproduction format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ types: $(READY) ## check types
 	$(BIN)/mypy
 
 check: lint types test ## lint, types and tests: what CI runs
+
+wheel: $(READY) ## build a wheel into dist/, with compiled kernels where there is a C compiler
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/memory.py

@@ -11,6 +11,7 @@ ROOT = Path(graphsieve.__file__).parent
 ORDER = [
     "",  # the package itself, which loads what is asked for and nothing before
     "errors",
+    "kernels",
     "files",
     "parameters",
     "chance",
@@ -42,6 +43,8 @@ ORDER = [
     "tables",
     "columns",
     "sums",
+    "kernels.pairs",
+    "kernels.tiles",
     "neighbors",
     "tracking",
     "graph",

@@ -1,0 +1,39 @@
+"""Loops that numpy has no words for, in C where it was compiled, and plainly in numpy where it was not; the results are the same.
+
+Each file here holds kernels and nothing else. ``GRAPHSIEVE_PLAIN=1`` in the environment chooses the plain ones.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from graphsieve.errors import warn
+
+LARGE_SEARCH = 2**36  # products of numbers in a search, from which it takes so long without compiled kernels that we say so
+
+try:
+    _compiled: Any = import_module("graphsieve.kernels._compiled")
+except ImportError:
+    _compiled = None
+
+
+def compiled() -> Any:
+    """The compiled module, or None where there is none or plain kernels are asked for."""
+    return None if os.environ.get("GRAPHSIEVE_PLAIN", "0") not in ("", "0") else _compiled
+
+
+def mention_plain_kernels(work: int) -> None:
+    """Warn, once, of a large search without compiled kernels that nobody asked for."""
+    if _compiled is None and work >= LARGE_SEARCH:
+        _mention()
+
+
+@cache
+def _mention() -> None:
+    warn(
+        "graphsieve was installed without its compiled kernels, so large neighbour searches take several times as long; "
+        "install it where a C compiler is at hand. The results are the same."
+    )

@@ -1,0 +1,40 @@
+/* Arrays as the kernels take them: read through the buffer protocol and checked before anything is touched. */
+#ifndef GRAPHSIEVE_ARGUMENTS_H
+#define GRAPHSIEVE_ARGUMENTS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#define HAVE_AVX2_CHOICE 1
+#define WITH_AVX2 __attribute__((target("avx2")))
+#else
+#define HAVE_AVX2_CHOICE 0
+#define WITH_AVX2
+#endif
+#if defined(__GNUC__)
+#define INLINED static inline __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#define INLINED static __forceinline
+#else
+#define INLINED static inline
+#endif
+
+#define WRITABLE 1
+#define READ_ONLY 0
+#define ANY_LENGTH (-1)
+
+/* A C-contiguous buffer of `n_dimensions` of numbers of the given kind: 'f' float32, 'd' float64, 'i' int32, 'l' int64.
+   On failure a ValueError is set, 0 is returned, and the buffer need not be released. */
+int read_array(PyObject *object, Py_buffer *view, const char *name, char kind, int n_dimensions, int writable);
+
+/* Whether a dimension has the length it must have; otherwise a ValueError is set. */
+int has_length(const Py_buffer *view, int dimension, Py_ssize_t length, const char *name);
+
+/* Releases the first `count` views. */
+void release_arrays(Py_buffer *views, int count);
+
+/* Whether this processor has AVX2, asked once. */
+int has_avx2(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* The extension module: one table of functions per file. */
+#include "arguments.h"
+
+extern PyMethodDef pair_functions[];
+extern PyMethodDef tile_functions[];
+
+static int add_functions(PyObject *module)
+{
+    PyMethodDef *tables[] = {pair_functions, tile_functions};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        if (PyModule_AddFunctions(module, tables[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, add_functions}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_compiled",
+    .m_doc = "The kernels in C; each has a plain twin in Python that gives the same result.",
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__compiled(void)
+{
+    return PyModuleDef_Init(&definition);
+}

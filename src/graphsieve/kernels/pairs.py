@@ -1,0 +1,38 @@
+"""Squared distances of pairs of rows from explicit differences, summed from the first feature on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.kernels import compiled
+from graphsieve.sums import row_differences
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result: Floats) -> None:
+    """Fill `result` with Σ_f (rows[first, f] − rows[second, f])² of every pair."""
+    kernels = compiled()
+    if kernels is not None and rows.flags.c_contiguous:
+        kernels.dense_pair_distances(rows, first, second, result)
+        return
+    every = None
+    for part, differences in row_differences(rows, first, second):
+        np.square(differences, out=differences)
+        if every is None or every.shape[0] != len(differences):
+            every = _filled(differences.shape)
+        # A sparse product adds strictly from left to right, and quickly.
+        every.data = differences.ravel()
+        result[part] = every @ np.ones(rows.shape[1])
+
+
+def _filled(shape: tuple[int, ...]) -> Any:
+    """A sparse matrix in which every place is stored, row by row."""
+    n_rows, width = shape
+    entries = (np.ones(n_rows * width), np.tile(np.arange(width), n_rows), np.arange(n_rows + 1) * width)
+    return sp.csr_array(entries, shape=shape)

@@ -1,0 +1,68 @@
+"""The nearest so far of rows and columns, kept up tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.kernels import compiled
+
+
+class Lists:
+    """For each of many samples the nearest found so far: `values` sorted, with the `indices` of whose they are."""
+
+    def __init__(self, n_samples: int, n_kept: int, kind: type[np.floating[Any]]) -> None:
+        self.values: NDArray[Any] = np.full((n_samples, n_kept), np.inf, dtype=kind)
+        self.indices: NDArray[np.int32] = np.full((n_samples, n_kept), -1, dtype=np.int32)
+
+
+def keep_nearest(
+    products: NDArray[Any],
+    norms: tuple[NDArray[Any], NDArray[Any]],
+    rows: tuple[Lists, slice],
+    columns: tuple[Lists | None, slice],
+    *,
+    upper: bool = False,
+) -> None:
+    """Enter into the lists of the rows, and of the columns if they have any, whoever a tile of inner products shows to be nearer.
+
+    `norms` are those of the tile's rows and columns; the distance is norm + norm − 2 product. Of two at the same distance the one
+    that came first stays. With `upper` only what lies right of the diagonal counts.
+    """
+    (row_lists, here), (column_lists, there) = rows, columns
+    row_part = (row_lists.values[here], row_lists.indices[here])
+    column_part = (None, None) if column_lists is None else (column_lists.values[there], column_lists.indices[there])
+    kernels = compiled()
+    if kernels is not None:
+        kernels.keep_nearest(products, *norms, *row_part, *column_part, here.start, there.start, upper)
+        return
+    distances = (norms[0][:, None] + norms[1]) - 2 * products
+    if upper:
+        distances[np.tri(*distances.shape, dtype=bool)] = np.inf
+    # On the diagonal the lists of rows and columns are the same ones: first whoever stands before, then whoever stands after.
+    if column_lists is not None:
+        _enter(*column_part, distances.T, here.start)
+    _enter(*row_part, distances, there.start)
+
+
+def _enter(values: NDArray[Any] | None, indices: NDArray[np.int32] | None, distances: NDArray[Any], start: int) -> None:
+    assert values is not None
+    assert indices is not None
+    n_kept = values.shape[1]
+    limit = values[:, -1]
+    if distances.shape[1] > n_kept and not np.isfinite(limit).all():
+        # Lists that have room would take everybody; nobody beyond the last that fits is needed.
+        limit = np.minimum(limit, np.nextafter(np.partition(distances, n_kept - 1, axis=1)[:, n_kept - 1], np.inf))
+    owner, place = np.nonzero(distances < limit[:, None])
+    if not len(owner):
+        return
+    changed, number = np.unique(owner, return_inverse=True)
+    everybody = np.concatenate([np.repeat(np.arange(len(changed)), n_kept), number])
+    value = np.concatenate([values[changed].ravel(), distances[owner, place]])
+    index = np.concatenate([indices[changed].ravel(), (place + start).astype(np.int32)])
+    order = np.lexsort((value, everybody))  # stable: the earlier of equals first
+    begin = np.searchsorted(everybody[order], np.arange(len(changed)))
+    first = order[begin[:, None] + np.arange(n_kept)]
+    values[changed], indices[changed] = value[first], index[first]

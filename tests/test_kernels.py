@@ -1,0 +1,159 @@
+"""Compiled kernels give what their plain twins give, to the last bit, and refuse arrays that do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from graphsieve import kernels
+from graphsieve.kernels.pairs import dense_pair_distances
+from graphsieve.kernels.tiles import Lists, keep_nearest
+
+needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """A function that calls another with the plain kernels."""
+
+    def call(function, *args, **options):
+        with monkeypatch.context() as patch:
+            patch.setenv("GRAPHSIEVE_PLAIN", "1")
+            assert kernels.compiled() is None
+            return function(*args, **options)
+
+    return call
+
+
+@needs_compiled
+def test_without_a_wish_the_compiled_kernels_are_used(monkeypatch):
+    monkeypatch.delenv("GRAPHSIEVE_PLAIN", raising=False)
+    assert kernels.compiled() is not None
+
+
+@needs_compiled
+@pytest.mark.parametrize("width", [0, 1, 7, 100])
+@pytest.mark.parametrize("n_pairs", [0, 1, 8, 45])
+def test_pair_distances_have_the_same_bits(width, n_pairs, plain):
+    rng = np.random.default_rng(width)
+    rows = rng.normal(size=(30, width)) * 10.0 ** rng.integers(-9, 9, size=width)
+    first, second = rng.integers(30, size=(2, n_pairs))
+    found, expected = np.empty(n_pairs), np.empty(n_pairs)
+    dense_pair_distances(rows, first, second, found)
+    plain(dense_pair_distances, rows, first, second, expected)
+    assert_array_equal(found, expected)
+    slowly = np.zeros(n_pairs)
+    for column in rows.T:
+        slowly += (column[first] - column[second]) * (column[first] - column[second])
+    assert_array_equal(found, slowly)
+
+
+def nearest_of_tiles(rows, n_kept, kind, size):
+    """Lists of all rows, from the tiles on and above the diagonal."""
+    norms = (rows**2).sum(axis=1).astype(kind)
+    lists = Lists(len(rows), n_kept, kind)
+    slices = [slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size)]
+    for number, here in enumerate(slices):
+        for there in slices[number:]:
+            products = (rows[here] @ rows[there].T).astype(kind)
+            keep_nearest(products, (norms[here], norms[there]), (lists, here), (lists, there), upper=here is there)
+    return lists
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("distinct", [2, 1000])
+@pytest.mark.parametrize(("n", "size", "n_kept"), [(2, 5, 1), (40, 7, 3), (300, 130, 12), (300, 300, 40)])
+def test_lists_of_nearest_are_the_same_ties_included(kind, distinct, n, size, n_kept, plain):
+    rows = np.random.default_rng(n).integers(distinct, size=(n, 3)).astype(float)
+    found, expected = nearest_of_tiles(rows, n_kept, kind, size), plain(nearest_of_tiles, rows, n_kept, kind, size)
+    assert_array_equal(found.values, expected.values)
+    assert_array_equal(found.indices, expected.indices)
+    distances = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    distances[np.diag_indices(n)] = np.inf
+    assert_array_equal(found.values[:, : n - 1], np.sort(distances, axis=1)[:, :n_kept][:, : n - 1])
+
+
+@needs_compiled
+def test_columns_without_lists_are_left_alone(plain):
+    rng = np.random.default_rng(3)
+    products, norms = rng.normal(size=(6, 200)), (rng.normal(size=6), rng.normal(size=200))
+    found, expected = Lists(6, 4, np.float64), Lists(6, 4, np.float64)
+    keep_nearest(products, norms, (found, slice(0, 6)), (None, slice(50, 250)))
+    plain(keep_nearest, products, norms, (expected, slice(0, 6)), (None, slice(50, 250)))
+    assert_array_equal(found.indices, expected.indices)
+    assert_array_equal(found.indices, 50 + np.argsort(norms[1] - 2 * products, axis=1)[:, :4])
+
+
+def good_arguments():
+    floats, integers = np.zeros, np.int32
+    return {
+        "dense_pair_distances": [floats((5, 2)), np.zeros(3, np.int64), np.zeros(3, np.int64), floats(3)],
+        "keep_nearest": [
+            floats((4, 5)), floats(4), floats(5), floats((4, 2)), np.zeros((4, 2), integers), floats((5, 2)), np.zeros((5, 2), integers), 0, 0, False,
+        ],
+        "sparse_products": [
+            np.array([0, 1]), np.zeros(1, integers), floats(1), np.array([0, 1]), np.zeros(1, integers), floats(1), floats((1, 1)),
+        ],
+    }  # fmt: skip
+
+
+def spoilt(array):
+    """Arrays that look like the given one, but have another type, shape or order, or are none."""
+    yield None
+    yield "text"
+    yield array.astype(np.complex128)
+    yield array.astype(np.int16)
+    yield array[..., None]
+    yield array[:0]
+    yield np.repeat(array, 2, axis=-1)[..., ::2]
+    yield array.byteswap().view(array.dtype.newbyteorder())
+
+
+@needs_compiled
+@pytest.mark.parametrize("name", list(good_arguments()))
+def test_arrays_that_do_not_fit_are_refused(name):
+    kernel = getattr(kernels._compiled, name)
+    kernel(*good_arguments()[name])
+    refused = 0
+    for place, good in enumerate(good_arguments()[name]):
+        for bad in spoilt(good) if isinstance(good, np.ndarray) else ():
+            arguments = good_arguments()[name]
+            arguments[place] = bad
+            if isinstance(bad, np.ndarray) and bad.flags.c_contiguous and bad.dtype == good.dtype and bad.shape == good.shape:
+                continue
+            with pytest.raises(ValueError):
+                kernel(*arguments)
+            refused += 1
+    assert refused > 20
+
+
+@needs_compiled
+@pytest.mark.parametrize("wrong", [-1, 5, 2**40])
+def test_rows_that_are_not_there_are_refused(wrong):
+    for place in (1, 2):
+        arguments = good_arguments()["dense_pair_distances"]
+        arguments[place][1] = wrong
+        with pytest.raises(ValueError, match="no row"):
+            kernels._compiled.dense_pair_distances(*arguments)
+
+
+@needs_compiled
+@pytest.mark.parametrize(("place", "value"), [(0, [0, 2]), (0, [1, 0]), (0, [-1, 1]), (1, [1]), (1, [-1]), (3, [0, 2]), (4, [1])])
+def test_sparse_rows_that_point_outside_are_refused(place, value):
+    arguments = good_arguments()["sparse_products"]
+    arguments[place][:] = value
+    with pytest.raises(ValueError):
+        kernels._compiled.sparse_products(*arguments)
+
+
+def test_a_large_search_without_compiled_kernels_is_mentioned_once(monkeypatch, recwarn):
+    monkeypatch.setattr(kernels, "_compiled", None)
+    kernels._mention.cache_clear()
+    kernels.mention_plain_kernels(10**6)
+    assert not recwarn
+    with pytest.warns(match="without its compiled kernels"):
+        kernels.mention_plain_kernels(kernels.LARGE_SEARCH)
+    kernels.mention_plain_kernels(kernels.LARGE_SEARCH)
+    assert len(recwarn) <= 1
