@@ -1,28 +1,53 @@
 """Exact nearest neighbours, in the space of the features and along a single target.
 
-In feature space scikit-learn proposes candidates at BLAS speed. Its distances come from a Gram expansion, which rounding
-can spoil for near ties, so a proposal is only accepted where an error bound proves that nobody better was left out;
-all distances that matter are then taken from explicit differences. Rows without such a proof, and sparse rows, are searched
-with the bound as tolerance. The answer is therefore the one of the naive double loop, ties included: by lower index.
+In feature space somebody quick proposes (`proposals`: products of matrices in float32, where that cannot decide in float64; trees
+for very few columns), with bounds on all distances. A proposal is only accepted where the bounds prove that nobody better was
+left out; all distances that matter are then taken from explicit differences. Rows without such a proof are compared with everybody
+whom the bounds do not rule out. The answer is therefore the one of the naive double loop, ties included: by lower index.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
+from scipy.spatial import cKDTree
 
-from graphsieve.sums import TEMPORARY_ELEMENTS, row_differences
+from graphsieve.kernels import mention_plain_kernels
+from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
+from graphsieve.kernels.tiles import sort_lists
+from graphsieve.proposals import (
+    DensePoints,
+    DenseTiles,
+    Points,
+    ProductProposals,
+    Proposals,
+    SparsePoints,
+    SparseTiles,
+    TreeProposals,
+    compounded,
+    threads_for,
+)
+from graphsieve.sums import TEMPORARY_ELEMENTS
+from graphsieve.threads import in_threads
 
-SPARE_CANDIDATES = 8  # asked for beyond k: enough to prove most rows of data without ties in one go
+SPARE_CANDIDATES = 8  # proposed beyond k: enough to prove most rows of data without ties in one go
+MOST_PROPOSED = 512  # lists longer than that are slower to keep up than all distances are to partition
+DIRECTLY = 2**19  # numbers to compare, up to which all pairs are measured at once
+PROBED, WORTH_PROBING = 64, 4096  # queries tried in float32 first, and how many there must be for that
+SETTLED_AT_ONCE = 2**15  # proposals looked at at a time
+TREE_COLUMNS, TREE_ROWS = 4, 2**12  # up to so many columns and from so many rows on a tree is quicker
+NOTHING = 2.0**-960  # squared distances below this have lost digits to underflow
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 
 def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
@@ -31,35 +56,14 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
     The fixed order of the sum makes dense and sparse rows give the same bits.
     """
     result = np.empty(len(first))
-    if sp.issparse(rows):
-        step = max(1, TEMPORARY_ELEMENTS // max(1, 2 * rows.nnz // max(1, rows.shape[0])))
-        for start in range(0, len(first), step):
-            part = slice(start, start + step)
-            result[part] = _sparse_squared_distances(rows, first[part], second[part])
+    if not sp.issparse(rows):
+        dense_pair_distances(rows, first, second, result)
         return result
-    every = None
-    for part, differences in row_differences(rows, first, second):
-        np.square(differences, out=differences)
-        if every is None or every.shape[0] != len(differences):
-            every = _filled(differences.shape)
-        # A sparse product adds strictly from left to right, and quickly.
-        every.data = differences.ravel()
-        result[part] = every @ np.ones(rows.shape[1])
+    step = max(1, TEMPORARY_ELEMENTS // max(1, 2 * rows.nnz // max(1, rows.shape[0])))
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        sparse_pair_distances(rows, first[part], second[part], result[part])
     return result
-
-
-def _filled(shape: tuple[int, ...]) -> Any:
-    """A sparse matrix in which every place is stored, row by row."""
-    n_rows, width = shape
-    entries = (np.ones(n_rows * width), np.tile(np.arange(width), n_rows), np.arange(n_rows + 1) * width)
-    return sp.csr_array(entries, shape=shape)
-
-
-def _sparse_squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
-    differences = sp.csr_array(rows[first] - rows[second])
-    differences.sort_indices()
-    owner = np.repeat(np.arange(len(first)), np.diff(differences.indptr))
-    return np.asarray(np.bincount(owner, weights=differences.data**2, minlength=len(first)), dtype=np.float64)
 
 
 def nearest_neighbors(
@@ -73,99 +77,225 @@ def nearest_neighbors(
     everyone = np.arange(rows.shape[0])
     queries = everyone if queries is None else queries
     candidates = everyone if candidates is None else candidates
-    indices = np.empty((len(queries), n_neighbors), dtype=np.int64)
-    distances = np.empty((len(queries), n_neighbors))
+    answer = np.empty((len(queries), n_neighbors), dtype=np.int64), np.empty((len(queries), n_neighbors))
     if not len(queries) or not n_neighbors:
-        return indices, distances
-    space = _Space(rows, candidates)
-    proven = space.search_by_proposal(queries, n_neighbors, indices, distances)
-    open_queries = np.flatnonzero(~proven)
-    if len(open_queries):
-        answered = space.search_among_copies(queries[open_queries], n_neighbors, indices, distances, open_queries)
-        space.search_with_tolerance(queries, n_neighbors, indices, distances, open_queries[~answered])
-    return indices, distances
+        return answer
+    search = _Search(rows, queries, candidates, n_neighbors, *answer)
+    work = len(queries) * len(candidates) * max(1, search.width)
+    if work <= DIRECTLY:
+        search.among_all()
+        return answer
+    mention_plain_kernels(work)
+    search.by_proposals()
+    search.among_copies()
+    search.within_reach()
+    return answer
 
 
-class _Space:
-    """Rows to search, with what the error bound needs."""
+class _Search:
+    """One search: the queries that are still `open`, and the answer so far.
 
-    def __init__(self, rows: Any, candidates: Integers) -> None:
-        self.rows, self.candidates = rows, candidates
-        # Centring makes the Gram expansion accurate; subtracting the mean is itself exact to the last bit of the result.
-        self.centered = rows if sp.issparse(rows) else rows - rows.mean(axis=0)
-        if sp.issparse(rows):
-            self.norms = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    What is found of an open query is some candidates, of which the farthest says how far at most it has to look.
+    """
+
+    def __init__(
+        self, rows: Any, queries: Integers, candidates: Integers, k: int, indices: Integers, distances: Floats
+    ) -> None:
+        self.sparse = bool(sp.issparse(rows))
+        self.rows = _canonical(rows) if self.sparse else np.ascontiguousarray(rows, dtype=np.float64)
+        self.width = rows.nnz // max(1, rows.shape[0]) if self.sparse else rows.shape[1]
+        increasing = bool((candidates[1:] > candidates[:-1]).all())
+        self.queries, self.candidates, self.k = queries, candidates if increasing else np.sort(candidates), k
+        self.indices, self.distances = indices, distances
+        distances[:] = np.inf
+        self.open = np.arange(len(queries))
+        self.rounding = compounded(2 * (rows.shape[1] + 4))  # of explicit squared distances, relative
+
+    def among_all(self) -> None:
+        """Measure all pairs."""
+        size = len(self.queries), len(self.candidates)
+        pairs = np.repeat(self.queries, size[1]), np.tile(self.candidates, size[0])
+        exact = squared_distances(self.rows, *pairs).reshape(size)
+        exact[self.queries[:, None] == self.candidates] = np.inf
+        column = smallest_columns(exact, self.k)
+        self.indices[:], self.distances[:] = self.candidates[column], np.take_along_axis(exact, column, axis=1)
+
+    def by_proposals(self) -> None:
+        """Answer what proposals can prove, the quickest first."""
+        n_proposed = min(self.k + 1 + SPARE_CANDIDATES, len(self.candidates))
+        if n_proposed > MOST_PROPOSED:
+            return
+        if self.tree is not None:
+            self._settle(TreeProposals(self.tree, self.rows[self.queries], n_proposed))
+        elif self.sparse:
+            self._settle(ProductProposals(SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed))
         else:
-            self.norms = np.einsum("ij,ij->i", self.centered, self.centered)
-        self.targets = self._chosen(candidates)
+            self._by_products(n_proposed)
 
-    def _chosen(self, which: Integers) -> Any:
-        everyone = len(which) == self.rows.shape[0] and bool((which == np.arange(len(which))).all())
-        return self.centered if everyone else self.centered[which]
+    @cached_property
+    def tree(self) -> Any:
+        """A tree of the candidates where there are few columns and many rows; otherwise None."""
+        if self.sparse or self.width > TREE_COLUMNS or len(self.candidates) < TREE_ROWS:
+            return None
+        return cKDTree(self.rows[self.candidates])
 
-    def tolerance(self, queries: Integers) -> Floats:
-        """A bound on |Gram distance² − true distance²| for each query against any candidate."""
-        per_unit = np.finfo(np.float64).eps * (4 * self.rows.shape[1] + 32)
-        bound: Floats = per_unit * (self.norms[queries] + self.norms[self.candidates].max())
-        return bound
+    def _by_products(self, n_proposed: int) -> None:
+        points = DensePoints(self.rows, np.float32)
+        if points.share < 1 and self._worth_trying(points, n_proposed):
+            self._settle(ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed))
+        self.among_copies()
+        if len(self.open):
+            del points
+            tiles = DenseTiles(self.points, self.queries[self.open], self.candidates)
+            self._settle(ProductProposals(tiles, n_proposed))
 
-    def search_by_proposal(self, queries: Integers, k: int, indices: Integers, distances: Floats) -> NDArray[np.bool_]:
-        if sp.issparse(self.rows):
-            return np.zeros(len(queries), dtype=bool)  # scikit-learn has no fast search for these, only large temporary arrays
-        asked = min(k + 1 + SPARE_CANDIDATES, len(self.candidates))
-        searcher = NearestNeighbors(n_neighbors=asked, algorithm="brute").fit(self.targets)
-        proposed_distances, proposed = searcher.kneighbors(self._chosen(queries))
-        proposed = self.candidates[proposed]
-        exact = squared_distances(self.rows, np.repeat(queries, asked), proposed.ravel()).reshape(proposed.shape)
-        exact[proposed == queries[:, None]] = np.inf
-        order = np.lexsort((proposed, exact), axis=1)[:, :k]
-        indices[:] = np.take_along_axis(proposed, order, axis=1)
-        distances[:] = np.take_along_axis(exact, order, axis=1)
-        if asked == len(self.candidates):
-            return np.ones(len(queries), dtype=bool)
-        # Whoever was not proposed has a Gram distance of at least the last proposed one.
-        proven: NDArray[np.bool_] = distances[:, -1] + self.tolerance(queries) < proposed_distances[:, -1] ** 2
+    def _worth_trying(self, points: DensePoints, n_proposed: int) -> bool:
+        """Whether float32 proves at least half of a few queries, if there are many."""
+        if len(self.queries) < WORTH_PROBING:
+            return True
+        few = self.queries[:: len(self.queries) // PROBED]
+        shape = (len(few), self.k)
+        trial = _Search(self.rows, few, self.candidates, self.k, np.empty(shape, dtype=np.int64), np.empty(shape))
+        trial._settle(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
+        return 2 * len(trial.open) <= len(few)
+
+    @cached_property
+    def points(self) -> Points:
+        """All rows in float64."""
+        return SparsePoints(self.rows) if self.sparse else DensePoints(self.rows, np.float64)
+
+    def _settle(self, proposals: Proposals) -> None:
+        """Measure whoever was proposed to the open queries and may be among the nearest; close those that are proven."""
+        proven = np.zeros(len(self.open), dtype=bool)
+        step = max(1, SETTLED_AT_ONCE // (self.k + SPARE_CANDIDATES))
+
+        def work(starts: Iterator[int]) -> None:
+            for start in starts:
+                here = slice(start, min(start + step, len(self.open)))
+                proven[here] = self._settle_part(proposals, here)
+
+        pairs = len(self.open) * (self.k + 1)
+        in_threads(work, range(0, len(self.open), step), threads_for(4 * pairs * max(16, self.width)))
+        self.open = self.open[~proven]
+
+    def _settle_part(self, proposals: Proposals, here: slice) -> Booleans:
+        proposal, places = proposals.part(here), self.open[here]
+        mine, near = self.queries[places], self.candidates[proposal.positions]
+        at_least, at_most = proposal.at_least, proposal.at_most * (1 + 4 * self.rounding) + NOTHING
+        itself = near == mine[:, None]
+        at_most[itself] = np.inf
+        reach = np.partition(at_most, self.k - 1, axis=1)[:, self.k - 1]
+        possible = (at_least <= reach[:, None]) & ~itself & np.isfinite(at_least)
+        exact = np.full(near.shape, np.inf)
+        exact[possible] = squared_distances(self.rows, np.repeat(mine, possible.sum(axis=1)), near[possible])
+        sort_lists(exact, near)
+        self.indices[places], self.distances[places] = near[:, : self.k], exact[:, : self.k]
+        if len(self.candidates) <= near.shape[1]:
+            return np.ones(len(places), dtype=bool)
+        proven: Booleans = exact[:, self.k - 1] < proposal.beyond * (1 - self.rounding) - NOTHING
         return proven
 
-    def search_among_copies(
-        self, queries: Integers, k: int, indices: Integers, distances: Floats, places: Integers
-    ) -> NDArray[np.bool_]:
+    def among_copies(self) -> None:
         """Answer the queries that have at least k exact copies among the candidates: the first k of those, at distance zero."""
+        doubtful = self.open[(self.distances[self.open, 0] == 0) | np.isinf(self.distances[self.open, 0])]
+        answered = np.zeros(len(self.queries), dtype=bool)
+        for place in doubtful:
+            query = self.queries[place]
+            same = self._copies.get(self._digest(query), [])
+            if len(same) > self.k or (len(same) == self.k and query not in same):
+                nearest = [candidate for candidate in same[: self.k + 1] if candidate != query][: self.k]
+                self.indices[place], self.distances[place] = nearest, 0.0
+                answered[place] = True
+        self.open = self.open[~answered[self.open]]
+
+    @cached_property
+    def _copies(self) -> dict[bytes, list[int]]:
+        """The candidates by their content, each list increasing."""
         copies: dict[bytes, list[int]] = {}
         for candidate in self.candidates:
             copies.setdefault(self._digest(candidate), []).append(int(candidate))
-        answered = np.zeros(len(queries), dtype=bool)
-        for position, query in enumerate(queries):
-            same = copies.get(self._digest(query), [])
-            if len(same) > k or (len(same) == k and query not in same):
-                nearest = [candidate for candidate in same[: k + 1] if candidate != query][:k]
-                indices[places[position]], distances[places[position]] = nearest, 0.0
-                answered[position] = True
-        return answered
+        return copies
 
     def _digest(self, row: int) -> bytes:
-        if sp.issparse(self.rows):
+        if self.sparse:
             part = slice(self.rows.indptr[row], self.rows.indptr[row + 1])
             content = self.rows.indices[part].tobytes() + self.rows.data[part].tobytes()
         else:
             content = (self.rows[row] + 0.0).tobytes()  # −0.0 becomes 0.0
         return hashlib.blake2b(content, digest_size=16).digest()
 
-    def search_with_tolerance(self, queries: Integers, k: int, indices: Integers, distances: Floats, places: Integers) -> None:
-        """Explicit distances to everyone who could be among the k nearest as far as the error bound can tell."""
-        target_norms = self.norms[self.candidates]
-        step = max(1, TEMPORARY_ELEMENTS // len(self.candidates))
-        for start in range(0, len(places), step):
-            here = places[start : start + step]
-            mine = queries[here]
-            products = self.centered[mine] @ self.targets.T
-            gram = self.norms[mine, None] + target_norms - 2 * (products.toarray() if sp.issparse(products) else products)
-            gram[mine[:, None] == self.candidates] = np.inf
-            reach = np.partition(gram, k - 1, axis=1)[:, k - 1] + 2 * self.tolerance(mine)
-            query, column = np.nonzero(gram <= reach[:, None])
-            exact = squared_distances(self.rows, mine[query], self.candidates[column])
-            chosen = first_of_each(query, exact, column, len(here), k)
-            indices[here], distances[here] = self.candidates[column[chosen]], exact[chosen]
+    def within_reach(self) -> None:
+        """Explicit distances to everyone who could be among the k nearest as far as the bounds can tell."""
+        if not len(self.open):
+            return
+        finder = _TreeReach(self) if self.tree is not None else _ProductReach(self)
+        for here, query, column in finder.possible():
+            exact = squared_distances(self.rows, self.queries[here][query], self.candidates[column])
+            exact[self.candidates[column] == self.queries[here][query]] = np.inf
+            chosen = first_of_each(query, exact, column, len(here), self.k)
+            self.indices[here], self.distances[here] = self.candidates[column[chosen]], exact[chosen]
+
+
+class _ProductReach:
+    """Who lies within reach of the open queries, by products in float64, a few queries at a time."""
+
+    def __init__(self, search: _Search) -> None:
+        self.search = search
+        self.targets = search.points.take(search.candidates)
+        self.step = max(1, TEMPORARY_ELEMENTS // len(search.candidates))
+
+    def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
+        """Some queries by their places, and pairs of a query among these and a candidate's position."""
+        search, points = self.search, self.search.points
+        norms = points.norms[search.candidates]
+        for start in range(0, len(search.open), self.step):
+            here = search.open[start : start + self.step]
+            mine = search.queries[here]
+            products = points.take(mine) @ self.targets.T
+            lower = products.toarray() if search.sparse else products
+            lower *= -2
+            lower += points.norms[mine, None] * (1 - points.share)
+            lower += norms * (1 - points.share)
+            lower -= points.vanishing
+            reach = search.distances[here, -1] * (1 + 2 * search.rounding) + NOTHING
+            if np.isinf(reach).any():  # nothing is known: the k-th upper bound
+                upper = lower + 2 * points.share * (points.norms[mine, None] + norms) + 2 * points.vanishing
+                upper[mine[:, None] == search.candidates] = np.inf
+                kth = np.partition(upper, search.k - 1, axis=1)[:, search.k - 1]
+                reach = np.minimum(reach, kth * (1 + 4 * search.rounding) + NOTHING)
+            query, column = np.nonzero(lower <= reach[:, None])
+            yield here, query, column
+
+
+class _TreeReach:
+    """The same by a tree: everyone in the ball that reaches to the farthest found so far."""
+
+    def __init__(self, search: _Search) -> None:
+        self.search = search
+
+    def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
+        """Some queries by their places, and pairs of a query among these and a candidate's position."""
+        search = self.search
+        tree, rows = search.tree, search.rows[search.queries[search.open]]
+        radius = np.sqrt(search.distances[search.open, -1] + NOTHING) * (1 + 2.0**-40)
+        total = np.cumsum(tree.query_ball_point(rows, radius, return_length=True))
+        begin = 0
+        while begin < len(rows):
+            before = total[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(total, before + TEMPORARY_ELEMENTS, side="right")))
+            found = tree.query_ball_point(rows[begin:end], radius[begin:end], return_sorted=True)
+            sizes = np.fromiter(map(len, found), dtype=np.int64, count=end - begin)
+            yield search.open[begin:end], np.repeat(np.arange(end - begin), sizes), np.concatenate(found).astype(np.int64)
+            begin = end
+
+
+def _canonical(rows: Any) -> Any:
+    """CSR rows whose entries are sorted and distinct, as the kernels need them; the given ones are left alone."""
+    if rows.has_canonical_format:
+        return rows
+    rows = rows.copy()
+    rows.sum_duplicates()
+    return rows
 
 
 def smallest_columns(distances: Floats, k: int) -> Integers:

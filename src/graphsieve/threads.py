@@ -1,14 +1,18 @@
-"""One thread for products of matrices, where several would only wait for each other."""
+"""Who works in parallel: BLAS alone, or several threads of ours with one BLAS thread each, but never both at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+Job = TypeVar("Job")
 
 _lock = Lock()
 _users: list[int] = []
@@ -38,3 +42,35 @@ def one_product_thread() -> Iterator[None]:
             _users.pop()
             if not _users:
                 _limits.pop().restore_original_limits()
+
+
+def available_threads() -> int:
+    """As many threads as BLAS may use now, on the cores that this process has: so whoever limits BLAS limits us too."""
+    allowed = max((library.num_threads for library in controller().lib_controllers if library.user_api == "blas"), default=1)
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    return max(1, min(allowed, len(affinity(0)) if affinity else os.cpu_count() or 1))
+
+
+def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_threads: int) -> None:
+    """Call `work` in several threads at once with one list of jobs, from which each takes the next when it is free.
+
+    Meanwhile BLAS uses one thread in each. With one thread of ours BLAS does as it likes.
+    """
+    if n_threads == 1:
+        work(iter(jobs))
+        return
+    queue = _Queue(jobs)
+    with one_product_thread(), ThreadPoolExecutor(n_threads) as pool:
+        for done in [pool.submit(work, queue) for _ in range(n_threads)]:
+            done.result()
+
+
+class _Queue(Iterator[Job]):
+    """An iterator that several threads may ask."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._jobs, self._lock = iter(jobs), Lock()
+
+    def __next__(self) -> Job:
+        with self._lock:
+            return next(self._jobs)

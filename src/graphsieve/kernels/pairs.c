@@ -93,7 +93,90 @@ static PyObject *dense_pair_distances(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+enum { BEGIN, FEATURES, VALUES, FIRST, SECOND, RESULT, N_SPARSE_PAIR_ARRAYS };
+
+/* Both rows are walked by increasing feature; a feature that only one has is zero in the other. */
+static double sparse_distance(const int32_t *features, const double *values, int64_t one, int64_t one_end, int64_t other, int64_t other_end)
+{
+    double sum = 0.0;
+    while (one < one_end || other < other_end) {
+        double difference;
+        if (other >= other_end || (one < one_end && features[one] < features[other])) {
+            difference = values[one++];
+        } else if (one >= one_end || features[other] < features[one]) {
+            difference = values[other++];
+        } else {
+            difference = values[one++] - values[other++];
+        }
+        sum += difference * difference;
+    }
+    return sum;
+}
+
+static int increasing(const int64_t *begin, Py_ssize_t n_rows, Py_ssize_t n_stored)
+{
+    int good = begin[0] >= 0 && begin[n_rows] <= n_stored;
+    for (Py_ssize_t i = 0; i < n_rows; i++) {
+        good &= begin[i] <= begin[i + 1];
+    }
+    return good;
+}
+
+static int measure_sparse_pairs(const Py_buffer *views)
+{
+    const int64_t *begin = views[BEGIN].buf, *first = views[FIRST].buf, *second = views[SECOND].buf;
+    double *result = views[RESULT].buf;
+    Py_ssize_t n_rows = views[BEGIN].shape[0] - 1, n_pairs = views[FIRST].shape[0];
+    if (!increasing(begin, n_rows, views[FEATURES].shape[0]) || !all_below(first, n_pairs, n_rows) || !all_below(second, n_pairs, n_rows)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < n_pairs; i++) {
+        int64_t one = first[i], other = second[i];
+        result[i] = sparse_distance(
+            views[FEATURES].buf, views[VALUES].buf, begin[one], begin[one + 1], begin[other], begin[other + 1]);
+    }
+    return 1;
+}
+
+static PyObject *sparse_pair_distances(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *objects[N_SPARSE_PAIR_ARRAYS];
+    Py_buffer views[N_SPARSE_PAIR_ARRAYS];
+    if (!PyArg_ParseTuple(args, "OOOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4], &objects[5])) {
+        return NULL;
+    }
+    static const char *const names[N_SPARSE_PAIR_ARRAYS] = {"begin", "features", "values", "first", "second", "result"};
+    static const char kinds[N_SPARSE_PAIR_ARRAYS] = {'l', 'i', 'd', 'l', 'l', 'd'};
+    int n_read = 0, good = 0;
+    while (n_read < N_SPARSE_PAIR_ARRAYS && read_array(objects[n_read], &views[n_read], names[n_read], kinds[n_read], 1, n_read == RESULT)) {
+        n_read++;
+    }
+    if (n_read == N_SPARSE_PAIR_ARRAYS) {
+        Py_ssize_t n_pairs = views[FIRST].shape[0];
+        if (views[BEGIN].shape[0] < 1) {
+            PyErr_SetString(PyExc_ValueError, "begin must have a length of at least 1");
+        } else if (
+            has_length(&views[VALUES], 0, views[FEATURES].shape[0], names[VALUES]) && has_length(&views[SECOND], 0, n_pairs, names[SECOND])
+            && has_length(&views[RESULT], 0, n_pairs, names[RESULT])) {
+            Py_BEGIN_ALLOW_THREADS
+            good = measure_sparse_pairs(views);
+            Py_END_ALLOW_THREADS
+            if (!good) {
+                PyErr_SetString(PyExc_ValueError, "there is no row of that index");
+            }
+        }
+    }
+    release_arrays(views, n_read);
+    if (!good) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyMethodDef pair_functions[] = {
+    {"sparse_pair_distances", sparse_pair_distances, METH_VARARGS,
+     "sparse_pair_distances(begin, features, values, first, second, result)"},
     {"dense_pair_distances", dense_pair_distances, METH_VARARGS, "dense_pair_distances(rows, first, second, result)"},
     {NULL, NULL, 0, NULL},
 };

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.kernels import compiled
+from graphsieve.kernels.tiles import SparseRows
 from graphsieve.sums import row_differences
 
 Floats = NDArray[np.float64]
@@ -18,8 +19,8 @@ Integers = NDArray[np.int64]
 def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result: Floats) -> None:
     """Fill `result` with Σ_f (rows[first, f] − rows[second, f])² of every pair."""
     kernels = compiled()
-    if kernels is not None and rows.flags.c_contiguous:
-        kernels.dense_pair_distances(rows, first, second, result)
+    if kernels is not None and rows.flags.c_contiguous and rows.dtype == np.float64:
+        kernels.dense_pair_distances(rows, *_contiguous(first, second), result)
         return
     every = None
     for part, differences in row_differences(rows, first, second):
@@ -29,6 +30,22 @@ def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result
         # A sparse product adds strictly from left to right, and quickly.
         every.data = differences.ravel()
         result[part] = every @ np.ones(rows.shape[1])
+
+
+def sparse_pair_distances(rows: Any, first: Integers, second: Integers, result: Floats) -> None:
+    """The same of CSR rows."""
+    kernels = compiled()
+    if kernels is not None and rows.has_canonical_format:
+        kernels.sparse_pair_distances(*SparseRows(rows).arrays, *_contiguous(first, second), result)
+        return
+    differences = sp.csr_array(rows[first] - rows[second])
+    differences.sort_indices()
+    owner = np.repeat(np.arange(len(first)), np.diff(differences.indptr))
+    result[:] = np.bincount(owner, weights=differences.data**2, minlength=len(first))
+
+
+def _contiguous(first: Integers, second: Integers) -> tuple[Integers, Integers]:
+    return np.ascontiguousarray(first, dtype=np.int64), np.ascontiguousarray(second, dtype=np.int64)
 
 
 def _filled(shape: tuple[int, ...]) -> Any:

@@ -116,13 +116,14 @@ static int sparse_fits(const Py_buffer *begin, const Py_buffer *places, const Py
     const int32_t *place = places->buf;
     Py_ssize_t n = begin->shape[0] - 1, stored = places->shape[0];
     int good = n >= 0 && values->shape[0] == stored && at[0] >= 0 && at[n] <= stored;
-    for (Py_ssize_t i = 0; good && i < n; i++) {
-        good = at[i] <= at[i + 1];
+    for (Py_ssize_t i = 0; i < n; i++) {
+        good &= at[i] <= at[i + 1];
     }
-    for (Py_ssize_t i = good ? at[0] : 0; good && i < at[n]; i++) {
-        good = place[i] >= 0 && place[i] < limit;
+    uint32_t largest = 0; /* a negative place is larger than any that may be */
+    for (Py_ssize_t i = 0; i < stored; i++) {
+        largest = largest > (uint32_t)place[i] ? largest : (uint32_t)place[i];
     }
-    return good;
+    return good && (stored == 0 || (int64_t)largest < (int64_t)limit);
 }
 
 /* products[i][j] = Σ_f left[i][f] right[j][f]; of the right rows the entries are listed by feature. */
@@ -182,7 +183,54 @@ static PyObject *sparse_products(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* By value, equal ones by index; the lists are short or nearly sorted already. */
+static void sort_list(double *values, int64_t *indices, Py_ssize_t length)
+{
+    for (Py_ssize_t i = 1; i < length; i++) {
+        double value = values[i];
+        int64_t index = indices[i];
+        Py_ssize_t at = i;
+        while (at > 0 && (values[at - 1] > value || (values[at - 1] == value && indices[at - 1] > index))) {
+            values[at] = values[at - 1];
+            indices[at] = indices[at - 1];
+            at--;
+        }
+        values[at] = value;
+        indices[at] = index;
+    }
+}
+
+static PyObject *sort_lists(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *objects[2];
+    Py_buffer views[2];
+    int good = 0;
+    if (!PyArg_ParseTuple(args, "OO", &objects[0], &objects[1]) || !read_array(objects[0], &views[0], "values", 'd', 2, WRITABLE)) {
+        return NULL;
+    }
+    if (!read_array(objects[1], &views[1], "indices", 'l', 2, WRITABLE)) {
+        release_arrays(views, 1);
+        return NULL;
+    }
+    Py_ssize_t n_rows = views[0].shape[0], length = views[0].shape[1];
+    if (has_length(&views[1], 0, n_rows, "indices") && has_length(&views[1], 1, length, "indices")) {
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t i = 0; i < n_rows; i++) {
+            sort_list((double *)views[0].buf + i * length, (int64_t *)views[1].buf + i * length, length);
+        }
+        Py_END_ALLOW_THREADS
+        good = 1;
+    }
+    release_arrays(views, 2);
+    if (!good) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyMethodDef tile_functions[] = {
+    {"sort_lists", sort_lists, METH_VARARGS, "sort_lists(values, indices)"},
     {"keep_nearest", keep_nearest, METH_VARARGS,
      "keep_nearest(products, row_norms, column_norms, row_values, row_indices, column_values, column_indices, "
      "row_start, column_start, upper)"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.kernels import compiled
@@ -16,6 +17,37 @@ class Lists:
     def __init__(self, n_samples: int, n_kept: int, kind: type[np.floating[Any]]) -> None:
         self.values: NDArray[Any] = np.full((n_samples, n_kept), np.inf, dtype=kind)
         self.indices: NDArray[np.int32] = np.full((n_samples, n_kept), -1, dtype=np.int32)
+
+
+class SparseRows:
+    """A CSR matrix with the types that the compiled kernels read."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self.arrays = (
+            np.ascontiguousarray(matrix.indptr, dtype=np.int64),
+            np.ascontiguousarray(matrix.indices, dtype=np.int32),
+            np.ascontiguousarray(matrix.data, dtype=np.float64),
+        )
+
+
+def sparse_products(left: SparseRows, right: SparseRows, products: NDArray[np.float64]) -> None:
+    """Fill `products` with the inner products of the rows of `left` and the columns of `right`."""
+    kernels = compiled()
+    if kernels is not None:
+        kernels.sparse_products(*left.arrays, *right.arrays, products)
+    else:
+        products[:] = sp.csr_array(left.matrix @ right.matrix).toarray()
+
+
+def sort_lists(values: NDArray[np.float64], indices: NDArray[np.int64]) -> None:
+    """Sort each row of both by value, equal ones by index."""
+    kernels = compiled()
+    if kernels is not None:
+        kernels.sort_lists(values, indices)
+        return
+    order = np.lexsort((indices, values), axis=1)
+    values[:], indices[:] = np.take_along_axis(values, order, axis=1), np.take_along_axis(indices, order, axis=1)
 
 
 def keep_nearest(
