@@ -57,7 +57,8 @@ def nearest_of_tiles(rows, n_kept, kind, size):
     for number, here in enumerate(slices):
         for there in slices[number:]:
             products = (rows[here] @ rows[there].T).astype(kind)
-            keep_nearest(products, (norms[here], norms[there]), (lists, here), (lists, there), upper=here is there)
+            both = (lists if here is not there else None, there)
+            keep_nearest(products, (norms[here], norms[there]), (lists, here), both, diagonal=here is there)
     return lists
 
 

@@ -23,6 +23,7 @@ from graphsieve.kernels import mention_plain_kernels
 from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
 from graphsieve.kernels.tiles import sort_lists
 from graphsieve.proposals import (
+    LISTED,
     DensePoints,
     DenseTiles,
     Points,
@@ -37,7 +38,7 @@ from graphsieve.proposals import (
 from graphsieve.sums import TEMPORARY_ELEMENTS
 from graphsieve.threads import in_threads
 
-SPARE_CANDIDATES = 8  # proposed beyond k: enough to prove most rows of data without ties in one go
+SPARE_CANDIDATES = 5  # proposed beyond k, at least: enough to prove most rows of data without ties in one go
 MOST_PROPOSED = 512  # lists longer than that are slower to keep up than all distances are to partition
 DIRECTLY = 2**19  # numbers to compare, up to which all pairs are measured at once
 PROBED, WORTH_PROBING = 64, 4096  # queries tried in float32 first, and how many there must be for that
@@ -122,7 +123,7 @@ class _Search:
 
     def by_proposals(self) -> None:
         """Answer what proposals can prove, the quickest first."""
-        n_proposed = min(self.k + 1 + SPARE_CANDIDATES, len(self.candidates))
+        n_proposed = min(-(-(self.k + SPARE_CANDIDATES) // LISTED) * LISTED, len(self.candidates))
         if n_proposed > MOST_PROPOSED:
             return
         if self.tree is not None:

@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import Any, Protocol
 
@@ -32,7 +33,9 @@ from numpy.typing import NDArray
 from graphsieve.kernels.tiles import Lists, SparseRows, keep_nearest, sparse_products
 from graphsieve.threads import available_threads, in_threads
 
-TILE_ROWS = 768  # tiles of so many rows and columns are large enough for BLAS and small enough for a core's cache
+SUMMED_AT_ONCE = 1024  # columns in one product; wider rows are summed in parts, which loses less to rounding
+LISTED = 8  # candidates are listed in multiples of this, which compiled lists are quickest with
+TILE_ROWS = 1024  # tiles of so many rows and columns are large enough for BLAS and small enough for a core's cache
 SPARSE_TILE_ELEMENTS = 2**20  # numbers in a tile of sparse products: 8 MiB
 WORTH_THREADS = 2**26  # multiplications, from which threads of our own are worth starting
 CENTER_ROWS = 4096  # any centre will do that lies among the rows, so no more are averaged
@@ -86,9 +89,9 @@ class Points(ABC):
     `share` is the share of both squared norms by which a squared distance may be off, `vanishing` what may be lost to underflow.
     """
 
-    def __init__(self, kind: Real, n_terms: int) -> None:
-        self.kind, self.n_terms = kind, n_terms
-        self.share = compounded(n_terms + 8, kind) + compounded(2 * n_terms + 16)
+    def __init__(self, kind: Real, n_terms: int, n_parts: int = 1) -> None:
+        self.kind, self.n_terms, self.n_parts = kind, n_terms, n_parts
+        self.share = compounded(-(-n_terms // n_parts) + n_parts + 8, kind) + compounded(2 * n_terms + 16)
         # Products too small for the exponent vanish, or are rounded by as much as the smallest number that is not.
         self.vanishing = 8.0 * n_terms * float(np.finfo(kind).tiny)
         self.exponent = 0  # points are 2**-exponent times the centred rows
@@ -113,7 +116,7 @@ class DensePoints(Points):
     """Rows less a common centre, in one precision."""
 
     def __init__(self, rows: Floats, kind: Real) -> None:
-        super().__init__(kind, rows.shape[1])
+        super().__init__(kind, rows.shape[1], max(1, -(-rows.shape[1] // SUMMED_AT_ONCE)))
         self._center = rows[:: max(1, len(rows) // CENTER_ROWS)].mean(axis=0)
         self.values, self.norms = self._converted(rows)
         largest = float(self.norms.max(initial=0.0))
@@ -182,19 +185,26 @@ class DenseTiles:
         locks = [Lock() for _ in rows]
 
         def work(tiles: Iterator[tuple[int, int]]) -> None:
-            room = np.empty(self.size * self.size, dtype=self.points.kind)
+            room = np.empty((min(2, self.points.n_parts), self.size * self.size), dtype=self.points.kind)
             for row, column in tiles:
                 here, there = rows[row], columns[column]
-                shape = (here.stop - here.start, there.stop - there.start)
-                products = room[: shape[0] * shape[1]].reshape(shape)
-                np.matmul(self._left[here], self._right[there].T, out=products)
+                products = self._products(self._left[here], self._right[there], room)
                 norms = row_norms[here], column_norms[there]
                 # Two threads may want the same lists; whoever needs two locks takes the one of the rows, the lower, first.
-                with locks[row], locks[column] if self.symmetric and row != column else nullcontext():
-                    columns_too = lists if self.symmetric else None
-                    keep_nearest(products, norms, (lists, here), (columns_too, there), upper=self.symmetric and row == column)
+                diagonal, both = self.symmetric and row == column, self.symmetric and row != column
+                with locks[row], locks[column] if both else nullcontext():
+                    keep_nearest(products, norms, (lists, here), (lists if both else None, there), diagonal=diagonal)
 
         in_threads(work, self._order(len(rows), len(columns)), self.n_threads)
+
+    def _products(self, left: NDArray[Any], right: NDArray[Any], room: NDArray[Any]) -> NDArray[Any]:
+        """All inner products, summed in as many parts as `points` say, in the given room."""
+        total, part = (one[: len(left) * len(right)].reshape(len(left), len(right)) for one in (room[0], room[-1]))
+        for number, columns in enumerate(_slices(left.shape[1], -(-left.shape[1] // self.points.n_parts))):
+            np.matmul(left[:, columns], right[:, columns].T, out=part if number else total)
+            if number:
+                total += part
+        return total
 
     def _order(self, n_rows: int, n_columns: int) -> Iterator[tuple[int, int]]:
         """Diagonals one after another, so that threads seldom meet in a row or column."""
@@ -231,8 +241,10 @@ class SparseTiles:
         in_threads(work, _slices(len(self.queries), size), self.n_threads)
 
 
-def _slices(length: int, step: int) -> list[slice]:
-    return [slice(start, min(start + step, length)) for start in range(0, length, step)]
+def _slices(length: int, most: int) -> list[slice]:
+    """Parts of about the same size, none larger than `most`."""
+    ends = np.linspace(0, length, max(1, -(-length // most)) + 1).astype(int).tolist()
+    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 class ProductProposals:

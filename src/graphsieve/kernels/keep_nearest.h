@@ -2,7 +2,9 @@
 
    The distance of row i and column j is row_norms[i] + column_norms[j] − 2 products[i][j], in this order of rounding.
    Every row (and, if wanted, every column) has a list of its nearest so far, sorted, the earlier of equals first. Few entries
-   of a tile get into a list, so 64 are compared at a time with the last of their lists, and only where one is below it, one by one. */
+   of a tile get into a list, so 64 are compared at a time with the last of their lists, and only where one is below it, one by one.
+   While a list has room, everybody would get in. So a row that is new to this first takes the least of each of GROUPS groups of
+   columns: of these the n-th smallest is a limit that at least n entries keep, and few more do. */
 
 typedef struct {
     const REAL *products, *row_norms, *column_norms;
@@ -11,9 +13,12 @@ typedef struct {
     int32_t *row_indices, *column_indices;
     Py_ssize_t n_kept;
     int32_t row_start, column_start; /* the index of the first row and column */
-    int upper;                       /* only entries to the right of the diagonal */
+    int diagonal;                    /* rows and columns are the same samples; nobody gets into the own list */
     REAL *column_reach;              /* the last value of every column's list */
 } NAMED(Tile);
+
+#define AT_ONCE 64
+#define GROUPS 64
 
 INLINED void NAMED(insert)(REAL *values, int32_t *indices, Py_ssize_t n_kept, REAL value, int32_t index)
 {
@@ -27,75 +32,114 @@ INLINED void NAMED(insert)(REAL *values, int32_t *indices, Py_ssize_t n_kept, RE
     indices[at] = index;
 }
 
-INLINED int NAMED(any_below)(
-    const REAL *products, const REAL *norms, const REAL *reach, REAL row_norm, REAL row_reach, int width)
+/* Which of 64 entries are below the reach of their row or of their column, one bit each. */
+INLINED uint64_t NAMED(below)(const REAL *products, const REAL *norms, const REAL *reach, REAL row_norm, REAL row_reach)
 {
     int count = 0;
-    for (int c = 0; c < width; c++) {
+    for (int c = 0; c < AT_ONCE; c++) {
         REAL distance = (row_norm + norms[c]) - 2 * products[c];
         REAL limit = row_reach > reach[c] ? row_reach : reach[c];
         count += distance < limit;
     }
-    return count;
+    uint64_t bits = 0;
+    for (int c = 0; count && c < AT_ONCE; c++) {
+        REAL distance = (row_norm + norms[c]) - 2 * products[c];
+        bits |= (uint64_t)(distance < row_reach || distance < reach[c]) << c;
+    }
+    return bits;
 }
 
-static void NAMED(insert_each)(NAMED(Tile) *tile, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t end)
+/* A limit below which at least n_kept entries of a row lie; infinite where that is not easily known. */
+INLINED REAL NAMED(first_limit)(const NAMED(Tile) *tile, Py_ssize_t row)
 {
-    const REAL *products = tile->products + row * tile->n_columns;
+    Py_ssize_t wanted = tile->n_kept + tile->diagonal; /* the row itself may be among them */
+    if (wanted > GROUPS || tile->n_columns < 2 * GROUPS) {
+        return (REAL)INFINITY;
+    }
+    const REAL *products = tile->products + row * tile->n_columns, *norms = tile->column_norms;
+    REAL row_norm = tile->row_norms[row], least[GROUPS];
+    for (int g = 0; g < GROUPS; g++) {
+        least[g] = (row_norm + norms[g]) - 2 * products[g];
+    }
+    for (Py_ssize_t c = GROUPS; c + GROUPS <= tile->n_columns; c += GROUPS) {
+        for (int g = 0; g < GROUPS; g++) {
+            REAL distance = (row_norm + norms[c + g]) - 2 * products[c + g];
+            least[g] = distance < least[g] ? distance : least[g];
+        }
+    }
+    REAL smallest[GROUPS];
+    for (Py_ssize_t i = 0; i < wanted; i++) {
+        smallest[i] = (REAL)INFINITY;
+    }
+    for (int g = 0; g < GROUPS; g++) {
+        Py_ssize_t at = wanted - 1;
+        if (least[g] < smallest[at]) {
+            for (; at > 0 && smallest[at - 1] > least[g]; at--) {
+                smallest[at] = smallest[at - 1];
+            }
+            smallest[at] = least[g];
+        }
+    }
+    return NAMED(next)(smallest[wanted - 1], (REAL)INFINITY);
+}
+
+typedef uint64_t NAMED(Below)(const REAL *, const REAL *, const REAL *, REAL, REAL);
+typedef void NAMED(Insert)(REAL *, int32_t *, Py_ssize_t, REAL, int32_t);
+
+/* One entry: into the list of the row, of the column, of both or of none. */
+INLINED void NAMED(enter)(NAMED(Tile) *tile, Py_ssize_t row, Py_ssize_t c, REAL first_limit, NAMED(Insert) *insert)
+{
     Py_ssize_t n_kept = tile->n_kept;
     REAL *values = tile->row_values + row * n_kept;
-    REAL row_norm = tile->row_norms[row];
-    for (Py_ssize_t c = begin; c < end; c++) {
-        REAL distance = (row_norm + tile->column_norms[c]) - 2 * products[c];
-        if (distance < values[n_kept - 1]) {
-            NAMED(insert)(values, tile->row_indices + row * n_kept, n_kept, distance, tile->column_start + (int32_t)c);
-        }
-        if (distance < tile->column_reach[c]) {
-            REAL *others = tile->column_values + c * n_kept;
-            NAMED(insert)(others, tile->column_indices + c * n_kept, n_kept, distance, tile->row_start + (int32_t)row);
-            tile->column_reach[c] = others[n_kept - 1];
-        }
+    REAL distance = (tile->row_norms[row] + tile->column_norms[c]) - 2 * tile->products[row * tile->n_columns + c];
+    if (distance < values[n_kept - 1] && distance < first_limit && !(tile->diagonal && c == row)) {
+        insert(values, tile->row_indices + row * n_kept, n_kept, distance, tile->column_start + (int32_t)c);
+    }
+    if (distance < tile->column_reach[c]) {
+        REAL *others = tile->column_values + c * n_kept;
+        insert(others, tile->column_indices + c * n_kept, n_kept, distance, tile->row_start + (int32_t)row);
+        tile->column_reach[c] = others[n_kept - 1];
     }
 }
 
-#define AT_ONCE 64
-#define NARROW 16
-
-INLINED void NAMED(sweep)(NAMED(Tile) *tile)
+INLINED void NAMED(sweep)(NAMED(Tile) *tile, NAMED(Below) *below, NAMED(Insert) *insert)
 {
     for (Py_ssize_t row = 0; row < tile->n_rows; row++) {
         const REAL *products = tile->products + row * tile->n_columns;
-        const REAL *reach = &tile->row_values[row * tile->n_kept + tile->n_kept - 1];
+        const REAL *last = &tile->row_values[row * tile->n_kept + tile->n_kept - 1];
         REAL norm = tile->row_norms[row];
-        Py_ssize_t begin = tile->upper ? row + 1 : 0;
+        REAL first_limit = *last == (REAL)INFINITY ? NAMED(first_limit)(tile, row) : (REAL)INFINITY;
+        Py_ssize_t begin = 0;
         for (; begin + AT_ONCE <= tile->n_columns; begin += AT_ONCE) {
-            const REAL *norms = tile->column_norms + begin, *others = tile->column_reach + begin;
-            if (!NAMED(any_below)(products + begin, norms, others, norm, *reach, AT_ONCE)) {
-                continue;
-            }
-            for (int part = 0; part < AT_ONCE; part += NARROW) {
-                if (NAMED(any_below)(products + begin + part, norms + part, others + part, norm, *reach, NARROW)) {
-                    NAMED(insert_each)(tile, row, begin + part, begin + part + NARROW);
-                }
+            REAL reach = *last < first_limit ? *last : first_limit;
+            uint64_t bits = below(products + begin, tile->column_norms + begin, tile->column_reach + begin, norm, reach);
+            for (; bits; bits &= bits - 1) {
+                NAMED(enter)(tile, row, begin + lowest_bit(bits), first_limit, insert);
             }
         }
-        NAMED(insert_each)(tile, row, begin, tile->n_columns);
+        for (; begin < tile->n_columns; begin++) {
+            NAMED(enter)(tile, row, begin, first_limit, insert);
+        }
     }
 }
 
 #undef AT_ONCE
-#undef NARROW
+#undef GROUPS
 
 #if HAVE_AVX2_CHOICE
 WITH_AVX2 static void NAMED(sweep_avx2)(NAMED(Tile) *tile)
 {
-    NAMED(sweep)(tile);
+    if (tile->n_kept % NAMED(avx2_step) == 0) {
+        NAMED(sweep)(tile, NAMED(avx2_below), NAMED(avx2_insert));
+    } else {
+        NAMED(sweep)(tile, NAMED(avx2_below), NAMED(insert));
+    }
 }
 #endif
 
 static void NAMED(sweep_plain)(NAMED(Tile) *tile)
 {
-    NAMED(sweep)(tile);
+    NAMED(sweep)(tile, NAMED(below), NAMED(insert));
 }
 
 static int NAMED(keep_nearest)(NAMED(Tile) *tile)

@@ -6,13 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if HAVE_AVX2_CHOICE
+#include "avx2.h"
+#endif
+
+static inline int lowest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return __builtin_ctzll(bits);
+#else
+    int place = 0;
+    while (!(bits >> place & 1)) {
+        place++;
+    }
+    return place;
+#endif
+}
+
 #define REAL float
 #define NAMED(name) name##_float
+#define next_float nextafterf
 #include "keep_nearest.h"
 #undef REAL
 #undef NAMED
 #define REAL double
 #define NAMED(name) name##_double
+#define next_double nextafter
 #include "keep_nearest.h"
 #undef REAL
 #undef NAMED
@@ -22,7 +41,7 @@ enum { PRODUCTS, ROW_NORMS, COLUMN_NORMS, ROW_VALUES, ROW_INDICES, COLUMN_VALUES
 static const char *const tile_names[N_TILE_ARRAYS] = {
     "products", "row_norms", "column_norms", "row_values", "row_indices", "column_values", "column_indices"};
 
-static int tile_fits(const Py_buffer *views, int n_views)
+static int tile_fits(const Py_buffer *views, int n_views, int diagonal)
 {
     Py_ssize_t n_rows = views[PRODUCTS].shape[0], n_columns = views[PRODUCTS].shape[1], n_kept = views[ROW_VALUES].shape[1];
     if (n_kept < 1) {
@@ -35,10 +54,14 @@ static int tile_fits(const Py_buffer *views, int n_views)
             return 0;
         }
     }
+    if (diagonal && (n_rows != n_columns || n_views == N_TILE_ARRAYS)) {
+        PyErr_SetString(PyExc_ValueError, "a tile on the diagonal is square, and its columns have no lists of their own");
+        return 0;
+    }
     return has_length(&views[ROW_NORMS], 0, n_rows, "row_norms") && has_length(&views[COLUMN_NORMS], 0, n_columns, "column_norms");
 }
 
-#define FILL(tile, real)                                                              \
+#define FILL(tile)                                                                    \
     do {                                                                              \
         (tile).products = views[PRODUCTS].buf;                                        \
         (tile).row_norms = views[ROW_NORMS].buf;                                      \
@@ -52,7 +75,7 @@ static int tile_fits(const Py_buffer *views, int n_views)
         (tile).n_kept = views[ROW_VALUES].shape[1];                                   \
         (tile).row_start = row_start;                                                 \
         (tile).column_start = column_start;                                           \
-        (tile).upper = upper;                                                         \
+        (tile).diagonal = diagonal;                                                         \
     } while (0)
 
 static PyObject *keep_nearest(PyObject *module, PyObject *args)
@@ -60,10 +83,10 @@ static PyObject *keep_nearest(PyObject *module, PyObject *args)
     (void)module;
     PyObject *objects[N_TILE_ARRAYS];
     Py_buffer views[N_TILE_ARRAYS];
-    int row_start, column_start, upper, is_float, n_read = 0, done = 0;
+    int row_start, column_start, diagonal, is_float, n_read = 0, done = 0;
     if (!PyArg_ParseTuple(
             args, "OOOOOOOiip", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4], &objects[5], &objects[6], &row_start,
-            &column_start, &upper)) {
+            &column_start, &diagonal)) {
         return NULL;
     }
     int n_views = objects[COLUMN_VALUES] == Py_None && objects[COLUMN_INDICES] == Py_None ? COLUMN_VALUES : N_TILE_ARRAYS;
@@ -81,15 +104,15 @@ static PyObject *keep_nearest(PyObject *module, PyObject *args)
             break;
         }
     }
-    if (n_read == n_views && tile_fits(views, n_views)) {
+    if (n_read == n_views && tile_fits(views, n_views, diagonal)) {
         Py_BEGIN_ALLOW_THREADS
         if (is_float) {
             Tile_float tile;
-            FILL(tile, float);
+            FILL(tile);
             done = keep_nearest_float(&tile);
         } else {
             Tile_double tile;
-            FILL(tile, double);
+            FILL(tile);
             done = keep_nearest_double(&tile);
         }
         Py_END_ALLOW_THREADS
@@ -233,7 +256,7 @@ PyMethodDef tile_functions[] = {
     {"sort_lists", sort_lists, METH_VARARGS, "sort_lists(values, indices)"},
     {"keep_nearest", keep_nearest, METH_VARARGS,
      "keep_nearest(products, row_norms, column_norms, row_values, row_indices, column_values, column_indices, "
-     "row_start, column_start, upper)"},
+     "row_start, column_start, diagonal)"},
     {"sparse_products", sparse_products, METH_VARARGS,
      "sparse_products(left_begin, left_features, left_values, right_begin, right_rows, right_values, products)"},
     {NULL, NULL, 0, NULL},

@@ -56,24 +56,23 @@ def keep_nearest(
     rows: tuple[Lists, slice],
     columns: tuple[Lists | None, slice],
     *,
-    upper: bool = False,
+    diagonal: bool = False,
 ) -> None:
     """Enter into the lists of the rows, and of the columns if they have any, whoever a tile of inner products shows to be nearer.
 
     `norms` are those of the tile's rows and columns; the distance is norm + norm − 2 product. Of two at the same distance the one
-    that came first stays. With `upper` only what lies right of the diagonal counts.
+    that came first stays. On the diagonal rows and columns are the same samples, and nobody gets into the own list.
     """
     (row_lists, here), (column_lists, there) = rows, columns
     row_part = (row_lists.values[here], row_lists.indices[here])
     column_part = (None, None) if column_lists is None else (column_lists.values[there], column_lists.indices[there])
     kernels = compiled()
     if kernels is not None:
-        kernels.keep_nearest(products, *norms, *row_part, *column_part, here.start, there.start, upper)
+        kernels.keep_nearest(products, *norms, *row_part, *column_part, here.start, there.start, diagonal)
         return
     distances = (norms[0][:, None] + norms[1]) - 2 * products
-    if upper:
-        distances[np.tri(*distances.shape, dtype=bool)] = np.inf
-    # On the diagonal the lists of rows and columns are the same ones: first whoever stands before, then whoever stands after.
+    if diagonal:
+        np.fill_diagonal(distances, np.inf)
     if column_lists is not None:
         _enter(*column_part, distances.T, here.start)
     _enter(*row_part, distances, there.start)

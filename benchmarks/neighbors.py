@@ -1,0 +1,118 @@
+"""Exact neighbours and the whole Laplacian score as ratios to scikit-learn + SciPy, beside the machine's limit for products.
+
+    python benchmarks/neighbors.py [quick]
+
+All numbers of a line come from one run, in turns, the best of several each: on a busy machine times mean little, and ratios more.
+The limit is the time that a float32 product of large matrices by all threads would take for the work of a symmetric search:
+n² p additions and multiplications, since half of the n² inner products serve for all.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from graphsieve import kernels, neighbors, scores
+
+K = 10
+SHAPES = [(150, 4), (300, 20_000), (200, 7_000), (1_000, 50), (5_000, 200), (20_000, 3), (20_000, 50), (20_000, 1_000)]
+QUICK_SHAPES = SHAPES[:5]
+PRODUCT = 3_000  # rows and columns of the matrices that the limit is measured with
+PATIENCE = 4.0  # seconds for one line's turns, at least two and at most twenty of them
+
+
+def plain_score(X: np.ndarray, bandwidth: float) -> np.ndarray:
+    """The Laplacian score in ten lines."""
+    n = len(X)
+    distances, near = NearestNeighbors(n_neighbors=K, algorithm="auto").fit(X).kneighbors()
+    weights = np.exp(-(distances.ravel() ** 2) / bandwidth)
+    half = sp.csr_array((weights, (np.repeat(np.arange(n), K), near.ravel())), shape=(n, n))
+    W = half.maximum(half.T)
+    degree = np.asarray(W.sum(axis=0)).ravel()
+    F = X - (degree @ X) / degree.sum()
+    spread = degree @ F**2
+    return (spread - (F * (W @ F)).sum(axis=0)) / spread
+
+
+def best_in_turns(calls: dict[str, Callable[[], Any]]) -> tuple[dict[str, float], dict[str, Any]]:
+    """The best time of each call, and its last result."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    results: dict[str, Any] = {}
+    begin = time.perf_counter()
+    for turn in range(20):
+        if turn >= 2 and time.perf_counter() - begin > PATIENCE:
+            break
+        for name, call in calls.items():
+            start = time.perf_counter()
+            results[name] = call()
+            times[name].append(time.perf_counter() - start)
+    return {name: min(found) for name, found in times.items()}, results
+
+
+def product_call() -> Callable[[], Any]:
+    one, other = np.random.default_rng(0).normal(size=(2, PRODUCT, PRODUCT)).astype(np.float32)
+    return lambda: one @ other
+
+
+def brute(X: Any) -> Callable[[], Any]:
+    return lambda: NearestNeighbors(n_neighbors=K, algorithm="brute").fit(X).kneighbors()
+
+
+def grouped(n: int, p: int) -> np.ndarray:
+    """Ten groups that differ in the first half of the columns."""
+    rng = np.random.default_rng(0)
+    centers = 2 * rng.standard_normal((10, p)) * (np.arange(p) < p / 2)
+    return rng.standard_normal((n, p)) + centers[rng.integers(10, size=n)]
+
+
+def dense_line(n: int, p: int) -> str:
+    X = grouped(n, p)
+    found, results = best_in_turns(
+        {
+            "score": lambda: scores.laplacian_score(X, n_neighbors=K, bandwidth=float(p)),
+            "plain score": lambda: plain_score(X, float(p)),
+            "near": lambda: neighbors.nearest_neighbors(X, K),
+            "brute": brute(X),
+            "product": product_call(),
+        }
+    )
+    limit = found["product"] * (n * n * p / (2 * PRODUCT**3))
+    apart = np.abs(results["score"] / results["plain score"] - 1).max()
+    agree = (np.sort(results["near"][0], axis=1) == np.sort(results["brute"][1], axis=1)).mean()
+    return (
+        f"{n:>7,} × {p:<7,}{found['score']:>9.4f}{found['plain score']:>9.4f}{found['plain score'] / found['score']:>7.2f}×"
+        f"{found['near']:>9.4f}{found['brute']:>9.4f}{found['brute'] / found['near']:>7.2f}×{limit / found['near']:>8.0%}"
+        f"{apart:>10.0e}{agree:>10.4%}"
+    )
+
+
+def sparse_line(n: int, p: int, filled: float) -> str:
+    X = sp.random_array((n, p), density=filled, format="csr", rng=np.random.default_rng(0))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found, _ = best_in_turns({"near": lambda: neighbors.nearest_neighbors(X, K)})
+    extra = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    found |= best_in_turns({"brute": brute(X)})[0]
+    ratio = found["brute"] / found["near"]
+    return f"sparse {n:,} × {p:,} at {filled:.1%}: {found['near']:.2f} s, scikit-learn {found['brute']:.2f} s, {ratio:.1f}×, +{extra:.0f} MiB"
+
+
+def main() -> None:
+    """Print one line per shape."""
+    quick = sys.argv[1:] == ["quick"]
+    print("compiled kernels" if kernels.compiled() is not None else "plain kernels")
+    print(f"{'':>17}{'whole Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}")
+    print(f"{'n × p':>12}{'ours, s':>14}{'plain':>9}{'ratio':>8}{'ours, s':>9}{'brute':>9}{'ratio':>8}{'limit':>8}{'apart':>10}{'edges':>10}")
+    for n, p in QUICK_SHAPES if quick else SHAPES:
+        print(dense_line(n, p), flush=True)
+    print(sparse_line(*((2_000, 2_000, 0.005) if quick else (20_000, 20_000, 0.005))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
