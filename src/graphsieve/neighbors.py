@@ -1,7 +1,7 @@
 """Exact nearest neighbours, in the space of the features and along a single target.
 
-In feature space somebody quick proposes (`proposals`: products of matrices in float32, where that cannot decide in float64; trees
-for very few columns), with bounds on all distances. A proposal is only accepted where the bounds prove that nobody better was
+In feature space somebody quick proposes (`proposals`: products of matrices in float32, and where that cannot decide in float64;
+trees for very few columns), with bounds on all distances. A proposal is only accepted where the bounds prove that nobody better was
 left out; all distances that matter are then taken from explicit differences. Rows without such a proof are compared with everybody
 whom the bounds do not rule out. The answer is therefore the one of the naive double loop, ties included: by lower index.
 """
@@ -26,7 +26,6 @@ from graphsieve.proposals import (
     LISTED,
     DensePoints,
     DenseTiles,
-    Points,
     ProductProposals,
     Proposals,
     SparsePoints,
@@ -43,7 +42,8 @@ MOST_PROPOSED = 512  # lists longer than that are slower to keep up than all dis
 DIRECTLY = 2**19  # numbers to compare, up to which all pairs are measured at once
 PROBED, WORTH_PROBING = 64, 4096  # queries tried in float32 first, and how many there must be for that
 SETTLED_AT_ONCE = 2**15  # proposals looked at at a time
-TREE_COLUMNS, TREE_ROWS = 4, 2**12  # up to so many columns and from so many rows on a tree is quicker
+TREE_SPARE = 3  # proposed beyond k by a tree, whose distances are nearly exact; one is the query itself
+TREE_GROWTH, TREE_ROWS = 1.75, 1600  # a query costs a tree about so many times more with each column, and tiles with so many rows
 NOTHING = 2.0**-960  # squared distances below this have lost digits to underflow
 
 Floats = NDArray[np.float64]
@@ -81,7 +81,7 @@ def nearest_neighbors(
     answer = np.empty((len(queries), n_neighbors), dtype=np.int64), np.empty((len(queries), n_neighbors))
     if not len(queries) or not n_neighbors:
         return answer
-    search = _Search(rows, queries, candidates, n_neighbors, *answer)
+    search = _Search(rows, queries, candidates, answer)
     work = len(queries) * len(candidates) * max(1, search.width)
     if work <= DIRECTLY:
         search.among_all()
@@ -99,16 +99,15 @@ class _Search:
     What is found of an open query is some candidates, of which the farthest says how far at most it has to look.
     """
 
-    def __init__(
-        self, rows: Any, queries: Integers, candidates: Integers, k: int, indices: Integers, distances: Floats
-    ) -> None:
+    def __init__(self, rows: Any, queries: Integers, candidates: Integers, answer: tuple[Integers, Floats]) -> None:
         self.sparse = bool(sp.issparse(rows))
-        self.rows = _canonical(rows) if self.sparse else np.ascontiguousarray(rows, dtype=np.float64)
+        self.rows: Any = _canonical(rows) if self.sparse else np.ascontiguousarray(rows, dtype=np.float64)
         self.width = rows.nnz // max(1, rows.shape[0]) if self.sparse else rows.shape[1]
         increasing = bool((candidates[1:] > candidates[:-1]).all())
-        self.queries, self.candidates, self.k = queries, candidates if increasing else np.sort(candidates), k
-        self.indices, self.distances = indices, distances
-        distances[:] = np.inf
+        self.queries, self.candidates = queries, candidates if increasing else np.sort(candidates)
+        self.indices, self.distances = answer
+        self.k = self.indices.shape[1]
+        self.distances[:] = np.inf
         self.open = np.arange(len(queries))
         self.rounding = compounded(2 * (rows.shape[1] + 4))  # of explicit squared distances, relative
 
@@ -127,7 +126,8 @@ class _Search:
         if n_proposed > MOST_PROPOSED:
             return
         if self.tree is not None:
-            self._settle(TreeProposals(self.tree, self.rows[self.queries], n_proposed))
+            n_few = min(self.k + TREE_SPARE, len(self.candidates))
+            self._settle(TreeProposals(self.tree, self.rows[self.queries], n_few))
         elif self.sparse:
             self._settle(ProductProposals(SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed))
         else:
@@ -136,7 +136,7 @@ class _Search:
     @cached_property
     def tree(self) -> Any:
         """A tree of the candidates where there are few columns and many rows; otherwise None."""
-        if self.sparse or self.width > TREE_COLUMNS or len(self.candidates) < TREE_ROWS:
+        if self.sparse or TREE_GROWTH ** min(self.width, 100) * TREE_ROWS > len(self.candidates):
             return None
         return cKDTree(self.rows[self.candidates])
 
@@ -156,13 +156,13 @@ class _Search:
             return True
         few = self.queries[:: len(self.queries) // PROBED]
         shape = (len(few), self.k)
-        trial = _Search(self.rows, few, self.candidates, self.k, np.empty(shape, dtype=np.int64), np.empty(shape))
+        trial = _Search(self.rows, few, self.candidates, (np.empty(shape, dtype=np.int64), np.empty(shape)))
         trial._settle(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
         return 2 * len(trial.open) <= len(few)
 
     @cached_property
-    def points(self) -> Points:
-        """All rows in float64."""
+    def points(self) -> Any:
+        """All rows in float64: `DensePoints` or `SparsePoints`."""
         return SparsePoints(self.rows) if self.sparse else DensePoints(self.rows, np.float64)
 
     def _settle(self, proposals: Proposals) -> None:

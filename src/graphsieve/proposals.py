@@ -169,7 +169,7 @@ def _is_range(which: Integers) -> bool:
 
 
 class DenseTiles:
-    """Products of some points with others, tile by tile; each tile of a search of all among all serves its rows and its columns."""
+    """Products of some points with others, tile by tile; if these are the same, a tile serves its rows and its columns."""
 
     def __init__(self, points: DensePoints, queries: Integers, candidates: Integers) -> None:
         self.points, self.queries, self.candidates = points, queries, candidates
@@ -204,7 +204,7 @@ class DenseTiles:
             np.matmul(left[:, columns], right[:, columns].T, out=part if number else total)
             if number:
                 total += part
-        return total
+        return np.asarray(total)
 
     def _order(self, n_rows: int, n_columns: int) -> Iterator[tuple[int, int]]:
         """Diagonals one after another, so that threads seldom meet in a row or column."""

@@ -18,6 +18,10 @@ class Lists:
         self.values: NDArray[Any] = np.full((n_samples, n_kept), np.inf, dtype=kind)
         self.indices: NDArray[np.int32] = np.full((n_samples, n_kept), -1, dtype=np.int32)
 
+    def part(self, here: slice) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Those of some samples."""
+        return self.values[here], self.indices[here]
+
 
 class SparseRows:
     """A CSR matrix with the types that the compiled kernels read."""
@@ -64,23 +68,20 @@ def keep_nearest(
     that came first stays. On the diagonal rows and columns are the same samples, and nobody gets into the own list.
     """
     (row_lists, here), (column_lists, there) = rows, columns
-    row_part = (row_lists.values[here], row_lists.indices[here])
-    column_part = (None, None) if column_lists is None else (column_lists.values[there], column_lists.indices[there])
+    row_part, column_part = row_lists.part(here), None if column_lists is None else column_lists.part(there)
     kernels = compiled()
     if kernels is not None:
-        kernels.keep_nearest(products, *norms, *row_part, *column_part, here.start, there.start, diagonal)
+        kernels.keep_nearest(products, *norms, *row_part, *(column_part or (None, None)), here.start, there.start, diagonal)
         return
     distances = (norms[0][:, None] + norms[1]) - 2 * products
     if diagonal:
         np.fill_diagonal(distances, np.inf)
-    if column_lists is not None:
+    if column_part is not None:
         _enter(*column_part, distances.T, here.start)
     _enter(*row_part, distances, there.start)
 
 
-def _enter(values: NDArray[Any] | None, indices: NDArray[np.int32] | None, distances: NDArray[Any], start: int) -> None:
-    assert values is not None
-    assert indices is not None
+def _enter(values: NDArray[Any], indices: NDArray[np.int32], distances: NDArray[Any], start: int) -> None:
     n_kept = values.shape[1]
     limit = values[:, -1]
     if distances.shape[1] > n_kept and not np.isfinite(limit).all():

@@ -1,0 +1,151 @@
+"""Proposals bound the distances they speak of, whatever the data; a search by them equals one that compares all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from scipy.spatial import cKDTree
+
+from graphsieve import neighbors, proposals
+from graphsieve.neighbors import nearest_neighbors, squared_distances
+from graphsieve.proposals import DensePoints, DenseTiles, ProductProposals, SparsePoints, SparseTiles, TreeProposals
+
+RNG = np.random.default_rng(0)
+GAUSSIAN = RNG.normal(size=(260, 7))
+GROUPS = RNG.normal(size=(4, 7))[RNG.integers(4, size=260)]
+KINDS_OF_ROWS = {
+    "gaussian": GAUSSIAN,
+    "offset": np.rint(GAUSSIAN * 1024) / 1024 + 1e8,
+    "large": GAUSSIAN * 1e12,
+    "small": GAUSSIAN * 1e-12,
+    "very large": GAUSSIAN * 1e100,
+    "very small": GAUSSIAN * 1e-100,
+    "columns of all sizes": GAUSSIAN * 10.0 ** np.arange(-9, 12, 3),
+    "tight groups": 100 * GROUPS + 1e-7 * GAUSSIAN,
+    "tighter than float64 products can tell": 1000 * GROUPS + 1e-12 * GAUSSIAN,
+    "an outlier": np.where(np.arange(260)[:, None] == 99, 1e30, GAUSSIAN),
+    "one far from a point": np.where(np.arange(260)[:, None] == 99, 1.0, 1e-40 * GAUSSIAN),
+    "squares that underflow": np.where(np.arange(260)[:, None] == 99, 1.0, 1e-170 * GAUSSIAN),
+    "grid": RNG.integers(3, size=(260, 7)).astype(float),
+    "copies": GAUSSIAN[RNG.integers(20, size=260)],
+    "constant": np.full((260, 7), 0.3),
+    "wide": np.tile(RNG.normal(size=(260, 40)), 60),
+}
+
+
+def slowly(rows, k, queries, candidates):
+    """All pairs by explicit differences, sorted by distance, then index."""
+    first, second = np.repeat(queries, len(candidates)), np.tile(candidates, len(queries))
+    distances = np.zeros(len(first))
+    for column in rows.T:
+        distances += (column[first] - column[second]) ** 2
+    distances = np.where(first == second, np.inf, distances).reshape(len(queries), -1)
+    order = np.lexsort((np.tile(candidates, (len(queries), 1)), distances), axis=1)[:, :k]
+    return candidates[order], np.take_along_axis(distances, order, axis=1)
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def _either_kernels(request, monkeypatch):
+    monkeypatch.setenv("GRAPHSIEVE_PLAIN", "1" if request.param == "plain" else "0")
+
+
+@pytest.fixture(params=["products", "tree"])
+def _no_shortcut(request, monkeypatch):
+    """Small tables are searched as large ones are."""
+    monkeypatch.setattr(neighbors, "DIRECTLY", 0)
+    monkeypatch.setattr(neighbors, "WORTH_PROBING", 100)
+    monkeypatch.setattr(proposals, "TILE_ROWS", 100)
+    monkeypatch.setattr(neighbors, "TREE_ROWS", 10**9 if request.param == "products" else 0)
+
+
+@pytest.mark.usefixtures("_either_kernels", "_no_shortcut")
+@pytest.mark.parametrize("name", list(KINDS_OF_ROWS))
+def test_a_search_equals_the_comparison_of_all(name):
+    rows = KINDS_OF_ROWS[name]
+    everyone = np.arange(len(rows))
+    for queries, candidates, k in (
+        (everyone, everyone, 5),
+        (everyone[::3], everyone, 1),
+        (everyone, everyone[20:100], 20),
+        (everyone[::2], everyone[1::2], 3),
+        (everyone[:9], everyone, len(rows) - 1),
+    ):
+        expected = slowly(rows, k, queries, candidates)
+        for container in (np.ascontiguousarray, sp.csr_array):
+            indices, distances = nearest_neighbors(container(rows), k, queries=queries, candidates=candidates)
+            assert_array_equal(indices, expected[0])
+            assert_array_equal(distances, expected[1])
+
+
+def all_proposals(rows):
+    """Each way to propose, for everybody among everybody."""
+    everyone = np.arange(len(rows))
+    for kind in (np.float32, np.float64):
+        yield ProductProposals(DenseTiles(DensePoints(rows, kind), everyone, everyone), 8)
+        yield ProductProposals(DenseTiles(DensePoints(rows, kind), everyone[::2], everyone), 8)
+    yield ProductProposals(SparseTiles(SparsePoints(sp.csr_array(rows)), everyone, everyone), 8)
+    yield TreeProposals(cKDTree(rows), rows, 8)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS_OF_ROWS if name != "squares that underflow"])
+def test_bounds_hold_for_whoever_is_proposed_and_whoever_is_not(name):
+    rows = KINDS_OF_ROWS[name]
+    everyone = np.arange(len(rows))
+    exact = squared_distances(rows, np.repeat(everyone, len(rows)), np.tile(everyone, len(rows))).reshape(len(rows), -1)
+    checked = 0
+    for found in all_proposals(rows):
+        mine = exact if len(found.part(slice(0, 260)).positions) == len(rows) else exact[::2]
+        proposal = found.part(slice(0, len(mine)))
+        near = np.take_along_axis(mine, proposal.positions.astype(np.int64), axis=1)
+        slack = 1 + 1e-12  # of the explicit distances themselves
+        assert (proposal.at_least <= near * slack).all()
+        assert (near <= proposal.at_most * slack).all()
+        others = np.ones(mine.shape, dtype=bool)
+        np.put_along_axis(others, proposal.positions.astype(np.int64), False, axis=1)
+        others &= ~np.eye(len(rows), dtype=bool) if len(mine) == len(rows) else True
+        assert (np.where(others, mine, np.inf) * slack >= proposal.beyond[:, None]).all()
+        checked += 1
+    assert checked == 6
+
+
+def test_float32_decides_ordinary_rows(monkeypatch):
+    """Otherwise everything would be searched twice, and nobody would notice but by the clock."""
+    monkeypatch.setattr(neighbors, "DIRECTLY", 0)
+    kinds = []
+    original = proposals.DensePoints.__init__
+    monkeypatch.setattr(
+        proposals.DensePoints, "__init__", lambda self, rows, kind: kinds.append(kind) or original(self, rows, kind)
+    )
+    for width in (6, 300, 3000):
+        nearest_neighbors(np.random.default_rng(1).normal(size=(400, width)), 10)
+    assert kinds == [np.float32] * 3
+
+
+def test_tight_groups_are_not_tried_in_float32(monkeypatch):
+    """A few queries show that it cannot tell, and the rest is spared."""
+    tried = []
+    original = proposals.DenseTiles.__init__
+
+    def noting(self, points, queries, candidates):
+        tried.append((points.kind, len(queries)))
+        original(self, points, queries, candidates)
+
+    monkeypatch.setattr(proposals.DenseTiles, "__init__", noting)
+    monkeypatch.setattr(neighbors, "WORTH_PROBING", 500)
+    rng = np.random.default_rng(2)
+    nearest_neighbors(100 * rng.normal(size=(3, 10))[rng.integers(3, size=640)] + 1e-5 * rng.normal(size=(640, 10)), 5)
+    assert tried == [(np.float32, 64), (np.float64, 640)]
+
+
+def test_threads_make_no_difference(monkeypatch):
+    rows = np.random.default_rng(3).normal(size=(900, 30))
+    one = nearest_neighbors(rows, 7)
+    for module in (proposals, neighbors):
+        monkeypatch.setattr(module, "threads_for", lambda _: 3)
+    monkeypatch.setattr(proposals, "TILE_ROWS", 90)
+    for _ in range(3):
+        several = nearest_neighbors(rows, 7)
+        assert_array_equal(one[0], several[0])
+        assert_array_equal(one[1], several[1])
