@@ -25,6 +25,7 @@ K = 10
 SHAPES = [(150, 4), (300, 20_000), (200, 7_000), (1_000, 50), (5_000, 200), (20_000, 3), (20_000, 50), (20_000, 1_000)]
 QUICK_SHAPES = SHAPES[:5]
 PRODUCT = 3_000  # rows and columns of the matrices that the limit is measured with
+WIDTHS = (14, 9, 8, 9, 9, 8, 8, 10, 10)
 PATIENCE = 4.0  # seconds for one line's turns, at least two and at most twenty of them
 
 
@@ -108,9 +109,8 @@ def main() -> None:
     quick = sys.argv[1:] == ["quick"]
     print("compiled kernels" if kernels.compiled() is not None else "plain kernels")
     print(f"{'':>17}{'whole Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}")
-    print(
-        f"{'n × p':>12}{'ours, s':>14}{'plain':>9}{'ratio':>8}{'ours, s':>9}{'brute':>9}{'ratio':>8}{'limit':>8}{'apart':>10}{'edges':>10}"
-    )
+    titles = ("ours, s", "plain", "ratio", "ours, s", "brute", "ratio", "limit", "apart", "edges")
+    print(f"{'n × p':>12}" + "".join(f"{title:>{width}}" for title, width in zip(titles, WIDTHS, strict=True)))
     for n, p in QUICK_SHAPES if quick else SHAPES:
         print(dense_line(n, p), flush=True)
     print(sparse_line(*((2_000, 2_000, 0.005) if quick else (20_000, 20_000, 0.005))), flush=True)

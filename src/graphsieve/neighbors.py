@@ -1,9 +1,9 @@
 """Exact nearest neighbours, in the space of the features and along a single target.
 
 In feature space somebody quick proposes (`proposals`: products of matrices in float32, and where that cannot decide in float64;
-trees for very few columns), with bounds on all distances. A proposal is only accepted where the bounds prove that nobody better was
-left out; all distances that matter are then taken from explicit differences. Rows without such a proof are compared with everybody
-whom the bounds do not rule out. The answer is therefore the one of the naive double loop, ties included: by lower index.
+trees for very few columns), with bounds on all distances. A proposal is only accepted where the bounds prove that nobody better
+was left out; all distances that matter are then taken from explicit differences. Rows without such a proof are compared with
+everybody whom the bounds do not rule out. So the answer is the one of the naive double loop, ties included: by lower index.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ class _Search:
         self.k = self.indices.shape[1]
         self.distances[:] = np.inf
         self.open = np.arange(len(queries))
+        self.tied = np.zeros(len(queries), dtype=bool)  # who has more equally near candidates than were proposed
         self.rounding = compounded(2 * (rows.shape[1] + 4))  # of explicit squared distances, relative
 
     def among_all(self) -> None:
@@ -145,10 +146,13 @@ class _Search:
         if points.share < 1 and self._worth_trying(points, n_proposed):
             self._settle(ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed))
         self.among_copies()
+        tied = self.open[self.tied[self.open]]  # float64 cannot tell these apart either
+        self.open = self.open[~self.tied[self.open]]
         if len(self.open):
             del points
             tiles = DenseTiles(self.points, self.queries[self.open], self.candidates)
             self._settle(ProductProposals(tiles, n_proposed))
+        self.open = np.concatenate([self.open, tied])
 
     def _worth_trying(self, points: DensePoints, n_proposed: int) -> bool:
         """Whether float32 proves at least half of a few queries, if there are many."""
@@ -193,6 +197,7 @@ class _Search:
         self.indices[places], self.distances[places] = near[:, : self.k], exact[:, : self.k]
         if len(self.candidates) <= near.shape[1]:
             return np.ones(len(places), dtype=bool)
+        self.tied[places] = exact[:, self.k - 1] == exact[:, -1]
         proven: Booleans = exact[:, self.k - 1] < proposal.beyond * (1 - self.rounding) - NOTHING
         return proven
 
@@ -255,15 +260,15 @@ class _ProductReach:
             products = points.take(mine) @ self.targets.T
             lower = products.toarray() if search.sparse else products
             lower *= -2
-            lower += points.norms[mine, None] * (1 - points.share)
-            lower += norms * (1 - points.share)
-            lower -= points.vanishing
-            reach = search.distances[here, -1] * (1 + 2 * search.rounding) + NOTHING
-            if np.isinf(reach).any():  # nothing is known: the k-th upper bound
-                upper = lower + 2 * points.share * (points.norms[mine, None] + norms) + 2 * points.vanishing
+            lower += norms * (1 - points.share)  # and so they are lower bounds, but for the query's own norm
+            own = points.norms[mine] * (1 - points.share) - 2 * points.vanishing
+            reach = search.distances[here, -1] * (1 + 4 * search.rounding) + NOTHING
+            if np.isinf(reach).any():  # nothing is known of someone: the k-th upper bound
+                upper = lower + 2 * points.share * (points.norms[mine, None] + norms)
                 upper[mine[:, None] == search.candidates] = np.inf
-                kth = np.partition(upper, search.k - 1, axis=1)[:, search.k - 1]
+                kth = np.partition(upper, search.k - 1, axis=1)[:, search.k - 1] + own + 4 * points.vanishing
                 reach = np.minimum(reach, kth * (1 + 4 * search.rounding) + NOTHING)
+            reach -= own
             query, column = np.nonzero(lower <= reach[:, None])
             yield here, query, column
 
