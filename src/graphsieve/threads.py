@@ -54,15 +54,16 @@ def available_threads() -> int:
 def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_threads: int) -> None:
     """Call `work` in several threads at once with one list of jobs, from which each takes the next when it is free.
 
-    Meanwhile BLAS uses one thread in each. With one thread of ours BLAS does as it likes.
+    Meanwhile BLAS uses one thread in each; also where there is one of ours, because then the work is little.
     """
-    if n_threads == 1:
-        work(iter(jobs))
-        return
-    queue = _Queue(jobs)
-    with one_product_thread(), ThreadPoolExecutor(n_threads) as pool:
-        for done in [pool.submit(work, queue) for _ in range(n_threads)]:
-            done.result()
+    with one_product_thread():
+        if n_threads == 1:
+            work(iter(jobs))
+            return
+        queue = _Queue(jobs)
+        with ThreadPoolExecutor(n_threads) as pool:
+            for done in [pool.submit(work, queue) for _ in range(n_threads)]:
+                done.result()
 
 
 class _Queue(Iterator[Job]):
