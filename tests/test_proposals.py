@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from scipy.spatial import cKDTree
 from graphsieve import neighbors, proposals
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.proposals import DensePoints, DenseTiles, ProductProposals, SparsePoints, SparseTiles, TreeProposals
+from graphsieve.threads import in_threads
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = RNG.normal(size=(260, 7))
@@ -149,3 +152,20 @@ def test_threads_make_no_difference(monkeypatch):
         several = nearest_neighbors(rows, 7)
         assert_array_equal(one[0], several[0])
         assert_array_equal(one[1], several[1])
+
+
+def test_an_error_in_one_thread_ends_the_others():
+    done = []
+
+    def work(jobs):
+        for job in jobs:
+            done.append(job)
+            if job == 5:
+                raise ZeroDivisionError
+            time.sleep(0.001)
+
+    with pytest.raises(ZeroDivisionError):
+        in_threads(work, range(10_000), 2)
+    assert len(done) < 5_000
+    in_threads(work, range(6, 100), 2)
+    assert sorted(done[-94:]) == list(range(6, 100))

@@ -61,9 +61,19 @@ def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_thr
             work(iter(jobs))
             return
         queue = _Queue(jobs)
+
+        def work_or_stop() -> None:
+            try:
+                work(queue)
+            finally:  # after an error nobody begins anything new
+                queue.close()
+
         with ThreadPoolExecutor(n_threads) as pool:
-            for done in [pool.submit(work, queue) for _ in range(n_threads)]:
-                done.result()
+            try:
+                for done in [pool.submit(work_or_stop) for _ in range(n_threads)]:
+                    done.result()
+            finally:  # nor after an interruption
+                queue.close()
 
 
 class _Queue(Iterator[Job]):
@@ -75,3 +85,8 @@ class _Queue(Iterator[Job]):
     def __next__(self) -> Job:
         with self._lock:
             return next(self._jobs)
+
+    def close(self) -> None:
+        """From now on there is nothing left to do."""
+        with self._lock:
+            self._jobs = iter(())

@@ -1,4 +1,4 @@
-/* The extension module: one table of functions per file. */
+/* The extension module: one table of functions per file, to be named twice below. */
 #include "arguments.h"
 
 extern PyMethodDef pair_functions[];
