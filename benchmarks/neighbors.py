@@ -9,7 +9,6 @@ n² p additions and multiplications, since half of the n² inner products serve 
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -96,12 +95,10 @@ def dense_line(n: int, p: int) -> str:
 
 def sparse_line(n: int, p: int, filled: float) -> str:
     X = sp.random_array((n, p), density=filled, format="csr", rng=np.random.default_rng(0))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found, _ = best_in_turns({"near": lambda: neighbors.nearest_neighbors(X, K)})
-    extra = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     found |= best_in_turns({"brute": brute(X)})[0]
     times = f"{found['near']:.2f} s, scikit-learn {found['brute']:.2f} s, {found['brute'] / found['near']:.1f}×"
-    return f"sparse {n:,} × {p:,} at {filled:.1%}: {times}; {extra:.0f} MiB above what was needed before"
+    return f"sparse {n:,} × {p:,} at {filled:.1%}: {times}"
 
 
 def main() -> None:
