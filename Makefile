@@ -46,6 +46,7 @@ benchmark: $(READY) ## print speed and memory, beside the peers that install
 	$(BIN)/python benchmarks/propagation.py
 	$(BIN)/python benchmarks/prototypes.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/neighbors.py
 	$(BIN)/python benchmarks/iterative.py
 	$(BIN)/python benchmarks/command_line.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/diverse.py
