@@ -12,7 +12,6 @@ Both only ever add squares of differences, so nothing cancels, and what is equal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +20,29 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.columns import Block
+from graphsieve.kernels.edges import (
+    TEMPORARY_ELEMENTS,
+    Numbers,
+    edge_sums,
+    mean_alone,
+    mean_and_scatter,
+    row_differences,
+    weighted_rows,
+)
 
-TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
-CACHED_ELEMENTS = 2**16  # numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
+__all__ = [
+    "TEMPORARY_ELEMENTS",
+    "Moments",
+    "cross_energy",
+    "dense_weighting",
+    "edge_sum",
+    "group_weightings",
+    "means",
+    "moments",
+    "projection",
+    "row_differences",
+    "weighted_sum",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,43 +76,37 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
     """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
     if block.is_sparse:
         return _sparse_edge_sum(block, first, second, weights, power)
-    total, gather = np.zeros(block.width), None
-    for edges, rows in row_differences(block.values, first, second, spare=1):
-        if power == 1:
-            np.abs(rows[1:], out=rows[1:])
-        else:
-            rows[1:] *= rows[1:]
-        if gather is None or gather.shape[1] != len(rows):
-            gather = _weighted_rows(np.ones(len(rows)), np.array([0, len(rows)]))
-        # The total so far is the first term, so that the sum is the same however many edges come at a time.
-        rows[0] = total
-        gather.data[1:] = weights[edges]
-        total = (gather @ rows)[0]
-    return np.asarray(total)
-
-
-def row_differences(rows: Floats, first: Integers, second: Integers, *, spare: int = 0) -> Iterator[tuple[slice, Floats]]:
-    """``rows[first] - rows[second]``, a few pairs at a time, below `spare` free rows, in an array that the next overwrite."""
-    step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))
-    one, other = np.empty((spare + step, rows.shape[1])), np.empty((step, rows.shape[1]))
-    for start in range(0, len(first), step):
-        part = slice(start, min(start + step, len(first)))
-        size = part.stop - part.start
-        # mode="clip" writes straight into `out`; the indices are known to be good.
-        differences = np.take(rows, first[part], axis=0, out=one[spare : spare + size], mode="clip")
-        differences -= np.take(rows, second[part], axis=0, out=other[:size], mode="clip")
-        yield part, one[: spare + size]
+    return edge_sums(_numbers(block), first, second, weights, power)
 
 
 def moments(block: Block, weightings: Any) -> Moments:
-    """Mass, mean and scatter of each feature under each column of the non-negative sparse matrix `weightings`."""
-    weightings = sp.csc_array(weightings)
+    """Mass, mean and scatter of each feature under each column of the non-negative array or sparse matrix `weightings`."""
     if block.is_sparse:
-        return _sparse_moments(block, weightings)
-    mass, mean, scatter = _empty_moments(weightings, block.width)
-    for columns in _slices(block.width, weightings.nnz):
-        _fill_dense_moments(block.values[:, columns], weightings, mass, mean[:, columns], scatter[:, columns])
-    return Moments(mass, mean, scatter)
+        return _sparse_moments(block, sp.csc_array(weightings))
+    weightings, mass = _in_order(weightings)
+    return Moments(mass, *mean_and_scatter(_numbers(block), weightings, mass))
+
+
+def means(block: Block, weightings: Any) -> Floats:
+    """The mean alone of the `moments`: for every weighting (rows) and feature (columns)."""
+    if block.is_sparse:
+        return _sparse_moments(block, sp.csc_array(weightings)).mean
+    weightings, mass = _in_order(weightings)
+    return mean_alone(_numbers(block), weightings, mass)
+
+
+def _numbers(block: Block) -> Numbers:
+    """The values of a dense block as the kernels take them."""
+    return Numbers(block.values)
+
+
+def _in_order(weightings: Any) -> tuple[Any, Floats]:
+    """The weightings with their samples in ascending order, which is the order of all sums; and their masses."""
+    if isinstance(weightings, np.ndarray):
+        return weightings, np.asarray(weightings.sum(axis=0), dtype=np.float64)
+    ordered = sp.csc_array(weightings)
+    ordered = ordered if ordered.has_sorted_indices else ordered.sorted_indices()
+    return ordered, np.asarray(ordered.sum(axis=0), dtype=np.float64)
 
 
 def projection(block: Block, vector: Floats) -> Floats:
@@ -105,42 +118,12 @@ def projection(block: Block, vector: Floats) -> Floats:
 
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would give copies different last bits."""
-    return np.asarray((_weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
-
-
-def _weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
-    """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what it is multiplied with.
-
-    A sparse product adds in a fixed order, whatever the width of the block.
-    """
-    return sp.csr_array((weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights)))
-
-
-def _slices(length: int, other: int) -> Iterator[slice]:
-    step = max(1, TEMPORARY_ELEMENTS // max(1, other))
-    return (slice(start, min(start + step, length)) for start in range(0, length, step))
+    return np.asarray((weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
 
 
 def _empty_moments(weightings: Any, width: int) -> tuple[Floats, Floats, Floats]:
     shape = (weightings.shape[1], width)
     return np.asarray(weightings.sum(axis=0), dtype=np.float64), np.zeros(shape), np.zeros(shape)
-
-
-def _fill_dense_moments(values: Floats, weightings: Any, mass: Floats, mean: Floats, scatter: Floats) -> None:
-    filled = np.diff(weightings.indptr)
-    used = filled > 0
-    owner = np.repeat(np.arange(len(filled)), filled)
-    entries = values[weightings.indices]
-    # Relative to the first sample of each weighting: values that are all equal leave exact zeros.
-    origin = np.zeros_like(mean)
-    origin[used] = entries[weightings.indptr[:-1][used]]
-    entries -= origin[owner]
-    gather = _weighted_rows(weightings.data, weightings.indptr)
-    mean[used] = (gather @ entries)[used] / mass[used, None]
-    entries -= mean[owner]
-    entries *= entries
-    scatter[:] = gather @ entries
-    mean += origin
 
 
 def _sparse_edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, power: int) -> Floats:

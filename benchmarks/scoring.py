@@ -1,0 +1,271 @@
+"""The scoring pass: seconds, in units of reading X from memory, and memory above X.
+
+    python benchmarks/scoring.py
+
+Every case runs in a process of its own, since a peak belongs to a process. There it makes its data, notes its resident memory,
+and calls one thing by turns with reading X (with all threads that the kernels use); of each the best time counts. Beside the
+wall time stands the processor time, which a busy machine does not change as much. `plain` is without compiled kernels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from memory import MIB, ROWS_AT_ONCE, Call, peak_memory, resident_memory
+
+AT_LEAST, AT_MOST, ENOUGH = 2, 7, 15.0  # calls, and seconds after which no further one starts
+BAR = 4  # times the reading of X as often as the method needs
+
+
+class Case(NamedTuple):
+    """What is called, on which table, and how often the method must read X: to check it, to find its size, and to sum."""
+
+    title: str
+    prepare: Callable[[str], tuple[Any, Call]]
+    dtype: str = "float64"
+    reads: int | None = None
+    plain: bool = False
+
+
+def rows(n_samples: int, n_features: int, dtype: str) -> Any:
+    import numpy as np
+
+    rng, X = np.random.default_rng(0), np.empty((n_samples, n_features), dtype=dtype)
+    for start in range(0, n_samples, ROWS_AT_ONCE):
+        X[start : start + ROWS_AT_ONCE] = rng.standard_normal(X[start : start + ROWS_AT_ONCE].shape)
+    return X
+
+
+def edges(n_samples: int, a_row: int = 14) -> tuple[Any, Any, Any]:
+    """Random edges, as many as give every sample so many on average: no order of the rows makes them short."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(n_samples, size=(2, n_samples * a_row // 2))
+    keys = np.unique(np.minimum(first, second) * n_samples + np.maximum(first, second))  # in the order that a graph has them
+    first, second = keys // n_samples, keys % n_samples
+    apart = first != second
+    return first[apart], second[apart], rng.random(int(apart.sum()))
+
+
+def scipy_energies(dtype: str) -> tuple[Any, Call]:
+    """The textbook way, fᵀDf − fᵀWf."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    X, (first, second, weights) = rows(20_000, 1_000, dtype), edges(20_000)
+    ends = (np.concatenate([first, second]), np.concatenate([second, first]))
+    W = sp.csr_array((np.tile(weights, 2).astype(dtype), ends), shape=(len(X), len(X)))
+    degree = np.asarray(W.sum(axis=1))
+    return X, lambda: degree @ (X * X) - np.einsum("ij,ij->j", X, W @ X)
+
+
+def scipy_product(dtype: str) -> tuple[Any, Call]:
+    import numpy as np
+    import scipy.sparse as sp
+
+    X, (first, second, weights) = rows(20_000, 1_000, dtype), edges(20_000)
+    ends = (np.concatenate([first, second]), np.concatenate([second, first]))
+    W = sp.csr_array((np.tile(weights, 2).astype(dtype), ends), shape=(len(X), len(X)))
+    return X, lambda: W @ X
+
+
+def kernel_energies(dtype: str) -> tuple[Any, Call]:
+    """The kernel alone: sums over edges of X as it is."""
+    import numpy as np
+
+    from graphsieve.kernels.edges import Numbers, edge_sums
+
+    X, listed = rows(20_000, 1_000, dtype), edges(20_000)
+    numbers = Numbers(X, np.ones(1_000), np.zeros(1_000))
+    return X, lambda: edge_sums(numbers, *listed)
+
+
+def laplacian_pass(dtype: str) -> tuple[Any, Call]:
+    """Energies and spreads on a given graph, with all that a score does but finding the neighbours."""
+    from graphsieve.columns import Table
+    from graphsieve.graph import SparseGraph
+    from graphsieve.ratio import laplacian_ratio
+
+    X, graph = rows(20_000, 1_000, dtype), SparseGraph(20_000, *edges(20_000))
+    return X, lambda: laplacian_ratio(Table(X), graph)
+
+
+def classes(X: Any, n_classes: int = 5) -> Any:
+    import numpy as np
+
+    return np.random.default_rng(2).integers(n_classes, size=len(X))
+
+
+def fisher(dtype: str) -> tuple[Any, Call]:
+    from graphsieve import scores
+
+    X = rows(1_000_000, 100, dtype)
+    y = classes(X)
+    return X, lambda: scores.fisher_score(X, y)
+
+
+def weighted_laplacian(dtype: str) -> tuple[Any, Call]:
+    import numpy as np
+
+    from graphsieve import scores
+
+    X = rows(1_000_000, 100, dtype)
+    probabilities = np.full((len(X), 5), 0.05)
+    probabilities[np.arange(len(X)), classes(X)] = 0.8
+    return X, lambda: scores.weighted_laplacian_score(X, probabilities)
+
+
+def constraint(dtype: str) -> tuple[Any, Call]:
+    import numpy as np
+
+    from graphsieve import scores
+
+    X = rows(1_000_000, 100, dtype)
+    y = classes(X)
+    pairs = np.arange(2_000).reshape(-1, 2)
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    alike, apart = pairs[same], pairs[~same]
+    return X, lambda: scores.constraint_score(X, alike, apart)
+
+
+def supervised_laplacian(dtype: str) -> tuple[Any, Call]:
+    import numpy as np
+
+    from graphsieve import scores
+
+    X = rows(1_000_000, 100, dtype)
+    target = np.random.default_rng(3).standard_normal(len(X))
+    return X, lambda: scores.supervised_laplacian_score(X, target)
+
+
+def supervised_laplacian_pass(dtype: str) -> tuple[Any, Call]:
+    """Without the search along the target, which never reads X."""
+    import numpy as np
+
+    from graphsieve.builders import target_graph
+    from graphsieve.columns import Table
+    from graphsieve.ratio import laplacian_ratio
+
+    X = rows(1_000_000, 100, dtype)
+    graph = target_graph(np.random.default_rng(3).standard_normal(len(X)), 5, 1.0).graph
+    return X, lambda: laplacian_ratio(Table(X), graph)
+
+
+def sparse_columns(filled: float) -> Callable[[str], tuple[Any, Call]]:
+    def prepare(_: str) -> tuple[Any, Call]:
+        import scipy.sparse as sp
+
+        from graphsieve.columns import Table
+        from graphsieve.graph import SparseGraph
+        from graphsieve.ratio import laplacian_ratio
+
+        X = sp.random_array((20_000, 20_000), density=filled, rng=0, format="csc")
+        graph = SparseGraph(20_000, *edges(20_000))
+        return X.data, lambda: laplacian_ratio(Table(X), graph)
+
+    return prepare
+
+
+TALL = ("fisher", fisher, 4), ("wls", weighted_laplacian, 4), ("cs", constraint, 2), ("sls pass", supervised_laplacian_pass, 5)
+CASES = {
+    "scipy W @ X": Case("SciPy W @ X alone, 20,000 x 1,000", scipy_product),
+    "scipy energies": Case("SciPy energies by W @ X", scipy_energies),
+    "kernel": Case("our energies, the kernel alone", kernel_energies),
+    "pass": Case("our pass: checks, energies, spreads", laplacian_pass),
+    "pass plain": Case("our pass, plain", laplacian_pass, plain=True),
+    "scipy W @ X single": Case("SciPy W @ X alone, float32", scipy_product, "float32"),
+    "kernel single": Case("our energies, float32", kernel_energies, "float32"),
+    "pass single": Case("our pass, float32", laplacian_pass, "float32"),
+    **{
+        f"{name} {dtype}": Case(f"{name}, 1,000,000 x 100, {dtype}", prepare, dtype, reads)
+        for name, prepare, reads in TALL
+        for dtype in ("float32", "float64")
+    },
+    "sls float64": Case("sls with its search along the target", supervised_laplacian, "float64"),
+    **{
+        f"sparse {filled}": Case(f"CSC 20,000 x 20,000, {filled:.2%}", sparse_columns(filled)) for filled in (0.001, 0.002, 0.004)
+    },
+}
+
+
+def reading(X: Any) -> Call:
+    """A call that reads all of X, by as many threads as the kernels use."""
+    import numpy as np
+
+    from graphsieve.threads import available_threads
+
+    n_threads = available_threads()
+    parts = np.array_split(X, n_threads)
+
+    def read() -> None:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(np.max, parts))
+
+    return read
+
+
+def timed(call: Call) -> tuple[float, float]:
+    """Seconds of the wall and of all processors."""
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
+def run_case(name: str) -> None:
+    """In the process of its own: print what was measured as JSON."""
+    import graphsieve  # noqa: F401  (so that importing is not measured)
+
+    warnings.simplefilter("ignore")
+    X, call = CASES[name].prepare(CASES[name].dtype)
+    read = reading(X)
+    before, started = resident_memory(), time.perf_counter()
+    calls, reads = [], []
+    while len(calls) < AT_LEAST or (len(calls) < AT_MOST and time.perf_counter() - started < ENOUGH):
+        reads.append(timed(read)[0])
+        calls.append(timed(call))
+    wall, processor = (min(times) for times in zip(*calls, strict=True))
+    extra = max(0, peak_memory() - before) / MIB
+    print(json.dumps({"wall": wall, "processor": processor, "read": min(reads), "extra": extra, "size": X.nbytes / MIB}))
+
+
+def line(case: Case, found: dict[str, float]) -> str:
+    ratio = found["wall"] / found["read"]
+    text = f"{case.title:<42}{found['wall']:>8.3f}{found['processor']:>10.3f}{found['read']:>9.4f}{ratio:>9.1f}"
+    text += f"{found['extra']:>11.0f}"
+    if case.reads is None:
+        return text
+    verdict = "ok" if ratio <= BAR * case.reads else "over"
+    return f"{text}   {ratio / case.reads:.1f} of {BAR} x {case.reads} reads: {verdict}"
+
+
+def main(wanted: list[str]) -> int:
+    """Run the wanted cases, or all, one after another, and print a line for each."""
+    print(f"{'case':<42}{'seconds':>8}{'processor':>10}{'read X':>9}{'in reads':>9}{'MiB above':>11}")
+    failed = 0
+    for name in wanted or CASES:
+        case = CASES[name]
+        settings = os.environ | ({"GRAPHSIEVE_PLAIN": "1"} if case.plain else {})
+        command = [sys.executable, __file__, "--case", name]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
+        if answer.returncode:
+            print(f"{case.title:<42}failed: {answer.stderr.strip().splitlines()[-1]}", flush=True)
+            failed = 1
+            continue
+        print(line(case, json.loads(answer.stdout.splitlines()[-1])), flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--case"]:
+        run_case(sys.argv[2])
+    else:
+        sys.exit(main(sys.argv[1:]))

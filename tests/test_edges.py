@@ -1,0 +1,208 @@
+"""Sums over edges and weighted samples: compiled and plain to the same bits, beside any columns and by any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_limits
+
+from graphsieve import kernels, scores
+from graphsieve.kernels import edges
+from graphsieve.kernels.edges import Numbers, column_extremes, edge_sums, mean_alone, mean_and_scatter, readable
+
+needs_compiled = pytest.mark.skipif(
+    not hasattr(kernels._compiled, "edge_sums"), reason="the kernels were not compiled, or without these"
+)
+N = 90
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """A function that calls another with the plain kernels."""
+
+    def call(function, *args, **options):
+        with monkeypatch.context() as patch:
+            patch.setenv("GRAPHSIEVE_PLAIN", "1")
+            return function(*args, **options)
+
+    return call
+
+
+def numbers(kind: str, width: int) -> Numbers:
+    """Columns of many sizes; `kind` says how they are stored."""
+    rng = np.random.default_rng(width)
+    rows = rng.normal(size=(N, width + 7)) * 10.0 ** rng.integers(-9, 9, size=width + 7)
+    scale, shift = np.ldexp(1.0, rng.integers(-20, 20, size=width)), rng.normal(size=width)
+    if kind == "prepared":
+        return Numbers(np.ascontiguousarray(rows[:, :width]))
+    if kind == "slice":  # of a wider array, which is not copied
+        return Numbers(rows[:, 3 : width + 3], scale, shift)
+    return Numbers(rows[::-1, :width].astype(np.float32), scale, shift)
+
+
+def edge_list(n_edges: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n_edges)
+    return (*rng.integers(N, size=(2, n_edges)), rng.random(n_edges))
+
+
+def one_by_one(values: np.ndarray, first: np.ndarray, second: np.ndarray, weights: np.ndarray, power: int) -> np.ndarray:
+    """The definition: every column by itself, edge after edge."""
+    total = np.zeros(values.shape[1])
+    for i, j, weight in zip(first, second, weights, strict=True):
+        gap = values[i] - values[j]
+        total += weight * (np.abs(gap) if power == 1 else gap * gap)
+    return total
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("n_edges", [0, 1, 40, 300])  # with fewer edges than rows no columns are copied
+@pytest.mark.parametrize("width", [1, 5, 32, 33, 100, 600])
+@pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
+def test_edge_sums_have_the_bits_of_the_definition(kind, width, n_edges, power, plain):
+    given, listed = numbers(kind, width), edge_list(n_edges)
+    expected = one_by_one(given.values(), *listed, power)
+    assert_array_equal(edge_sums(given, *listed, power), expected)
+    assert_array_equal(plain(edge_sums, given, *listed, power), expected)
+
+
+def weightings(shape: str) -> sp.csc_array:
+    rng = np.random.default_rng(1)
+    dense = rng.random((N, 4))
+    if shape == "groups":
+        dense *= np.eye(4)[rng.integers(4, size=N)]
+    elif shape == "one":
+        dense[rng.random(N) < 0.3] = 0
+        return sp.csc_array(dense[:, :1])
+    elif shape == "few":
+        dense *= rng.random((N, 4)) < 0.05
+    dense[:, 2] = 0  # a weighting without samples
+    return sp.csc_array(dense)
+
+
+@pytest.mark.parametrize("shape", ["dense", "groups", "few", "one"])
+@pytest.mark.parametrize("width", [1, 5, 100, 600])
+@pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
+def test_moments_have_the_same_bits(kind, width, shape, plain):
+    given, by = numbers(kind, width), weightings(shape)
+    mass = np.asarray(by.sum(axis=0))
+    mean, scatter = mean_and_scatter(given, by, mass)
+    plain_mean, plain_scatter = plain(mean_and_scatter, given, by, mass)
+    assert_array_equal(mean, plain_mean)
+    assert_array_equal(scatter, plain_scatter)
+    values, weights = given.values(), by.toarray()
+    as_array = mean_and_scatter(given, by.toarray(), mass)
+    assert_array_equal(as_array, [mean, scatter])
+    assert_array_equal(mean_alone(given, by, mass), mean)
+    for which in np.flatnonzero(mass):
+        # A column is compared by its size: of one that hardly varies, this plain formula itself has lost the digits.
+        size = np.abs(values).max(axis=0)
+        expected = weights[:, which] @ values / mass[which]
+        assert (np.abs(mean[which] - expected) <= 1e-12 * size).all()
+        around = weights[:, which] @ (values - expected) ** 2
+        assert (np.abs(scatter[which] - around) <= 1e-12 * size**2 * mass[which]).all()
+
+
+@needs_compiled
+@pytest.mark.parametrize("n_threads", [2, 3, 50])
+def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
+    given, listed, by = numbers("slice", 200), edge_list(300), weightings("dense")
+    mass = np.asarray(by.sum(axis=0))
+    alone = [edge_sums(given, *listed), *mean_and_scatter(given, by, mass), column_extremes(given.rows)]
+    monkeypatch.setattr(edges, "SHARED_FROM", 1)
+    monkeypatch.setattr(edges, "available_threads", lambda: n_threads)
+    shared = [edge_sums(given, *listed), *mean_and_scatter(given, by, mass), column_extremes(given.rows)]
+    for one, other in zip(alone, shared, strict=True):
+        assert_array_equal(one, other)
+    column = slice(150, 151)
+    lonely = Numbers(given.rows[:, column], given.scale[column], given.shift[column])
+    assert_array_equal(edge_sums(lonely, *listed), alone[0][column])
+    assert_array_equal(mean_and_scatter(lonely, by, mass)[1], alone[2][:, column])
+
+
+@needs_compiled
+def test_whoever_limits_the_threads_of_blas_limits_ours(monkeypatch):
+    monkeypatch.setattr(edges, "SHARED_FROM", 1)
+    monkeypatch.setattr(edges, "ThreadPoolExecutor", None)  # nobody may start any
+    with threadpool_limits(1):
+        edge_sums(numbers("slice", 200), *edge_list(300))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 5, 300])
+def test_extremes_are_those_of_numpy(width, dtype, plain):
+    rows = np.random.default_rng(width).integers(-3, 4, size=(50, width)).astype(dtype)
+    rows[::7] *= -1  # among them zeros of both signs
+    rows = np.concatenate([rows + dtype(5), rows, -rows - dtype(5)], axis=1)[:, : 3 * width]
+    found, expected = column_extremes(rows), plain(column_extremes, rows)
+    assert_array_equal(found, expected)
+    assert_array_equal(np.signbit(found[2]), np.signbit(expected[2]))
+
+
+@needs_compiled
+def test_what_kernels_cannot_read_is_summed_plainly():
+    rows = np.arange(12.0).reshape(4, 3)
+    for good in (rows, rows.astype(np.float32), rows[::2], rows[:, 1:], rows[:, ::2][:, :1], rows[::-1]):
+        assert readable(good)
+    for bad in (np.asfortranarray(rows), rows[:, ::2], rows.astype(int), rows.astype(">f8"), rows[:0], sp.csr_array(rows)):
+        assert not readable(bad)
+    ends = (np.array([0, 1]), np.array([2, 3]))
+    assert_array_equal(edge_sums(Numbers(np.asfortranarray(rows)), *ends, np.ones(2)), [72.0, 72.0, 72.0])
+
+
+@needs_compiled
+def test_arrays_that_do_not_fit_are_refused():
+    floats, whole = np.zeros, lambda *values: np.array(values, dtype=np.int64)
+    good = {
+        "edge_sums": [floats((4, 3)), floats(3), floats(3), whole(0), whole(1), floats(1), 2, 0, 3, floats(3)],
+        "weighted_sums": [
+            floats((4, 3)), floats(3), floats(3), whole(0, 1, 1, 1, 2), whole(0, 1), floats(2), floats((2, 3)), None, 0, 3,
+            floats((2, 3)),
+        ],
+        "column_extremes": [floats((4, 3)), 0, 3, floats((3, 3))],
+    }  # fmt: skip
+    read_only = floats(3)
+    read_only.flags.writeable = False
+    wrong = {
+        "edge_sums": [
+            (0, floats(3)), (0, floats((0, 3))), (0, floats((4, 3), dtype=np.int64)), (0, floats((4, 6))[:, ::2]), (0, "rows"),
+            (1, None), (1, floats(2)), (2, floats(3, dtype=np.float32)), (3, whole(4)), (3, whole(-1)), (4, whole(0, 1)),
+            (3, np.array([0], dtype=np.int32)), (5, floats(2)), (6, 3), (7, -1), (8, 4), (9, floats(4)), (9, read_only),
+        ],
+        "weighted_sums": [
+            (3, whole(0, 1)), (3, whole(0, 2, 1, 1, 2)), (3, whole(0, 1, 1, 1, 3)), (3, whole(1, 1, 1, 1, 2)), (4, whole(0, 2)),
+            (4, whole(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats(3)), (7, floats((1, 3))), (7, floats(3)),
+            (7, "center"), (8, 4), (10, floats((1, 3))), (10, floats((2, 4))), (3, None), (4, None),
+        ],
+        "column_extremes": [(0, floats(3)), (1, 2.5), (2, 4), (3, floats((2, 3))), (3, floats((3, 2))), (3, None)],
+    }  # fmt: skip
+    for name, cases in wrong.items():
+        function = getattr(kernels.compiled(), name)
+        function(*good[name])
+        for place, value in cases:
+            args = list(good[name])
+            args[place] = value
+            with pytest.raises((ValueError, TypeError)):
+                function(*args)
+    everyone = [*good["weighted_sums"][:3], None, None, floats(8), *good["weighted_sums"][6:]]
+    kernels.compiled().weighted_sums(*everyone)
+    with pytest.raises(ValueError, match="weightings"):
+        kernels.compiled().weighted_sums(*everyone[:5], floats(7), *everyone[6:])
+    with pytest.raises(ValueError, match="without a scale"):
+        kernels.compiled().edge_sums(floats((4, 3), np.float32), None, None, *good["edge_sums"][3:])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_are_the_same_with_plain_kernels(dtype, plain):
+    rng = np.random.default_rng(2)
+    X, y = (rng.normal(size=(60, 40)) * 10.0 ** rng.integers(-4, 9, size=40) + 5).astype(dtype), np.arange(60) % 3
+    probabilities = rng.dirichlet(np.ones(3), 60)
+    for function, known in (
+        (scores.laplacian_score, {"bandwidth": 1e18}),
+        (scores.fisher_score, {"y": y}),
+        (scores.weighted_laplacian_score, {"label_proba": probabilities}),
+        (scores.supervised_laplacian_score, {"y": rng.normal(size=60)}),
+        (scores.constraint_score, {"must_link": [(0, 3), (1, 4)], "cannot_link": [(0, 1), (2, 3)]}),
+    ):
+        assert_array_equal(function(X, **known), plain(function, X, **known))
