@@ -41,6 +41,7 @@ ORDER = [
     "tables.knowledge",
     "tables.writing",
     "tables",
+    "kernels.edges",
     "columns",
     "sums",
     "kernels.tiles",

@@ -1,12 +1,13 @@
 /* The extension module: one table of functions per file, to be named twice below. */
 #include "arguments.h"
 
+extern PyMethodDef edge_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef tile_functions[];
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {pair_functions, tile_functions};
+    PyMethodDef *tables[] = {edge_functions, pair_functions, tile_functions};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         if (PyModule_AddFunctions(module, tables[i]) != 0) {
             return -1;
