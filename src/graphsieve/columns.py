@@ -3,6 +3,8 @@
 Every sum in graphsieve is taken over a `Block`: a few columns in float64, each scaled by a power of two (which is exact)
 so that its largest magnitude is about 1, and shifted by its value of least magnitude. So an offset of 1e8, a scale of 1e-300 or
 values whose squares overflow make no difference: every form we need ignores shifts, and the ratios ignore scales.
+
+Compiled kernels scale and shift while they read, so that a block holds X itself until somebody asks for its values.
 """
 
 from __future__ import annotations
@@ -17,17 +19,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.containers import column_label, read_matrix
+from graphsieve.kernels.edges import Numbers, column_extremes, readable
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 NO_EXPONENT = -(2**15)  # of zero, below that of any number
 DENSE_FROM = 0.3  # a sparse block filled beyond this share is cheaper to treat as dense
+WIDE = 512  # columns that are read together where nothing is copied: enough to read whole rows of most tables
+LARGEST_EXPONENT = 1000  # of columns that are scaled in one step: 2**1000 and its inverse are float64
 
 
 @dataclass(frozen=True)
 class Block:
     """Columns ``start:stop`` of the table as ``original = (values + shift) * 2**exponent``.
 
-    `values` is a C-ordered (n, width) float64 array, or a CSC matrix whose implicit zeros are zeros of `values`.
+    `values` is a C-ordered (n, width) float64 array, or a CSC matrix whose implicit zeros are zeros of `values`. Where None is
+    given for it, there are the `original` columns, and it is made from them when it is first asked for.
     """
 
     start: int
@@ -36,6 +42,37 @@ class Block:
     shift: NDArray[np.float64]
     exponent: NDArray[np.intc]
     constant: NDArray[np.bool_]
+    original: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.values is None:
+            object.__delattr__(self, "values")
+        else:  # given anew: then these are not the original columns any more
+            object.__setattr__(self, "original", None)
+
+    def __getattr__(self, name: str) -> Any:
+        """Only `values` may be missing, until now."""
+        if name != "values" or self.original is None:
+            raise AttributeError(name)
+        values = scale_by_power_of_two(np.array(self.original, dtype=np.float64, order="C"), -self.exponent)
+        values -= self.shift
+        object.__setattr__(self, "values", values)
+        return values
+
+    @property
+    def numbers(self) -> Numbers:
+        """The values of a dense block as sums read them, without making them."""
+        if self.original is None:
+            return Numbers(self.values)
+        return Numbers(self.original, np.ldexp(1.0, -self.exponent), self.shift)
+
+    def parts(self, width: int) -> Iterator[Block]:
+        """The same columns, at most `width` at a time."""
+        for start in range(0, self.width, width):
+            part = slice(start, min(start + width, self.width))
+            values, original = (None, self.original[:, part]) if self.original is not None else (self.values[:, part], None)
+            ends = (self.start + part.start, self.start + part.stop)
+            yield Block(*ends, values, self.shift[part], self.exponent[part], self.constant[part], original)
 
     @property
     def width(self) -> int:
@@ -43,7 +80,7 @@ class Block:
 
     @property
     def is_sparse(self) -> bool:
-        return bool(sp.issparse(self.values))
+        return self.original is None and bool(sp.issparse(self.values))
 
     @property
     def range(self) -> NDArray[np.float64]:
@@ -174,6 +211,12 @@ class Table:
             return iter((self._prepared,))
         return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
 
+    def wide_blocks(self) -> Iterator[Block]:
+        """As `blocks`, but with many columns at a time where sums read X itself; for forms that do not ask for values."""
+        if self._prepared is None and readable(self._matrix):
+            return self._dense_blocks(WIDE)
+        return self.blocks()
+
     @cached_property
     def only_block(self) -> Block | None:
         """The one block of a dense table that has only one."""
@@ -202,11 +245,16 @@ class Table:
             return rows, exponent
         return scale_by_power_of_two(np.ascontiguousarray(self._matrix, dtype=np.float64), -exponent), exponent
 
-    def _dense_blocks(self) -> Iterator[Block]:
-        width = max(1, self._block_elements // self.n_samples)
+    def _dense_blocks(self, at_least: int = 1) -> Iterator[Block]:
+        width = max(at_least, self._block_elements // self.n_samples)
         for start in range(0, self.n_features, width):
-            stop = min(start + width, self.n_features)
-            yield dense_block(np.array(self._matrix[:, start:stop], dtype=np.float64, order="C"), start)
+            part = self._matrix[:, start : start + width]
+            block = _unread_block(part, self._extremes[:, start : start + width], start) if readable(part) else None
+            yield block or dense_block(np.array(part, dtype=np.float64, order="C"), start)
+
+    @cached_property
+    def _extremes(self) -> NDArray[np.float64]:
+        return column_extremes(self._matrix)
 
     def _sparse_blocks(self) -> Iterator[Block]:
         matrix, start = self._matrix, 0
@@ -236,6 +284,16 @@ def dense_block(values: NDArray[np.float64], start: int) -> Block:
     shift = np.take_along_axis(values, np.abs(values).argmin(axis=0)[None], axis=0)[0]
     values -= shift
     return Block(start, start + values.shape[1], values, shift, exponent, high == low)
+
+
+def _unread_block(part: NDArray[Any], extremes: NDArray[np.float64], start: int) -> Block | None:
+    """A block of columns that are scaled and shifted when they are read, as `dense_block` does; None if that takes two steps."""
+    low, high, least = extremes
+    exponent = _exponents(np.maximum(np.abs(high), np.abs(low)))
+    if np.abs(exponent).max() > LARGEST_EXPONENT:
+        return None
+    shift = least * np.ldexp(1.0, -exponent)
+    return Block(start, start + part.shape[1], None, shift, exponent, high == low, part)
 
 
 def _sparse_block(part: Any, start: int) -> Block:

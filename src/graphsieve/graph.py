@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from graphsieve.columns import Block, Table
+from graphsieve.columns import BLOCK_ELEMENTS, Block, Table
 from graphsieve.errors import InputError
 from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 
@@ -71,7 +71,7 @@ class Graph(ABC):
         table = X if isinstance(X, Table) else Table(X)
         check_same_samples(self.n_samples, table.n_samples)
         with np.errstate(over="ignore", under="ignore"):
-            parts = [np.ldexp(form(block), 2 * block.exponent) for block in table.blocks()]
+            parts = [np.ldexp(form(block), 2 * block.exponent) for block in table.wide_blocks()]
         return np.concatenate(parts)
 
 
@@ -215,6 +215,9 @@ class FactorGraph(Graph):
         return np.asarray(np.maximum(with_diagonal - diagonal, 0.0))
 
     def block_energy(self, block: Block) -> Floats:
+        return _few_at_a_time(block, self.factor.shape[1], self._energy)
+
+    def _energy(self, block: Block) -> Floats:
         # ½ Σ_ij p_i p_j (f_i − f_j)² = mass · scatter, for each column p of the factor.
         found = moments(block, self.factor)
         return weighted_sum(found.mass, found.scatter)
@@ -251,6 +254,9 @@ class CrossGraph(Graph):
         return np.asarray(np.maximum(self.factor @ (mass.sum() - mass) - (of_sample**2 - own), 0.0))
 
     def block_energy(self, block: Block) -> Floats:
+        return _few_at_a_time(block, self.factor.shape[1], self._energy)
+
+    def _energy(self, block: Block) -> Floats:
         found = moments(block, self.factor)
         return 0.5 * cross_energy(found, found)
 
@@ -324,6 +330,9 @@ class LiftedGraph(Graph):
         return np.asarray((self._share + self.own * (1 - 1 / self.counts))[self.member])
 
     def block_energy(self, block: Block) -> Floats:
+        return _few_at_a_time(block, self.graph.n_samples, self._energy)
+
+    def _energy(self, block: Block) -> Floats:
         # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
         found = moments(block, self._members)
         means = replace(block, values=found.mean)
@@ -355,6 +364,14 @@ class LiftedGraph(Graph):
     def components(self) -> Integers:
         """The number of the component of each sample."""
         return np.asarray(connected_components(_adjacency(self.graph), directed=False)[1][self.member], dtype=np.int64)
+
+
+def _few_at_a_time(block: Block, n_weightings: int, form: Callable[[Block], Floats]) -> Floats:
+    """A form of the block, of so few columns at a time that what is kept for each of them and each weighting stays small."""
+    width = max(1, BLOCK_ELEMENTS // max(1, n_weightings))
+    if block.is_sparse or block.width <= width:
+        return form(block)
+    return np.concatenate([form(part) for part in block.parts(width)])
 
 
 def _adjacency(graph: EdgeGraph) -> Any:

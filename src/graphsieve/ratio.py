@@ -14,9 +14,10 @@ Floats = NDArray[np.float64]
 Form = Callable[[Block], Floats]
 
 
-def per_feature(table: Table, value: Form) -> Floats:
-    """A value for every feature; NaN where the feature is constant."""
-    return np.concatenate([np.where(block.constant, np.nan, value(block)) for block in table.blocks()])
+def per_feature(table: Table, value: Form, *, wide: bool = False) -> Floats:
+    """A value for every feature; NaN where the feature is constant. A form that takes only sums can do with wide blocks."""
+    blocks = table.wide_blocks() if wide else table.blocks()
+    return np.concatenate([np.where(block.constant, np.nan, value(block)) for block in blocks])
 
 
 def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
@@ -24,7 +25,7 @@ def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
 
     A constant feature, and 0/0, is NaN: it cannot be scored. A positive numerator over zero is infinite.
     """
-    return per_feature(table, lambda block: divided(numerator(block), denominator(block)))
+    return per_feature(table, lambda block: divided(numerator(block), denominator(block)), wide=True)
 
 
 def divided(numerator: Floats, denominator: Floats) -> Floats:

@@ -97,7 +97,7 @@ def means(block: Block, weightings: Any) -> Floats:
 
 def _numbers(block: Block) -> Numbers:
     """The values of a dense block as the kernels take them."""
-    return Numbers(block.values)
+    return block.numbers
 
 
 def _in_order(weightings: Any) -> tuple[Any, Floats]:

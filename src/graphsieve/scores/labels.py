@@ -20,7 +20,7 @@ from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scaling import rescaled
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
-from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
+from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -66,11 +66,11 @@ def fisher(table: Table, known: Supervision) -> Scored:
     everyone = dense_weighting(np.ones(table.n_samples))
 
     def between_over_within(block: Block) -> Floats:
-        classes, mean = moments(block, by_class), moments(block, everyone).mean[0]
+        classes, mean = moments(block, by_class), means(block, everyone)[0]
         between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
         return divided(between, weighted_sum(np.ones(n_classes), classes.scatter))
 
-    return Scored(per_feature(table, between_over_within))
+    return Scored(per_feature(table, between_over_within, wide=True))
 
 
 def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
@@ -255,7 +255,7 @@ def sselect(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: fl
 
     def disagreement(block: Block) -> Floats:
         # Relative to the mean, with the tolerance of its side: rounding must not tell equal values apart.
-        border = moments(block, by_degree).mean[0] - SIGN_TOLERANCE * block.range
+        border = means(block, by_degree)[0] - SIGN_TOLERANCE * block.range
         parts = [values[labeled] >= border[part] for part, values in block.dense_parts()]
         return np.concatenate([1.0 - _normalized_information(above, codes[labeled]) for above in parts])
 

@@ -20,7 +20,7 @@ from graphsieve.parameters import choice
 from graphsieve.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments
+from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, means, moments
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -199,7 +199,7 @@ class _PushedApart:
         self.around_mean = dense_weighting((involved - partners) * degree if involved else degree)
 
     def value(self, block: Block) -> Floats:
-        total: Floats = moments(block, self.around_mean).scatter_around(moments(block, self.everyone).mean[0])[0]
+        total: Floats = moments(block, self.around_mean).scatter_around(means(block, self.everyone)[0])[0]
         one, other = self.pairs[:, 0], self.pairs[:, 1]
         total = total + edge_sum(block, one, other, self.degree[one] + self.degree[other])
         # Pairs of different classes, without listing them: Σ D_i (f_i − f_j)² over ordered pairs.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Table
-from graphsieve.graph import CrossGraph, FactorGraph, complete_graph
-from graphsieve.ratio import ratio
+from graphsieve.columns import Block, Table
+from graphsieve.graph import FactorGraph, complete_graph
+from graphsieve.ratio import divided, per_feature, ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import group_weightings
+from graphsieve.sums import cross_energy, group_weightings, moments, weighted_sum
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,15 @@ def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | 
     if class_weight == "balanced":
         total = factor.sum(axis=0)
         factor = factor[:, total > 0] / np.sqrt(total[total > 0])
-    alike = FactorGraph(factor)
-    # Rows of probabilities sum to one, so that what is not alike is the cross of different classes; scaled ones do not.
-    different = complete_graph(table.n_samples) - alike if class_weight == "balanced" else CrossGraph(factor)
-    return Scored(ratio(table, alike.block_energy, different.block_energy))
+    if class_weight == "balanced":
+        alike = FactorGraph(factor)
+        different = complete_graph(table.n_samples) - alike
+        return Scored(ratio(table, alike.block_energy, different.block_energy))
+
+    def alike_over_different(block: Block) -> Floats:
+        # Rows of probabilities sum to one, so that what is not alike is the cross of different classes; scaled ones do not.
+        # Both graphs are made of the same moments: the energies are those of FactorGraph and CrossGraph.
+        found = moments(block, factor)
+        return divided(weighted_sum(found.mass, found.scatter), 0.5 * cross_energy(found, found))
+
+    return Scored(per_feature(table, alike_over_different, wide=True))
