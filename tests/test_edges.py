@@ -189,6 +189,11 @@ def test_arrays_that_do_not_fit_are_refused():
     kernels.compiled().weighted_sums(*everyone)
     with pytest.raises(ValueError, match="weightings"):
         kernels.compiled().weighted_sums(*everyone[:5], floats(7), *everyone[6:])
+    for none in (0, 2):  # no columns at all, or none of them
+        kernels.compiled().edge_sums(
+            *good["edge_sums"][:3], whole(*range(4)), whole(*range(4)), floats(4), 2, none, none, floats(3)
+        )
+    assert edge_sums(Numbers(floats((4, 0))), whole(0), whole(1), floats(1)).shape == (0,)
     with pytest.raises(ValueError, match="without a scale"):
         kernels.compiled().edge_sums(floats((4, 3), np.float32), None, None, *good["edge_sums"][3:])
 

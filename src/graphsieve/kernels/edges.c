@@ -278,8 +278,8 @@ WITH_AVX2 static void do_prepared_avx2(const task *asked) { do_all(asked, PREPAR
 static double *room_for_copy(const table *from, const edge_list *edges, Py_ssize_t start, Py_ssize_t stop)
 {
     Py_ssize_t width = stop - start < NARROW_STRIP ? stop - start : NARROW_STRIP;
-    int contiguous = from->stride <= NARROW_STRIP * (Py_ssize_t)sizeof(double); /* rows so short that they are near already */
-    if (contiguous || edges->count < from->n_rows || from->n_rows > COPIED_BYTES / (width * (Py_ssize_t)sizeof(double))) {
+    int near = from->stride <= NARROW_STRIP * (Py_ssize_t)sizeof(double); /* rows so short that their copy would be no shorter */
+    if (width < 1 || near || edges->count < from->n_rows || from->n_rows > COPIED_BYTES / (width * (Py_ssize_t)sizeof(double))) {
         return NULL;
     }
     return malloc((size_t)(from->n_rows * width) * sizeof(double));
