@@ -276,12 +276,12 @@ class Table:
 
 def dense_block(values: NDArray[np.float64], start: int) -> Block:
     """A block of the given fresh array, which is overwritten."""
-    high, low = values.max(axis=0), values.min(axis=0)
+    low, high, least = column_extremes(values)
     exponent = _exponents(np.maximum(np.abs(high), np.abs(low)))
     values = scale_by_power_of_two(values, -exponent)
     # The value of least magnitude is the one shift that costs no value a digit: nothing where the column passes near zero, all of
     # the offset where it does not. A constant column becomes exactly zero.
-    shift = np.take_along_axis(values, np.abs(values).argmin(axis=0)[None], axis=0)[0]
+    shift = scale_by_power_of_two(least, -exponent)
     values -= shift
     return Block(start, start + values.shape[1], values, shift, exponent, high == low)
 
