@@ -13,7 +13,7 @@ from graphsieve.kernels import edges
 from graphsieve.kernels.edges import Numbers, column_extremes, edge_sums, mean_alone, mean_and_scatter, readable
 
 needs_compiled = pytest.mark.skipif(
-    not hasattr(kernels._compiled, "edge_sums"), reason="the kernels were not compiled, or without these"
+    not hasattr(kernels.compiled(), "edge_sums"), reason="there are no compiled kernels, or plain ones are asked for"
 )
 N = 90
 
@@ -28,6 +28,12 @@ def plain(monkeypatch):
             return function(*args, **options)
 
     return call
+
+
+@pytest.fixture(params=[0, 2**12])
+def few_places(request, monkeypatch):
+    """Weightings as lists of who is in them, and written out."""
+    monkeypatch.setattr(edges, "FEW_PLACES", request.param)
 
 
 def numbers(kind: str, width: int) -> Numbers:
@@ -84,6 +90,7 @@ def weightings(shape: str) -> sp.csc_array:
 @pytest.mark.parametrize("shape", ["dense", "groups", "few", "one"])
 @pytest.mark.parametrize("width", [1, 5, 100, 600])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
+@pytest.mark.usefixtures("few_places")
 def test_moments_have_the_same_bits(kind, width, shape, plain):
     given, by = numbers(kind, width), weightings(shape)
     mass = np.asarray(by.sum(axis=0))

@@ -6,7 +6,7 @@ or threads there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
 CACHED_ELEMENTS = 2**16  # numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
 SHARED_FROM = 2**22  # terms of a sum from which it is worth starting threads
 TOGETHER = 16  # columns are divided among threads in groups that fill a cache line, even in float32
+FEW_PLACES = 2**12  # samples × weightings that are quicker written out than turned into lists
+LONG_SHARE = 512  # bytes of a row for each thread: of less, every thread would make memory deliver nearly the whole row
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -86,7 +88,8 @@ class BySample(NamedTuple):
         used = np.diff(weightings.indptr) > 0
         first = np.full(len(used), -1, dtype=np.int64)
         first[used] = weightings.indices[weightings.indptr[:-1][used]]
-        if len(used) == 1 and 2 * weightings.nnz >= weightings.shape[0]:  # nearly everyone: no need to say who
+        n_places = weightings.shape[0] * len(used)
+        if n_places <= FEW_PLACES or (len(used) == 1 and 2 * weightings.nnz >= n_places):  # no need to say who: zeros add nothing
             return cls(None, None, weightings.toarray().ravel(), first)
         entries = sp.csr_array(weightings)
         places = (entries.indptr.astype(np.int64, copy=False), entries.indices.astype(np.int64, copy=False))
@@ -103,7 +106,9 @@ def weighted_sums(numbers: Numbers, by: BySample, origin: Floats, center: Floats
     def share(start: int, stop: int) -> None:
         kernel(*numbers, by.begin, by.which, by.weights, origin, center, start, stop, total)
 
-    _share(origin.shape[1], len(by.weights), share)
+    several_terms = len(by.weights) >= 4 * len(numbers.rows)  # then arithmetic takes longer than reading
+    most = origin.shape[1] if several_terms else max(1, origin.shape[1] * numbers.rows.itemsize // LONG_SHARE)
+    _share(origin.shape[1], len(by.weights), share, most)
     return total
 
 
@@ -145,26 +150,47 @@ def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats
 
 def column_extremes(rows: NDArray[Any]) -> Floats:
     """The smallest and the largest value of every column, and the first of least magnitude."""
-    found = np.empty((3, rows.shape[1]))
     if readable(rows):
-        kernel = compiled().column_extremes
-        _share(rows.shape[1], len(rows), lambda start, stop: kernel(rows, start, stop, found))
-        return found
+        return _shared_extremes(rows)
+    found = np.empty((3, rows.shape[1]))
     found[0], found[1] = rows.min(axis=0), rows.max(axis=0)
     found[2] = np.take_along_axis(rows, np.abs(rows).argmin(axis=0)[None], axis=0)[0]
     return found
 
 
-def _share(n_columns: int, n_terms: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(start, stop)`` for all columns, by several threads where there is enough to do."""
-    groups = -(-n_columns // TOGETHER)
-    n_threads = min(groups, available_threads()) if n_columns * n_terms >= SHARED_FROM else 1
-    if n_threads < 2:
-        work(0, n_columns)
-        return
+def _shared_extremes(rows: NDArray[Any]) -> Floats:
+    """By rows, since extremes do not depend on an order; of equal magnitudes the earlier one stays."""
+    kernel = compiled().column_extremes
+    n_threads = min(len(rows), available_threads()) if rows.size >= SHARED_FROM else 1
+    found = np.empty((n_threads, 3, rows.shape[1]))
+    if n_threads == 1:
+        kernel(rows, 0, rows.shape[1], found[0])
+        return np.asarray(found[0])
+    parts = np.array_split(rows, n_threads)
+    _in_threads(lambda part, into: kernel(part, 0, rows.shape[1], into), parts, list(found))
+    low, high, least = found[:, 0].min(axis=0), found[:, 1].max(axis=0), found[0, 2]
+    for later in found[1:, 2]:
+        least = np.where(np.abs(later) < np.abs(least), later, least)
+    return np.stack([low, high, least])
+
+
+def _share(n_columns: int, n_terms: int, work: Callable[[int, int], None], most: int | None = None) -> None:
+    """Call ``work(start, stop)`` for all columns, by several threads, but at most so many, where there is enough to do."""
+    groups, n_threads = -(-n_columns // TOGETHER), 1
+    if n_columns * n_terms >= SHARED_FROM:
+        n_threads = min(groups, available_threads(), groups if most is None else most)
     borders = [min(n_columns, TOGETHER * (groups * thread // n_threads)) for thread in range(n_threads + 1)]
+    _in_threads(work, borders[:-1], borders[1:])
+
+
+def _in_threads(work: Callable[..., None], *arguments: Sequence[Any]) -> None:
+    """Call `work` with the first arguments, the second ones, and so on, each in a thread of its own."""
+    n_threads = len(arguments[0])
+    if n_threads == 1:
+        work(*(given[0] for given in arguments))
+        return
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, borders[:-1], borders[1:]))
+        list(pool.map(work, *arguments))
 
 
 # ---- Without a compiler: sparse products, which add in a fixed order, too. ----
