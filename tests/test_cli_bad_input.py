@@ -966,8 +966,17 @@ def test_row_180_standard_output_is_full(folder):
 SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended")]
 
 
+@pytest.fixture
+def heard_interruptions():
+    """Python hears of SIGINT, also where the tests run in the background of a shell, which ignores it there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("ending", SIGNALS)
 @pytest.mark.parametrize("moment", ["compute", "write"])
+@pytest.mark.usefixtures("heard_interruptions")
 def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
     number, code, word = ending
     put("t.csv")
@@ -980,6 +989,7 @@ def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
 
 
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
+@pytest.mark.usefixtures("heard_interruptions")
 def test_row_181_the_installed_command(folder, number, code, word):
     """It reads from a pipe when the signal comes; the pipe is closed after that, which wakes a read that had just begun."""
     os.mkfifo("pipe")

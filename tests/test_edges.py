@@ -9,8 +9,11 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_limits
 
 from graphsieve import kernels, scores
-from graphsieve.kernels import edges
-from graphsieve.kernels.edges import Numbers, column_extremes, edge_sums, mean_alone, mean_and_scatter, readable
+from graphsieve.kernels import edges, rows, samples
+from graphsieve.kernels.edges import edge_sums
+from graphsieve.kernels.line import line_pairs
+from graphsieve.kernels.rows import Numbers, readable
+from graphsieve.kernels.samples import column_extremes, mean_alone, mean_and_scatter
 
 needs_compiled = pytest.mark.skipif(
     not hasattr(kernels.compiled(), "edge_sums"), reason="there are no compiled kernels, or plain ones are asked for"
@@ -33,7 +36,15 @@ def plain(monkeypatch):
 @pytest.fixture(params=[0, 2**12])
 def few_places(request, monkeypatch):
     """Weightings as lists of who is in them, and written out."""
-    monkeypatch.setattr(edges, "FEW_PLACES", request.param)
+    monkeypatch.setattr(samples, "FEW_PLACES", request.param)
+
+
+@pytest.fixture(params=[2**16, 32])
+def at_once(request, monkeypatch):
+    """Terms that are summed by themselves before they are added: all, or a few."""
+    monkeypatch.setattr(edges, "EDGES_AT_ONCE", request.param)
+    monkeypatch.setattr(samples, "SAMPLES_AT_ONCE", request.param)
+    return request.param
 
 
 def numbers(kind: str, width: int) -> Numbers:
@@ -62,13 +73,15 @@ def one_by_one(values: np.ndarray, first: np.ndarray, second: np.ndarray, weight
     return total
 
 
-@pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("n_edges", [0, 1, 40, 300])  # with fewer edges than rows no columns are copied
+@pytest.mark.parametrize("asked", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])  # few: nothing is copied
 @pytest.mark.parametrize("width", [1, 5, 32, 33, 100, 600])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
-def test_edge_sums_have_the_bits_of_the_definition(kind, width, n_edges, power, plain):
+def test_edge_sums_have_the_bits_of_the_definition(kind, width, asked, plain, at_once):
+    n_edges, power = asked
     given, listed = numbers(kind, width), edge_list(n_edges)
-    expected = one_by_one(given.values(), *listed, power)
+    expected = np.zeros(width)
+    for start in range(0, n_edges, at_once):
+        expected += one_by_one(given.values(), *(column[start : start + at_once] for column in listed), power)
     assert_array_equal(edge_sums(given, *listed, power), expected)
     assert_array_equal(plain(edge_sums, given, *listed, power), expected)
 
@@ -83,14 +96,15 @@ def weightings(shape: str) -> sp.csc_array:
         return sp.csc_array(dense[:, :1])
     elif shape == "few":
         dense *= rng.random((N, 4)) < 0.05
-    dense[:, 2] = 0  # a weighting without samples
+    if shape != "full":
+        dense[:, 2] = 0  # a weighting without samples
     return sp.csc_array(dense)
 
 
-@pytest.mark.parametrize("shape", ["dense", "groups", "few", "one"])
+@pytest.mark.parametrize("shape", ["full", "dense", "groups", "few", "one"])
 @pytest.mark.parametrize("width", [1, 5, 100, 600])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
-@pytest.mark.usefixtures("few_places")
+@pytest.mark.usefixtures("few_places", "at_once")
 def test_moments_have_the_same_bits(kind, width, shape, plain):
     given, by = numbers(kind, width), weightings(shape)
     mass = np.asarray(by.sum(axis=0))
@@ -113,12 +127,14 @@ def test_moments_have_the_same_bits(kind, width, shape, plain):
 
 @needs_compiled
 @pytest.mark.parametrize("n_threads", [2, 3, 50])
+@pytest.mark.usefixtures("at_once")
 def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
     given, listed, by = numbers("slice", 200), edge_list(300), weightings("dense")
     mass = np.asarray(by.sum(axis=0))
     alone = [edge_sums(given, *listed), *mean_and_scatter(given, by, mass), column_extremes(given.rows)]
-    monkeypatch.setattr(edges, "SHARED_FROM", 1)
-    monkeypatch.setattr(edges, "available_threads", lambda: n_threads)
+    for place in (rows, samples):
+        monkeypatch.setattr(place, "SHARED_FROM", 1)
+        monkeypatch.setattr(place, "available_threads", lambda: n_threads)
     shared = [edge_sums(given, *listed), *mean_and_scatter(given, by, mass), column_extremes(given.rows)]
     for one, other in zip(alone, shared, strict=True):
         assert_array_equal(one, other)
@@ -130,8 +146,8 @@ def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
 
 @needs_compiled
 def test_whoever_limits_the_threads_of_blas_limits_ours(monkeypatch):
-    monkeypatch.setattr(edges, "SHARED_FROM", 1)
-    monkeypatch.setattr(edges, "ThreadPoolExecutor", None)  # nobody may start any
+    monkeypatch.setattr(rows, "SHARED_FROM", 1)
+    monkeypatch.setattr(rows, "in_threads", None)  # nobody may start any
     with threadpool_limits(1):
         edge_sums(numbers("slice", 200), *edge_list(300))
 
@@ -179,8 +195,8 @@ def test_arrays_that_do_not_fit_are_refused():
         ],
         "weighted_sums": [
             (3, whole(0, 1)), (3, whole(0, 2, 1, 1, 2)), (3, whole(0, 1, 1, 1, 3)), (3, whole(1, 1, 1, 1, 2)), (4, whole(0, 2)),
-            (4, whole(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats(3)), (7, floats((1, 3))), (7, floats(3)),
-            (7, "center"), (8, 4), (10, floats((1, 3))), (10, floats((2, 4))), (3, None), (4, None),
+            (4, whole(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
+            (7, floats(3)), (7, "center"), (8, 4), (10, floats((1, 3))), (10, floats((2, 4))), (3, None), (4, None),
         ],
         "column_extremes": [(0, floats(3)), (1, 2.5), (2, 4), (3, floats((2, 3))), (3, floats((3, 2))), (3, None)],
     }  # fmt: skip
@@ -218,3 +234,22 @@ def test_scores_are_the_same_with_plain_kernels(dtype, plain):
         (scores.constraint_score, {"must_link": [(0, 3), (1, 4)], "cannot_link": [(0, 1), (2, 3)]}),
     ):
         assert_array_equal(function(X, **known), plain(function, X, **known))
+
+
+@needs_compiled
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
+    values = np.sort(np.random.default_rng(k).integers(0, 10_000, size=200).astype(float) ** 2)
+    values = np.unique(values)
+    reach = np.sort(np.abs(values[:, None] - values), axis=1)[:, k]
+    given = (values, reach, np.random.default_rng(1).permutation(len(values)))
+    found = line_pairs(*given)
+    assert len(found[0]) >= k * len(values) / 2
+    for one, other in zip(found, plain(line_pairs, *given), strict=True):
+        assert_array_equal(one, other)
+    floats, whole = np.zeros(3), np.zeros(3, dtype=np.int64)
+    good = [floats, floats, whole, whole, whole.copy(), floats.copy()]
+    for place, value in enumerate([whole, floats[:2], whole[:2], floats, whole[:2], floats[:2]]):
+        with pytest.raises(ValueError, match=r"has length|must have"):
+            kernels.compiled().line_pairs(*good[:place], value, *good[place + 1 :])
+    assert all(len(column) == 0 for column in line_pairs(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64)))

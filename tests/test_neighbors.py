@@ -102,3 +102,18 @@ def test_target_neighbors_are_all_within_the_distance_of_the_kth(target, k):
         own = {j for j in range(len(target)) if target[j] == value and j != i}
         found = own | set(runs.members(linked[linked >= 0])[0].tolist())
         assert found == expected
+
+
+@given(target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)), k=st.integers(1, 6))
+def test_pairs_along_the_target_are_those_of_which_either_chose_the_other(target, k):
+    k = min(k, len(target) - 1)
+    gaps = np.abs(target[:, None] - target)
+    reach = np.sort(gaps + np.diag(np.full(len(target), np.inf)), axis=1)[:, k - 1]
+    linked = (gaps > 0) & ((gaps <= reach[:, None]) | (gaps <= reach))
+    first, second, squared = target_runs(target, k).sample_pairs()
+    assert (target[first] < target[second]).all()
+    found = np.zeros_like(linked)
+    found[first, second] = True
+    assert_array_equal(found | found.T, linked)
+    assert 2 * len(first) == linked.sum()  # none twice
+    assert_array_equal(squared, gaps[first, second] ** 2)

@@ -57,7 +57,7 @@ def neighbor_graph(
     first, second, squared = _union(*_nearest(table, k), np.arange(table.n_samples), table.n_samples)
     weights, used = heat_weights(squared, bandwidth, exponent=exponent)
     warn_if_few_edges(weights, table.n_samples)
-    graph = SparseGraph(table.n_samples, first, second, weights)
+    graph = SparseGraph.of_distinct(table.n_samples, first, second, weights)
     if not_between is not None:
         graph = graph.keep((not_between[graph.first] < 0) | (not_between[graph.second] < 0))
     return Neighborhood(graph, k, used)
@@ -76,10 +76,10 @@ def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> N
     k = capped_neighbors(n_neighbors, len(target))
     scaled, exponent = _scaled_target(target)
     runs = target_runs(scaled, k)
-    first, second, squared = _linked_runs(runs)
+    first, second, squared = runs.sample_pairs()  # along the target: ends that are soon met again are near in memory
     has_blocks = bool((runs.size > 1).any())
     weights, used = heat_weights(squared, bandwidth, exponent=exponent, smallest=0.0 if has_blocks else None)
-    graph: Graph = SparseGraph(len(target), first, second, weights)
+    graph: Graph = SparseGraph.of_distinct(len(target), first, second, weights)
     if has_blocks:
         graph = graph + _equal_target_graph(runs, 1.0)
     else:
@@ -126,7 +126,7 @@ def partly_known_target_graph(
     weights, used = heat_weights(lengths, bandwidth, exponent=exponent, smallest=None if blocks is None else 0.0)
     both_known = ~np.isnan(target[first]) & ~np.isnan(target[second])
     weights = np.where(both_known, label_weight * weights, weights)
-    graph: Graph = SparseGraph(n, first, second, weights)
+    graph: Graph = SparseGraph.of_distinct(n, first, second, weights)
     if blocks is not None:
         graph = graph + _equal_target_graph(blocks, label_weight, known, n)
     else:
@@ -332,15 +332,6 @@ def _distinct(first: Integers, second: Integers, squared: Floats, n_samples: int
     key = np.minimum(first, second) * n_samples + np.maximum(first, second)
     key, where = np.unique(key, return_index=True)
     return key // n_samples, key % n_samples, squared[where]
-
-
-def _linked_runs(runs: TargetRuns) -> tuple[Integers, Integers, Floats]:
-    """The edges between samples of different target."""
-    run, step = np.nonzero(runs.linked >= 0)
-    low, high, gap = _distinct(run, runs.linked[run, step], runs.gap[run, step], len(runs.size))
-    left, pair = runs.members(low)
-    right, of_left = runs.members(high[pair])
-    return left[of_left], right, gap[pair][of_left] ** 2
 
 
 def _equal_target_graph(

@@ -10,7 +10,7 @@ Compiled kernels scale and shift while they read, so that a block holds X itself
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.containers import column_label, read_matrix
-from graphsieve.kernels.edges import Numbers, column_extremes, readable
+from graphsieve.kernels.rows import Numbers, readable
+from graphsieve.kernels.samples import column_extremes
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 NO_EXPONENT = -(2**15)  # of zero, below that of any number
@@ -32,47 +33,42 @@ LARGEST_EXPONENT = 1000  # of columns that are scaled in one step: 2**1000 and i
 class Block:
     """Columns ``start:stop`` of the table as ``original = (values + shift) * 2**exponent``.
 
-    `values` is a C-ordered (n, width) float64 array, or a CSC matrix whose implicit zeros are zeros of `values`. Where None is
-    given for it, there are the `original` columns, and it is made from them when it is first asked for.
+    `held` is the values themselves: a C-ordered (n, width) float64 array, or a CSC matrix whose implicit zeros are zeros of the
+    values. Or, where `unread`, it is the original columns, and the values are made when they are first asked for.
     """
 
     start: int
     stop: int
-    values: Any
+    held: Any
     shift: NDArray[np.float64]
     exponent: NDArray[np.intc]
     constant: NDArray[np.bool_]
-    original: NDArray[Any] | None = None
+    unread: bool = False
 
-    def __post_init__(self) -> None:
-        if self.values is None:
-            object.__delattr__(self, "values")
-        else:  # given anew: then these are not the original columns any more
-            object.__setattr__(self, "original", None)
-
-    def __getattr__(self, name: str) -> Any:
-        """Only `values` may be missing, until now."""
-        if name != "values" or self.original is None:
-            raise AttributeError(name)
-        values = scale_by_power_of_two(np.array(self.original, dtype=np.float64, order="C"), -self.exponent)
+    @cached_property
+    def values(self) -> Any:
+        """The columns, scaled and shifted."""
+        if not self.unread:
+            return self.held
+        values = scale_by_power_of_two(np.array(self.held, dtype=np.float64, order="C"), -self.exponent)
         values -= self.shift
-        object.__setattr__(self, "values", values)
         return values
 
     @property
     def numbers(self) -> Numbers:
         """The values of a dense block as sums read them, without making them."""
-        if self.original is None:
-            return Numbers(self.values)
-        return Numbers(self.original, np.ldexp(1.0, -self.exponent), self.shift)
+        return Numbers(self.held, np.ldexp(1.0, -self.exponent), self.shift) if self.unread else Numbers(self.held)
+
+    def with_values(self, values: NDArray[np.float64]) -> Block:
+        """Other values of the same features: one row for each of other samples."""
+        return replace(self, held=values, unread=False)
 
     def parts(self, width: int) -> Iterator[Block]:
         """The same columns, at most `width` at a time."""
         for start in range(0, self.width, width):
             part = slice(start, min(start + width, self.width))
-            values, original = (None, self.original[:, part]) if self.original is not None else (self.values[:, part], None)
             ends = (self.start + part.start, self.start + part.stop)
-            yield Block(*ends, values, self.shift[part], self.exponent[part], self.constant[part], original)
+            yield Block(*ends, self.held[:, part], self.shift[part], self.exponent[part], self.constant[part], self.unread)
 
     @property
     def width(self) -> int:
@@ -80,7 +76,7 @@ class Block:
 
     @property
     def is_sparse(self) -> bool:
-        return self.original is None and bool(sp.issparse(self.values))
+        return bool(sp.issparse(self.held))
 
     @property
     def range(self) -> NDArray[np.float64]:
@@ -293,7 +289,7 @@ def _unread_block(part: NDArray[Any], extremes: NDArray[np.float64], start: int)
     if np.abs(exponent).max() > LARGEST_EXPONENT:
         return None
     shift = least * np.ldexp(1.0, -exponent)
-    return Block(start, start + part.shape[1], None, shift, exponent, high == low, part)
+    return Block(start, start + part.shape[1], part, shift, exponent, high == low, unread=True)
 
 
 def _sparse_block(part: Any, start: int) -> Block:

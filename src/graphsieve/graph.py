@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -129,6 +128,15 @@ class SparseGraph(EdgeGraph):
         self.second: Integers = key % n_samples
 
     @classmethod
+    def of_distinct(cls, n_samples: int, first: Integers, second: Integers, weights: Floats) -> SparseGraph:
+        """The graph of edges that are known to be good and distinct, in their order: sums go along it."""
+        graph = cls.__new__(cls)
+        Graph.__init__(graph, n_samples)
+        kept = slice(None) if weights.all() else weights > 0
+        graph.first, graph.second, graph.weights = first[kept], second[kept], weights[kept]
+        return graph
+
+    @classmethod
     def from_matrix(cls, matrix: Any) -> SparseGraph:
         """The graph of a symmetric non-negative weight matrix, dense or sparse; its diagonal is left out."""
         weights = sp.coo_array(matrix)
@@ -158,7 +166,7 @@ class SparseGraph(EdgeGraph):
 
     def keep(self, chosen: NDArray[np.bool_]) -> SparseGraph:
         """The graph of the chosen edges."""
-        return SparseGraph(self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen])
+        return SparseGraph.of_distinct(self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen])
 
 
 class StreamedGraph(EdgeGraph):
@@ -335,7 +343,7 @@ class LiftedGraph(Graph):
     def _energy(self, block: Block) -> Floats:
         # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
         found = moments(block, self._members)
-        means = replace(block, values=found.mean)
+        means = block.with_values(found.mean)
         # … and Σ_{a < b ∈ i} (f_a − f_b)² / c_i = scatter_i.
         total = weighted_sum(self._share + self.own, found.scatter)
         for first, second, weights in self._edges():

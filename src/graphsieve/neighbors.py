@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from graphsieve.kernels import mention_plain_kernels
+from graphsieve.kernels.line import line_pairs
 from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
 from graphsieve.kernels.tiles import sort_lists
 from graphsieve.proposals import (
@@ -320,18 +321,23 @@ def first_of_each(query: Integers, distance: Floats, candidate: Integers, n_quer
 
 @dataclass(frozen=True)
 class TargetRuns:
-    """Samples sorted by a target, in runs of equal values, with each run's neighbouring runs.
+    """Samples sorted by a target, in runs of equal values.
 
-    A sample's neighbours are its own run and the `linked` runs, nearest first: whole runs until there are k neighbours, so that
-    ties are always kept. `linked` is −1 and `gap` is infinite where fewer are needed.
+    A sample's neighbours are its own run and whole other runs, nearest first, until there are `n_neighbors`: ties are kept.
     """
 
+    n_neighbors: int  # fewer than there are samples
     order: Integers  # sample indices by increasing target
     start: Integers  # (n_runs,) where each run begins in `order`
     size: Integers  # (n_runs,)
-    run: Integers  # (n_samples,) the run of each sample
-    linked: Integers  # (n_runs, n_steps)
-    gap: Floats  # (n_runs, n_steps) absolute difference of the targets
+    values: Floats  # (n_runs,) the target
+
+    @cached_property
+    def run(self) -> Integers:
+        """The run of each sample."""
+        run = np.empty(len(self.order), dtype=np.int64)
+        run[self.order] = np.repeat(np.arange(len(self.start)), self.size)
+        return run
 
     def members(self, runs: Integers) -> tuple[Integers, Integers]:
         """All samples of the given runs, and for each the position in `runs` it came from."""
@@ -340,38 +346,74 @@ class TargetRuns:
         within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return self.order[self.start[runs][owner] + within], owner
 
+    @cached_property
+    def reach(self) -> Floats:
+        """How far from each run its k-th nearest other sample is."""
+        k, n = self.n_neighbors, len(self.order)
+        ends = np.full(k, np.inf)
+        sorted_values = np.repeat(self.values, self.size)
+        padded = np.concatenate([-ends, sorted_values, ends])
+        # The k nearest and the sample itself stand side by side: of all such windows, the one that ends nearest.
+        reach = np.full(n, np.inf)
+        for before in range(k + 1):
+            to_left = sorted_values - padded[k - before : k - before + n]
+            to_right = padded[2 * k - before : 2 * k - before + n] - sorted_values
+            np.minimum(reach, np.maximum(to_left, to_right, out=to_left), out=reach)
+        return np.asarray(reach[self.start])
+
+    def pairs(self) -> tuple[Integers, Integers, Floats]:
+        """The pairs of runs of which either is within reach of the other, by increasing target, and their squared distances."""
+        return line_pairs(self.values, self.reach, np.arange(len(self.values)))
+
+    def sample_pairs(self) -> tuple[Integers, Integers, Floats]:
+        """The same pairs of samples of different target."""
+        if len(self.values) == len(self.order):
+            return line_pairs(self.values, self.reach, self.order)
+        low, high, squared = self.pairs()
+        left, pair = self.members(low)
+        right, of_left = self.members(high[pair])
+        return left[of_left], right, squared[pair][of_left]
+
+    @property
+    def linked(self) -> Integers:
+        """(n_runs, n_steps): the neighbours of each run, nearest first; −1 where fewer are needed."""
+        return self._walk[0]
+
+    @property
+    def gap(self) -> Floats:
+        """(n_runs, n_steps): how far these are from it; infinite where fewer are needed."""
+        return self._walk[1]
+
+    @cached_property
+    def _walk(self) -> tuple[Integers, Floats]:
+        """Outwards from every run at once."""
+        values, size, n_runs = self.values, self.size, len(self.values)
+        have = size - 1
+        left, right = np.arange(n_runs) - 1, np.arange(n_runs) + 1
+        linked, gaps = [], []
+        padded = np.concatenate([values, [np.inf]])  # index −1 and index n_runs both read this infinity
+        while True:
+            wanting = have < self.n_neighbors
+            to_left, to_right = np.abs(values - padded[left]), np.abs(padded[right] - values)
+            wanting &= np.isfinite(np.minimum(to_left, to_right))
+            if not wanting.any():
+                break
+            for side, gap, other in ((left, to_left, to_right), (right, to_right, to_left)):
+                step = wanting & (gap <= other) & np.isfinite(gap)
+                linked.append(np.where(step, side, -1))
+                gaps.append(np.where(step, gap, np.inf))
+                have = have + np.where(step, size[np.where(step, side, 0)], 0)
+            left = np.where(wanting & (to_left <= to_right), left - 1, left)
+            right = np.where(wanting & (to_right <= to_left), right + 1, right)
+            # Beyond either end lies the infinity at index n_runs; −1 reads the same place.
+            left, right = np.maximum(left, -1), np.minimum(right, n_runs)
+        return np.array(linked, dtype=np.int64).reshape(-1, n_runs).T, np.array(gaps, dtype=np.float64).reshape(-1, n_runs).T
+
 
 def target_runs(target: Floats, n_neighbors: int) -> TargetRuns:
-    """Neighbours along one dimension in O(n log n + n k): sort, then walk outwards from every run at once."""
-    order = np.argsort(target, kind="stable")
-    values, start, size = np.unique(target[order], return_index=True, return_counts=True)
-    run = np.empty(len(target), dtype=np.int64)
-    run[order] = np.repeat(np.arange(len(values)), size)
-    have = size - 1
-    left, right = np.arange(len(values)) - 1, np.arange(len(values)) + 1
-    linked, gaps = [], []
-    padded = np.concatenate([values, [np.inf]])  # index −1 and index n_runs both read this infinity
-    while True:
-        wanting = have < n_neighbors
-        to_left, to_right = np.abs(values - padded[left]), np.abs(padded[right] - values)
-        wanting &= np.isfinite(np.minimum(to_left, to_right))
-        if not wanting.any():
-            break
-        for side, gap, other in ((left, to_left, to_right), (right, to_right, to_left)):
-            step = wanting & (gap <= other) & np.isfinite(gap)
-            linked.append(np.where(step, side, -1))
-            gaps.append(np.where(step, gap, np.inf))
-            have = have + np.where(step, size[np.where(step, side, 0)], 0)
-        left = np.where(wanting & (to_left <= to_right), left - 1, left)
-        right = np.where(wanting & (to_right <= to_left), right + 1, right)
-        # Beyond either end lies the infinity at index n_runs; −1 reads the same place.
-        left, right = np.maximum(left, -1), np.minimum(right, len(values))
-    shape = (0, len(values))
-    return TargetRuns(
-        order,
-        start.astype(np.int64),
-        size.astype(np.int64),
-        run,
-        np.array(linked, dtype=np.int64).reshape(-1, len(values)).T if linked else np.empty(shape, np.int64).T,
-        np.array(gaps).reshape(-1, len(values)).T if gaps else np.empty(shape).T,
-    )
+    """Neighbours along one dimension in O(n log n + n k)."""
+    order = np.argsort(target)
+    sorted_target = target[order]
+    start = np.flatnonzero(np.concatenate([[True], sorted_target[1:] != sorted_target[:-1]])[: len(target)])
+    size = np.diff(start, append=len(target))
+    return TargetRuns(n_neighbors, order, start, size, sorted_target[start])

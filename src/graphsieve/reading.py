@@ -17,6 +17,8 @@ from graphsieve.errors import ConstraintConflictError, InputError, InputTypeErro
 from graphsieve.parameters import either, quoted, whole_number
 
 SUM_TOLERANCE = 1e-6
+SMALL_SUM = 2.0**-900  # of a row that is scaled before it is summed
+FEW_COLUMNS = 64
 MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is taken for a quantity
 MOST_FLOAT_CLASSES = 20  # likewise for whole numbers stored as floats, as integers with missing values are
 
@@ -100,8 +102,21 @@ def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
     if proba.shape[1] < 2:
         raise InputError(f"label_proba needs a column for each of at least 2 classes, got shape {proba.shape}.")
     _check_probabilities(proba, normalize)
-    proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])  # exact, and no sum overflows
-    return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+    largest = _by_row(np.maximum, proba)
+    if largest.min() < SMALL_SUM or largest.max() > 1 / SMALL_SUM:
+        proba = np.ldexp(proba, -np.frexp(largest[:, None])[1])  # exact, and no sum overflows
+    proba /= _by_row(np.add, proba)[:, None]
+    return proba
+
+
+def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
+    """The reduction of each row, column by column: rows of a few numbers are slow to reduce one by one."""
+    if values.shape[1] > FEW_COLUMNS:
+        return np.asarray(reduction.reduce(values, axis=1))
+    total = values[:, 0].copy()
+    for column in values.T[1:]:
+        reduction(total, column, out=total)
+    return total
 
 
 def one_dimensional(y: Any) -> NDArray[Any]:
@@ -195,6 +210,11 @@ def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
 def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("labels hold an infinite number; use None or NaN for an unknown label.")
+    if values.dtype.kind in "iu" and len(values) and int(values.max()) - int(values.min()) < len(values):
+        # Without a sort: count each number between the smallest and the largest.
+        shifted = (values - values.min()).astype(np.int64)
+        present = np.bincount(shifted) > 0
+        return np.flatnonzero(present).astype(values.dtype) + values.min(), (np.cumsum(present) - 1)[shifted]
     if values.dtype.kind != "O":
         classes, codes = np.unique(values, return_inverse=True)
         return classes, codes.astype(np.int64)
@@ -252,12 +272,13 @@ def _two_dimensional_floats(label_proba: Any) -> Floats:
 
 
 def _check_probabilities(proba: Floats, normalize: bool) -> None:
-    odd = ~np.isfinite(proba) | (proba < 0) | ((proba > 1 + SUM_TOLERANCE) & (not normalize))
-    if odd.any():
+    # A look at the extremes is enough where all is well: of a NaN they are NaN.
+    if not (proba.min() >= 0 and proba.max() <= (np.finfo(np.float64).max if normalize else 1 + SUM_TOLERANCE)):
+        odd = ~np.isfinite(proba) | (proba < 0) | ((proba > 1 + SUM_TOLERANCE) & (not normalize))
         row, column = (int(place) for place in np.argwhere(odd)[0])
         raise InputError(f"label_proba is {proba[row, column]:g} at row {row}, column {column}; probabilities lie from 0 to 1.")
     with np.errstate(over="ignore"):
-        totals = proba.sum(axis=1)
+        totals = _by_row(np.add, proba)
     empty = np.flatnonzero(totals == 0)
     if len(empty):
         raise InputError(f"row {empty[0]} of label_proba is all zero; write 1/n_classes everywhere if nothing is known.")

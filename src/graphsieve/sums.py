@@ -20,15 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.columns import Block
-from graphsieve.kernels.edges import (
-    TEMPORARY_ELEMENTS,
-    Numbers,
-    edge_sums,
-    mean_alone,
-    mean_and_scatter,
-    row_differences,
-    weighted_rows,
-)
+from graphsieve.kernels.edges import edge_sums, row_differences
+from graphsieve.kernels.rows import weighted_rows
+from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
 
 __all__ = [
     "TEMPORARY_ELEMENTS",
@@ -76,7 +70,7 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
     """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
     if block.is_sparse:
         return _sparse_edge_sum(block, first, second, weights, power)
-    return edge_sums(_numbers(block), first, second, weights, power)
+    return edge_sums(block.numbers, first, second, weights, power)
 
 
 def moments(block: Block, weightings: Any) -> Moments:
@@ -84,7 +78,7 @@ def moments(block: Block, weightings: Any) -> Moments:
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings))
     weightings, mass = _in_order(weightings)
-    return Moments(mass, *mean_and_scatter(_numbers(block), weightings, mass))
+    return Moments(mass, *mean_and_scatter(block.numbers, weightings, mass))
 
 
 def means(block: Block, weightings: Any) -> Floats:
@@ -92,12 +86,7 @@ def means(block: Block, weightings: Any) -> Floats:
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings)).mean
     weightings, mass = _in_order(weightings)
-    return mean_alone(_numbers(block), weightings, mass)
-
-
-def _numbers(block: Block) -> Numbers:
-    """The values of a dense block as the kernels take them."""
-    return block.numbers
+    return mean_alone(block.numbers, weightings, mass)
 
 
 def _in_order(weightings: Any) -> tuple[Any, Floats]:

@@ -193,7 +193,7 @@ class Supervision:
     @property
     def n_known_classes(self) -> int:
         """How many different classes occur among the known labels."""
-        return 0 if self.labels is None else len(np.unique(self.labels[self.labels >= 0]))
+        return 0 if self.labels is None else int(np.count_nonzero(np.bincount(self.labels[self.labels >= 0])))
 
     def __or__(self, other: object) -> Supervision:
         if not isinstance(other, Supervision):

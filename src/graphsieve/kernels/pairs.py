@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.kernels import compiled
+from graphsieve.kernels.edges import row_differences
 from graphsieve.kernels.tiles import SparseRows
-from graphsieve.sums import row_differences
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

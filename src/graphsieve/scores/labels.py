@@ -63,10 +63,11 @@ def fisher_score(X: Any, y: Any) -> Floats:
 def fisher(table: Table, known: Supervision) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
     by_class = group_weightings(codes, n_classes)
-    everyone = dense_weighting(np.ones(table.n_samples))
 
     def between_over_within(block: Block) -> Floats:
-        classes, mean = moments(block, by_class), means(block, everyone)[0]
+        classes = moments(block, by_class)
+        # Relative to one of them, so that equal means give exactly zero.
+        mean = classes.mean[0] + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / table.n_samples
         between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
         return divided(between, weighted_sum(np.ones(n_classes), classes.scatter))
 
@@ -334,8 +335,9 @@ def labeled_part(table: Table, known: Supervision) -> tuple[Table, Integers, int
     codes = class_codes(known)
     need_two_classes(known)
     labeled = np.flatnonzero(codes >= 0)
-    present, renumbered = np.unique(codes[labeled], return_inverse=True)
-    return rows_of(table, labeled), renumbered.astype(np.int64), len(present)
+    present = np.bincount(codes[labeled]) > 0
+    renumbered = (np.cumsum(present) - 1)[codes[labeled]]
+    return rows_of(table, labeled), renumbered, int(present.sum())
 
 
 def need_two_classes(known: Supervision) -> None:

@@ -1,0 +1,46 @@
+"""Who is within reach of whom along a line."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.kernels import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def line_pairs(values: Floats, reach: Floats, order: Integers) -> tuple[Integers, Integers, Floats]:
+    """The pairs of which either is within reach of the other, by increasing value, and their squared distances.
+
+    `values` increase, and are those of the samples in `order`. The reach of each is how far its k-th nearest is, with one k for
+    all: so whoever stands between two that are linked is linked with both.
+    """
+    if not hasattr(compiled(), "line_pairs"):
+        low, high = _plain_pairs(values, reach)
+        return order[low], order[high], (values[high] - values[low]) ** 2
+    given = tuple(np.ascontiguousarray(column) for column in (values, reach, order))
+    kernel = compiled().line_pairs
+    size = kernel(*given, *_room(0))
+    found = _room(size)
+    kernel(*given, *found)
+    return found
+
+
+def _room(size: int) -> tuple[Integers, Integers, Floats]:
+    return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty(size)
+
+
+def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
+    linked = []
+    for step in range(1, len(values)):
+        gap = values[step:] - values[:-step]
+        near = (gap <= reach[:-step]) | (gap <= reach[step:])
+        if not near.any():
+            break
+        linked.append(np.concatenate([near, np.zeros(step, dtype=bool)]))
+    if not linked:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    low, steps = np.nonzero(np.stack(linked, axis=1))
+    return low, low + steps + 1
