@@ -181,8 +181,10 @@ def _mass_of_others(weightings: Any, which: int, samples: NDArray[Any]) -> float
 
 
 def dense_weighting(weights: Floats) -> Any:
-    """One weighting as the (n, 1) sparse matrix that `moments` takes, without its zeros."""
+    """One weighting as the array or the sparse matrix of shape (n, 1) that `moments` takes: sparse where most weights are zero."""
     nonzero = np.flatnonzero(weights)
+    if 2 * len(nonzero) >= len(weights):
+        return np.ascontiguousarray(weights[:, None], dtype=np.float64)
     return sp.csc_array((weights[nonzero], nonzero, np.array([0, len(nonzero)])), shape=(len(weights), 1), dtype=np.float64)
 
 
