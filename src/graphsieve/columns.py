@@ -26,6 +26,7 @@ BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 NO_EXPONENT = -(2**15)  # of zero, below that of any number
 DENSE_FROM = 0.3  # a sparse block filled beyond this share is cheaper to treat as dense
 WIDE = 512  # columns that are read together where nothing is copied: enough to read whole rows of most tables
+ORDINARY_EXPONENT = 100  # of numbers whose squares neither overflow nor vanish, nor those of their differences
 LARGEST_EXPONENT = 1000  # of columns that are scaled in one step: 2**1000 and its inverse are float64
 
 
@@ -229,17 +230,29 @@ class Table:
 
     @cached_property
     def rows(self) -> tuple[Any, int]:
-        """All samples for distances: float64 C order or CSR, scaled by ``2**-exponent`` as a whole; and the exponent."""
+        """All samples for distances: float64 C order or CSR, scaled by ``2**-exponent`` as a whole; and the exponent.
+
+        Never to be written to: where the numbers are of an ordinary size already, these are those of X itself.
+        """
         if self.geometry is not None:
             return self.geometry.rows
-        values = self._matrix.data if self.is_sparse else self._matrix
-        largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
-        exponent = _exponents(np.asarray(largest)).item()
-        if self.is_sparse:
-            rows = sp.csr_array(self._matrix)
-            rows.data = scale_by_power_of_two(rows.data, -exponent)
-            return rows, exponent
-        return scale_by_power_of_two(np.ascontiguousarray(self._matrix, dtype=np.float64), -exponent), exponent
+        exponent = unit_exponent(self._largest_exponent())
+        if not self.is_sparse:
+            rows = np.ascontiguousarray(self._matrix, dtype=np.float64)
+            return scale_by_power_of_two(rows, -exponent) if exponent else rows, exponent
+        sparse = sp.csr_array(self._matrix)
+        if exponent:
+            sparse.data = scale_by_power_of_two(sparse.data, -exponent)
+        return sparse, exponent
+
+    def _largest_exponent(self) -> int:
+        """The power of two just above the largest magnitude."""
+        if readable(self._matrix):
+            low, high = self._extremes[:2]
+        else:
+            low = high = self._matrix.data if self.is_sparse else self._matrix
+        largest = max(abs(float(high.max())), abs(float(low.min()))) if low.size else 0.0
+        return int(_exponents(np.asarray(largest)))
 
     def _dense_blocks(self, at_least: int = 1) -> Iterator[Block]:
         width = max(at_least, self._block_elements // self.n_samples)
@@ -311,6 +324,11 @@ def _sparse_block(part: Any, start: int) -> Block:
     values.eliminate_zeros()
     # Empty: all zeros. Full and equal: nothing left after the shift. A column with both zeros and other values varies.
     return Block(start, start + width, values, shift, exponent, np.diff(values.indptr) == 0)
+
+
+def unit_exponent(largest: int) -> int:
+    """The power of two that a table is divided by where distances are taken, given that of its largest magnitude."""
+    return 0 if abs(largest) <= ORDINARY_EXPONENT else largest
 
 
 def _exponents(largest: NDArray[np.float64]) -> NDArray[np.intc]:

@@ -181,7 +181,7 @@ def _mass_of_others(weightings: Any, which: int, samples: NDArray[Any]) -> float
 
 
 def dense_weighting(weights: Floats) -> Any:
-    """One weighting as the array or the sparse matrix of shape (n, 1) that `moments` takes: sparse where most weights are zero."""
+    """One weighting as the array, or where most weights are zero the sparse matrix, of shape (n, 1) that `moments` takes."""
     nonzero = np.flatnonzero(weights)
     if 2 * len(nonzero) >= len(weights):
         return np.ascontiguousarray(weights[:, None], dtype=np.float64)

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
-from graphsieve.columns import NO_EXPONENT, Table, scale_by_power_of_two
+from graphsieve.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
 from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
@@ -55,10 +55,10 @@ class Tracker:
     def follow(self, features: Integers) -> None:
         """From now on samples lie where these features, in increasing order, put them."""
         self._features = features
-        exponent = int(self._exponents[features].max())
-        exponent = 0 if exponent == NO_EXPONENT else exponent
+        largest = int(self._exponents[features].max())
+        exponent = 0 if largest == NO_EXPONENT else unit_exponent(largest)
         if self._space is None or self._space.exponent != exponent:
-            self._space = _Space(self._table, exponent, self._exponents <= exponent)
+            self._space = _Space(self._table, exponent, self._exponents <= (exponent or ORDINARY_EXPONENT))
         self._space.follow(features)
 
     @property
