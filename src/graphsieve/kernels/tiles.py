@@ -22,6 +22,16 @@ class Lists:
         """Those of some samples."""
         return self.values[here], self.indices[here]
 
+    def taken(self, which: NDArray[Any]) -> Lists:
+        """A copy of the lists of some samples."""
+        some = Lists(0, 0, np.float32)
+        some.values, some.indices = self.values[which], self.indices[which]
+        return some
+
+    def put(self, which: NDArray[Any], some: Lists) -> None:
+        """The lists of some samples, in place of theirs here."""
+        self.values[which], self.indices[which] = some.values, some.indices
+
 
 class SparseRows:
     """A CSR matrix with the types that the compiled kernels read."""
