@@ -51,6 +51,8 @@ ORDER = [
     "kernels.line",
     "proposals",
     "neighbors",
+    "approximate",
+    "searching",
     "tracking",
     "graph",
     "reading",

@@ -21,21 +21,23 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 CONTRACT = {
-    "laplacian_score": "(X, *, n_neighbors=5, bandwidth=1.0)",
+    "laplacian_score": "(X, *, n_neighbors=5, bandwidth=1.0, neighbors='auto')",
     "supervised_laplacian_score": "(X, y, *, n_neighbors=5, bandwidth=1.0)",
-    "semi_supervised_laplacian_score": "(X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0)",
+    "semi_supervised_laplacian_score": "(X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0, "
+    "neighbors='auto')",
     "constraint_score": "(X, must_link, cannot_link, *, form='ratio', weight=0.1)",
-    "constrained_laplacian_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False)",
-    "c4_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0)",
+    "constrained_laplacian_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False, "
+    "neighbors='auto')",
+    "c4_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0, neighbors='auto')",
     "weighted_laplacian_score": "(X, label_proba, *, class_weight=None)",
     "variance_score": "(X)",
     "fisher_score": "(X, y)",
     "pearson_score": "(X, y)",
     "mutual_information_score": "(X, y, *, n_neighbors=3)",
     "relieff_score": "(X, y, *, n_neighbors=10)",
-    "spec_score": "(X, *, form='phi2', n_neighbors=5, bandwidth=1.0, power=1, n_components=None)",
-    "sselect_score": "(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1)",
-    "lsdf_score": "(X, y, *, n_neighbors=5, same_class_weight=100.0)",
+    "spec_score": "(X, *, form='phi2', n_neighbors=5, bandwidth=1.0, power=1, n_components=None, neighbors='auto')",
+    "sselect_score": "(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1, neighbors='auto')",
+    "lsdf_score": "(X, y, *, n_neighbors=5, same_class_weight=100.0, neighbors='auto')",
 }
 
 

@@ -198,7 +198,7 @@ class _Cells:
         lists.put(who, some)
 
     def _without_gaps(self, found: NDArray[np.int32], batch: slice) -> Integers:
-        """Rows of the table for places in our order; who has met too few gets the next rows of our order, which lie about there."""
+        """Rows of the table for places in our order; who has met too few gets the next in our order, which lie about there."""
         places = found.astype(np.int64)
         lacking = np.flatnonzero((places < 0).any(axis=1))
         for row in lacking:

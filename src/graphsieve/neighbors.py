@@ -94,6 +94,11 @@ def nearest_neighbors(
     return answer
 
 
+def suits_tree(n_candidates: int, width: int) -> bool:
+    """Whether a tree is quicker than products: where there are few columns and many rows."""
+    return bool(TREE_GROWTH ** min(width, 100) * TREE_ROWS <= n_candidates)
+
+
 class _Search:
     """One search: the queries that are still `open`, and the answer so far.
 
@@ -138,7 +143,7 @@ class _Search:
     @cached_property
     def tree(self) -> Any:
         """A tree of the candidates where there are few columns and many rows; otherwise None."""
-        if self.sparse or TREE_GROWTH ** min(self.width, 100) * TREE_ROWS > len(self.candidates):
+        if self.sparse or not suits_tree(len(self.candidates), self.width):
             return None
         return cKDTree(self.rows[self.candidates])
 

@@ -51,6 +51,7 @@ def rank(
     bandwidth: float | str = "auto",
     scale: str | None = "auto",
     metric: str = "auto",
+    neighbors: Any = "auto",
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
     method_params: dict[str, Any] | None = None,
@@ -70,7 +71,7 @@ def rank(
     method : str
         As in `GraphSieve`, or ``"iterative"`` or ``"hybrid"``, for the searches of `IterativeSieve` and `HybridSieve` with
         their own parameters in `method_params`.
-    n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, target_type, unlabeled, \
+    n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, neighbors, target_type, unlabeled, \
 method_params, compress, n_prototypes, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
@@ -97,6 +98,7 @@ method_params, compress, n_prototypes, progress
         "bandwidth": bandwidth,
         "scale": scale,
         "metric": metric,
+        "neighbors": neighbors,
         "target_type": target_type,
         "unlabeled": unlabeled,
         "method_params": method_params,
@@ -122,6 +124,7 @@ method_params, compress, n_prototypes, progress
         n_samples=sieve.n_samples_,
         n_neighbors=getattr(sieve, "n_neighbors_", None),
         bandwidth=getattr(sieve, "bandwidth_", None),
+        neighbor_recall=getattr(sieve, "neighbor_recall_", None),
         redundancy=getattr(sieve, "redundancy_", None),
         duplicate_of=getattr(sieve, "duplicate_of_", None),
         duplicate_correlation=getattr(sieve, "duplicate_correlation_", None),
@@ -227,6 +230,8 @@ class Ranking:
         Rows of the table.
     n_neighbors, bandwidth : int, float or None
         As used.
+    neighbor_recall : float or None
+        The share of the neighbours of some samples that an approximate search found; None where the search was exact.
     redundancy : array of float or None
         Where features were chosen for what others do not say: the share of each one's variance that the chosen ones explain; for
         a chosen one, those before it.
@@ -254,6 +259,7 @@ class Ranking:
     n_samples: int
     n_neighbors: int | None = None
     bandwidth: float | None = None
+    neighbor_recall: float | None = None
     redundancy: NDArray[np.float64] | None = None
     duplicate_of: NDArray[np.int64] | None = None
     duplicate_correlation: NDArray[np.float64] | None = None
@@ -362,6 +368,7 @@ class Ranking:
             "n_features": len(self),
             "n_neighbors": self.n_neighbors,
             "bandwidth": self.bandwidth,
+            "neighbor_recall": self.neighbor_recall,
             "count_reason": self.count_reason,
             "features": self.to_records(),
         }

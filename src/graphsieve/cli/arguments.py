@@ -256,6 +256,12 @@ def _add_method(command: Parser) -> None:
         "--neighbors", type=_or_auto(at_least(1)), default="auto", metavar="K", help="of the graph (default: as published)"
     )
     how.add_argument(
+        "--neighbor-search",
+        choices=("auto", "exact", "approximate"),
+        default="auto",
+        help="how they are found (default: exactly, unless that takes minutes)",
+    )
+    how.add_argument(
         "--bandwidth", type=_or_auto(_positive), default="auto", metavar="T", help="of the heat kernel (default: from the data)"
     )
     how.add_argument(

@@ -18,7 +18,7 @@ from graphsieve.errors import UsageError
 from graphsieve.parameters import nearest, quoted
 from graphsieve.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.report import page
-from graphsieve.report.terminal import headline, subline, table_lines
+from graphsieve.report.terminal import headline, recall_line, subline, table_lines
 from graphsieve.report.wording import in_order_of_choice
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
@@ -98,6 +98,7 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         "redundancy": None if options.redundancy == "none" else options.redundancy,
         "scale": None if options.scale == "none" else options.scale,
         "metric": options.metric,
+        "neighbors": options.neighbor_search,
         "compress": options.compress,
         "n_prototypes": options.prototypes,
         "n_neighbors": options.neighbors,
@@ -186,7 +187,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(facts):
         features = [{name: value for name, value in record.items() if name != "redundancy"} for record in features]
     n_selected = int(ranking.selected.sum())
-    lines = [headline(facts), subline(facts)]
+    lines = [headline(facts), subline(facts), *recall_line(facts)]
     why = f": {facts['count_reason']}" if facts["count_reason"] else ""
     lines.append(f"{n_selected} of {len(ranking)} selected{why}")
     more = "--rows all, --format csv or --report have them all"

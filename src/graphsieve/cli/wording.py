@@ -10,6 +10,7 @@ _WORDS = (
     ("n_features_to_select", "--top"),
     ("max_features", "--max-features"),
     ("n_neighbors", "--neighbors"),
+    ("neighbors", "--neighbor-search"),
     ("method_params", "--param"),
     ("n_prototypes=", "--prototypes "),
     ("n_prototypes", "--prototypes"),
@@ -37,13 +38,14 @@ _WORDS = (
 )
 
 
-_SETTING = re.compile(r"\b(method|compress|scale|metric|redundancy|target_type)='(\w+)'")
+_SETTING = re.compile(r"\b(method|compress|scale|metric|neighbors|redundancy|target_type)='(\w+)'")
+_OTHERWISE = {"neighbors": "neighbor-search"}  # --neighbors is their number
 _QUOTED = re.compile(r"""((?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
 
 
 def for_the_command(message: str) -> str:
     """The message with options in the place of keyword arguments; on one line. What stands in quotes is somebody's data."""
-    message = _SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", message)
+    message = _SETTING.sub(lambda found: f"--{_OTHERWISE.get(found[1], found[1].replace('_', '-'))} {found[2]}", message)
     parts = _QUOTED.split(message)
     parts[::2] = map(_in_options, parts[::2])
     return " ".join("".join(parts).split())

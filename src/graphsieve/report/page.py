@@ -19,6 +19,7 @@ from graphsieve.report.wording import (
     in_order_of_choice,
     listed,
     name,
+    neighbors_found,
     sentence,
     shown,
     thousands,
@@ -84,6 +85,7 @@ def _about(facts: Facts) -> list[tuple[str, str]]:
         ("What was known", _known(known) if known else ""),
         ("How many", sentence(full_stop(_capital(ranking["count_reason"]))) if ranking["count_reason"] else ""),
         ("How they were chosen", chosen_how(ranking, known["text"] if known else None)),
+        ("Neighbours", sentence(full_stop(_capital(found))) if (found := neighbors_found(ranking)) else ""),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphsieve.containers import shown_name
-from graphsieve.report.wording import already_said, how_it_went, in_order_of_choice
+from graphsieve.report.wording import already_said, how_it_went, in_order_of_choice, neighbors_found
 
 ROWS_SHOWN = 20
 NAME_WIDTH = 32
@@ -23,7 +23,7 @@ def plain(text: str, kind: str) -> str:
 
 def ranking_text(facts: Mapping[str, Any]) -> str:
     """The ranking as it prints: headline, reason, how many and why, table; `facts` are `Ranking.page_facts()`."""
-    lines = [headline(facts), subline(facts)]
+    lines = [headline(facts), subline(facts), *recall_line(facts)]
     if facts["count_reason"] is not None:
         n_selected = sum(record["selected"] for record in facts["features"])
         lines.append(f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {facts['count_reason']}")
@@ -45,6 +45,12 @@ def subline(facts: Mapping[str, Any]) -> str:
     if further is None:
         return f"because {facts['reason']}"
     return f"{'it' if facts['is_search'] else 'a good feature'} {facts['summary']}{': ' if further else ''}{further}"
+
+
+def recall_line(facts: Mapping[str, Any]) -> list[str]:
+    """How good approximate neighbours are, if they are."""
+    found = neighbors_found(facts)
+    return [] if found is None else [found]
 
 
 def table_lines(

@@ -96,6 +96,12 @@ def how_it_went(reason: str) -> str | None:
     return reason.removeprefix("as asked").lstrip(", ") if reason.startswith("as asked") else None
 
 
+def neighbors_found(ranking: Mapping[str, Any]) -> str | None:
+    """How good approximate neighbours are; None where they are exact."""
+    recall = ranking.get("neighbor_recall")
+    return None if recall is None else f"neighbours are approximate: of those that were checked, {100 * recall:.1f} % are right"
+
+
 def in_order_of_choice(ranking: Mapping[str, Any]) -> bool:
     """Whether features were chosen one by one for what they add, rather than ranked by a score."""
     return bool(ranking["features"]) and "redundancy" in ranking["features"][0]

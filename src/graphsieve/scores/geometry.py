@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 SPEC_FORMS = ("phi1", "phi2", "phi3")
 
 
-def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0) -> Floats:
+def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0, neighbors: Any = "auto") -> Floats:
     """Laplacian score: how much a feature varies between near neighbours, relative to how much it varies at all.
 
     E(f) / spread(f) on the graph of nearest neighbours in X with weights exp(−d²/bandwidth). Small is good; it lies in [0, 2].
@@ -36,6 +36,10 @@ def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0) -> 
         Samples are linked if either is among the `n_neighbors` nearest of the other.
     bandwidth : float
         The t of the heat kernel.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        Who looks for them. ``"auto"`` is exact as long as that takes no more than about a minute and a half on two cores (400,000
+        × 50, or 130,000 × 500), and beyond that approximate, with a warning that says which share of the neighbours of some
+        samples was found. A transformer finds them as scikit-learn's ``KNeighborsTransformer`` does; distances are taken anew.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0) -> 
     >>> laplacian_score([[0, 0], [0, 1], [9, 0], [9, 1]], n_neighbors=1).round(2)
     array([0., 2.])
     """
-    return score(laplacian, X, n_neighbors=n_neighbors, bandwidth=bandwidth)
+    return score(laplacian, X, neighbors=neighbors, n_neighbors=n_neighbors, bandwidth=bandwidth)
 
 
 def laplacian(table: Table, _: Supervision, *, n_neighbors: int, bandwidth: float | None) -> Scored:
@@ -116,6 +120,7 @@ def spec_score(
     bandwidth: float = 1.0,
     power: int = 1,
     n_components: int | None = None,
+    neighbors: Any = "auto",
 ) -> Floats:
     """Spectral feature selection (SPEC): how a feature spreads over the eigenvectors of the neighbour graph.
 
@@ -141,6 +146,8 @@ def spec_score(
     n_components : int, optional
         For phi3: the number k of eigenvectors, counting the trivial one, and at least the number of components of the graph;
         all by default, which needs no eigenvectors at all.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        As in `laplacian_score`.
 
     Returns
     -------
@@ -155,7 +162,14 @@ def spec_score(
     >>> spec_score([[0, 0], [0, 1], [9, 0], [9, 1]], n_neighbors=1).round(2)
     array([0., 2.])
     """
-    return score(spec, X, form=form, n_neighbors=n_neighbors, bandwidth=bandwidth, power=power, n_components=n_components)
+    options: dict[str, Any] = {
+        "form": form,
+        "n_neighbors": n_neighbors,
+        "bandwidth": bandwidth,
+        "power": power,
+        "n_components": n_components,
+    }
+    return score(spec, X, neighbors=neighbors, **options)
 
 
 def spec(

@@ -206,7 +206,9 @@ def _manhattan(one: Any, other: Any) -> Floats:
     return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))
 
 
-def sselect_score(X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1.0, trade_off: float = 0.1) -> Floats:
+def sselect_score(
+    X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1.0, trade_off: float = 0.1, neighbors: Any = "auto"
+) -> Floats:
     """sSelect: the Laplacian score, mixed with how badly the sign of the centred feature agrees with the known labels.
 
     trade_off · LS + (1 − trade_off) · (1 − NMI), where NMI is the mutual information of the labels and the sign of f − μ, over
@@ -223,6 +225,8 @@ def sselect_score(X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1
         As in `laplacian_score`.
     trade_off : float
         The share of the Laplacian score, from 0 to 1.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        As in `laplacian_score`.
 
     Returns
     -------
@@ -241,7 +245,7 @@ def sselect_score(X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1
     array([0.  , 0.85])
     """
     known = Supervision.from_labels(y)
-    return score(sselect, X, known, n_neighbors=n_neighbors, bandwidth=bandwidth, trade_off=trade_off)
+    return score(sselect, X, known, neighbors=neighbors, n_neighbors=n_neighbors, bandwidth=bandwidth, trade_off=trade_off)
 
 
 def sselect(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None, trade_off: float) -> Scored:
@@ -280,7 +284,7 @@ def _entropy(shares: Floats) -> Floats:
     return np.asarray(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=0))
 
 
-def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float = 100.0) -> Floats:
+def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float = 100.0, neighbors: Any = "auto") -> Floats:
     """Locality sensitive discriminant feature (LSDF): variation between classes, relative to that inside and among neighbours.
 
     E(f) over all pairs of different known labels, over E(f) on the graph that weighs pairs of equal label by `same_class_weight`
@@ -296,6 +300,8 @@ def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float
         Neighbours in X.
     same_class_weight : float
         The γ of the paper.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        As in `laplacian_score`.
 
     Returns
     -------
@@ -311,7 +317,7 @@ def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float
     array([0.25])
     """
     known = Supervision.from_labels(y)
-    return score(lsdf, X, known, n_neighbors=n_neighbors, same_class_weight=same_class_weight)
+    return score(lsdf, X, known, neighbors=neighbors, n_neighbors=n_neighbors, same_class_weight=same_class_weight)
 
 
 def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weight: float) -> Scored:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, warn
 from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
+from graphsieve.searching import searched, way_to_search
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
@@ -89,9 +90,12 @@ class Method:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The keyword parameters of the public function with their defaults."""
+        """The keyword parameters of the core with the defaults of the public function.
+
+        That also has `neighbors`, if it looks for any in X; for the core that is a matter of the table (`searching`).
+        """
         parameters = inspect.signature(self.function).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "neighbors"}
 
     def large_is_good(self, parameters: Mapping[str, Any]) -> bool:
         """Whether large scores are good with these parameters: one form of SPEC differs from the others."""
@@ -106,16 +110,22 @@ class Method:
 
 
 def score(
-    core: Core, X: Any, known: Supervision | Callable[[int], Supervision] = Supervision.nothing, **parameters: Any
+    core: Core,
+    X: Any,
+    known: Supervision | Callable[[int], Supervision] = Supervision.nothing,
+    *,
+    neighbors: Any = "exact",
+    **parameters: Any,
 ) -> Floats:
     """Run a method on raw input, as its public function does: check, compute, warn of what could not be scored.
 
     What is known may be given as a function of the number of samples, where only X can tell it.
     """
+    neighbors = way_to_search("neighbors", neighbors)
     table = Table(X)
     known = known if isinstance(known, Supervision) else known(table.n_samples)
     check_length(known, table)
-    values = core(table, known, **checked(parameters, RULES)).values
+    values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
     warn_of_unscorable(values)
     return values
 

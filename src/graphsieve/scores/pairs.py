@@ -82,7 +82,9 @@ def constraint(table: Table, known: Supervision, *, form: str, weight: float) ->
     return Scored(in_original_units(table, difference))
 
 
-def c4_score(X: Any, must_link: Any, cannot_link: Any, *, n_neighbors: int = 10, bandwidth: float = 1.0) -> Floats:
+def c4_score(
+    X: Any, must_link: Any, cannot_link: Any, *, n_neighbors: int = 10, bandwidth: float = 1.0, neighbors: Any = "auto"
+) -> Floats:
     """C4: the Laplacian score times the constraint score (ratio). Small is good. NaN where either factor is.
 
     Parameters
@@ -92,6 +94,8 @@ def c4_score(X: Any, must_link: Any, cannot_link: Any, *, n_neighbors: int = 10,
     must_link, cannot_link : array of int of shape (n_pairs, 2)
         Pairs of row numbers.
     n_neighbors, bandwidth : int, float
+        As in `laplacian_score`.
+    neighbors : {"auto", "exact", "approximate"} or transformer
         As in `laplacian_score`.
 
     Returns
@@ -108,7 +112,7 @@ def c4_score(X: Any, must_link: Any, cannot_link: Any, *, n_neighbors: int = 10,
     >>> c4_score(X, must_link=[(0, 1)], cannot_link=[(0, 3)], n_neighbors=1).round(6)
     array([0., 2.])
     """
-    return score(c4, X, _pairs(must_link, cannot_link), n_neighbors=n_neighbors, bandwidth=bandwidth)
+    return score(c4, X, _pairs(must_link, cannot_link), neighbors=neighbors, n_neighbors=n_neighbors, bandwidth=bandwidth)
 
 
 def c4(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None) -> Scored:
@@ -127,6 +131,7 @@ def constrained_laplacian_score(
     n_neighbors: int = 10,
     bandwidth: float = 0.1,
     cut_cannot_link: bool = False,
+    neighbors: Any = "auto",
 ) -> Floats:
     """Constrained Laplacian score (CLS): the Laplacian score, with must-links as neighbours and cannot-links pushed apart.
 
@@ -145,6 +150,8 @@ def constrained_laplacian_score(
         Of the graph of nearest neighbours in X.
     cut_cannot_link : bool
         Remove cannot-linked pairs from the nearest neighbours, as the paper's text says and its Eq. 5 does not.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        As in `laplacian_score`.
 
     Returns
     -------
@@ -164,6 +171,7 @@ def constrained_laplacian_score(
         constrained_laplacian,
         X,
         _pairs(must_link, cannot_link),
+        neighbors=neighbors,
         n_neighbors=n_neighbors,
         bandwidth=bandwidth,
         cut_cannot_link=cut_cannot_link,

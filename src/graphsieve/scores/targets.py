@@ -75,6 +75,7 @@ def semi_supervised_laplacian_score(
     n_neighbors_supervised: int = 5,
     bandwidth: float = 1.0,
     label_weight: float = 5.0,
+    neighbors: Any = "auto",
 ) -> Floats:
     """Semi-supervised Laplacian score (SSLS): neighbours by target where it is known, by the features elsewhere.
 
@@ -95,6 +96,8 @@ def semi_supervised_laplacian_score(
         The t of both heat kernels.
     label_weight : float
         The constant C: how much more a link between two labelled samples counts.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        As in `laplacian_score`, for the neighbours of samples of unknown target; those of the others are always exact.
 
     Returns
     -------
@@ -116,6 +119,7 @@ def semi_supervised_laplacian_score(
         semi_supervised_laplacian,
         X,
         Supervision.from_targets(y),
+        neighbors=neighbors,
         n_neighbors=n_neighbors,
         n_neighbors_supervised=n_neighbors_supervised,
         bandwidth=bandwidth,

@@ -19,6 +19,7 @@ from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.default import explain_what_is_known
 from graphsieve.search.diverse import DiversePath, choose_diverse
+from graphsieve.searching import recall_of
 from graphsieve.selectors.knowledge import (
     DIVERSE,
     PARAMETERS,
@@ -34,6 +35,7 @@ from graphsieve.selectors.knowledge import (
     selected_count,
     wanted_features,
     weights_by_rank,
+    with_neighbors,
 )
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.supervision import Supervision, TargetType
@@ -74,6 +76,10 @@ class GraphSieve(Sieve):
     metric : {"auto", "euclidean", "cosine"}
         Of the distances between samples, for methods that need neighbours; ``"auto"`` is cosine for tables of counts, of which
         nearly all are zero.
+    neighbors : {"auto", "exact", "approximate"} or transformer
+        Who looks for neighbours in X. ``"auto"`` is exact as long as that takes no more than about a minute and a half on two
+        cores (400,000 × 50, or 130,000 × 500), and beyond that approximate, with a warning. Or an estimator such as
+        scikit-learn's ``KNeighborsTransformer``, of which a copy is fitted; distances are taken anew.
     target_type : {"auto", "classes", "continuous"}
         What `y` is; ``"auto"`` decides as `Supervision.from_y` does.
     unlabeled : int or None
@@ -117,6 +123,8 @@ class GraphSieve(Sieve):
         As used; None where the method has no such thing.
     scale_, metric_ : str or None
         As used.
+    neighbor_recall_ : float or None
+        The share of the neighbours of some samples that an approximate search found; None where the search was exact.
     n_samples_, n_labeled_ : int
         Samples in all, and those with a known label or target.
     n_prototypes_ : int
@@ -146,6 +154,7 @@ class GraphSieve(Sieve):
         bandwidth: float | str = "auto",
         scale: str | None = "auto",
         metric: str = "auto",
+        neighbors: Any = "auto",
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
         method_params: dict[str, Any] | None = None,
@@ -161,6 +170,7 @@ class GraphSieve(Sieve):
         self.bandwidth = bandwidth
         self.scale = scale
         self.metric = metric
+        self.neighbors = neighbors
         self.target_type = target_type
         self.unlabeled = unlabeled
         self.method_params = method_params
@@ -199,7 +209,7 @@ class GraphSieve(Sieve):
         self._describe(X)
         self.method_, self.reason_, self.scale_, self.metric_ = found.method, found.reason, found.scale, found.metric
         self.n_neighbors_, self.bandwidth_ = found.n_neighbors, found.bandwidth
-        self.n_prototypes_ = found.n_prototypes
+        self.n_prototypes_, self.neighbor_recall_ = found.n_prototypes, found.neighbor_recall
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.scores_, self.large_is_good_ = found.scores, found.large_is_good
         self.ranking_ = np.empty(table.n_features, dtype=np.int64)
@@ -227,6 +237,7 @@ class _Found:
     n_neighbors: int | None = None
     bandwidth: float | None = None
     n_prototypes: int = 0
+    neighbor_recall: float | None = None
     path: DiversePath | None = None
     relevance: Floats | None = None
     skill: float | None = None
@@ -282,7 +293,7 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         basis = of_unit_variance(basis)  # distances are compared with those along the target, which has a unit of its own
     small = compression(basis, told, method, given)
     options = method_options(method, told if small is None else small.known, given)
-    located = measured(basis, metric) if metric is not None else basis
+    located = with_neighbors(measured(basis, metric) if metric is not None else basis, method, given)
     scored = method.core(located if small is None else basis.represented_by(small), told, **options)
     large_is_good = method.large_is_good(options)
     matter = _mattering(table, known, given)
@@ -304,6 +315,7 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         n_neighbors=scored.n_neighbors,
         bandwidth=scored.bandwidth,
         n_prototypes=0 if small is None else small.n_prototypes,
+        neighbor_recall=recall_of(located),
         path=path,
         count=_count(scaled if form is not None or scale is not None else table, known, order, matter, given),
     )

@@ -20,6 +20,7 @@ from graphsieve.scaling import SCALES, Scale, chosen_scale
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
 from graphsieve.search.diverse import FORMS
+from graphsieve.searching import searched, way_to_search
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,7 @@ PARAMETERS = {
     "bandwidth": either("auto", positive()),
     "scale": choice(("auto", *SCALES)),
     "metric": choice(("auto", *METRICS)),
+    "neighbors": way_to_search,
     "max_features": either(None, count(1)),
     "progress": either(None, boolean()),
     "target_type": choice(("auto", "classes", "continuous")),
@@ -132,9 +134,24 @@ def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metri
     return cast(Metric, asked)
 
 
+def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Table:
+    """The table, whose neighbours are looked for as asked; refused where nobody looks for any."""
+    asked = given["neighbors"]
+    if isinstance(asked, str) and asked == "auto" and (given["compress"] is not None or not method.reads_neighbors):
+        return table
+    if not method.reads_neighbors:
+        raise InputError(f"method {method.name!r} looks for no neighbours in X; leave neighbors 'auto', got {quoted(asked)}.")
+    if given["compress"] is not None and not (isinstance(asked, str) and asked == "exact"):
+        raise InputError(
+            f"compress={given['compress']!r} leaves few prototypes, whose neighbours are found exactly; leave neighbors 'auto', "
+            f"got {quoted(asked)}."
+        )
+    return searched(table, asked)
+
+
 def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
     """Refuse what only methods with a graph read, where the search of the default runs."""
-    for name in ("n_neighbors", "bandwidth", "metric", "method_params", "compress", "n_prototypes"):
+    for name in ("n_neighbors", "bandwidth", "metric", "neighbors", "method_params", "compress", "n_prototypes"):
         asked = given[name]
         if asked is None or (isinstance(asked, (str, dict)) and asked in ("auto", {})):
             continue

@@ -1,0 +1,183 @@
+"""Who looks for neighbours in X: the exact search, the approximate one, or somebody whom the caller brings.
+
+It is a matter of the table (`Table.geometry`), so that every graph built from it has these neighbours, and no score knows of it.
+Whoever it is says only who is near; how near is measured here, by explicit differences, and so are ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from graphsieve.approximate import approximate_neighbors, drawn_rows
+from graphsieve.columns import Table
+from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances, suits_tree
+from graphsieve.parameters import nearest, one_line, quoted
+
+WAYS = ("auto", "exact", "approximate")
+# Samples² × features, up to which "auto" is exact: about a minute and a half on two cores, as for 400,000 × 50 or
+# 130,000 × 500. There the approximate search takes some seconds, and it is the first size at which that matters to a person.
+EXACT_UP_TO = 2**43
+SAMPLED = 200  # samples whose exact neighbours tell the recall
+POOR_RECALL = 0.9  # below it, also who asked for approximate neighbours hears of it
+WORTH_SEARCHING_ALL = 4  # fewer queries than one in so many samples are answered exactly
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Found = tuple[Integers, Floats]
+
+
+def way_to_search(name: str, value: Any) -> Any:
+    """A rule of `parameters`: one of the words, or what finds neighbours as scikit-learn's KNeighborsTransformer does."""
+    if isinstance(value, str):
+        if value in WAYS:
+            return value
+        raise InputError(
+            f"{name} must be one of {', '.join(map(repr, WAYS))} or a transformer, got {value!r}{nearest(value, WAYS)}."
+        )
+    if isinstance(value, type) or not callable(getattr(value, "fit_transform", None)) or not hasattr(value, "get_params"):
+        raise InputTypeError(
+            f"{name} must be one of {', '.join(map(repr, WAYS))} or an estimator such as scikit-learn's KNeighborsTransformer, "
+            f"got {quoted(value)}."
+        )
+    if getattr(value, "mode", "distance") != "distance":
+        raise InputError(f"{name} must give distances, got a transformer with mode={value.mode!r}; set mode='distance'.")
+    return value
+
+
+def searched(table: Table, neighbors: Any) -> Table:
+    """The same table, whose samples find their neighbours as `neighbors` says: a word, or a transformer.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsTransformer
+    >>> table = Table([[0.0], [1.0], [3.0], [7.0]])
+    >>> searched(table, "auto") is table  # it is small, so the exact search it is
+    True
+    >>> searched(table, KNeighborsTransformer(n_neighbors=2)).geometry.nearest(1, None, None)[0].ravel().tolist()
+    [1, 0, 1, 2]
+    """
+    if isinstance(neighbors, str):
+        if neighbors == "exact" or (neighbors == "auto" and not takes_long(table)):
+            return table
+        if table.is_sparse:
+            raise InputError(
+                "neighbors='approximate' compares dense rows, and X is sparse; leave it 'auto', or pass a transformer that "
+                "takes sparse rows."
+            )
+        return table.within(_Searched(table, partial(_by_cells, table), asked=neighbors == "approximate"))
+    return table.within(_Searched(table, partial(_by_transformer, table, neighbors), asked=True, always=True))
+
+
+def takes_long(table: Table) -> bool:
+    """Whether the exact search among all samples takes more than about a minute and a half on two cores."""
+    n, width = table.n_samples, table.n_features
+    return not table.is_sparse and n**2 * width > EXACT_UP_TO and not suits_tree(n, width)
+
+
+def recall_of(table: Table) -> float | None:
+    """The share of neighbours that were found, on a sample of rows; None where the search was exact."""
+    return table.geometry.recall if isinstance(table.geometry, _Searched) else None
+
+
+class _Searched:
+    """A `Geometry` of a table whose samples' neighbours somebody `finds`, given their number.
+
+    Few queries, and those among some candidates only, are answered exactly; a transformer (`always`) answers all but the latter.
+    """
+
+    def __init__(self, table: Table, finds: Callable[[int], Found], *, asked: bool, always: bool = False) -> None:
+        self._table, self._finds, self._asked, self._always = table, finds, asked, always
+        self.recall: float | None = None
+
+    @property
+    def rows(self) -> tuple[Any, int]:
+        """As `Table.rows`."""
+        return self._table.rows
+
+    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> Found:
+        """As `nearest_neighbors` on `rows`, as far as they are found."""
+        few = queries is not None and len(queries) * WORTH_SEARCHING_ALL < self._table.n_samples and not self._always
+        if candidates is not None or few or not n_neighbors:
+            return self._exactly(n_neighbors, queries, candidates)
+        found = self._finds(n_neighbors)
+        self._tell_recall(found[1])
+        return found if queries is None else (found[0][queries], found[1][queries])
+
+    def _exactly(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> Found:
+        if self._table.geometry is not None:
+            return self._table.geometry.nearest(n_neighbors, queries, candidates)
+        return nearest_neighbors(self.rows[0], n_neighbors, queries=queries, candidates=candidates)
+
+    def _tell_recall(self, squared: Floats) -> None:
+        """Compare with the exact neighbours of a few samples; whoever is no farther than the last of those is right."""
+        n = len(squared)
+        sample = drawn_rows(n, SAMPLED, seed=3)
+        farthest = self._exactly(squared.shape[1], sample, None)[1][:, -1:]
+        self.recall = float((squared[sample] <= farthest).mean())
+        right = f"of those of {len(sample)} samples that were checked, {100 * self.recall:.1f} % are right"
+        if not self._asked:
+            warn(
+                f"the neighbours of {n} samples are approximate: {right}; "
+                "pass neighbors='exact' for all of them, which takes longer, or neighbors='approximate' to agree."
+            )
+        elif self.recall < POOR_RECALL:
+            warn(f"the neighbours of {n} samples are approximate, and {right}; neighbors='exact' finds all of them.")
+
+
+def _by_cells(table: Table, n_neighbors: int) -> Found:
+    return approximate_neighbors(table.rows[0], n_neighbors)
+
+
+def _by_transformer(table: Table, transformer: Any, n_neighbors: int) -> Found:
+    """The nearest of those whom a copy of the transformer finds in X, in its own units, or in the directions of its rows."""
+    n = table.n_samples
+    entries = _entries_of(transformer, _as_given(table), n)
+    others = entries.row != entries.col
+    owner, near = entries.row[others].astype(np.int64), entries.col[others].astype(np.int64)
+    found = np.bincount(owner, minlength=n)
+    if found.min() < n_neighbors:
+        row = int(found.argmin())
+        raise InputError(
+            f"{_named(transformer)} found {found[row]} neighbours of sample {row}, and {n_neighbors} are needed; let it look for "
+            "more, one of which may be the sample itself."
+        )
+    squared = squared_distances(table.rows[0], owner, near)
+    chosen = first_of_each(owner, squared, near, n, n_neighbors)
+    return near[chosen], squared[chosen]
+
+
+def _as_given(table: Table) -> Any:
+    """The rows among which a transformer looks: those of X, or what the table's metric makes of them."""
+    if table.geometry is not None:
+        return table.geometry.rows[0]
+    return sp.csr_array(table.matrix) if table.is_sparse else table.matrix
+
+
+def _entries_of(transformer: Any, rows: Any, n_samples: int) -> Any:
+    """The distances that a copy of the transformer gives, checked, each once."""
+    try:
+        graph = clone(transformer).fit_transform(rows)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{_named(transformer)} cannot look for neighbours in X: {one_line(str(error))}") from error
+    if not sp.issparse(graph) or graph.shape != (n_samples, n_samples):
+        what = f"a sparse matrix of shape {graph.shape}" if sp.issparse(graph) else f"a {type(graph).__name__}"
+        raise InputError(
+            f"{_named(transformer)} gave {what}; expected a sparse matrix of distances between all {n_samples} samples."
+        )
+    distances = sp.csr_array(graph, copy=True)
+    if not (np.isfinite(distances.data).all() and (distances.data >= 0).all()):
+        raise InputError(f"{_named(transformer)} gave distances that are negative or no finite numbers; scale X, or use another.")
+    distances.sum_duplicates()  # which leaves the zeros that are stored
+    return distances.tocoo()
+
+
+def _named(transformer: Any) -> str:
+    return f"neighbors={type(transformer).__name__}"
