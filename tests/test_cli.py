@@ -270,6 +270,8 @@ RANKING = {
     "--prototypes": ["--prototypes", "9", "--compress", "som", "--method", "laplacian"],
     "--neighbors": ["--neighbors", "3", "--method", "laplacian"],
     "--bandwidth": ["--bandwidth", "2.5", "--method", "laplacian"],
+    "--neighbor-search": ["--neighbor-search", "approximate", "--method", "laplacian"],
+    "--jobs": ["--jobs", "1"],
     "--param": ["--method", "spec", "--param", "form=phi3", "power=2", "n_components=3"],
 }
 WRITING = {"--raw-names": ["--raw-names"], "--force": ["--force"], "--seed": ["--seed", "5"], "--quiet": ["--quiet"]}

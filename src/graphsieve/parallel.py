@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from numbers import Integral
 from typing import Any
 
 from joblib import Parallel, delayed
 
-from graphsieve.errors import InputError
-from graphsieve.parameters import quoted
+from graphsieve.parameters import jobs
 from graphsieve.progress import Progress
 
 
@@ -31,8 +29,7 @@ def in_parallel(
     The result does not depend on `n_jobs`: whoever needs chance passes a seed of its own with each item. None is one process, a
     negative number is as in joblib, where -1 means all cores.
     """
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise InputError(f"n_jobs must be None or a whole number other than 0 (-1 for all cores), got {quoted(n_jobs)}.")
+    n_jobs = jobs()("n_jobs", n_jobs)
     arguments: Sequence[tuple[Any, ...]] = list(items)
     results: list[Any] = []
     with Progress(title, progress) as shown:

@@ -54,6 +54,17 @@ def whole_number() -> Rule:
     return check
 
 
+def jobs() -> Rule:
+    """As in scikit-learn: None, or a whole number other than 0, of which negative ones count from all cores downwards."""
+
+    def check(name: str, value: Any) -> int | None:
+        if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value == 0):
+            raise InputError(f"{name} must be None or a whole number other than 0 (-1 for all cores), got {quoted(value)}.")
+        return None if value is None else int(value)
+
+    return check
+
+
 def positive(most: float = sys.float_info.max) -> Rule:
     """A number above zero, and at most `most`."""
     limit = "finite" if most == sys.float_info.max else f"up to {most:g}"

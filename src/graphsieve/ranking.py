@@ -58,6 +58,7 @@ def rank(
     compress: str | None = None,
     n_prototypes: int | tuple[int, int] | None = None,
     random_state: Any = 0,
+    n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Ranking:
     """Rank the columns of a table by what is known of its rows.
@@ -72,7 +73,7 @@ def rank(
         As in `GraphSieve`, or ``"iterative"`` or ``"hybrid"``, for the searches of `IterativeSieve` and `HybridSieve` with
         their own parameters in `method_params`.
     n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, neighbors, target_type, unlabeled, \
-method_params, compress, n_prototypes, progress
+method_params, compress, n_prototypes, n_jobs, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
         Of the rows that the pictures of a report show, where a table has more than it can show; a ranking has nothing random.
@@ -104,6 +105,7 @@ method_params, compress, n_prototypes, progress
         "method_params": method_params,
         "compress": compress,
         "n_prototypes": n_prototypes,
+        "n_jobs": n_jobs,
         "progress": progress,
     }
     sieve = GraphSieve(method, **settings) if method not in ITERATED else _search_sieve(method, settings)
@@ -196,7 +198,11 @@ def _parameters(sieve: Any) -> tuple[tuple[str, str], ...]:
     result = []
     for name, asked in sieve.get_params(deep=False).items():
         came_to = found.get(name)
-        if name == "progress" or asked is None or (asked == "auto" and name in found and came_to is None and name != "scale"):
+        if (
+            name in ("progress", "n_jobs")
+            or asked is None
+            or (asked == "auto" and name in found and came_to is None and name != "scale")
+        ):
             continue
         used = f" ({_short(came_to)})" if asked == "auto" and came_to is not None else ""
         used = " (as they are)" if name == "scale" and asked == "auto" and came_to is None else used

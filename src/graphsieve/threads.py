@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -15,8 +15,8 @@ from threadpoolctl import ThreadpoolController
 Job = TypeVar("Job")
 
 _lock = Lock()
-_users: list[int] = []
-_limits: list[Any] = []
+_limits: list[int] = []  # of everybody who is inside
+_found: list[Any] = []  # what the first of them found
 
 
 @cache
@@ -26,29 +26,64 @@ def controller() -> ThreadpoolController:
 
 
 @contextmanager
-def one_product_thread() -> Iterator[None]:
-    """While anybody is inside, BLAS uses one thread in this process; the last one out restores what the first one found.
+def _at_most(n_threads: int) -> Iterator[None]:
+    """While anybody is inside, BLAS uses no more threads than the strictest allows; the last one out restores what was before.
 
-    The number of threads belongs to the process, so that two who each restored what they found would leave it at one.
+    The number of threads belongs to the process, so that two who each restored what they found might leave it as it was not.
     """
     with _lock:
-        _users.append(1)
-        if len(_users) == 1:
-            _limits.append(controller().limit(limits=1, user_api="blas"))
+        _change([*_limits, n_threads])
     try:
         yield
     finally:
         with _lock:
-            _users.pop()
-            if not _users:
-                _limits.pop().restore_original_limits()
+            rest = _limits.copy()
+            rest.remove(n_threads)
+            _change(rest)
+
+
+def _change(limits: list[int]) -> None:
+    before, after = min(_limits, default=None), min(limits, default=None)
+    if after is None:
+        _found.pop().restore_original_limits()
+    elif before is None:
+        _found.append(controller().limit(limits=after, user_api="blas"))
+    elif after != before:
+        controller().limit(limits=after, user_api="blas")
+    _limits[:] = limits
+
+
+def one_product_thread() -> AbstractContextManager[None]:
+    """While anybody is inside, BLAS uses one thread in this process."""
+    return _at_most(1)
+
+
+@contextmanager
+def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
+    """While inside, what we do uses so many threads: ours, those of BLAS and those of OpenMP, never one times the other.
+
+    As in scikit-learn, None changes nothing, -1 is all cores that this process has, -2 all but one. Threads that somebody else
+    forbids, by threadpoolctl, OMP_NUM_THREADS or as the workers of joblib do, stay forbidden.
+    """
+    if n_jobs is None:
+        yield
+        return
+    wanted = n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
+    wanted = min(wanted, available_threads())
+    with _at_most(wanted), controller().limit(limits=wanted, user_api="openmp"):  # the latter belongs to this thread alone
+        yield
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def available_threads() -> int:
     """As many threads as BLAS may use now, on the cores that this process has: so whoever limits BLAS limits us too."""
     allowed = max((library.num_threads for library in controller().lib_controllers if library.user_api == "blas"), default=1)
-    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    return max(1, min(allowed, len(affinity(0)) if affinity else os.cpu_count() or 1))
+    return max(1, min(allowed, cores()))
 
 
 def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_threads: int) -> None:

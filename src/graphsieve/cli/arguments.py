@@ -267,6 +267,7 @@ def _add_method(command: Parser) -> None:
     how.add_argument(
         "--param", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="further parameters of the method"
     )
+    how.add_argument("--jobs", type=at_least(1), metavar="N", help="threads (default: as many as there are cores)")
 
 
 def _add_output(command: Parser) -> None:

@@ -106,10 +106,11 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         "target_type": options.target_type,
         "unlabeled": options.unlabeled,
         "method_params": _parameters(options.param) or None,
+        "n_jobs": options.jobs,
     }
     usual = {
         "unlabeled": -1,
-        **dict.fromkeys(("max_features", "method_params", "n_features_to_select", "compress", "n_prototypes")),
+        **dict.fromkeys(("max_features", "method_params", "n_features_to_select", "compress", "n_prototypes", "n_jobs")),
     }
     return {name: value for name, value in settings.items() if value != usual.get(name, "auto")}
 

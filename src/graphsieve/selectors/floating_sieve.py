@@ -30,6 +30,8 @@ class FloatingSieve(Sieve):
         As in `floating_selection`.
     target_type, unlabeled
         As in `GraphSieve`. Samples without a known label or target are left out.
+    n_jobs : int or None
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -67,6 +69,7 @@ class FloatingSieve(Sieve):
         ridge: float = 1.0,
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
+        n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
         self.estimator = estimator
@@ -76,10 +79,15 @@ class FloatingSieve(Sieve):
         self.ridge = ridge
         self.target_type = target_type
         self.unlabeled = unlabeled
+        self.n_jobs = n_jobs
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> FloatingSieve:
         """Select a set of features by the known labels or targets; `X`, `y` and `supervision` as in `GraphSieve.fit`."""
+        self._fit(X, y, supervision)
+        return self
+
+    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
         table = Table(X)
@@ -101,7 +109,7 @@ class FloatingSieve(Sieve):
         self.ranking_ = np.full(table.n_features, len(path.order) + 1, dtype=np.int64)
         self.ranking_[path.order] = np.arange(1, len(path.order) + 1)
         self._support = self.ranking_ <= len(path.order)
-        return self
+        return table, known
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

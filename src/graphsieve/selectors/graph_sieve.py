@@ -91,6 +91,8 @@ class GraphSieve(Sieve):
         k-means. Labelled and paired samples are never compressed. Only for methods whose graph comes from X.
     n_prototypes : int, (int, int) or None
         How many prototypes at most, or the two sides of the map; None is the square root of the number of samples they stand for.
+    n_jobs : int or None
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
@@ -160,6 +162,7 @@ class GraphSieve(Sieve):
         method_params: dict[str, Any] | None = None,
         compress: str | None = None,
         n_prototypes: int | tuple[int, int] | None = None,
+        n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
         self.method = method
@@ -176,6 +179,7 @@ class GraphSieve(Sieve):
         self.method_params = method_params
         self.compress = compress
         self.n_prototypes = n_prototypes
+        self.n_jobs = n_jobs
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> GraphSieve:
@@ -194,8 +198,7 @@ class GraphSieve(Sieve):
         self._fit(X, y, supervision)
         return self
 
-    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
-        """Fit, and give back the table and what is known as they were read, for those who go on with them."""
+    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), PARAMETERS)
         table = Table(X)
         wanted = _wanted(given, table.n_features)

@@ -53,6 +53,8 @@ class HybridSieve(Sieve):
         The number that marks an unknown label in `y`, besides None and NaN.
     base_params : dict, optional
         Further parameters of the base.
+    n_jobs : int or None
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
@@ -100,6 +102,7 @@ class HybridSieve(Sieve):
         scale: str | None = "standard",
         unlabeled: int | None = -1,
         base_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
         self.base = base
@@ -111,6 +114,7 @@ class HybridSieve(Sieve):
         self.scale = scale
         self.unlabeled = unlabeled
         self.base_params = base_params
+        self.n_jobs = n_jobs
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> HybridSieve:
@@ -128,8 +132,7 @@ class HybridSieve(Sieve):
         self._fit(X, y, supervision)
         return self
 
-    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
-        """Fit, and give back the table and what is known as they were read, for those who go on with them."""
+    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
         table = Table(X)

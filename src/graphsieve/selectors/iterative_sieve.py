@@ -46,6 +46,8 @@ class IterativeSieve(Sieve):
         1: a dropped feature is gone. 2: every round scores all features, and a dropped one may come back.
     n_neighbors, bandwidth, scale, target_type, unlabeled, method_params
         As in `GraphSieve`; an automatic bandwidth follows the distances of each round.
+    n_jobs : int or None
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
@@ -89,6 +91,7 @@ class IterativeSieve(Sieve):
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
         method_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
         self.method = method
@@ -101,6 +104,7 @@ class IterativeSieve(Sieve):
         self.target_type = target_type
         self.unlabeled = unlabeled
         self.method_params = method_params
+        self.n_jobs = n_jobs
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> IterativeSieve:
@@ -108,8 +112,7 @@ class IterativeSieve(Sieve):
         self._fit(X, y, supervision)
         return self
 
-    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
-        """Fit, and give back the table and what is known as they were read, for those who go on with them."""
+    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         check_method(METHODS[given["method"]])
         table = Table(X)

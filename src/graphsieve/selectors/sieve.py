@@ -10,13 +10,27 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from graphsieve.columns import Table
 from graphsieve.errors import InputError
+from graphsieve.parameters import jobs
+from graphsieve.supervision import Supervision
+from graphsieve.threads import at_most_jobs
 
 
 class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """The shell of a fitted selector: `_support` is the mask of what was selected, `reason_` says why."""
 
     _support: NDArray[np.bool_]
+    n_jobs: int | None
+
+    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+        """Fit by at most `n_jobs` threads, and give back the table and what is known as they were read."""
+        with at_most_jobs(jobs()("n_jobs", self.n_jobs)):
+            return self._fit_here(X, y, supervision)
+
+    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+        """What the sieve does."""
+        raise NotImplementedError
 
     def _describe(self, X: Any) -> None:
         """Remember the number and the names of the columns, as scikit-learn does."""
