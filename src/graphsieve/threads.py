@@ -44,13 +44,23 @@ def _at_most(n_threads: int) -> Iterator[None]:
 
 def _change(limits: list[int]) -> None:
     before, after = min(_limits, default=None), min(limits, default=None)
+    _free_control()
     if after is None:
         _found.pop().restore_original_limits()
     elif before is None:
-        _found.append(controller().limit(limits=after, user_api="blas"))
+        _found.append(controller().select(user_api="blas").limit(limits=after))
     elif after != before:
-        controller().limit(limits=after, user_api="blas")
+        controller().select(user_api="blas").limit(limits=after)
+    _free_control()
     _limits[:] = limits
+
+
+def _free_control() -> None:
+    """From 3.8 on, threadpoolctl ignores all threads but the first that sets a limit, also where that one does not restore it."""
+    for library in controller().lib_controllers:
+        free = getattr(library, "clear_controlling_thread", None)
+        if free is not None:
+            free(force=True)
 
 
 def one_product_thread() -> AbstractContextManager[None]:
@@ -70,7 +80,7 @@ def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
         return
     wanted = n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
     wanted = min(wanted, available_threads())
-    with _at_most(wanted), controller().limit(limits=wanted, user_api="openmp"):  # the latter belongs to this thread alone
+    with _at_most(wanted), controller().select(user_api="openmp").limit(limits=wanted):  # OpenMP counts by thread
         yield
 
 

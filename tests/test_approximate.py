@@ -1,0 +1,351 @@
+"""Neighbours that are found approximately or by somebody else: what they are, what they are not, and that it is told."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, approximate, rank, searching
+from graphsieve.approximate import approximate_neighbors
+from graphsieve.columns import Table
+from graphsieve.metrics import measured
+from graphsieve.neighbors import nearest_neighbors
+from graphsieve.scores import (
+    METHODS,
+    c4_score,
+    constrained_laplacian_score,
+    fisher_score,
+    laplacian_score,
+    lsdf_score,
+    semi_supervised_laplacian_score,
+    spec_score,
+    sselect_score,
+)
+from graphsieve.searching import recall_of, searched
+
+K = 6
+
+
+def curved(n: int = 3000, p: int = 12) -> np.ndarray:
+    """Points near a surface of three dimensions."""
+    rng = np.random.default_rng(0)
+    return np.sin(rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))) + 0.05 * rng.normal(size=(n, p))
+
+
+@pytest.fixture
+def small_cells(monkeypatch):
+    """So that a few thousand rows are many cells."""
+    monkeypatch.setattr(approximate, "CELL_ROWS", 64)
+
+
+@pytest.fixture
+def long_search(monkeypatch, small_cells):
+    """So that even a small table takes too long for "auto" to be exact."""
+    monkeypatch.setattr(searching, "EXACT_UP_TO", 0)
+
+
+# ---- the search by cells
+
+
+def test_most_neighbors_are_those_of_another_library(small_cells):
+    rows = curved()
+    found = approximate_neighbors(rows, K)[0]
+    expected = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(rows).kneighbors()[1]
+    met = [len(set(mine) & set(theirs)) for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)]
+    assert sum(met) / found.size > 0.93
+
+
+@pytest.mark.parametrize("kind", ["curved", "noise", "copies", "all equal", "offset", "huge", "tiny", "one outlier"])
+def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small_cells):
+    rows = curved(1500, 5)
+    if kind == "noise":
+        rows = np.random.default_rng(1).normal(size=(1500, 5))
+    rows = {
+        "copies": rows[np.random.default_rng(2).integers(40, size=1500)],
+        "all equal": np.ones((1500, 5)),
+        "offset": rows + 1e8,
+        "huge": rows * 2.0**400,
+        "tiny": rows * 2.0**-400,
+    }.get(kind, rows)
+    if kind == "one outlier":
+        rows[700] = 1e9
+    found, squared = approximate_neighbors(rows, K)
+    owner = np.arange(1500)[:, None]
+    assert (found != owner).all()
+    assert all(len(set(mine)) == K for mine in found.tolist())
+    total = np.zeros(found.shape)  # from the first feature on, as everywhere
+    for feature in rows.T:
+        total += (feature[owner] - feature[found]) ** 2
+    assert_array_equal(squared, total)
+    later = np.diff(squared, axis=1)
+    assert ((later > 0) | ((later == 0) & (np.diff(found, axis=1) > 0))).all()
+    exact = nearest_neighbors(rows, K)[1]
+    assert (squared >= exact).all()
+    if kind in ("copies", "all equal"):
+        assert (squared == 0).mean() > 0.9
+
+
+def test_the_same_rows_give_the_same_answer_whatever_the_number_of_threads(small_cells):
+    rows = curved(2000)
+    first = approximate_neighbors(rows, K)
+    with threadpool_limits(1):
+        alone = approximate_neighbors(rows, K)
+    for one, other, third in zip(first, alone, approximate_neighbors(rows, K), strict=True):
+        assert_array_equal(one, other)
+        assert_array_equal(one, third)
+
+
+def test_plain_kernels_find_the_same(small_cells, monkeypatch):
+    rows = curved(1500)
+    compiled = approximate_neighbors(rows, K)
+    monkeypatch.setenv("GRAPHSIEVE_PLAIN", "1")
+    plain = approximate_neighbors(rows, K)
+    assert_array_equal(compiled[0], plain[0])
+    assert_array_equal(compiled[1], plain[1])
+
+
+@pytest.mark.parametrize(("n", "k"), [(300, 5), (2000, 300)])
+def test_few_rows_and_many_neighbors_are_searched_exactly(n, k):
+    rows = curved(n)
+    for found, exact in zip(approximate_neighbors(rows, k), nearest_neighbors(rows, k), strict=True):
+        assert_array_equal(found, exact)
+
+
+def test_more_cells_are_visited_where_fewer_would_miss_too_many(small_cells, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(2000, 20))
+    exact = nearest_neighbors(rows, K)[1][:, -1:]
+    recall = {}
+    for wanted in (0.5, 0.99):
+        monkeypatch.setattr(approximate, "WANTED", wanted)
+        recall[wanted] = (approximate_neighbors(rows, K)[1] <= exact).mean()
+    assert recall[0.5] < 0.9
+    assert recall[0.99] > 0.98
+
+
+# ---- a transformer
+
+
+class Stub(TransformerMixin, BaseEstimator):
+    """Gives what it is told to, whatever X is."""
+
+    def __init__(self, graph=None, error=None):
+        self.graph = graph
+        self.error = error
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        if self.error is not None:
+            raise self.error
+        return self.graph
+
+
+X = curved(120, 6)
+TARGET = np.where(np.arange(120) % 3 == 0, X[:, 0], np.nan)
+CLASSES = np.where(np.arange(120) % 4 == 0, (X[:, 0] > 0).astype(int), -1)
+PAIRS = ([(0, 1), (5, 9)], [(2, 3), (0, 7)])
+SCORES = {
+    "laplacian": laplacian_score,
+    "spec": spec_score,
+    "semi_supervised_laplacian": lambda X, **how: semi_supervised_laplacian_score(X, TARGET, n_neighbors=9, **how),
+    "lsdf": lambda X, **how: lsdf_score(X, CLASSES, **how),
+    "sselect": lambda X, **how: sselect_score(X, CLASSES, **how),
+    "constrained_laplacian": lambda X, **how: constrained_laplacian_score(X, *PAIRS, **how),
+    "c4": lambda X, **how: c4_score(X, *PAIRS, **how),
+}
+
+
+def test_every_score_that_looks_for_neighbors_is_here():
+    assert set(SCORES) == {name for name, method in METHODS.items() if method.reads_neighbors}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", SCORES)
+def test_an_exact_transformer_gives_the_exact_scores(name, container):
+    """To the last bit: distances are taken anew, and so is their order."""
+    for n_neighbors in (12, 40):
+        transformer = KNeighborsTransformer(n_neighbors=n_neighbors, algorithm="brute")
+        assert_array_equal(SCORES[name](container(X), neighbors=transformer), SCORES[name](container(X), neighbors="exact"))
+        assert not hasattr(transformer, "n_samples_fit_")  # a copy was fitted
+
+
+def test_a_transformer_may_leave_out_the_sample_itself_and_repeat_others():
+    near = NearestNeighbors(n_neighbors=5).fit(X)
+    without = near.kneighbors_graph(mode="distance")
+    entries = without.tocoo()
+    again = sp.coo_array((np.tile(entries.data, 2), (np.tile(entries.row, 2), np.tile(entries.col, 2))), shape=entries.shape)
+    for graph in (without, again, sp.csc_array(without)):
+        assert_array_equal(laplacian_score(X, neighbors=Stub(graph)), laplacian_score(X))
+
+
+def test_a_transformer_sees_x_in_its_own_units_and_the_metric_that_was_asked_for():
+    found = GraphSieve("laplacian", metric="cosine", neighbors=KNeighborsTransformer(n_neighbors=9, algorithm="brute")).fit(X)
+    assert_array_equal(found.scores_, GraphSieve("laplacian", metric="cosine").fit(X).scores_)
+    assert found.neighbor_recall_ == 1.0
+    cosine = measured(Table(X), "cosine")
+    assert_array_equal(searched(cosine, "approximate").rows[0], cosine.rows[0])
+
+
+NAN = sp.csr_array(NearestNeighbors(n_neighbors=8).fit(X).kneighbors_graph(mode="distance"))
+NAN.data = NAN.data.copy()
+NEGATIVE, INFINITE = NAN.copy(), NAN.copy()
+NAN.data[3], NEGATIVE.data[3], INFINITE.data[3] = np.nan, -1.0, np.inf
+BAD = {
+    "a word": ("exactly", "neighbors must be one of 'auto', 'exact', 'approximate' or a transformer, got 'exactly'"),
+    "a misspelt word": ("approximat", "did you mean 'approximate'"),
+    "nothing": (None, "neighbors must be one of .* KNeighborsTransformer, got None"),
+    "a number": (5, "got 5"),
+    "a class": (KNeighborsTransformer, "neighbors must be one of"),
+    "an estimator that transforms nothing": (NearestNeighbors(), "neighbors must be one of"),
+    "connectivity": (KNeighborsTransformer(mode="connectivity", n_neighbors=9), "mode='connectivity'; set mode='distance'"),
+    "too few": (KNeighborsTransformer(n_neighbors=3), "KNeighborsTransformer found 3 neighbours of sample 0, and 5 are needed"),
+    "more than there are": (KNeighborsTransformer(n_neighbors=500), "KNeighborsTransformer cannot look for neighbours in X"),
+    "its own error": (Stub(error=ValueError("line one\nline two")), "cannot look for neighbours in X: line one line two"),
+    "wrong shape": (Stub(sp.csr_array((120, 7))), r"a sparse matrix of shape \(120, 7\); expected .* all 120 samples"),
+    "dense": (Stub(np.zeros((120, 120))), "gave a ndarray; expected a sparse matrix"),
+    "no graph": (Stub(None), "gave a NoneType"),
+    "no neighbours": (Stub(sp.csr_array((120, 120))), "found 0 neighbours of sample 0"),
+    "NaN": (Stub(NAN), "negative or no finite numbers"),
+    "negative": (Stub(NEGATIVE), "negative or no finite numbers"),
+    "infinite": (Stub(INFINITE), "negative or no finite numbers"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_neighbors_are_refused_in_one_sentence(case):
+    value, message = BAD[case]
+    for call in (
+        lambda: laplacian_score(X, neighbors=value),
+        lambda: GraphSieve("laplacian", neighbors=value).fit(X),
+        lambda: rank(X, method="laplacian", neighbors=value),
+    ):
+        with pytest.raises(InputError, match=message) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_it_is_refused_where_nobody_looks_for_neighbors():
+    y = (X[:, 0] > 0).astype(int)
+    cases = [
+        (lambda: GraphSieve("fisher", neighbors="exact").fit(X, y), "method 'fisher' looks for no neighbours in X"),
+        (lambda: GraphSieve(neighbors="approximate").fit(X, y), "neighbors belongs to the methods that use a graph"),
+        (lambda: GraphSieve("laplacian", compress="som", neighbors="approximate").fit(X), "compress='som' leaves few prototypes"),
+        (lambda: rank(X, method="iterative", neighbors="approximate"), "the search 'iterative' has no neighbors"),
+        (lambda: rank(X, y, method="hybrid", neighbors="exact"), "the search 'hybrid' has no neighbors"),
+        (lambda: GraphSieve("laplacian", method_params={"neighbors": "exact"}).fit(X), "no parameter 'neighbors'"),
+        (lambda: HybridSieve("lsdf", base_params={"neighbors": "exact"}).fit(X, CLASSES), "no parameter 'neighbors'"),
+        (lambda: laplacian_score(sp.csr_array(X), neighbors="approximate"), "compares dense rows, and X is sparse"),
+    ]
+    for call, message in cases:
+        with pytest.raises(InputError, match=message):
+            call()
+    for make in (lambda: IterativeSieve(neighbors="exact"), lambda: fisher_score(X, y, neighbors="exact")):
+        with pytest.raises(TypeError, match="neighbors"):
+            make()
+    assert GraphSieve("laplacian", compress="som", neighbors="exact").fit(X).neighbor_recall_ is None
+
+
+def test_parameters_are_those_of_scikit_learn():
+    sieve = GraphSieve("laplacian", neighbors=KNeighborsTransformer(n_neighbors=9), n_jobs=1)
+    assert sieve.get_params()["neighbors__n_neighbors"] == 9
+    copy = clone(sieve).set_params(neighbors__n_neighbors=20)
+    assert copy.neighbors.n_neighbors == 20
+    assert_array_equal(sieve.fit(X).scores_, copy.fit(X).scores_)
+
+
+# ---- what is told
+
+
+def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch):
+    for table in (Table(X), Table(sp.csr_array(X))):
+        assert searched(table, "auto") is table
+        assert recall_of(searched(table, "exact")) is None
+    monkeypatch.setattr(searching, "EXACT_UP_TO", 0)
+    sparse, flat = Table(sp.csr_array(X)), Table(np.random.default_rng(0).normal(size=(6000, 2)))
+    assert searched(sparse, "auto") is sparse
+    assert searched(flat, "auto") is flat
+    assert searched(Table(X), "auto").geometry is not None
+
+
+def test_the_size_up_to_which_auto_is_exact_is_the_stated_one():
+    """400,000 × 50 and 130,000 × 500 are exact, half as many samples again are not."""
+    for n, p in ((400_000, 50), (130_000, 500)):
+        assert n**2 * p <= searching.EXACT_UP_TO < (1.5 * n) ** 2 * p
+
+
+def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
+    rows = curved()
+    with pytest.warns(GraphSieveWarning, match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % are right; .*'exact'"):
+        laplacian_score(rows)
+    with pytest.warns(GraphSieveWarning, match="are approximate"):
+        found = rank(rows, method="laplacian")
+    assert 0.9 < found.neighbor_recall < 1
+    assert found.facts()["neighbor_recall"] == found.neighbor_recall
+    line = f"eighbours are approximate: of those that were checked, {100 * found.neighbor_recall:.1f} % are right"
+    assert line in str(found)
+    assert line.replace(" %", "\u00a0%") in found.to_html()
+    assert any("are approximate" in one for one in found.warnings)
+
+
+def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells, monkeypatch):
+    rows = curved()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rank(rows, method="laplacian", neighbors="approximate")
+        exact = rank(rows, method="laplacian", neighbors="exact")
+    assert exact.neighbor_recall is None
+    assert "approximate" not in str(exact)
+    assert "approximate" not in exact.to_html()
+    np.testing.assert_allclose(found.scores, exact.scores, rtol=0.02)
+    monkeypatch.setattr(approximate, "WANTED", 0.1)
+    monkeypatch.setattr(approximate, "FEWEST_VISITED", 2)
+    with pytest.warns(GraphSieveWarning, match="'exact' finds all of them"):
+        laplacian_score(np.random.default_rng(0).normal(size=(2000, 30)), bandwidth=50.0, neighbors="approximate")
+
+
+def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypatch):
+    """On all rows the share is counted by another library."""
+    rows = np.random.default_rng(0).normal(size=(1200, 15))
+    monkeypatch.setattr(approximate, "WANTED", 0.6)
+    monkeypatch.setattr(searching, "SAMPLED", 1200)
+    monkeypatch.setattr(searching, "POOR_RECALL", 0.0)
+    table = searched(Table(rows), "approximate")
+    found = table.geometry.nearest(K, None, None)[0]
+    expected = NearestNeighbors(n_neighbors=K).fit(rows).kneighbors()[1]
+    met = sum(len(set(mine) & set(theirs)) for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True))
+    assert recall_of(table) == pytest.approx(met / found.size, abs=1e-12)
+    assert recall_of(table) < 0.95
+
+
+def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
+    rows = curved(2000)
+    table = searched(Table(rows), "approximate")
+    scaled = Table(rows).rows[0]
+    few, some = np.arange(0, 2000, 9), np.arange(1, 2000, 2)
+    for queries, candidates in ((few, None), (few, some), (None, some)):
+        for found, exact in zip(
+            table.geometry.nearest(K, queries, candidates),
+            nearest_neighbors(scaled, K, queries=queries, candidates=candidates),
+            strict=True,
+        ):
+            assert_array_equal(found, exact)
+    assert recall_of(table) is None
+    many = np.arange(0, 2000, 2)
+    assert_array_equal(table.geometry.nearest(K, many, None)[0], table.geometry.nearest(K, None, None)[0][many])
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_every_score_takes_approximate_neighbors(name, monkeypatch):
+    """With all cells visited, they are the exact ones, and so are the scores."""
+    monkeypatch.setattr(approximate, "CELL_ROWS", 6)
+    monkeypatch.setattr(approximate, "WANTED", 1.0)
+    monkeypatch.setattr(approximate, "FEWEST_VISITED", 20)
+    assert_array_equal(SCORES[name](X, neighbors="approximate"), SCORES[name](X, neighbors="exact"))
