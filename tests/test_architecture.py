@@ -53,6 +53,7 @@ ORDER = [
     "neighbors",
     "approximate",
     "searching",
+    "kernels.manhattan",
     "tracking",
     "graph",
     "reading",

@@ -11,6 +11,8 @@ static int same_kind(const char *format, Py_ssize_t itemsize, char kind)
         return 0;
     }
     switch (kind) {
+    case 'b':
+        return *format == 'B' && itemsize == 1;
     case 'f':
         return *format == 'f' && itemsize == 4;
     case 'd':

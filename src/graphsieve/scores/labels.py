@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
-from sklearn.metrics.pairwise import manhattan_distances
 
 from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
 from graphsieve.errors import InputError, warn
 from graphsieve.information import information_with_classes, information_with_target
-from graphsieve.neighbors import smallest_columns
+from graphsieve.kernels.edges import CACHED_ELEMENTS
+from graphsieve.kernels.manhattan import nearest_in_groups
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scaling import rescaled
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
-from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
+from graphsieve.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -167,43 +166,58 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
 def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
     k = capped_neighbors(n_neighbors, table.n_samples)
-    first, second, weights = _hits_and_misses(rescaled(table, "minmax"), codes, n_classes, k)
+    order = np.argsort(codes, kind="stable")
+    begin = np.searchsorted(codes[order], np.arange(n_classes + 1))
+    rows, grid = _on_unit_ranges(table, order)
+    near = nearest_in_groups(rows, begin, k, grid)
+    del rows
 
     def value(block: Block) -> Floats:
-        return divided(edge_sum(block, first, second, weights, power=1), block.range)
+        total = np.zeros(block.width)
+        for edges in _hits_and_misses(near, order, begin):
+            total += edge_sum(block, *edges, power=1)
+        return divided(total, block.range)
 
-    return Scored(per_feature(table, value), k)
-
-
-def _hits_and_misses(table: Table, codes: Integers, n_classes: int, n_neighbors: int) -> tuple[Integers, Integers, Floats]:
-    """The pairs (sample, neighbour) of ReliefF with their signed weights, on features whose range is 1."""
-    rows, exponent = table.rows
-    # Equal steps divided by a range such as 3 differ in their last bit; on this grid they are equal again.
-    grid = np.ldexp(1.0, -exponent) * table.n_features * DISTANCE_GRID
-    share = np.bincount(codes, minlength=n_classes) / len(codes)
-    edges = []
-    for code in range(n_classes):
-        members = np.flatnonzero(codes == code)
-        step = max(1, TEMPORARY_ELEMENTS // max(1, len(members)))
-        for start in range(0, len(codes), step):
-            samples = np.arange(start, min(start + step, len(codes)))
-            distances = np.rint(_manhattan(rows[samples], rows[members]) / grid)
-            distances[samples[:, None] == members] = np.inf  # never one's own neighbour
-            for own, factor in ((True, -1.0), (False, 1.0)):
-                here = np.flatnonzero((codes[samples] == code) == own)
-                k = min(n_neighbors, len(members) - own)
-                if not len(here) or not k:
-                    continue
-                near = members[smallest_columns(distances[here], k)]
-                prior = 1.0 if own else share[code] / (1 - share[codes[samples[here]]])
-                weight = np.broadcast_to(factor * prior / (k * len(codes)), len(here))
-                edges.append((np.repeat(samples[here], k), near.ravel(), np.repeat(weight, k)))
-    first, second, weights = (np.concatenate(column) for column in zip(*edges, strict=True))
-    return first, second, weights
+    return Scored(per_feature(table, value, wide=True), k)
 
 
-def _manhattan(one: Any, other: Any) -> Floats:
-    return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))
+def _on_unit_ranges(table: Table, order: Integers) -> tuple[Any, float]:
+    """The samples in the given order, on features whose range is 1; and the grid on which their distances are compared.
+
+    Equal steps divided by a range such as 3 differ in their last bit; on the grid they are equal again.
+    """
+    grid = table.n_features * DISTANCE_GRID
+    if table.is_sparse:
+        rows, exponent = rescaled(table, "minmax").rows
+        return rows[order], float(np.ldexp(grid, -exponent))
+    unit = np.empty((table.n_samples, table.n_features))
+    for block in table.wide_blocks():
+        numbers, size = block.numbers, block.range
+        size[size == 0] = 1.0
+        step = max(1, CACHED_ELEMENTS // block.width)
+        for start in range(0, len(order), step):
+            part = slice(start, start + step)
+            np.divide(numbers.values(order[part]), size, out=unit[part, block.start : block.stop])
+    return unit, grid
+
+
+def _hits_and_misses(
+    near: list[NDArray[np.int32]], order: Integers, begin: Integers
+) -> Iterator[tuple[Integers, Integers, Floats]]:
+    """The pairs (sample, neighbour) of ReliefF with their signed weights, class by class of the neighbours.
+
+    `near` has places in `order`, where class c takes ``begin[c]:begin[c + 1]``; −1 where a class has no further neighbour.
+    """
+    n_samples, sizes = len(order), np.diff(begin)
+    share = sizes / n_samples
+    for code, places in enumerate(near):
+        own = slice(begin[code], begin[code + 1])
+        weight = np.repeat(share[code] / (1 - share), sizes)
+        weight[own] = -1.0
+        there = places >= 0
+        count = there.sum(axis=1)
+        weight /= np.maximum(count, 1) * n_samples
+        yield np.repeat(order, count), order[places[there]], np.repeat(weight, count)
 
 
 def sselect_score(

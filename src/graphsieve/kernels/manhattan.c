@@ -1,0 +1,469 @@
+/* The nearest by sums of absolute differences. Bytes rule out nearly everybody, float64 decides among the rest.
+
+   Columns have a range of 1, so that each number is 1/255 of a byte but for an error that is known, and with it the sum of the errors
+   of a row. Sums of differences of bytes are whole numbers, 32 terms to an instruction. For rows i and j, in units of 1/255,
+
+       |distance − bytes_ij| ≤ error_i + error_j .
+
+   So the k with the least bytes_ij + error_j are measured, and after them whoever may be as near as the last of these. Distances are
+   summed from the first column on, and compared as multiples of `grid`, ties by place: as the plain twin does. */
+#include "arguments.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define STEPS 255.0
+#define ASKING 2            /* queries … */
+#define ASKED 4             /* … and others whose sums of bytes grow together */
+#define MEASURED 8          /* distances that grow side by side, because one addition must wait for the one before it */
+#define GROUPS 64           /* of others, see first_limit */
+#define AT_ONCE 64          /* sums that are compared before anyone is looked at by itself */
+#define TILE_BYTES (1 << 18) /* rows of bytes that stay in a core's cache while all queries meet them */
+
+typedef struct {
+    const uint8_t *bytes;
+    const float *errors;
+    const double *rows;
+    Py_ssize_t byte_width, width;
+    Py_ssize_t start, n_queries, begin, n_others; /* who asks, and who may be near: ranges of rows */
+    double grid;
+    Py_ssize_t n_kept;
+    int32_t *near;
+    float *sums;     /* of bytes: a row for each query, with some room, `stride` from one to the next */
+    Py_ssize_t stride;
+    float *shortest; /* the n_kept least of bytes + error of one query … */
+    Py_ssize_t *whose; /* … and whose these are, counted from `begin` */
+    double *nearest; /* the n_kept least distances, in steps of the grid */
+} search;
+
+/* ---- Sums of bytes ---- */
+
+/* Two queries and four others, so that six rows are read for eight sums. Where fewer are left, the last is met several times, and
+   what is not wanted is written over by what is: sums have room for that. */
+INLINED const uint8_t *row_of_bytes(const search *s, Py_ssize_t first, Py_ssize_t number, Py_ssize_t count)
+{
+    return s->bytes + (first + (number < count ? number : count - 1)) * s->byte_width;
+}
+
+INLINED void meet(const search *s, Py_ssize_t query, Py_ssize_t other)
+{
+    const uint8_t *mine[ASKING], *theirs[ASKED];
+    for (int i = 0; i < ASKING; i++) {
+        mine[i] = row_of_bytes(s, s->start, query + i, s->n_queries);
+    }
+    for (int j = 0; j < ASKED; j++) {
+        theirs[j] = row_of_bytes(s, s->begin, other + j, s->n_others);
+    }
+    for (int i = 0; i < ASKING; i++) {
+        for (int j = 0; j < ASKED; j++) {
+            uint32_t sum = 0;
+            for (Py_ssize_t f = 0; f < s->byte_width; f++) {
+                int difference = (int)mine[i][f] - (int)theirs[j][f];
+                sum += (uint32_t)(difference < 0 ? -difference : difference);
+            }
+            s->sums[(query + i) * s->stride + other + j] = (float)sum;
+        }
+    }
+}
+
+#if HAVE_AVX2_CHOICE
+#include <immintrin.h>
+
+/* The totals of four vectors, each of which has four parts of less than 2**32. */
+INLINED WITH_AVX2 __m128 totals_avx2(const __m256i *sums)
+{
+    __m256i low = _mm256_or_si256(sums[0], _mm256_slli_epi64(sums[1], 32));
+    __m256i high = _mm256_or_si256(sums[2], _mm256_slli_epi64(sums[3], 32));
+    __m256i both = _mm256_add_epi32(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
+    return _mm_cvtepi32_ps(_mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1)));
+}
+
+INLINED WITH_AVX2 void meet_avx2(const search *s, Py_ssize_t query, Py_ssize_t other)
+{
+    const uint8_t *mine[ASKING], *theirs[ASKED];
+    __m256i sums[ASKING][ASKED];
+    for (int i = 0; i < ASKING; i++) {
+        mine[i] = row_of_bytes(s, s->start, query + i, s->n_queries);
+        for (int j = 0; j < ASKED; j++) {
+            theirs[j] = row_of_bytes(s, s->begin, other + j, s->n_others);
+            sums[i][j] = _mm256_setzero_si256();
+        }
+    }
+    for (Py_ssize_t f = 0; f < s->byte_width; f += 32) {
+        __m256i me[ASKING];
+        for (int i = 0; i < ASKING; i++) {
+            me[i] = _mm256_loadu_si256((const __m256i *)(mine[i] + f));
+        }
+        for (int j = 0; j < ASKED; j++) {
+            __m256i them = _mm256_loadu_si256((const __m256i *)(theirs[j] + f));
+            for (int i = 0; i < ASKING; i++) {
+                sums[i][j] = _mm256_add_epi64(sums[i][j], _mm256_sad_epu8(me[i], them));
+            }
+        }
+    }
+    for (int i = 0; i < ASKING; i++) {
+        _mm_storeu_ps(s->sums + (query + i) * s->stride + other, totals_avx2(sums[i]));
+    }
+}
+#endif
+
+#define MEET_ALL(meet)                                                                        \
+    do {                                                                                      \
+        Py_ssize_t tile = (TILE_BYTES / s->byte_width / ASKED + 1) * ASKED;                   \
+        for (Py_ssize_t from = 0; from < s->n_others; from += tile) {                         \
+            Py_ssize_t to = from + tile < s->n_others ? from + tile : s->n_others;            \
+            for (Py_ssize_t query = 0; query < s->n_queries; query += ASKING) {               \
+                for (Py_ssize_t other = from; other < to; other += ASKED) {                   \
+                    meet(s, query, other);                                                    \
+                }                                                                             \
+            }                                                                                 \
+        }                                                                                     \
+    } while (0)
+
+/* ---- Distances ---- */
+
+INLINED void measure_some(const search *s, Py_ssize_t query, const Py_ssize_t *others, int count, double *distances, int at_once)
+{
+    const double *mine = s->rows + query * s->width, *theirs[MEASURED];
+    for (int i = 0; i < at_once; i++) {
+        theirs[i] = s->rows + (s->begin + others[i < count ? i : 0]) * s->width;
+    }
+    double sum[MEASURED] = {0.0};
+    for (Py_ssize_t f = 0; f < s->width; f++) {
+        for (int i = 0; i < at_once; i++) {
+            sum[i] += fabs(mine[f] - theirs[i][f]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        distances[i] = rint(sum[i] / s->grid);
+    }
+}
+
+INLINED void measure(const search *s, Py_ssize_t query, const Py_ssize_t *others, int count, double *distances)
+{
+    if (2 * count > MEASURED) {
+        measure_some(s, query, others, count, distances, MEASURED);
+    } else {
+        measure_some(s, query, others, count, distances, MEASURED / 2);
+    }
+}
+
+/* Into a list sorted by distance, then by place. */
+INLINED void enter(double *values, int32_t *places, Py_ssize_t last, double value, int32_t place)
+{
+    Py_ssize_t at = last;
+    while (at > 0 && (values[at - 1] > value || (values[at - 1] == value && places[at - 1] > place))) {
+        values[at] = values[at - 1];
+        places[at] = places[at - 1];
+        at--;
+    }
+    values[at] = value;
+    places[at] = place;
+}
+
+/* ---- One query ---- */
+
+/* A limit that at least n_kept of bytes + error do not exceed, and few more: the least of each of GROUPS groups is taken, and of
+   these the n_kept-th smallest. Infinite where that is not easily known. */
+INLINED float first_limit(const search *s, const float *sums, const float *errors)
+{
+    if (s->n_kept > GROUPS / 2 || s->n_others < 2 * GROUPS) {
+        return INFINITY;
+    }
+    float least[GROUPS], smallest[GROUPS / 2];
+    for (int g = 0; g < GROUPS; g++) {
+        least[g] = sums[g] + errors[g];
+    }
+    for (Py_ssize_t from = GROUPS; from + GROUPS <= s->n_others; from += GROUPS) {
+        for (int g = 0; g < GROUPS; g++) {
+            float value = sums[from + g] + errors[from + g];
+            least[g] = value < least[g] ? value : least[g];
+        }
+    }
+    Py_ssize_t found = 0;
+    for (int g = 0; g < GROUPS; g++) {
+        if (found == s->n_kept && !(least[g] < smallest[found - 1])) {
+            continue;
+        }
+        Py_ssize_t at = found < s->n_kept ? found++ : found - 1;
+        for (; at > 0 && smallest[at - 1] > least[g]; at--) {
+            smallest[at] = smallest[at - 1];
+        }
+        smallest[at] = least[g];
+    }
+    return smallest[s->n_kept - 1];
+}
+
+/* The n_kept with the least bytes + error, as many as there are; the query itself has an infinite sum. */
+INLINED Py_ssize_t shortest(search *s, const float *sums, const float *errors)
+{
+    Py_ssize_t found = 0, n_kept = s->n_kept;
+    float reach = first_limit(s, sums, errors);
+    for (Py_ssize_t from = 0; from < s->n_others; from += AT_ONCE) {
+        Py_ssize_t to = from + AT_ONCE < s->n_others ? from + AT_ONCE : s->n_others;
+        int within = 0;
+        for (Py_ssize_t j = from; j < to; j++) {
+            within += sums[j] + errors[j] <= reach;
+        }
+        for (Py_ssize_t j = from; within && j < to; j++) {
+            float value = sums[j] + errors[j];
+            if (!(value <= reach) || value == INFINITY || (found == n_kept && !(value < reach))) {
+                continue;
+            }
+            Py_ssize_t at = found < n_kept ? found++ : n_kept - 1;
+            for (; at > 0 && s->shortest[at - 1] > value; at--) {
+                s->shortest[at] = s->shortest[at - 1];
+                s->whose[at] = s->whose[at - 1];
+            }
+            s->shortest[at] = value;
+            s->whose[at] = j;
+            reach = found == n_kept ? s->shortest[n_kept - 1] : reach;
+        }
+    }
+    return found;
+}
+
+/* The largest bytes − error of one who may be as near as the last of the nearest so far. */
+INLINED float limit(const search *s, Py_ssize_t query)
+{
+    double width = (double)s->width;
+    double rounding = width * (width + 8.0) * 0x1p-52;       /* of float64 sums of up to `width` */
+    double vague = STEPS * width * 0x1p-20;                  /* of what is computed in float32 here */
+    double distance = (s->nearest[s->n_kept - 1] + 1.0) * s->grid + rounding;
+    return (float)(STEPS * distance + (double)s->errors[query] + vague);
+}
+
+INLINED void settle(search *s, Py_ssize_t query, int32_t *near, const Py_ssize_t *waiting, int count)
+{
+    double distances[MEASURED];
+    measure(s, query, waiting, count, distances);
+    for (int i = 0; i < count; i++) {
+        Py_ssize_t last = s->n_kept - 1;
+        int32_t place = (int32_t)(s->begin + waiting[i]);
+        if (distances[i] < s->nearest[last] || (distances[i] == s->nearest[last] && place < near[last])) {
+            enter(s->nearest, near, last, distances[i], place);
+        }
+    }
+}
+
+INLINED void answer_query(search *s, Py_ssize_t number)
+{
+    float *sums = s->sums + number * s->stride;
+    const float *errors = s->errors + s->begin;
+    Py_ssize_t query = s->start + number, waiting[MEASURED];
+    int32_t *near = s->near + number * s->n_kept;
+    if (query >= s->begin && query < s->begin + s->n_others) {
+        sums[query - s->begin] = INFINITY; /* nobody is near to himself */
+    }
+    Py_ssize_t found = shortest(s, sums, errors);
+    for (Py_ssize_t i = 0; i < s->n_kept; i++) {
+        s->nearest[i] = INFINITY;
+        near[i] = -1;
+    }
+    for (Py_ssize_t i = 0; i < found; i += MEASURED) {
+        settle(s, query, near, s->whose + i, found - i < MEASURED ? (int)(found - i) : MEASURED);
+    }
+    if (found < s->n_kept) { /* there is nobody else */
+        return;
+    }
+    for (Py_ssize_t i = 0; i < found; i++) {
+        sums[s->whose[i]] = INFINITY; /* need not be looked at again */
+    }
+    float reach = limit(s, query);
+    int count = 0;
+    for (Py_ssize_t from = 0; from < s->n_others; from += AT_ONCE) {
+        Py_ssize_t to = from + AT_ONCE < s->n_others ? from + AT_ONCE : s->n_others;
+        int within = 0;
+        for (Py_ssize_t j = from; j < to; j++) {
+            within += sums[j] - errors[j] <= reach;
+        }
+        for (Py_ssize_t j = from; within && j < to; j++) {
+            if (!(sums[j] - errors[j] <= reach)) {
+                continue;
+            }
+            waiting[count++] = j;
+            if (count == MEASURED) {
+                settle(s, query, near, waiting, count);
+                reach = limit(s, query);
+                count = 0;
+            }
+        }
+    }
+    if (count) {
+        settle(s, query, near, waiting, count);
+    }
+}
+
+static void search_plain(search *s)
+{
+    MEET_ALL(meet);
+    for (Py_ssize_t number = 0; number < s->n_queries; number++) {
+        answer_query(s, number);
+    }
+}
+
+#if HAVE_AVX2_CHOICE
+WITH_AVX2 static void search_avx2(search *s)
+{
+    MEET_ALL(meet_avx2);
+    for (Py_ssize_t number = 0; number < s->n_queries; number++) {
+        answer_query(s, number);
+    }
+}
+#endif
+
+static int run(search *s)
+{
+    size_t n_kept = (size_t)s->n_kept;
+    s->stride = s->n_others + ASKED;
+    s->sums = malloc(sizeof(float) * (size_t)((s->n_queries + ASKING) * s->stride));
+    s->shortest = malloc(sizeof(float) * n_kept);
+    s->whose = malloc(sizeof(Py_ssize_t) * n_kept);
+    s->nearest = malloc(sizeof(double) * n_kept);
+    int good = s->sums != NULL && s->shortest != NULL && s->whose != NULL && s->nearest != NULL;
+    if (good) {
+#if HAVE_AVX2_CHOICE
+        (has_avx2() ? search_avx2 : search_plain)(s);
+#else
+        search_plain(s);
+#endif
+    }
+    free(s->sums);
+    free(s->shortest);
+    free(s->whose);
+    free(s->nearest);
+    return good;
+}
+
+/* ---- Arguments ---- */
+
+enum { BYTES, ERRORS, ROWS, NEAR, N_ARRAYS };
+
+static int ranges_fit(const search *s, Py_ssize_t n_rows, Py_ssize_t stop, Py_ssize_t end)
+{
+    if (s->start < 0 || s->start > stop || stop > n_rows || s->begin < 0 || s->begin > end || end > n_rows) {
+        PyErr_SetString(PyExc_ValueError, "there are no such rows");
+        return 0;
+    }
+    if (s->n_kept < 1 || !(s->grid > 0.0)) {
+        PyErr_SetString(PyExc_ValueError, "near must have room for at least one, and the grid be positive");
+        return 0;
+    }
+    return 1;
+}
+
+static PyObject *nearest_absolute(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *objects[N_ARRAYS];
+    Py_buffer views[N_ARRAYS];
+    search s = {0};
+    Py_ssize_t stop, end;
+    if (!PyArg_ParseTuple(
+            args, "OOOnnnndO", &objects[BYTES], &objects[ERRORS], &objects[ROWS], &s.start, &stop, &s.begin, &end, &s.grid,
+            &objects[NEAR])) {
+        return NULL;
+    }
+    static const char *const names[N_ARRAYS] = {"bytes", "errors", "rows", "near"};
+    static const char kinds[N_ARRAYS] = {'b', 'f', 'd', 'i'};
+    int n_read = 0, good = 0;
+    while (n_read < N_ARRAYS
+           && read_array(objects[n_read], &views[n_read], names[n_read], kinds[n_read], n_read == ERRORS ? 1 : 2, n_read == NEAR)) {
+        n_read++;
+    }
+    if (n_read == N_ARRAYS) {
+        Py_ssize_t n_rows = views[ROWS].shape[0];
+        s.bytes = views[BYTES].buf;
+        s.errors = views[ERRORS].buf;
+        s.rows = views[ROWS].buf;
+        s.near = views[NEAR].buf;
+        s.byte_width = views[BYTES].shape[1];
+        s.width = views[ROWS].shape[1];
+        s.n_kept = views[NEAR].shape[1];
+        s.n_queries = stop - s.start;
+        s.n_others = end - s.begin;
+        good = ranges_fit(&s, n_rows, stop, end) && has_length(&views[BYTES], 0, n_rows, names[BYTES])
+               && has_length(&views[ERRORS], 0, n_rows, names[ERRORS]) && has_length(&views[NEAR], 0, s.n_queries, names[NEAR]);
+        if (good && (s.byte_width % 32 != 0 || s.byte_width < 32 || s.byte_width < s.width)) {
+            PyErr_SetString(PyExc_ValueError, "bytes must be as many as the columns, and a multiple of 32 in a row");
+            good = 0;
+        }
+        if (good) {
+            Py_BEGIN_ALLOW_THREADS
+            good = run(&s);
+            Py_END_ALLOW_THREADS
+            if (!good) {
+                PyErr_NoMemory();
+            }
+        }
+    }
+    release_arrays(views, n_read);
+    if (!good) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Rows as bytes from `low` on, and the sum of what each row loses by that, rounded up. */
+static void fill_bytes(const double *rows, const double *low, Py_ssize_t n_rows, Py_ssize_t width, Py_ssize_t byte_width, uint8_t *bytes, float *errors)
+{
+    for (Py_ssize_t i = 0; i < n_rows; i++) {
+        const double *row = rows + i * width;
+        uint8_t *into = bytes + i * byte_width;
+        double lost = 0.0;
+        for (Py_ssize_t f = 0; f < width; f++) {
+            double exact = (row[f] - low[f]) * STEPS;
+            double inside = exact < 0.0 ? 0.0 : exact > STEPS ? STEPS : exact;
+            into[f] = (uint8_t)(int)(inside + 0.5);
+            lost += fabs(exact - (double)into[f]);
+        }
+        for (Py_ssize_t f = width; f < byte_width; f++) {
+            into[f] = 0;
+        }
+        errors[i] = (float)(lost * (1.0 + 0x1p-20));
+    }
+}
+
+static PyObject *byte_rows(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *objects[4];
+    Py_buffer views[4];
+    if (!PyArg_ParseTuple(args, "OOOO", &objects[0], &objects[1], &objects[2], &objects[3])) {
+        return NULL;
+    }
+    static const char *const names[4] = {"rows", "low", "bytes", "errors"};
+    static const char kinds[4] = {'d', 'd', 'b', 'f'};
+    static const int dimensions[4] = {2, 1, 2, 1};
+    int n_read = 0, good = 0;
+    while (n_read < 4 && read_array(objects[n_read], &views[n_read], names[n_read], kinds[n_read], dimensions[n_read], n_read >= 2)) {
+        n_read++;
+    }
+    if (n_read == 4) {
+        Py_ssize_t n_rows = views[0].shape[0], width = views[0].shape[1], byte_width = views[2].shape[1];
+        good = has_length(&views[1], 0, width, names[1]) && has_length(&views[2], 0, n_rows, names[2])
+               && has_length(&views[3], 0, n_rows, names[3]);
+        if (good && byte_width < width) {
+            PyErr_SetString(PyExc_ValueError, "bytes must be as many as the columns");
+            good = 0;
+        }
+        if (good) {
+            Py_BEGIN_ALLOW_THREADS
+            fill_bytes(views[0].buf, views[1].buf, n_rows, width, byte_width, views[2].buf, views[3].buf);
+            Py_END_ALLOW_THREADS
+        }
+    }
+    release_arrays(views, n_read);
+    if (!good) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyMethodDef manhattan_functions[] = {
+    {"nearest_absolute", nearest_absolute, METH_VARARGS,
+     "nearest_absolute(bytes, errors, rows, start, stop, begin, end, grid, near): the rows begin:end nearest to each of start:stop"},
+    {"byte_rows", byte_rows, METH_VARARGS, "byte_rows(rows, low, bytes, errors): fills the last two"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,100 @@
+"""The nearest rows by sums of absolute differences, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import manhattan_distances
+
+from graphsieve.kernels import compiled
+from graphsieve.kernels.edges import TEMPORARY_ELEMENTS, column_extremes
+from graphsieve.neighbors import smallest_columns
+from graphsieve.proposals import threads_for
+from graphsieve.threads import in_threads
+
+AT_ONCE = 2**20  # sums of bytes that are kept at a time: 4 MiB
+MOST_QUERIES = 256  # answered in one call, so that threads end at about the same time
+LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
+TERMS_AT_ONCE = 16  # sums of bytes in the time of a multiplication
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+
+def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float) -> list[Places]:
+    """For every group the places of those of its rows that are nearest to each row, nearest first, never the row itself.
+
+    Group g has the rows ``begin[g]:begin[g + 1]``. Distances are compared as multiples of `grid`, ties by place. There are
+    `n_neighbors` columns, or as many as the group has rows; −1 stands where a row has nobody left but itself.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_rows, n_columns)
+        In an array no column has a range beyond 1.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [0.2], [0.5], [1.0]])
+    >>> nearest_in_groups(rows, np.array([0, 2, 4]), 2, 1e-12)[1].tolist()
+    [[2, 3], [2, 3], [3, -1], [2, -1]]
+    """
+    sizes = np.diff(begin)
+    found: list[Places] = [np.empty((rows.shape[0], min(n_neighbors, size)), dtype=np.int32) for size in sizes]
+    if compiled() is None or sp.issparse(rows) or n_neighbors > LONGEST:
+        search, most, at_once = _PlainSearch(rows, grid), rows.shape[0], TEMPORARY_ELEMENTS
+    else:
+        search, most, at_once = _ByteSearch(rows, grid), MOST_QUERIES, AT_ONCE
+
+    def jobs() -> Iterator[tuple[int, int, int]]:
+        for group in np.flatnonzero(sizes):
+            step = max(1, min(most, at_once // sizes[group]))
+            yield from ((group, start, start + step) for start in range(0, rows.shape[0], step))
+
+    def work(mine: Iterator[tuple[int, int, int]]) -> None:
+        for group, start, stop in mine:
+            near = found[group][start:stop]
+            search.fill(slice(start, start + len(near)), slice(begin[group], begin[group + 1]), near)
+
+    in_threads(work, jobs(), threads_for(rows.shape[0] ** 2 * rows.shape[1] // TERMS_AT_ONCE))
+    return found
+
+
+class _ByteSearch:
+    """By compiled kernels."""
+
+    def __init__(self, rows: Floats, grid: float) -> None:
+        n_rows, width = rows.shape
+        self.bytes = np.empty((n_rows, max(1, -(-width // 32)) * 32), dtype=np.uint8)
+        self.errors = np.empty(n_rows, dtype=np.float32)
+        self.rows, self.grid = rows, grid
+        compiled().byte_rows(rows, np.ascontiguousarray(column_extremes(rows)[0]), self.bytes, self.errors)
+
+    def fill(self, queries: slice, others: slice, near: Places) -> None:
+        ends = (queries.start, queries.stop, others.start, others.stop)
+        compiled().nearest_absolute(self.bytes, self.errors, self.rows, *ends, self.grid, near)
+
+
+class _PlainSearch:
+    """All distances, each summed from the first column on, as the compiled kernels do."""
+
+    def __init__(self, rows: Any, grid: float) -> None:
+        self.rows, self.grid = rows, grid
+
+    def fill(self, queries: slice, others: slice, near: Places) -> None:
+        distances = _manhattan(self.rows[queries], self.rows[others])
+        distances /= self.grid
+        np.rint(distances, out=distances)
+        itself = np.arange(queries.start, queries.stop)[:, None] == np.arange(others.start, others.stop)
+        distances[itself] = np.inf
+        column = smallest_columns(distances, near.shape[1])
+        near[:] = np.where(np.take_along_axis(itself, column, axis=1), -1, others.start + column)
+
+
+def _manhattan(one: Any, other: Any) -> Floats:
+    return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))
