@@ -13,6 +13,8 @@ static int same_kind(const char *format, Py_ssize_t itemsize, char kind)
     switch (kind) {
     case 'b':
         return *format == 'B' && itemsize == 1;
+    case 'h':
+        return *format == 'h' && itemsize == 2;
     case 'f':
         return *format == 'f' && itemsize == 4;
     case 'd':

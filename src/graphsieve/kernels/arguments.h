@@ -24,8 +24,8 @@
 #define READ_ONLY 0
 #define ANY_LENGTH (-1)
 
-/* A C-contiguous buffer of `n_dimensions` of numbers of the given kind: 'b' bytes, 'f' float32, 'd' float64, 'i' int32, 'l' int64.
-   On failure a ValueError is set, 0 is returned, and the buffer need not be released. */
+/* A C-contiguous buffer of `n_dimensions` of numbers of the given kind: 'b' uint8, 'h' int16, 'i' int32, 'l' int64,
+   'f' float32, 'd' float64. On failure a ValueError is set, 0 is returned, and the buffer need not be released. */
 int read_array(PyObject *object, Py_buffer *view, const char *name, char kind, int n_dimensions, int writable);
 
 /* Whether a dimension has the length it must have; otherwise a ValueError is set. */

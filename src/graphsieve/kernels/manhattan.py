@@ -20,6 +20,7 @@ from graphsieve.threads import in_threads
 AT_ONCE = 2**20  # sums of bytes that are kept at a time: 4 MiB
 MOST_QUERIES = 256  # answered in one call, so that threads end at about the same time
 LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
+MULTIPLE = 32  # of bytes, and words, in a row
 TERMS_AT_ONCE = 16  # sums of bytes in the time of a multiplication
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
     if compiled() is None or sp.issparse(rows) or n_neighbors > LONGEST:
         search, most, at_once = _PlainSearch(rows, grid), rows.shape[0], TEMPORARY_ELEMENTS
     else:
-        search, most, at_once = _ByteSearch(rows, grid), MOST_QUERIES, AT_ONCE
+        search, most, at_once = _SmallSearch(rows, grid), MOST_QUERIES, AT_ONCE
 
     def jobs() -> Iterator[tuple[int, int, int]]:
         for group in np.flatnonzero(sizes):
@@ -65,19 +66,20 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
     return found
 
 
-class _ByteSearch:
-    """By compiled kernels."""
+class _SmallSearch:
+    """By compiled kernels, which look at bytes and words of 16 bits before they look at the rows."""
 
     def __init__(self, rows: Floats, grid: float) -> None:
-        n_rows, width = rows.shape
-        self.bytes = np.empty((n_rows, max(1, -(-width // 32)) * 32), dtype=np.uint8)
-        self.errors = np.empty(n_rows, dtype=np.float32)
-        self.rows, self.grid = rows, grid
-        compiled().byte_rows(rows, np.ascontiguousarray(column_extremes(rows)[0]), self.bytes, self.errors)
+        n_rows, width = rows.shape[0], max(1, -(-rows.shape[1] // MULTIPLE)) * MULTIPLE
+        small = np.empty((n_rows, width), dtype=np.uint8), np.empty((n_rows, width), dtype=np.int16)
+        errors = np.empty((2, n_rows), dtype=np.float32)
+        compiled().small_rows(rows, column_extremes(rows)[0], *small, *errors)
+        self.arrays, self.grid = (*small, *errors, rows), grid
 
     def fill(self, queries: slice, others: slice, near: Places) -> None:
+        """Who is nearest to these queries among these others."""
         ends = (queries.start, queries.stop, others.start, others.stop)
-        compiled().nearest_absolute(self.bytes, self.errors, self.rows, *ends, self.grid, near)
+        compiled().nearest_absolute(*self.arrays, *ends, self.grid, near)
 
 
 class _PlainSearch:
@@ -87,6 +89,7 @@ class _PlainSearch:
         self.rows, self.grid = rows, grid
 
     def fill(self, queries: slice, others: slice, near: Places) -> None:
+        """Who is nearest to these queries among these others."""
         distances = _manhattan(self.rows[queries], self.rows[others])
         distances /= self.grid
         np.rint(distances, out=distances)
