@@ -5,11 +5,12 @@
 
        |distance − bytes_ij| ≤ error_i + error_j .
 
-   So the k with the least bytes_ij + error_j are measured, and after them whoever may be as near as the last of these: by bytes, and
-   then by words, which have smaller errors and take four times as long. Distances are summed from the first column on, and compared
-   as multiples of `grid`, ties by place: as the plain twin does. */
+   Words of 16 bits are the same with smaller errors, and take four times as long. Those who may be among the k nearest by bytes are
+   met by words; only those of whom words cannot tell are measured. Distances are summed from the first column on, and compared as
+   multiples of `grid`, ties by place: as the plain twin does. */
 #include "arguments.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +26,12 @@
 #define AT_ONCE 64          /* sums that are compared before anyone is looked at by itself */
 #define TILE_BYTES (1 << 18) /* rows of bytes that stay in a core's cache while all queries meet them */
 
+/* One who may be near: the bounds on the distance less and with the own error, in units of words, without the query's error. */
+typedef struct {
+    double low, high;
+    int32_t place;
+} candidate;
+
 typedef struct {
     const uint8_t *bytes;
     const int16_t *words;
@@ -35,11 +42,13 @@ typedef struct {
     double grid;
     Py_ssize_t n_kept;
     int32_t *near;
-    float *sums;     /* of bytes: a row for each query, with some room, `stride` from one to the next */
+    float *sums; /* of bytes: a row for each query, with some room, `stride` from one to the next */
     Py_ssize_t stride;
-    float *shortest; /* the n_kept least of bytes + error of one query … */
-    Py_ssize_t *whose; /* … and whose these are, counted from `begin` */
-    double *nearest; /* the n_kept least distances, in steps of the grid */
+    candidate *candidates; /* of one query */
+    Py_ssize_t n_candidates;
+    double *keys;    /* room for as many numbers as there are others */
+    double *nearest; /* the least distances of those who were measured, in steps of the grid … */
+    int32_t *whose;  /* … and their places */
 } search;
 
 /* ---- Sums of bytes ---- */
@@ -168,11 +177,11 @@ INLINED double words_apart(const search *s, Py_ssize_t query, Py_ssize_t other, 
 
 /* ---- Distances ---- */
 
-INLINED void measure_some(const search *s, Py_ssize_t query, const Py_ssize_t *others, int count, double *distances, int at_once)
+INLINED void measure_some(const search *s, Py_ssize_t query, const int32_t *places, int count, double *distances, int at_once)
 {
     const double *mine = s->rows + query * s->width, *theirs[MEASURED];
     for (int i = 0; i < at_once; i++) {
-        theirs[i] = s->rows + (s->begin + others[i < count ? i : 0]) * s->width;
+        theirs[i] = s->rows + places[i < count ? i : 0] * s->width;
     }
     double sum[MEASURED] = {0.0};
     for (Py_ssize_t f = 0; f < s->width; f++) {
@@ -185,38 +194,79 @@ INLINED void measure_some(const search *s, Py_ssize_t query, const Py_ssize_t *o
     }
 }
 
-INLINED void measure(const search *s, Py_ssize_t query, const Py_ssize_t *others, int count, double *distances)
+INLINED void measure(const search *s, Py_ssize_t query, const int32_t *places, int count, double *distances)
 {
     if (2 * count > MEASURED) {
-        measure_some(s, query, others, count, distances, MEASURED);
+        measure_some(s, query, places, count, distances, MEASURED);
     } else {
-        measure_some(s, query, others, count, distances, MEASURED / 2);
+        measure_some(s, query, places, count, distances, MEASURED / 2);
     }
 }
 
-/* Into a list sorted by distance, then by place. */
-INLINED void enter(double *values, int32_t *places, Py_ssize_t last, double value, int32_t place)
+/* Measures up to MEASURED and keeps them if they are among the `wanted` nearest, by distance, then by place. */
+INLINED void settle(search *s, Py_ssize_t query, const int32_t *places, int count, Py_ssize_t wanted)
 {
-    Py_ssize_t at = last;
-    while (at > 0 && (values[at - 1] > value || (values[at - 1] == value && places[at - 1] > place))) {
-        values[at] = values[at - 1];
-        places[at] = places[at - 1];
-        at--;
+    double distances[MEASURED], *values = s->nearest;
+    int32_t *whose = s->whose;
+    measure(s, query, places, count, distances);
+    for (int i = 0; i < count; i++) {
+        Py_ssize_t at = wanted - 1;
+        if (!(distances[i] < values[at] || (distances[i] == values[at] && places[i] < whose[at]))) {
+            continue;
+        }
+        for (; at > 0 && (values[at - 1] > distances[i] || (values[at - 1] == distances[i] && whose[at - 1] > places[i])); at--) {
+            values[at] = values[at - 1];
+            whose[at] = whose[at - 1];
+        }
+        values[at] = distances[i];
+        whose[at] = places[i];
     }
-    values[at] = value;
-    places[at] = place;
 }
 
 /* ---- One query ---- */
 
-/* A limit that at least n_kept of bytes + error do not exceed, and few more: the least of each of GROUPS groups is taken, and of
-   these the n_kept-th smallest. Infinite where that is not easily known. */
-INLINED float first_limit(const search *s, const float *sums, const float *errors)
+/* The value that is at `place`, from 0, when the values are sorted; they change their order. */
+static double value_at(double *values, Py_ssize_t count, Py_ssize_t place)
 {
-    if (s->n_kept > GROUPS / 2 || s->n_others < 2 * GROUPS) {
-        return INFINITY;
+    Py_ssize_t first = 0, last = count - 1;
+    while (first < last) {
+        double middle = values[first + (last - first) / 2];
+        Py_ssize_t i = first, j = last;
+        while (i <= j) {
+            while (values[i] < middle) {
+                i++;
+            }
+            while (values[j] > middle) {
+                j--;
+            }
+            if (i <= j) {
+                double value = values[i];
+                values[i++] = values[j];
+                values[j--] = value;
+            }
+        }
+        if (place <= j) {
+            last = j;
+        } else if (place >= i) {
+            first = i;
+        } else {
+            break;
+        }
     }
-    float least[GROUPS], smallest[GROUPS / 2];
+    return values[place];
+}
+
+/* A limit that at least n_kept of bytes + error do not exceed, and few more: the least of each of GROUPS groups is taken, and of
+   these the n_kept-th smallest; where they are too few, of all. */
+INLINED double byte_limit(const search *s, const float *sums, const float *errors)
+{
+    if (4 * s->n_kept > GROUPS || s->n_others < 2 * GROUPS) {
+        for (Py_ssize_t j = 0; j < s->n_others; j++) {
+            s->keys[j] = (double)(sums[j] + errors[j]);
+        }
+        return value_at(s->keys, s->n_others, s->n_kept - 1);
+    }
+    float least[GROUPS];
     for (int g = 0; g < GROUPS; g++) {
         least[g] = sums[g] + errors[g];
     }
@@ -226,129 +276,115 @@ INLINED float first_limit(const search *s, const float *sums, const float *error
             least[g] = value < least[g] ? value : least[g];
         }
     }
-    Py_ssize_t found = 0;
     for (int g = 0; g < GROUPS; g++) {
-        if (found == s->n_kept && !(least[g] < smallest[found - 1])) {
-            continue;
-        }
-        Py_ssize_t at = found < s->n_kept ? found++ : found - 1;
-        for (; at > 0 && smallest[at - 1] > least[g]; at--) {
-            smallest[at] = smallest[at - 1];
-        }
-        smallest[at] = least[g];
+        s->keys[g] = (double)least[g];
     }
-    return smallest[s->n_kept - 1];
+    return value_at(s->keys, GROUPS, s->n_kept - 1);
 }
 
-/* The n_kept with the least bytes + error, as many as there are; the query itself has an infinite sum. */
-INLINED Py_ssize_t shortest(search *s, const float *sums, const float *errors)
+/* Adds those whose sums of bytes, with or less the error, do not exceed the limit, and whose words are not too far apart; they are not
+   looked at again. */
+INLINED void add_candidates(search *s, Py_ssize_t query, float *sums, float sign, float limit, double word_limit, WordSum *word_sum)
 {
-    Py_ssize_t found = 0, n_kept = s->n_kept;
-    float reach = first_limit(s, sums, errors);
+    const float *errors = s->byte_errors + s->begin;
     for (Py_ssize_t from = 0; from < s->n_others; from += AT_ONCE) {
         Py_ssize_t to = from + AT_ONCE < s->n_others ? from + AT_ONCE : s->n_others;
         int within = 0;
         for (Py_ssize_t j = from; j < to; j++) {
-            within += sums[j] + errors[j] <= reach;
+            within += sums[j] + sign * errors[j] <= limit;
         }
         for (Py_ssize_t j = from; within && j < to; j++) {
-            float value = sums[j] + errors[j];
-            if (!(value <= reach) || value == INFINITY || (found == n_kept && !(value < reach))) {
+            if (!(sums[j] + sign * errors[j] <= limit)) {
                 continue;
             }
-            Py_ssize_t at = found < n_kept ? found++ : n_kept - 1;
-            for (; at > 0 && s->shortest[at - 1] > value; at--) {
-                s->shortest[at] = s->shortest[at - 1];
-                s->whose[at] = s->whose[at - 1];
+            double words = words_apart(s, query, s->begin + j, word_sum), error = (double)s->word_errors[s->begin + j];
+            sums[j] = INFINITY;
+            if (words - error <= word_limit) {
+                s->candidates[s->n_candidates++] = (candidate){words - error, words + error, (int32_t)(s->begin + j)};
             }
-            s->shortest[at] = value;
-            s->whose[at] = j;
-            reach = found == n_kept ? s->shortest[n_kept - 1] : reach;
-        }
-    }
-    return found;
-}
-
-/* The largest sums less error of one who may be as near as the last of the nearest so far. */
-INLINED void set_limits(const search *s, Py_ssize_t query, float *byte_limit, double *word_limit)
-{
-    double width = (double)s->width;
-    double distance = (s->nearest[s->n_kept - 1] + 1.0) * s->grid + width * (width + 8.0) * 0x1p-52; /* rounding of float64 sums */
-    double vague = BYTE_STEPS * width * 0x1p-20; /* of what is computed in float32 here */
-    *byte_limit = (float)(BYTE_STEPS * distance + (double)s->byte_errors[query] + vague);
-    *word_limit = WORD_STEPS * distance + (double)s->word_errors[query] + WORD_STEPS * width * 0x1p-40;
-}
-
-INLINED void settle(search *s, Py_ssize_t query, int32_t *near, const Py_ssize_t *waiting, int count)
-{
-    double distances[MEASURED];
-    measure(s, query, waiting, count, distances);
-    for (int i = 0; i < count; i++) {
-        Py_ssize_t last = s->n_kept - 1;
-        int32_t place = (int32_t)(s->begin + waiting[i]);
-        if (distances[i] < s->nearest[last] || (distances[i] == s->nearest[last] && place < near[last])) {
-            enter(s->nearest, near, last, distances[i], place);
         }
     }
 }
 
-/* After the first few: everybody who may be as near as the last of the nearest so far. */
-INLINED void look_at_others(search *s, Py_ssize_t query, int32_t *near, const float *sums, WordSum *word_sum)
+INLINED double high_at(const search *s, Py_ssize_t place)
 {
-    const float *errors = s->byte_errors + s->begin, *word_errors = s->word_errors + s->begin;
-    Py_ssize_t waiting[MEASURED];
-    float byte_limit;
-    double word_limit;
-    int count = 0;
-    set_limits(s, query, &byte_limit, &word_limit);
-    for (Py_ssize_t from = 0; from < s->n_others; from += AT_ONCE) {
-        Py_ssize_t to = from + AT_ONCE < s->n_others ? from + AT_ONCE : s->n_others;
-        int within = 0;
-        for (Py_ssize_t j = from; j < to; j++) {
-            within += sums[j] - errors[j] <= byte_limit;
-        }
-        for (Py_ssize_t j = from; within && j < to; j++) {
-            if (!(sums[j] - errors[j] <= byte_limit)) {
-                continue;
-            }
-            if (words_apart(s, query, s->begin + j, word_sum) - (double)word_errors[j] > word_limit) {
-                continue;
-            }
-            waiting[count++] = j;
-            if (count == MEASURED) {
-                settle(s, query, near, waiting, count);
-                set_limits(s, query, &byte_limit, &word_limit);
-                count = 0;
-            }
+    for (Py_ssize_t i = 0; i < s->n_candidates; i++) {
+        s->keys[i] = s->candidates[i].high;
+    }
+    return value_at(s->keys, s->n_candidates, place);
+}
+
+/* Those who are among the nearest whatever the errors are become `near`; the others are measured, and the nearest of them follow. */
+INLINED void decide(search *s, Py_ssize_t query, double margin, int32_t *near)
+{
+    for (Py_ssize_t i = 0; i < s->n_candidates; i++) {
+        s->keys[i] = s->candidates[i].low;
+    }
+    double out = s->n_candidates > s->n_kept ? value_at(s->keys, s->n_candidates, s->n_kept) : INFINITY;
+    Py_ssize_t found = 0, open = 0;
+    for (Py_ssize_t i = 0; i < s->n_candidates; i++) {
+        if (s->candidates[i].high + margin < out) {
+            near[found++] = s->candidates[i].place;
+        } else {
+            s->candidates[open++] = s->candidates[i];
         }
     }
-    if (count) {
-        settle(s, query, near, waiting, count);
+    Py_ssize_t wanted = s->n_kept - found;
+    if (wanted > open) { /* there is nobody else */
+        wanted = open;
     }
+    for (Py_ssize_t i = 0; i < wanted; i++) {
+        s->nearest[i] = INFINITY;
+        s->whose[i] = INT32_MAX;
+    }
+    for (Py_ssize_t i = 0; wanted && i < open; i += MEASURED) {
+        int32_t places[MEASURED];
+        int count = open - i < MEASURED ? (int)(open - i) : MEASURED;
+        for (int c = 0; c < count; c++) {
+            places[c] = s->candidates[i + c].place;
+        }
+        settle(s, query, places, count, wanted);
+    }
+    for (Py_ssize_t i = 0; i < wanted; i++) {
+        near[found++] = s->whose[i];
+    }
+    while (found < s->n_kept) {
+        near[found++] = -1;
+    }
+}
+
+/* By place, −1 last. */
+static int by_place(const void *one, const void *other)
+{
+    uint32_t a = (uint32_t) * (const int32_t *)one, b = (uint32_t) * (const int32_t *)other;
+    return (a > b) - (a < b);
 }
 
 INLINED void answer_query(search *s, Py_ssize_t number, WordSum *word_sum)
 {
     float *sums = s->sums + number * s->stride;
     Py_ssize_t query = s->start + number;
-    int32_t *near = s->near + number * s->n_kept;
-    if (query >= s->begin && query < s->begin + s->n_others) {
+    int is_among = query >= s->begin && query < s->begin + s->n_others;
+    if (is_among) {
         sums[query - s->begin] = INFINITY; /* nobody is near to himself */
     }
-    Py_ssize_t found = shortest(s, sums, s->byte_errors + s->begin);
-    for (Py_ssize_t i = 0; i < s->n_kept; i++) {
-        s->nearest[i] = INFINITY;
-        near[i] = -1;
+    double width = (double)s->width, word_error = (double)s->word_errors[query];
+    double unsure = 2.0 * s->grid + width * ((width + 8.0) * 0x1p-52 + 0x1p-40); /* a step of the grid, and rounding in float64 */
+    double vague = BYTE_STEPS * width * 0x1p-20;                                 /* rounding in float32 */
+    double margin = 2.0 * word_error + WORD_STEPS * unsure;
+    s->n_candidates = 0;
+    if (s->n_others - is_among > s->n_kept) {
+        double limit = byte_limit(s, sums, s->byte_errors + s->begin);
+        add_candidates(s, query, sums, 1.0f, (float)(limit + vague), INFINITY, word_sum);
+        double reach = high_at(s, s->n_kept - 1);
+        double in_bytes = BYTE_STEPS * ((reach + word_error) / WORD_STEPS + unsure) + (double)s->byte_errors[query] + vague;
+        add_candidates(s, query, sums, -1.0f, (float)in_bytes, reach + margin, word_sum);
+    } else {
+        add_candidates(s, query, sums, -1.0f, FLT_MAX, INFINITY, word_sum);
     }
-    for (Py_ssize_t i = 0; i < found; i += MEASURED) {
-        settle(s, query, near, s->whose + i, found - i < MEASURED ? (int)(found - i) : MEASURED);
-    }
-    for (Py_ssize_t i = 0; i < found; i++) {
-        sums[s->whose[i]] = INFINITY; /* need not be looked at again */
-    }
-    if (found == s->n_kept) { /* otherwise there is nobody else */
-        look_at_others(s, query, near, sums, word_sum);
-    }
+    int32_t *near = s->near + number * s->n_kept;
+    decide(s, query, margin, near);
+    qsort(near, (size_t)s->n_kept, sizeof(int32_t), by_place);
 }
 
 static void search_plain(search *s)
@@ -371,13 +407,14 @@ WITH_AVX2 static void search_avx2(search *s)
 
 static int run(search *s)
 {
-    size_t n_kept = (size_t)s->n_kept;
+    size_t n_kept = (size_t)s->n_kept, n_others = (size_t)s->n_others + GROUPS;
     s->stride = s->n_others + ASKED;
     s->sums = malloc(sizeof(float) * (size_t)((s->n_queries + ASKING) * s->stride));
-    s->shortest = malloc(sizeof(float) * n_kept);
-    s->whose = malloc(sizeof(Py_ssize_t) * n_kept);
+    s->candidates = malloc(sizeof(candidate) * n_others);
+    s->keys = malloc(sizeof(double) * n_others);
     s->nearest = malloc(sizeof(double) * n_kept);
-    int good = s->sums != NULL && s->shortest != NULL && s->whose != NULL && s->nearest != NULL;
+    s->whose = malloc(sizeof(int32_t) * n_kept);
+    int good = s->sums != NULL && s->candidates != NULL && s->keys != NULL && s->nearest != NULL && s->whose != NULL;
     if (good) {
 #if HAVE_AVX2_CHOICE
         (has_avx2() ? search_avx2 : search_plain)(s);
@@ -386,9 +423,10 @@ static int run(search *s)
 #endif
     }
     free(s->sums);
-    free(s->shortest);
-    free(s->whose);
+    free(s->candidates);
+    free(s->keys);
     free(s->nearest);
+    free(s->whose);
     return good;
 }
 

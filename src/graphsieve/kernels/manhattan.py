@@ -20,6 +20,7 @@ from graphsieve.threads import in_threads
 AT_ONCE = 2**20  # sums of bytes that are kept at a time: 4 MiB
 MOST_QUERIES = 256  # answered in one call, so that threads end at about the same time
 LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
+NOBODY = np.iinfo(np.int32).max  # a place behind all others
 MULTIPLE = 32  # of bytes, and words, in a row
 TERMS_AT_ONCE = 16  # sums of bytes in the time of a multiplication
 
@@ -29,10 +30,10 @@ Places = NDArray[np.int32]
 
 
 def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float) -> list[Places]:
-    """For every group the places of those of its rows that are nearest to each row, nearest first, never the row itself.
+    """For every group the places of those of its rows that are nearest to each row, never the row itself.
 
-    Group g has the rows ``begin[g]:begin[g + 1]``. Distances are compared as multiples of `grid`, ties by place. There are
-    `n_neighbors` columns, or as many as the group has rows; −1 stands where a row has nobody left but itself.
+    Group g has the rows ``begin[g]:begin[g + 1]``. Distances are compared as multiples of `grid`, ties by place. The answers have
+    `n_neighbors` columns, or as many as the group has rows, in the order of places; last is −1 where there is nobody left.
 
     Parameters
     ----------
@@ -95,8 +96,13 @@ class _PlainSearch:
         np.rint(distances, out=distances)
         itself = np.arange(queries.start, queries.stop)[:, None] == np.arange(others.start, others.stop)
         distances[itself] = np.inf
-        column = smallest_columns(distances, near.shape[1])
-        near[:] = np.where(np.take_along_axis(itself, column, axis=1), -1, others.start + column)
+        column = np.sort(smallest_columns(distances, near.shape[1]), axis=1)
+        near[:] = others.start + column
+        alone = np.take_along_axis(itself, column, axis=1)
+        if alone.any():  # where the row itself is all that is left
+            near[alone] = NOBODY
+            near.sort(axis=1)
+            near[near == NOBODY] = -1
 
 
 def _manhattan(one: Any, other: Any) -> Floats:
