@@ -516,21 +516,22 @@ INLINED double whole_steps(double exact, double steps)
     return (double)(int32_t)(inside + 0.5);
 }
 
-static void fill_small_rows(const Py_buffer *views, Py_ssize_t n_rows, Py_ssize_t width, Py_ssize_t small_width)
+static void fill_small_rows(const Py_buffer *views)
 {
+    Py_ssize_t n_rows = views[0].shape[0], width = views[0].shape[1], small_width = views[2].shape[1];
     const double *low = views[1].buf;
-    memset(views[2].buf, 0, (size_t)(n_rows * small_width));
-    memset(views[3].buf, 0, (size_t)(n_rows * small_width) * sizeof(int16_t));
     for (Py_ssize_t i = 0; i < n_rows; i++) {
         const double *row = (const double *)views[0].buf + i * width;
         uint8_t *bytes = (uint8_t *)views[2].buf + i * small_width;
         int16_t *words = (int16_t *)views[3].buf + i * small_width;
         double byte_error = 0.0, word_error = 0.0;
+        memset(bytes, 0, (size_t)small_width);
+        memset(words, 0, (size_t)small_width * sizeof(int16_t));
         for (Py_ssize_t f = 0; f < width; f++) {
             double exact = row[f] - low[f];
             double byte = whole_steps(exact * BYTE_STEPS, BYTE_STEPS), word = whole_steps(exact * WORD_STEPS, WORD_STEPS);
-            bytes[f] = (uint8_t)byte;
-            words[f] = (int16_t)word;
+            bytes[f] = (uint8_t)(int32_t)byte;
+            words[f] = (int16_t)(int32_t)word;
             byte_error += fabs(exact * BYTE_STEPS - byte);
             word_error += fabs(exact * WORD_STEPS - word);
         }
@@ -566,7 +567,7 @@ static PyObject *small_rows(PyObject *module, PyObject *args)
         }
         if (good) {
             Py_BEGIN_ALLOW_THREADS
-            fill_small_rows(views, n_rows, width, small_width);
+            fill_small_rows(views);
             Py_END_ALLOW_THREADS
         }
     }

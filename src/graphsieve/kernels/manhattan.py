@@ -17,8 +17,6 @@ from graphsieve.neighbors import smallest_columns
 from graphsieve.proposals import threads_for
 from graphsieve.threads import in_threads
 
-AT_ONCE = 2**20  # sums of bytes that are kept at a time: 4 MiB
-MOST_QUERIES = 256  # answered in one call, so that threads end at about the same time
 LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
 NOBODY = np.iinfo(np.int32).max  # a place behind all others
 MULTIPLE = 32  # of bytes, and words, in a row
@@ -48,27 +46,34 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
     """
     sizes = np.diff(begin)
     found: list[Places] = [np.empty((rows.shape[0], min(n_neighbors, size)), dtype=np.int32) for size in sizes]
-    if compiled() is None or sp.issparse(rows) or n_neighbors > LONGEST:
-        search, most, at_once = _PlainSearch(rows, grid), rows.shape[0], TEMPORARY_ELEMENTS
-    else:
-        search, most, at_once = _SmallSearch(rows, grid), MOST_QUERIES, AT_ONCE
+    search = _search(rows, n_neighbors, grid)
 
-    def jobs() -> Iterator[tuple[int, int, int]]:
-        for group in np.flatnonzero(sizes):
-            step = max(1, min(most, at_once // sizes[group]))
-            yield from ((group, start, start + step) for start in range(0, rows.shape[0], step))
+    def jobs() -> Iterator[tuple[int, slice]]:
+        for group in range(len(sizes)):
+            step = max(1, min(search.most_queries, search.at_once // max(1, int(sizes[group]))))
+            if sizes[group]:
+                yield from ((group, slice(start, start + step)) for start in range(0, rows.shape[0], step))
 
-    def work(mine: Iterator[tuple[int, int, int]]) -> None:
-        for group, start, stop in mine:
-            near = found[group][start:stop]
-            search.fill(slice(start, start + len(near)), slice(begin[group], begin[group + 1]), near)
+    def work(mine: Iterator[tuple[int, slice]]) -> None:
+        for group, queries in mine:
+            near = found[group][queries]
+            search.fill(slice(queries.start, queries.start + len(near)), slice(begin[group], begin[group + 1]), near)
 
     in_threads(work, jobs(), threads_for(rows.shape[0] ** 2 * rows.shape[1] // TERMS_AT_ONCE))
     return found
 
 
+def _search(rows: Any, n_neighbors: int, grid: float) -> _SmallSearch | _PlainSearch:
+    if compiled() is None or sp.issparse(rows) or n_neighbors > LONGEST:
+        return _PlainSearch(rows, grid)
+    return _SmallSearch(rows, grid)
+
+
 class _SmallSearch:
     """By compiled kernels, which look at bytes and words of 16 bits before they look at the rows."""
+
+    at_once = 2**20  # sums of bytes that are kept at a time: 4 MiB
+    most_queries = 256  # so that threads end at about the same time
 
     def __init__(self, rows: Floats, grid: float) -> None:
         n_rows, width = rows.shape[0], max(1, -(-rows.shape[1] // MULTIPLE)) * MULTIPLE
@@ -85,6 +90,8 @@ class _SmallSearch:
 
 class _PlainSearch:
     """All distances, each summed from the first column on, as the compiled kernels do."""
+
+    at_once = most_queries = TEMPORARY_ELEMENTS
 
     def __init__(self, rows: Any, grid: float) -> None:
         self.rows, self.grid = rows, grid
