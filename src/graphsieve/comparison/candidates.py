@@ -67,7 +67,7 @@ SECONDS: Mapping[str, Callable[[Size], float]] = MappingProxyType(
         "semi_supervised_laplacian": _neighbors,
         "constrained_laplacian": _pairs,
         "iterative": _rounds,
-        "relieff": lambda size: 8e-10 * size.n_labeled**2 * size.n_features,
+        "relieff": lambda size: size.n_labeled**2 * (2e-9 + 2e-11 * size.n_features) + 2e-8 * size.n_labeled * size.n_features,
         "mutual_information": lambda size: size.n_features * (1.5e-4 * size.n_classes + 2e-6 * size.n_labeled),
     }
 )

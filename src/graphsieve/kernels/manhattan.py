@@ -20,7 +20,7 @@ from graphsieve.threads import in_threads
 LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
 NOBODY = np.iinfo(np.int32).max  # a place behind all others
 MULTIPLE = 32  # of bytes, and words, in a row
-TERMS_AT_ONCE = 16  # sums of bytes in the time of a multiplication
+LEAST_WORK = 32  # terms of a sum that take as long as to look at it
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -59,7 +59,9 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
             near = found[group][queries]
             search.fill(slice(queries.start, queries.start + len(near)), slice(begin[group], begin[group + 1]), near)
 
-    in_threads(work, jobs(), threads_for(rows.shape[0] ** 2 * rows.shape[1] // TERMS_AT_ONCE))
+    # The sparse distances are those of scikit-learn, which has threads of its own.
+    n_threads = 1 if sp.issparse(rows) else threads_for(rows.shape[0] ** 2 * max(LEAST_WORK, rows.shape[1]))
+    in_threads(work, jobs(), n_threads)
     return found
 
 
