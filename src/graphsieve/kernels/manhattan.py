@@ -61,7 +61,10 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
 
     # The sparse distances are those of scikit-learn, which has threads of its own.
     n_threads = 1 if sp.issparse(rows) else threads_for(rows.shape[0] ** 2 * max(LEAST_WORK, rows.shape[1]))
-    in_threads(work, jobs(), n_threads)
+    if n_threads == 1:  # there are no products, so BLAS need not be told
+        work(jobs())
+    else:
+        in_threads(work, jobs(), n_threads)
     return found
 
 
