@@ -82,8 +82,8 @@ class Block:
     @property
     def range(self) -> NDArray[np.float64]:
         """Largest minus smallest value of every column, in the block's units."""
-        if self.original is not None:  # scaled and shifted as all values would be, and so with the same bits
-            low, high = column_extremes(self.original)[:2] * np.ldexp(1.0, -self.exponent) - self.shift
+        if self.unread:  # scaled and shifted as all values would be, and so with the same bits
+            low, high = column_extremes(self.held)[:2] * np.ldexp(1.0, -self.exponent) - self.shift
             return np.asarray(high - low)
         if not self.is_sparse:
             return np.asarray(self.values.max(axis=0) - self.values.min(axis=0))

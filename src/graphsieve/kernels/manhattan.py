@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
 from graphsieve.kernels import compiled
-from graphsieve.kernels.edges import TEMPORARY_ELEMENTS, column_extremes
+from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, column_extremes
 from graphsieve.neighbors import smallest_columns
 from graphsieve.proposals import threads_for
 from graphsieve.threads import in_threads
