@@ -74,6 +74,7 @@ ORDER = [
     "scores.labels",
     "scores.pairs",
     "scores.probabilities",
+    "scores.together",
     "scores",
     "relevance",
     "prediction",

@@ -11,10 +11,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, scores
+from graphsieve import GraphSieveWarning, InputError, Supervision, neighbors, scores
 from graphsieve.scores import METHODS
 from strategies import Problem, problems
 
@@ -139,3 +139,50 @@ def test_nearly_sure_experts_of_one_class_cost_no_digits(doubt):
     ours = scores.weighted_laplacian_score(np.array(f, dtype=float)[:, None], np.array(P, dtype=float))
     # Storing 1 − ε in a float rounds ε by up to 1e-16, which is all that may be lost.
     assert_allclose(ours, float(within / apart), rtol=1e-9 + 1e-15 / doubt)
+
+
+def test_scores_together_are_those_of_each_alone_after_one_search(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(60, 7)), rng.integers(3, size=60)
+    y[::4] = -1
+    searches, exact = [], neighbors.nearest_neighbors
+
+    def counted(rows, k, **options):
+        searches.append(k)
+        return exact(rows, k, **options)
+
+    monkeypatch.setattr(neighbors, "nearest_neighbors", counted)
+    wanted = {
+        "laplacian": {"n_neighbors": 6},
+        "spec": {},
+        "lsdf": {},
+        "sselect": {"bandwidth": 3.0, "n_neighbors": 12},
+        "fisher": {},
+        "variance": {},
+    }
+    found = scores.score_together(X, wanted, supervision=Supervision.from_labels(y))
+    assert searches == [12]
+    assert list(found) == list(wanted)
+    for name, options in wanted.items():
+        known = {"y": y} if scores.METHODS[name].uses else {}
+        assert_array_equal(found[name], scores.METHODS[name].function(X, **known, **options))
+    assert_array_equal(scores.score_together(X, ["variance"])["variance"], scores.variance_score(X))
+
+
+@pytest.mark.parametrize(
+    ("methods", "complaint"),
+    [
+        ("laplacian", "methods must be a list of names"),
+        (7, "methods must be a list of names"),
+        (["laplacean"], "did you mean 'laplacian'"),
+        ({"laplacian": {"n_neighbours": 3}}, "no parameter 'n_neighbours'"),
+        ({"laplacian": {"n_neighbors": 0}}, "n_neighbors"),
+        ({"laplacian": 3}, "the parameters of 'laplacian' must be a dict"),
+        (["fisher"], "needs labels"),
+    ],
+)
+def test_scores_together_refuse_what_they_cannot_use(methods, complaint):
+    with pytest.raises((ValueError, TypeError), match=complaint):
+        scores.score_together(np.eye(4), methods)
+    with pytest.raises(TypeError, match="from_labels"):
+        scores.score_together(np.eye(4), ["fisher"], supervision=[0, 0, 1, 1])

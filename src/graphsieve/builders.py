@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 from graphsieve.columns import Table
 from graphsieve.errors import warn
 from graphsieve.graph import CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
-from graphsieve.neighbors import TargetRuns, nearest_neighbors, squared_distances, target_runs
+from graphsieve.neighbors import TargetRuns, nearest_in, squared_distances, target_runs
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 
@@ -54,7 +54,7 @@ def neighbor_graph(
         return _lifted(neighbor_graph(small.table, n_neighbors, bandwidth, not_between=codes), small)
     k = capped_neighbors(n_neighbors, table.n_samples)
     exponent = table.rows[1]
-    first, second, squared = _union(*_nearest(table, k), np.arange(table.n_samples), table.n_samples)
+    first, second, squared = _union(*nearest_in(table, k, None, None), np.arange(table.n_samples), table.n_samples)
     weights, used = heat_weights(squared, bandwidth, exponent=exponent)
     warn_if_few_edges(weights, table.n_samples)
     graph = SparseGraph.of_distinct(table.n_samples, first, second, weights)
@@ -111,11 +111,11 @@ def partly_known_target_graph(
     def mean_squares(squared: Floats) -> Floats:
         return _in_original_units(squared / rows.shape[1], row_exponent - exponent)
 
-    near, squared = _nearest(table, k, queries=unknown)
+    near, squared = nearest_in(table, k, unknown, None)
     parts = [_union(near, mean_squares(squared), unknown, n)]
     blocks = None
     if len(known):
-        near, squared = _nearest(table, min(k, len(unknown)), queries=known, candidates=unknown)
+        near, squared = nearest_in(table, min(k, len(unknown)), known, unknown)
         runs = target_runs(scaled, k)
         gaps = _in_original_units(runs.gap**2, target_exponent - exponent)
         parts += _merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
@@ -165,7 +165,7 @@ def constrained_neighbor_graph(
     n, codes = table.n_samples, known.codes
     k = capped_neighbors(n_neighbors, n)
     rows, exponent = table.rows
-    first, second, squared = _union(*_nearest(table, k), np.arange(n), n)
+    first, second, squared = _union(*nearest_in(table, k, None, None), np.arange(n), n)
     if cut_cannot_link:
         kept = ~_contains(known.cannot_link, first, second, n) & ~_labeled_apart(codes, first, second)
         first, second, squared = first[kept], second[kept], squared[kept]
@@ -311,15 +311,6 @@ def _comparable(row_exponent: int, target_exponent: int) -> tuple[int, int]:
 def _scaled_target(target: Floats) -> tuple[Floats, int]:
     exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
     return np.ldexp(target, -exponent), exponent
-
-
-def _nearest(
-    table: Table, n_neighbors: int, *, queries: Integers | None = None, candidates: Integers | None = None
-) -> tuple[Integers, Floats]:
-    """Nearest neighbours among the samples of a table, wherever it says that they lie."""
-    if table.geometry is not None:
-        return table.geometry.nearest(n_neighbors, queries, candidates)
-    return nearest_neighbors(table.rows[0], n_neighbors, queries=queries, candidates=candidates)
 
 
 def _union(near: Integers, squared: Floats, queries: Integers, n_samples: int) -> tuple[Integers, Integers, Floats]:

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from graphsieve.columns import Table
 from graphsieve.kernels import mention_plain_kernels
 from graphsieve.kernels.line import line_pairs
 from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
@@ -92,6 +93,13 @@ def nearest_neighbors(
     search.among_copies()
     search.within_reach()
     return answer
+
+
+def nearest_in(table: Table, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+    """Nearest neighbours among the samples of a table, wherever it says that they lie."""
+    if table.geometry is not None:
+        return table.geometry.nearest(n_neighbors, queries, candidates)
+    return nearest_neighbors(table.rows[0], n_neighbors, queries=queries, candidates=candidates)
 
 
 def suits_tree(n_candidates: int, width: int) -> bool:

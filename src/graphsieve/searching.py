@@ -18,7 +18,7 @@ from sklearn.base import clone
 from graphsieve.approximate import approximate_neighbors, drawn_rows
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances, suits_tree
+from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, suits_tree
 from graphsieve.parameters import nearest, one_line, quoted
 
 WAYS = ("auto", "exact", "approximate")
@@ -76,6 +76,32 @@ def searched(table: Table, neighbors: Any) -> Table:
     return table.within(_Searched(table, partial(_by_transformer, table, neighbors), asked=True, always=True))
 
 
+def remembering(table: Table, n_neighbors: int) -> Table:
+    """The same table, whose samples look once for so many neighbours, however many graphs of as many or fewer are built from it."""
+    return table.within(_Remembered(table, min(n_neighbors, table.n_samples - 1)))
+
+
+class _Remembered:
+    """A `Geometry` that keeps the neighbours of all samples; fewer of them are the first of those that are kept."""
+
+    def __init__(self, table: Table, n_neighbors: int) -> None:
+        self._table, self._n_neighbors = table, n_neighbors
+        self._kept: Found | None = None
+
+    @property
+    def rows(self) -> tuple[Any, int]:
+        """As `Table.rows`."""
+        return self._table.rows
+
+    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> Found:
+        """As `nearest_neighbors` on `rows`."""
+        if queries is not None or candidates is not None:
+            return nearest_in(self._table, n_neighbors, queries, candidates)
+        if self._kept is None or self._kept[0].shape[1] < n_neighbors:
+            self._kept = nearest_in(self._table, max(n_neighbors, self._n_neighbors), None, None)
+        return self._kept[0][:, :n_neighbors], self._kept[1][:, :n_neighbors]
+
+
 def takes_long(table: Table) -> bool:
     """Whether the exact search among all samples takes more than about a minute and a half on two cores."""
     n, width = table.n_samples, table.n_features
@@ -112,9 +138,7 @@ class _Searched:
         return found if queries is None else (found[0][queries], found[1][queries])
 
     def _exactly(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> Found:
-        if self._table.geometry is not None:
-            return self._table.geometry.nearest(n_neighbors, queries, candidates)
-        return nearest_neighbors(self.rows[0], n_neighbors, queries=queries, candidates=candidates)
+        return nearest_in(self._table, n_neighbors, queries, candidates)
 
     def _tell_recall(self, squared: Floats) -> None:
         """Compare with the exact neighbours of a few samples; whoever is no farther than the last of those is right."""

@@ -1,0 +1,52 @@
+"""Several scores of one table: it is checked once, and neighbours are looked for once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.columns import Table
+from graphsieve.errors import InputTypeError
+from graphsieve.parameters import checked, quoted
+from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
+from graphsieve.searching import remembering, searched, way_to_search
+from graphsieve.supervision import Supervision
+
+Floats = NDArray[np.float64]
+
+
+def scored_together(
+    asked: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
+) -> dict[str, Floats]:
+    """What each of the methods gives with its parameters."""
+    options = {method: _options(method, given) for method, given in asked}
+    neighbors = way_to_search("neighbors", neighbors)
+    table = Table(X)
+    known = Supervision.nothing(table.n_samples) if supervision is None else supervision
+    if not isinstance(known, Supervision):
+        raise InputTypeError(f"supervision must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) makes one.")
+    check_length(known, table)
+    for method in options:
+        method.check_knowledge(known)
+    most = max((chosen.get("n_neighbors", 0) for method, chosen in options.items() if method.reads_neighbors), default=0)
+    table = remembering(searched(table, neighbors), most)
+    found = {method.name: method.core(table, known, **chosen).values for method, chosen in options.items()}
+    for values in found.values():
+        warn_of_unscorable(values)
+    return found
+
+
+def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
+    """The methods as they are asked for: names, or names with their parameters."""
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise InputTypeError(f"methods must be a list of names, or a dict of names and their parameters, got {quoted(methods)}.")
+    return list(methods.items()) if isinstance(methods, Mapping) else [(name, {}) for name in methods]
+
+
+def _options(method: Method, given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputTypeError(f"the parameters of {method.name!r} must be a dict, got {quoted(given)}.")
+    return checked(method.defaults | extra_options(method, given, what="methods"), RULES)
