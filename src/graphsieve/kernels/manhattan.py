@@ -69,7 +69,8 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
 
 
 def _search(rows: Any, n_neighbors: int, grid: float) -> _SmallSearch | _PlainSearch:
-    if compiled() is None or sp.issparse(rows) or n_neighbors > LONGEST:
+    is_compiled = hasattr(compiled(), "nearest_absolute")  # an older build may lack it
+    if not is_compiled or sp.issparse(rows) or n_neighbors > LONGEST:
         return _PlainSearch(rows, grid)
     return _SmallSearch(rows, grid)
 
