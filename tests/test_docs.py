@@ -20,9 +20,11 @@ SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
 SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
 SELECTION_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "which-how-many-how-sure.md").read_text(encoding="utf-8"), flags=re.DOTALL)
 EVALUATION_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+LARGE_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "large-tables.md").read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def test_the_readme_has_the_examples_it_had():
+    assert sum(bool(output) for _, output in LARGE_BLOCKS) == 2
     assert len(BLOCKS) == 6
     assert len(EVALUATION_BLOCKS) >= 4
     assert len(SEARCH_BLOCKS) >= 3
@@ -30,7 +32,7 @@ def test_the_readme_has_the_examples_it_had():
     assert sum(bool(output) for _, output in BLOCKS) == 1
 
 
-@pytest.mark.parametrize(("code", "output"), BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS)
+@pytest.mark.parametrize(("code", "output"), BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS)
 def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, encoding="utf-8"

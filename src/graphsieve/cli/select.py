@@ -11,6 +11,7 @@ from graphsieve.cli.outputs import OutputError, check_outputs, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.errors import InputError
+from graphsieve.report.wording import neighbors_found
 from graphsieve.tables import check_writable_format, output_columns, write_table
 from graphsieve.tables.writing import WRITABLE, is_like_a_formula, table_text
 
@@ -48,6 +49,8 @@ def run(options: argparse.Namespace) -> None:
     if n_changed:
         what = "text that begins like a formula has" if n_changed == 1 else "texts that begin like formulas have"
         say(f"{n_changed:,} {what} a ' in front; --raw-names leaves them as they are", quiet=options.quiet)
+    if (found := neighbors_found(ranking.facts())) is not None:
+        say(found, quiet=options.quiet)
     if output is not None:
         say(f"the reduced table: {output}", quiet=options.quiet)
 

@@ -31,7 +31,7 @@ class FloatingSieve(Sieve):
     target_type, unlabeled
         As in `GraphSieve`. Samples without a known label or target are left out.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results differ by rounding at most.
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ class GraphSieve(Sieve):
     n_prototypes : int, (int, int) or None
         How many prototypes at most, or the two sides of the map; None is the square root of the number of samples they stand for.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results differ by rounding at most.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 

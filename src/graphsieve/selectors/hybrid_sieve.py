@@ -54,7 +54,7 @@ class HybridSieve(Sieve):
     base_params : dict, optional
         Further parameters of the base.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results differ by rounding at most.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 

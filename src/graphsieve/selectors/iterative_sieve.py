@@ -47,7 +47,7 @@ class IterativeSieve(Sieve):
     n_neighbors, bandwidth, scale, target_type, unlabeled, method_params
         As in `GraphSieve`; an automatic bandwidth follows the distances of each round.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results do not depend on it.
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results differ by rounding at most.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
