@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve.kernels import mention_plain_kernels
 from graphsieve.kernels.tiles import Lists, keep_nearest, sort_lists
 from graphsieve.neighbors import SPARE_CANDIDATES, nearest_neighbors, squared_distances
 from graphsieve.proposals import LISTED, DensePoints, threads_for
@@ -59,7 +60,9 @@ def approximate_neighbors(rows: Floats, n_neighbors: int) -> tuple[Integers, Flo
     near = nearest_neighbors(rows, n_neighbors, queries=tried)[0]
     points = DensePoints(rows, np.float32)
     centers = _centers(points.values, n_cells)
-    cells = _Cells(points, centers, _needed(points.values, centers, tried, near))
+    n_visited = _needed(points.values, centers, tried, near)
+    mention_plain_kernels(n_visited * CELL_ROWS * rows.size)
+    cells = _Cells(points, centers, n_visited)
     del points
     return cells.nearest(rows, n_neighbors, n_listed)
 
