@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, approximate, rank, searching
 from graphsieve.approximate import approximate_neighbors
+from graphsieve.cli import main
 from graphsieve.columns import Table
 from graphsieve.metrics import measured
 from graphsieve.neighbors import nearest_neighbors
@@ -349,3 +351,39 @@ def test_every_score_takes_approximate_neighbors(name, monkeypatch):
     monkeypatch.setattr(approximate, "WANTED", 1.0)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 20)
     assert_array_equal(SCORES[name](X, neighbors="approximate"), SCORES[name](X, neighbors="exact"))
+
+
+# ---- the command
+
+
+@pytest.fixture
+def table_file(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [",".join(f"{value:.6f}" for value in row) for row in curved(1200, 5)]
+    path.write_text("\n".join(["a,b,c,d,e", *rows]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, capsys, tmp_path):
+    assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
+    out, err = capsys.readouterr()
+    assert "neighbours are approximate: of those that were checked, 9" in out
+    assert "pass --neighbor-search exact for all of them" in err
+    assert main(["rank", table_file, "--method", "laplacian", "--neighbor-search", "approximate", "--jobs", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert 0.9 < json.loads(out)["neighbor_recall"] <= 1
+    assert "neighbors" in json.loads(out)["parameters"]
+    assert "n_jobs" not in json.loads(out)["parameters"]
+    assert "warning" not in err
+    chosen = ["--method", "laplacian", "--top", "2", "--neighbor-search", "approximate", "-o", str(tmp_path / "out.csv")]
+    assert main(["select", table_file, *chosen]) == 0
+    assert "neighbours are approximate" in capsys.readouterr().err
+
+
+def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
+    assert main(["rank", table_file, "--neighbor-search", "exact"]) == 3
+    assert "--neighbor-search belongs to the methods that use a graph" in capsys.readouterr().err
+    assert main(["rank", table_file, "--method", "variance", "--neighbor-search", "exact"]) == 3
+    assert "leave --neighbor-search 'auto'" in capsys.readouterr().err
+    assert main(["rank", table_file, "--method", "iterative", "--top", "2", "--neighbor-search", "exact"]) == 3
+    assert "has no --neighbor-search" in capsys.readouterr().err

@@ -14,5 +14,5 @@ from graphsieve.threads import controller, one_product_thread
 @contextmanager
 def one_thread() -> Iterator[None]:
     """While inside, the work of this thread is not shared out; other threads only have their products done by one as well."""
-    with one_product_thread(), controller().limit(limits=1, user_api="openmp"):
+    with one_product_thread(), controller().select(user_api="openmp").limit(limits=1):
         yield
