@@ -49,6 +49,7 @@ ORDER = [
     "kernels.tiles",
     "kernels.pairs",
     "kernels.line",
+    "kernels.rounds",
     "proposals",
     "neighbors",
     "approximate",

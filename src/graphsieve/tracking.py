@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
 from graphsieve.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
+from graphsieve.columns import NO_EXPONENT, Table, scale_by_power_of_two
+from graphsieve.kernels.rounds import follow_nearest, list_links
 from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
@@ -78,11 +80,8 @@ class Tracker:
             return np.empty(shape, dtype=np.int64), np.empty(shape)
         return self._search(n_neighbors, queries, candidates).answer(self._current)
 
-    def rough_edges(self, n_neighbors: int) -> tuple[Integers, Floats, float]:
-        """Who is linked, exactly: ``first * n_samples + second`` with first < second, increasing.
-
-        And the squared lengths of these edges, with a bound on their errors.
-        """
+    def rough_edges(self, n_neighbors: int) -> tuple[Integers, Integers, Floats, float]:
+        """Who is linked, exactly, each pair once: both ends, and the squared lengths, with a bound on their errors."""
         return self._search(n_neighbors, None, None).rough_edges(self._current)
 
     @property
@@ -98,7 +97,7 @@ class Tracker:
             everybody = len(queries) * len(candidates) <= self._kept_elements
             most = min(self._kept_elements // len(queries), max(FEWEST_LISTED, len(candidates) // SHARE_LISTED))
             room = len(candidates) if everybody else max(most, 4 * (n_neighbors + 1))
-            kind = _AllPairs if room >= len(candidates) else _NearestPairs
+            kind = _kind_of_search(queries, candidates, room)
             self._searches[key] = kind(queries, candidates, n_neighbors, room)
         return self._searches[key]
 
@@ -144,6 +143,13 @@ class _Space:
         center = self.center[self.features]
         return np.asarray((self.rows[queries] - center) @ (self.rows[candidates] - center).T)
 
+    def mutual_products(self, samples: Integers) -> Floats:
+        """Inner products of centred rows of the given samples among themselves."""
+        if sp.issparse(self.rows):
+            return self.products(samples, samples)
+        centered = self.rows[samples] - self.center[self.features]
+        return np.asarray(centered @ centered.T)  # of an array with itself: half the work
+
     def norms(self) -> Floats:
         """Squared lengths of the centred rows in the features that count."""
         if sp.issparse(self.rows):
@@ -166,6 +172,7 @@ class _Search(ABC):
         self.norms = np.empty(0)  # squared norms of all samples now, nearly
         self.size = np.empty(0)  # a bound on the squared norms that have gone into `values`, per sample
         self.n_terms = 0  # and on the roundings
+        self.tolerance = np.empty(0)  # and so on the errors of `values`, per query
         self.values = np.empty((0, 0))
         self.columns: Integers | None = None
         self.places = np.empty((0, 0), dtype=np.int64)  # of the last answer, in `values`
@@ -177,14 +184,18 @@ class _Search(ABC):
         order = np.lexsort((near, lengths), axis=1)
         return np.take_along_axis(near, order, axis=1), np.take_along_axis(lengths, order, axis=1)
 
-    def rough_edges(self, space: _Space) -> tuple[Integers, Floats, float]:
+    def rough_edges(self, space: _Space) -> tuple[Integers, Integers, Floats, float]:
         """The distinct edges of a search of everybody among everybody."""
-        near, n = self._neighbors(space), len(self.queries)
-        query = np.arange(n)[:, None]
-        key, where = np.unique((np.minimum(query, near) * n + np.maximum(query, near)).ravel(), return_index=True)
-        if self._lost.any():
-            return key, squared_distances(space.rows, key // n, key % n), 0.0
-        return key, self._at_places().ravel()[where], 2 * float(self._tolerance().max())
+        near = self._neighbors(space)
+        if not self._lost.any():
+            return *self._kept_edges(near), 2 * float(self.tolerance.max())
+        first, second, _ = _distinct(near)
+        return first, second, squared_distances(space.rows, first, second), 0.0
+
+    def _kept_edges(self, near: Integers) -> tuple[Integers, Integers, Floats]:
+        """The same, where `values` are squared distances."""
+        first, second, where = _distinct(near)
+        return first, second, self._at_places().ravel()[where]
 
     def _at_places(self) -> Floats:
         """The values of the last answer."""
@@ -193,12 +204,13 @@ class _Search(ABC):
 
     def _neighbors(self, space: _Space) -> Integers:
         """Who the k nearest are, in any order."""
-        changed = len(_without(self.features, space.features)) + len(_without(space.features, self.features))
-        if not self._pays(len(space.features), changed):
+        gone, back = _changes(self.features, space.features)
+        if not self._pays(len(space.features), len(gone) + len(back)):
             self.space, self.features = None, space.features
             self._lost = np.ones(len(self.queries), dtype=bool)
             return nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
         self._lost = np.zeros(len(self.queries), dtype=bool)
+        self._move(space, gone, back)
         return self._kept_neighbors(space)
 
     @abstractmethod
@@ -206,8 +218,8 @@ class _Search(ABC):
         """Whether correcting what is kept is quicker than a fresh search; where nothing is known yet, not."""
 
     def _kept_neighbors(self, space: _Space) -> Integers:
-        self._move(space)
-        tolerance = self._tolerance()
+        """The same, of `values`."""
+        tolerance = self.tolerance
         reach = self._assure(self._at_places().max(axis=1), tolerance)
         found = np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None])
         query = found // self.values.shape[1]
@@ -254,9 +266,8 @@ class _Search(ABC):
         pairs, which = np.unique(key, return_inverse=True)
         return squared_distances(space.rows, pairs // n, pairs % n)[which].reshape(near.shape)
 
-    def _move(self, space: _Space) -> None:
+    def _move(self, space: _Space, gone: Integers, back: Integers) -> None:
         """Bring the approximate distances to where the samples lie now."""
-        gone, back = _without(self.features, space.features), _without(space.features, self.features)
         fresh = self.space is not space or len(gone) + len(back) >= len(space.features)
         self.space, self.features = space, space.features
         for changed, sign in ((gone, -1.0), (back, 1.0)):
@@ -264,19 +275,18 @@ class _Search(ABC):
                 part = space.centered(changed)
                 lengths = np.einsum("ij,ij->i", part, part)
                 self.norms = self.norms + sign * lengths
-                self.size = self.size + max(sign, 0.0) * lengths
+                if sign > 0:
+                    self.size = self.size + lengths
                 self.n_terms += 2 * len(changed) + 4
                 self._correct(part, sign)
-        if fresh or self.norms.max() < SHRUNK * self.size.max():
+        fresh = fresh or self.norms.max() < SHRUNK * self.size.max()
+        if fresh:
             self.norms = self.size = space.norms()
             self.n_terms = 4 * len(space.features) + 32
-            self._start(space)
-
-    def _tolerance(self) -> Floats:
-        """A bound on the errors of `values`, per query."""
         per_unit = np.finfo(np.float64).eps * self.n_terms
-        bound: Floats = per_unit * (self.size[self.queries] + self.size[self.candidates].max())
-        return bound
+        self.tolerance = per_unit * (self.size[self.queries] + self.size[self.candidates].max())
+        if fresh:
+            self._start(space)
 
     @abstractmethod
     def _start(self, space: _Space) -> None:
@@ -294,7 +304,7 @@ class _Search(ABC):
 
 
 class _AllPairs(_Search):
-    """All approximate distances; values are ‖x_j‖² − 2 x_i·x_j."""
+    """All approximate distances of queries to other samples; values are ‖x_j‖² − 2 x_i·x_j."""
 
     def _pays(self, n_features: int, n_changed: int) -> bool:
         few = len(self.queries) * len(self.candidates) < VERY_MANY_PAIRS
@@ -306,8 +316,12 @@ class _AllPairs(_Search):
         values += self.size[self.candidates]
         values[self.queries[:, None] == self.candidates] = np.inf  # never one's own neighbour
         self.values = values
-        if values.size < MANY_PAIRS:
-            self.places = np.argpartition(values, self.k - 1, axis=1)[:, : self.k]
+        self._find_first(space)
+
+    def _find_first(self, space: _Space) -> None:
+        """Fill `places`."""
+        if self.values.size < MANY_PAIRS:
+            self.places = np.argpartition(self.values, self.k - 1, axis=1)[:, : self.k]
         else:
             near = nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
             order = np.argsort(self.candidates)
@@ -320,23 +334,96 @@ class _AllPairs(_Search):
         right = np.asfortranarray(np.column_stack([-2 * part[self.queries], np.ones(len(self.queries))]))
         dgemm(sign, left, right, beta=1.0, c=self.values.T, trans_b=True, overwrite_c=True)
 
-    def rough_edges(self, space: _Space) -> tuple[Integers, Floats, float]:
-        near, n = self._neighbors(space), len(self.queries)
-        query = np.arange(n)[:, None]
-        key = np.sort((np.minimum(query, near) * n + np.maximum(query, near)).ravel())
-        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
-        if self._lost.any():
-            return key, squared_distances(space.rows, key // n, key % n), 0.0
-        squared = self.values.ravel()[key]
-        squared += self.norms[key // n]
-        return key, np.maximum(squared, 0.0), 2 * float(self._tolerance().max())
+
+class _MutualPairs(_AllPairs):
+    """All approximate distances of samples among themselves; values are squared distances, and count above the diagonal only."""
+
+    def __init__(self, queries: Integers, candidates: Integers, n_neighbors: int, room: int) -> None:
+        super().__init__(queries, candidates, n_neighbors, room)
+        self.lengths = np.empty((0, 0))  # of the neighbours at `places`: as there, the last column is no longer one of them
+        self._pending: list[tuple[Floats, float]] = []
+
+    def _start(self, space: _Space) -> None:
+        values = space.mutual_products(self.queries)
+        values *= -2
+        norms, step = self.size[self.queries], max(1, TEMPORARY_ELEMENTS // len(values))
+        for start in range(0, len(values), step):
+            values[start : start + step] += norms[start : start + step, None] + norms
+        np.fill_diagonal(values, np.inf)  # never one's own neighbour
+        self.values, self._pending = values, []
+        self._find_first(space)
+        self.places = np.column_stack([self.places, np.zeros(len(values), dtype=np.int64)])
+
+    def _correct(self, part: Floats, sign: float) -> None:
+        """Left to the search, which reads all values anyway."""
+        self._pending.append((part[self.queries], sign))
+
+    def _kept_neighbors(self, space: _Space) -> Integers:
+        changed = np.concatenate([np.empty((len(self.queries), 0)), *(part for part, _ in self._pending)], axis=1)
+        n_gone = sum(part.shape[1] for part, sign in self._pending if sign < 0)
+        self._pending, slack = [], 2 * self.tolerance
+        changed = np.ascontiguousarray(changed.T)
+        self.places, self.lengths = follow_nearest(changed, n_gone, self.values, slack, self.places)
+        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
+        limits = self.lengths[:, -2] + slack
+        unsure = self.lengths[:, -1] <= limits
+        if unsure.any():
+            self._compare(space, unsure, limits)
+        return self.candidates[self.places[:, :-1]]
+
+    def _compare(self, space: _Space, unsure: NDArray[np.bool_], limits: Floats) -> None:
+        """Find the nearest of some queries by explicit distances to all who may be among them."""
+        query, place = self._pairs_within(np.where(unsure, limits, -np.inf))
+        candidate = self.candidates[place]
+        exact = squared_distances(space.rows, self.queries[query], candidate)
+        number = np.cumsum(unsure) - 1  # of each unsure query among them
+        best = first_of_each(number[query], exact, candidate, int(unsure.sum()), self.k)
+        self.places[unsure, :-1] = place[best]
+        self.lengths[unsure, :-1] = self.values[np.minimum(query, place)[best], np.maximum(query, place)[best]]
+
+    def _pairs_within(self, limits: Floats) -> tuple[Integers, Integers]:
+        """Queries, and the places of all who are at most as far from them as their limits say."""
+        found, n = [], len(self.values)
+        step = max(1, TEMPORARY_ELEMENTS // n)
+        for start in range(0, n, step):
+            part = self.values[start : start + step, start:]
+            far = np.maximum(limits[start : start + step, None], limits[start:])
+            row, column = np.nonzero(np.triu(part <= far, 1))
+            found.append(np.stack([row + start, column + start]))
+        one, other = np.concatenate(found, axis=1)
+        length = self.values[one, other]
+        for_one, for_other = length <= limits[one], length <= limits[other]
+        query = np.concatenate([one[for_one], other[for_other]])
+        return query, np.concatenate([other[for_one], one[for_other]])
+
+    def _kept_edges(self, _: Integers) -> tuple[Integers, Integers, Floats]:
+        first, second, lengths = list_links(self.places, self.lengths)
+        return first, second, np.maximum(lengths, 0.0, out=lengths)
 
 
-def _without(features: Integers, others: Integers) -> Integers:
-    """Those of one increasing list that are not in the other."""
-    there = np.zeros(max(features[-1:].max(initial=0), others[-1:].max(initial=0)) + 1, dtype=bool)
-    there[others] = True
-    return features[~there[features]]
+def _kind_of_search(queries: Integers, candidates: Integers, room: int) -> type[_Search]:
+    """All pairs where there is room for them, and each but once where queries and candidates are the same."""
+    if room < len(candidates):
+        return _NearestPairs
+    return _MutualPairs if np.array_equal(queries, candidates) else _AllPairs
+
+
+def _distinct(near: Integers) -> tuple[Integers, Integers, Integers]:
+    """Each pair of a query and one of its neighbours once, the lower end first, and where it is in the flat list."""
+    n, query = len(near), np.arange(len(near))[:, None]
+    key, where = np.unique((np.minimum(query, near) * n + np.maximum(query, near)).ravel(), return_index=True)
+    return key // n, key % n, where
+
+
+def _changes(before: Integers, after: Integers) -> tuple[Integers, Integers]:
+    """Those of one increasing list that are not in the other, and those of the other that are not in the one."""
+    there = np.zeros(max(before[-1:].max(initial=0), after[-1:].max(initial=0)) + 1, dtype=bool)
+    there[after] = True
+    gone = before[~there[before]]
+    if len(before) - len(gone) == len(after):
+        return gone, after[:0]
+    there[before] = False
+    return gone, after[there[after]]
 
 
 class _NearestPairs(_Search):
@@ -359,7 +446,7 @@ class _NearestPairs(_Search):
         """Fresh lists for some of the queries."""
         assert self.columns is not None
         norms = space.norms()
-        tolerance = self._tolerance()
+        tolerance = self.tolerance
         step = max(1, TEMPORARY_ELEMENTS // len(self.candidates))
         for start in range(0, len(which), step):
             here = which[start : start + step]

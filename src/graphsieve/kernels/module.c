@@ -6,11 +6,12 @@ extern PyMethodDef line_functions[];
 extern PyMethodDef manhattan_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef sample_functions[];
+extern PyMethodDef round_functions[];
 extern PyMethodDef tile_functions[];
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {edge_functions, line_functions, manhattan_functions, pair_functions, sample_functions, tile_functions};
+    PyMethodDef *tables[] = {edge_functions, line_functions, manhattan_functions, pair_functions, round_functions, sample_functions, tile_functions};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         if (PyModule_AddFunctions(module, tables[i]) != 0) {
             return -1;

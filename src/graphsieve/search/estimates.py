@@ -1,9 +1,8 @@
 """Laplacian scores round after round, quickly and with error bounds: who is worst is certain long before all digits are.
 
 A round of the iterative search only has to know which features to drop. The neighbours are exact; their distances, and with them
-the weights, are those that the tracker has at hand. The squared differences over the edges are kept from round to round, since
-few edges change, so that all energies are one product. Where the errors that this allows could change the order, the caller
-scores exactly instead.
+the weights, are those that the tracker has at hand. The columns stand in strips that stay full while features leave, so that one
+pass over them gives all sums. Where the errors that this allows could change the order, the caller scores exactly instead.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ from numpy.typing import NDArray
 
 from graphsieve.builders import capped_neighbors, heat_weights, warn_if_few_edges
 from graphsieve.columns import Table
+from graphsieve.kernels.rounds import LANES, graph_sums, strips_of
 from graphsieve.neighbors import squared_distances
 from graphsieve.scores import Method
-from graphsieve.sums import row_differences
 from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-KEPT_ELEMENTS = 2**24  # squared differences kept: 128 MiB of float64
-CROWDED = 0.85  # of the columns at hand must be in use, or the others are let go
 WORST_RELATIVE_ERROR = 1e-6  # beyond this an estimate is none
 
 
@@ -67,30 +64,24 @@ class LaplacianEstimates:
         assert block is not None
         self.tracker, self.options, self.n = tracker, options, table.n_samples
         self.constant = block.constant
-        self.columns = np.arange(table.n_features)
-        self.rows = block.values
-        centered = self.rows - self.rows.mean(axis=0)
-        self.moments = np.stack([centered, centered**2], axis=1)  # (n, 2, p): one product gives both
-        self.capacity = self.n * min(options["n_neighbors"], self.n - 1)
-        self.pool = np.empty((self.capacity, table.n_features))
-        self.keys, self.slots = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.strips, self.centers = strips_of(block.values), strips_of(block.values.mean(axis=0)[None])[:, 0].copy()
+        self.lane = np.arange(table.n_features)  # where each feature stands, counted through all strips
+        self.count = table.n_features
 
     @staticmethod
-    def suit(table: Table, method: Method, options: Mapping[str, Any]) -> bool:
+    def suit(table: Table, method: Method) -> bool:
         """Whether there are estimates for this method and table."""
-        if method.name != "laplacian" or table.is_sparse or table.only_block is None:
-            return False
-        edges = table.n_samples * min(options["n_neighbors"], table.n_samples - 1)
-        return bool(edges * table.n_features <= KEPT_ELEMENTS)
+        return method.name == "laplacian" and not table.is_sparse and table.only_block is not None
 
     def of(self, scored: Integers) -> Estimate | None:
-        """Estimated scores of the given features on the graph of those that the tracker follows; None where they are no good."""
-        if len(scored) < CROWDED * len(self.columns):
+        """Estimated scores of the given features on the graph of those that the tracker follows; None where they are no good.
+
+        Features that are not given are let go, and cannot be asked for again.
+        """
+        if len(scored) < self.count:
             self._let_go_of_others(scored)
         k = capped_neighbors(self.options["n_neighbors"], self.n)
-        key, lengths, tolerance = self.tracker.rough_edges(k)
-        first = key // self.n
-        second = key - first * self.n
+        first, second, lengths, tolerance = self.tracker.rough_edges(k)
         short = np.flatnonzero(lengths <= 1e3 * tolerance)  # perhaps zero, and then they must be
         if len(short):
             lengths[short] = squared_distances(self.tracker.rows[0], first[short], second[short])
@@ -105,47 +96,34 @@ class LaplacianEstimates:
         steps = (float(lengths.max()) - float(lengths.min())) / width
         by_bandwidth = steps if self.options["bandwidth"] is None else 0.0
         weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * np.finfo(np.float64).eps * (1 + steps)
-        values, relative = self._scores(key, first, second, weights, weight_error)
-        place = np.searchsorted(self.columns, scored)
-        values, relative = values[place], relative[place]
+        values, relative = self._scores(scored, (first, second, weights), weight_error)
         if not (relative[~self.constant[scored]] <= WORST_RELATIVE_ERROR).all():
             return None
         return Estimate(values, np.abs(values) * relative, k, bandwidth)
 
     def _scores(
-        self, key: Integers, first: Integers, second: Integers, weights: Floats, weight_error: float
+        self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float
     ) -> tuple[Floats, Floats]:
-        """The scores of all columns at hand, and a bound on their relative errors."""
-        self._fetch(key, first, second)
-        by_slot = np.zeros(self.capacity)
-        by_slot[self.slots] = weights
-        used = int(self.slots.max()) + 1
-        energy = by_slot[:used] @ self.pool[:used]
-        degree = np.bincount(first, weights, self.n) + np.bincount(second, weights, self.n)
-        mean, moment = (degree @ self.moments.reshape(self.n, -1)).reshape(2, -1)
+        """The scores, and a bound on their relative errors."""
+        used = -(-self.count // LANES)
+        degree, sums = graph_sums(self.strips[:used], self.centers[:used], *graph)
+        energy, mean, moment = sums[:, self.lane[scored]]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             spread = moment - mean**2 / degree.sum()
-            values = np.where(self.constant[self.columns], np.nan, energy / spread)
+            values = np.where(self.constant[scored], np.nan, energy / spread)
             # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
-            rounding = 8 * np.finfo(np.float64).eps * (len(key) + 2 * self.n * (1 + moment / spread))
+            rounding = 8 * np.finfo(np.float64).eps * (len(graph[0]) + 2 * self.n * (1 + moment / spread))
             relative = np.where(spread > 0, 2 * weight_error + rounding, np.inf)
         return values, relative
 
-    def _fetch(self, key: Integers, first: Integers, second: Integers) -> None:
-        """Have the squared differences of these edges in the pool, at `slots`."""
-        place = np.minimum(np.searchsorted(self.keys, key), max(0, len(self.keys) - 1))
-        there = self.keys[place] == key if len(self.keys) else np.zeros(len(key), dtype=bool)
-        slots = np.empty(len(key), dtype=np.int64)
-        slots[there] = self.slots[place[there]] if len(self.keys) else 0
-        free = np.ones(self.capacity, dtype=bool)
-        free[slots[there]] = False
-        fresh = np.flatnonzero(~there)
-        slots[fresh] = np.flatnonzero(free)[: len(fresh)]
-        for part, differences in row_differences(self.rows, first[fresh], second[fresh]):
-            self.pool[slots[fresh[part]]] = np.square(differences, out=differences)
-        self.keys, self.slots = key, slots
-
     def _let_go_of_others(self, features: Integers) -> None:
-        place = np.searchsorted(self.columns, features)
-        self.columns = features
-        self.rows, self.moments, self.pool = (np.take(array, place, axis=-1) for array in (self.rows, self.moments, self.pool))
+        """The last of those that stay take the places of those that leave."""
+        self.count = len(features)
+        lane = self.lane[features]
+        free = np.ones(self.count, dtype=bool)
+        free[lane[lane < self.count]] = False
+        new, movers = np.flatnonzero(free), features[lane >= self.count]
+        old = self.lane[movers]
+        self.strips[new // LANES, :, new % LANES] = self.strips[old // LANES, :, old % LANES]
+        self.centers[new // LANES, new % LANES] = self.centers[old // LANES, old % LANES]
+        self.lane[movers] = new

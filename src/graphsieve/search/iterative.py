@@ -135,7 +135,7 @@ def iterate(
     tracker, repeated = Tracker(table), RoundWarnings()
     everyone = np.arange(table.n_features)
     all_features = table.take_columns(everyone) if variant == 2 else table
-    estimates = LaplacianEstimates(table, tracker, options) if LaplacianEstimates.suit(table, method, options) else None
+    estimates = LaplacianEstimates(table, tracker, options) if LaplacianEstimates.suit(table, method) else None
     current, survived, dropped, rounds = everyone, everyone, [], []
     with Progress("dropping features", progress) as shown, one_product_thread():
         while True:

@@ -1,0 +1,482 @@
+/* One round of the iterative search: distances corrected by the features that changed, the nearest anew, their links, and the sums
+   that the scores are made of.
+
+   All numbers round as a double loop would round them, in the order written here: how many are done at a time does not matter. */
+#include "arguments.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if HAVE_AVX2_CHOICE
+#include <immintrin.h>
+#define INLINED_AVX2 static inline __attribute__((always_inline, target("avx2")))
+#endif
+
+#define AT_ONCE 64 /* pairs that are corrected and compared before any of them is looked at */
+#define AHEAD 8    /* links whose ends are asked for before they are needed */
+#define LANES 16   /* columns that stand side by side in a strip: their sums stay in registers */
+
+static inline int lowest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return __builtin_ctzll(bits);
+#else
+    int place = 0;
+    while (!(bits >> place & 1)) {
+        place++;
+    }
+    return place;
+#endif
+}
+
+static int all_within(const int64_t *indices, Py_ssize_t count, Py_ssize_t limit)
+{
+    int good = 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        good &= (uint64_t)indices[i] < (uint64_t)limit;
+    }
+    return good;
+}
+
+/* Arrays of the given kinds and dimensions, of which those from `n_read_only` on are written to. */
+static int read_all(
+    PyObject **objects, Py_buffer *views, const char *const *names, const char *kinds, const int *dimensions, int count, int n_read_only)
+{
+    for (int i = 0; i < count; i++) {
+        if (!read_array(objects[i], &views[i], names[i], kinds[i], dimensions[i], i >= n_read_only)) {
+            release_arrays(views, i);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *refuse(const char *complaint)
+{
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError, complaint);
+    }
+    return NULL;
+}
+
+/* ---- The nearest after a change ---- */
+
+typedef struct {
+    double *values;        /* (n, n) squared distances, of which only those above the diagonal are read and written */
+    const double *changed; /* (n_changed, n): the features that left, then those that came */
+    Py_ssize_t n, n_changed, n_gone;
+    int64_t *near;   /* (n, n_kept): who is nearest; before, the last column is of no account */
+    double *lengths; /* (n, n_kept) */
+    Py_ssize_t n_kept;
+    double *limits; /* (n,): beyond it nobody can be among the nearest */
+} pairs;
+
+/* `count` distances of one row, less the squared differences in the features that left, plus those in the ones that came. */
+INLINED void correct(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t count, double *restrict values)
+{
+    for (Py_ssize_t f = 0; f < of->n_changed; f++) {
+        const double *feature = of->changed + f * of->n, *restrict others = feature + begin;
+        double own = feature[row];
+        if (f < of->n_gone) {
+            for (Py_ssize_t c = 0; c < count; c++) {
+                double difference = own - others[c];
+                values[c] -= difference * difference;
+            }
+        } else {
+            for (Py_ssize_t c = 0; c < count; c++) {
+                double difference = own - others[c];
+                values[c] += difference * difference;
+            }
+        }
+    }
+}
+
+/* The farthest of the previous neighbours bounds the distance of the new ones. */
+static void find_limits(const pairs *of)
+{
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        double reach = -INFINITY;
+        for (Py_ssize_t m = 0; m + 1 < of->n_kept; m++) {
+            Py_ssize_t other = (Py_ssize_t)of->near[i * of->n_kept + m];
+            Py_ssize_t first = i < other ? i : other, second = i < other ? other : i;
+            double value = of->values[first * of->n + second];
+            correct(of, first, second, 1, &value);
+            reach = value > reach ? value : reach;
+        }
+        of->limits[i] += reach;
+    }
+}
+
+/* Sorted by value, of equals the earlier first. */
+INLINED void insert(double *values, int64_t *indices, Py_ssize_t n_kept, double value, int64_t index)
+{
+    Py_ssize_t at = n_kept - 1;
+    if (value >= values[at]) {
+        return;
+    }
+    for (; at > 0 && values[at - 1] > value; at--) {
+        values[at] = values[at - 1];
+        indices[at] = indices[at - 1];
+    }
+    values[at] = value;
+    indices[at] = index;
+}
+
+INLINED void enter(const pairs *of, Py_ssize_t one, Py_ssize_t other, double value)
+{
+    if (value <= of->limits[one]) {
+        insert(of->lengths + one * of->n_kept, of->near + one * of->n_kept, of->n_kept, value, other);
+    }
+    if (value <= of->limits[other]) {
+        insert(of->lengths + other * of->n_kept, of->near + other * of->n_kept, of->n_kept, value, one);
+    }
+}
+
+/* Which of up to 64 values are within the limit of their row or of their column, one bit each. */
+INLINED uint64_t within(const double *values, const double *limits, double limit, Py_ssize_t count)
+{
+    uint64_t bits = 0;
+    for (Py_ssize_t c = 0; c < count; c++) {
+        bits |= (uint64_t)(values[c] <= limit || values[c] <= limits[c]) << c;
+    }
+    return bits;
+}
+
+typedef uint64_t (*comparison)(const double *, const double *, double, Py_ssize_t);
+
+INLINED void sweep(const pairs *of, comparison compare)
+{
+    for (Py_ssize_t row = 0; row < of->n; row++) {
+        for (Py_ssize_t begin = row + 1; begin < of->n; begin += AT_ONCE) {
+            double *values = of->values + row * of->n + begin;
+            Py_ssize_t count = of->n - begin < AT_ONCE ? of->n - begin : AT_ONCE;
+            uint64_t bits;
+            if (count == AT_ONCE) { /* a count known to the compiler makes loops straight */
+                correct(of, row, begin, AT_ONCE, values);
+                bits = compare(values, of->limits + begin, of->limits[row], AT_ONCE);
+            } else {
+                correct(of, row, begin, count, values);
+                bits = within(values, of->limits + begin, of->limits[row], count);
+            }
+            for (; bits; bits &= bits - 1) {
+                int c = lowest_bit(bits);
+                enter(of, row, begin + c, values[c]);
+            }
+        }
+    }
+}
+
+static void sweep_plain(const pairs *of)
+{
+    sweep(of, within);
+}
+
+#if HAVE_AVX2_CHOICE
+INLINED_AVX2 uint64_t within_avx2(const double *values, const double *limits, double limit, Py_ssize_t count)
+{
+    uint64_t bits = 0;
+    __m256d row_limit = _mm256_set1_pd(limit);
+    for (Py_ssize_t c = 0; c < count; c += 4) {
+        __m256d larger = _mm256_max_pd(row_limit, _mm256_loadu_pd(limits + c));
+        __m256d near = _mm256_cmp_pd(_mm256_loadu_pd(values + c), larger, _CMP_LE_OQ);
+        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(near) << c;
+    }
+    return bits;
+}
+
+WITH_AVX2 static void sweep_avx2(const pairs *of)
+{
+    sweep(of, within_avx2);
+}
+#endif
+
+static int follow(const pairs *of)
+{
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        if (!all_within(of->near + i * of->n_kept, of->n_kept - 1, of->n)) {
+            return 0;
+        }
+    }
+    find_limits(of);
+    for (Py_ssize_t at = 0; at < of->n * of->n_kept; at++) {
+        of->near[at] = -1;
+        of->lengths[at] = INFINITY;
+    }
+#if HAVE_AVX2_CHOICE
+    if (has_avx2()) {
+        sweep_avx2(of);
+        return 1;
+    }
+#endif
+    sweep_plain(of);
+    return 1;
+}
+
+static PyObject *follow_nearest(PyObject *module, PyObject *args)
+{
+    (void)module;
+    enum { CHANGED, VALUES, LIMITS, NEAR, LENGTHS, N_ARRAYS };
+    static const char *const names[N_ARRAYS] = {"changed", "values", "limits", "near", "lengths"};
+    static const int dimensions[N_ARRAYS] = {2, 2, 1, 2, 2};
+    PyObject *objects[N_ARRAYS];
+    Py_buffer views[N_ARRAYS];
+    Py_ssize_t n_gone;
+    if (!PyArg_ParseTuple(args, "OnOOOO", &objects[0], &n_gone, &objects[1], &objects[2], &objects[3], &objects[4])
+        || !read_all(objects, views, names, "dddld", dimensions, N_ARRAYS, VALUES)) {
+        return NULL;
+    }
+    Py_ssize_t n = views[VALUES].shape[0], n_changed = views[CHANGED].shape[0], n_kept = views[NEAR].shape[1];
+    int good = 0;
+    if (n_gone < 0 || n_gone > n_changed || n_kept < 2) {
+        PyErr_SetString(PyExc_ValueError, "lists must have room for two, and no more features can have left than changed");
+    } else if (
+        has_length(&views[VALUES], 1, n, "values") && has_length(&views[CHANGED], 1, n, "changed")
+        && has_length(&views[LIMITS], 0, n, "limits") && has_length(&views[NEAR], 0, n, "near")
+        && has_length(&views[LENGTHS], 0, n, "lengths") && has_length(&views[LENGTHS], 1, n_kept, "lengths")) {
+        pairs of = {views[VALUES].buf, views[CHANGED].buf, n, n_changed, n_gone, views[NEAR].buf, views[LENGTHS].buf, n_kept,
+                    views[LIMITS].buf};
+        Py_BEGIN_ALLOW_THREADS
+        good = follow(&of);
+        Py_END_ALLOW_THREADS
+    }
+    release_arrays(views, N_ARRAYS);
+    if (!good) {
+        return refuse("near must name rows that are there");
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- The links of neighbours, each once ---- */
+
+static int is_listed(const int64_t *list, Py_ssize_t count, int64_t wanted)
+{
+    for (Py_ssize_t m = 0; m < count; m++) {
+        if (list[m] == wanted) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* By rows; a link of two who list each other belongs to the lower of them. */
+static Py_ssize_t collect_links(
+    const int64_t *near, const double *lengths, Py_ssize_t n, Py_ssize_t n_kept, int64_t *first, int64_t *second, double *length)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        for (Py_ssize_t m = 0; m + 1 < n_kept; m++) {
+            Py_ssize_t other = (Py_ssize_t)near[i * n_kept + m];
+            if (other > i || !is_listed(near + other * n_kept, n_kept - 1, i)) {
+                first[count] = i;
+                second[count] = other;
+                length[count++] = lengths[i * n_kept + m];
+            }
+        }
+    }
+    return count;
+}
+
+static PyObject *list_links(PyObject *module, PyObject *args)
+{
+    (void)module;
+    enum { NEAR, LENGTHS, FIRST, SECOND, LENGTH, N_ARRAYS };
+    static const char *const names[N_ARRAYS] = {"near", "lengths", "first", "second", "length"};
+    static const int dimensions[N_ARRAYS] = {2, 2, 1, 1, 1};
+    PyObject *objects[N_ARRAYS];
+    Py_buffer views[N_ARRAYS];
+    if (!PyArg_ParseTuple(args, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4])
+        || !read_all(objects, views, names, "ldlld", dimensions, N_ARRAYS, FIRST)) {
+        return NULL;
+    }
+    Py_ssize_t n = views[NEAR].shape[0], n_kept = views[NEAR].shape[1], count = -1;
+    int good = n_kept >= 2 && has_length(&views[LENGTHS], 0, n, names[LENGTHS]) && has_length(&views[LENGTHS], 1, n_kept, names[LENGTHS]);
+    for (int i = FIRST; good && i <= LENGTH; i++) {
+        good = has_length(&views[i], 0, n * (n_kept - 1), names[i]);
+    }
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t i = 0; good && i < n; i++) {
+            good = all_within((const int64_t *)views[NEAR].buf + i * n_kept, n_kept - 1, n);
+        }
+        if (good) {
+            count = collect_links(views[NEAR].buf, views[LENGTHS].buf, n, n_kept, views[FIRST].buf, views[SECOND].buf, views[LENGTH].buf);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    release_arrays(views, N_ARRAYS);
+    return good ? PyLong_FromSsize_t(count) : refuse("near must name rows that are there, at least one for each");
+}
+
+/* ---- What scores are made of ---- */
+
+typedef struct {
+    const double *strips, *centers; /* (n_strips, n, LANES) and (n_strips, LANES) */
+    Py_ssize_t n_strips, n, n_links;
+    const int64_t *first, *second;
+    const double *weights;
+    double *degree;                   /* (n,) */
+    double *energy, *mean, *moment; /* (n_strips, LANES) each */
+} scoring;
+
+INLINED void sum_links(const scoring *of, const double *rows, double *result)
+{
+    double sum[LANES] = {0.0};
+    for (Py_ssize_t e = 0; e < of->n_links; e++) {
+        const double *one = rows + of->first[e] * LANES, *other = rows + of->second[e] * LANES;
+        double weight = of->weights[e];
+        for (int c = 0; c < LANES; c++) {
+            double difference = one[c] - other[c];
+            sum[c] += weight * (difference * difference);
+        }
+    }
+    memcpy(result, sum, sizeof(sum));
+}
+
+INLINED void sum_samples(const scoring *of, const double *rows, const double *center, double *mean, double *moment)
+{
+    double once[LANES] = {0.0}, twice[LANES] = {0.0};
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        double weight = of->degree[i];
+        for (int c = 0; c < LANES; c++) {
+            double value = rows[i * LANES + c] - center[c];
+            once[c] += weight * value;
+            twice[c] += weight * (value * value);
+        }
+    }
+    memcpy(mean, once, sizeof(once));
+    memcpy(moment, twice, sizeof(twice));
+}
+
+typedef void (*link_sum)(const scoring *, const double *, double *);
+typedef void (*sample_sum)(const scoring *, const double *, const double *, double *, double *);
+
+INLINED void sum_strips(const scoring *of, link_sum links, sample_sum samples)
+{
+    for (Py_ssize_t s = 0; s < of->n_strips; s++) {
+        const double *rows = of->strips + s * of->n * LANES;
+        /* In this order: samples come one after another, as memory delivers best, and are near when links jump among them. */
+        samples(of, rows, of->centers + s * LANES, of->mean + s * LANES, of->moment + s * LANES);
+        links(of, rows, of->energy + s * LANES);
+    }
+}
+
+static void sum_plain(const scoring *of)
+{
+    sum_strips(of, sum_links, sum_samples);
+}
+
+#if HAVE_AVX2_CHOICE
+/* The same, because compilers do not keep the sums in registers. */
+INLINED_AVX2 void sum_links_avx2(const scoring *of, const double *rows, double *result)
+{
+    __m256d sum[LANES / 4];
+    for (int v = 0; v < LANES / 4; v++) {
+        sum[v] = _mm256_setzero_pd();
+    }
+    for (Py_ssize_t e = 0; e < of->n_links; e++) {
+        const double *one = rows + of->first[e] * LANES, *other = rows + of->second[e] * LANES;
+        __m256d weight = _mm256_broadcast_sd(of->weights + e);
+        if (e + AHEAD < of->n_links) {
+            const double *later = rows + of->second[e + AHEAD] * LANES;
+            __builtin_prefetch(later);
+            __builtin_prefetch(later + LANES / 2);
+        }
+        for (int v = 0; v < LANES / 4; v++) {
+            __m256d difference = _mm256_sub_pd(_mm256_loadu_pd(one + 4 * v), _mm256_loadu_pd(other + 4 * v));
+            sum[v] = _mm256_add_pd(sum[v], _mm256_mul_pd(weight, _mm256_mul_pd(difference, difference)));
+        }
+    }
+    for (int v = 0; v < LANES / 4; v++) {
+        _mm256_storeu_pd(result + 4 * v, sum[v]);
+    }
+}
+
+INLINED_AVX2 void sum_samples_avx2(const scoring *of, const double *rows, const double *center, double *mean, double *moment)
+{
+    __m256d once[LANES / 4], twice[LANES / 4];
+    for (int v = 0; v < LANES / 4; v++) {
+        once[v] = twice[v] = _mm256_setzero_pd();
+    }
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        __m256d weight = _mm256_broadcast_sd(of->degree + i);
+        for (int v = 0; v < LANES / 4; v++) {
+            __m256d value = _mm256_sub_pd(_mm256_loadu_pd(rows + i * LANES + 4 * v), _mm256_loadu_pd(center + 4 * v));
+            once[v] = _mm256_add_pd(once[v], _mm256_mul_pd(weight, value));
+            twice[v] = _mm256_add_pd(twice[v], _mm256_mul_pd(weight, _mm256_mul_pd(value, value)));
+        }
+    }
+    for (int v = 0; v < LANES / 4; v++) {
+        _mm256_storeu_pd(mean + 4 * v, once[v]);
+        _mm256_storeu_pd(moment + 4 * v, twice[v]);
+    }
+}
+
+WITH_AVX2 static void sum_avx2(const scoring *of)
+{
+    sum_strips(of, sum_links_avx2, sum_samples_avx2);
+}
+#endif
+
+static int sum_all(const scoring *of)
+{
+    if (!all_within(of->first, of->n_links, of->n) || !all_within(of->second, of->n_links, of->n)) {
+        return 0;
+    }
+    memset(of->degree, 0, (size_t)of->n * sizeof(double));
+    for (Py_ssize_t e = 0; e < of->n_links; e++) {
+        of->degree[of->first[e]] += of->weights[e];
+    }
+    for (Py_ssize_t e = 0; e < of->n_links; e++) {
+        of->degree[of->second[e]] += of->weights[e];
+    }
+#if HAVE_AVX2_CHOICE
+    if (has_avx2()) {
+        sum_avx2(of);
+        return 1;
+    }
+#endif
+    sum_plain(of);
+    return 1;
+}
+
+static PyObject *graph_sums(PyObject *module, PyObject *args)
+{
+    (void)module;
+    enum { STRIPS, CENTERS, FIRST, SECOND, WEIGHTS, DEGREE, SUMS, N_ARRAYS };
+    static const char *const names[N_ARRAYS] = {"strips", "centers", "first", "second", "weights", "degree", "sums"};
+    static const int dimensions[N_ARRAYS] = {3, 2, 1, 1, 1, 1, 3};
+    PyObject *o[N_ARRAYS];
+    Py_buffer views[N_ARRAYS];
+    if (!PyArg_ParseTuple(args, "OOOOOOO", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6])
+        || !read_all(o, views, names, "ddllddd", dimensions, N_ARRAYS, DEGREE)) {
+        return NULL;
+    }
+    Py_ssize_t n_strips = views[STRIPS].shape[0], n = views[STRIPS].shape[1], n_links = views[FIRST].shape[0];
+    int good = has_length(&views[STRIPS], 2, LANES, names[STRIPS]) && has_length(&views[CENTERS], 0, n_strips, names[CENTERS])
+               && has_length(&views[CENTERS], 1, LANES, names[CENTERS]) && has_length(&views[SECOND], 0, n_links, names[SECOND])
+               && has_length(&views[WEIGHTS], 0, n_links, names[WEIGHTS]) && has_length(&views[DEGREE], 0, n, names[DEGREE])
+               && has_length(&views[SUMS], 0, 3, names[SUMS]) && has_length(&views[SUMS], 1, n_strips, names[SUMS])
+               && has_length(&views[SUMS], 2, LANES, names[SUMS]);
+    if (good) {
+        double *sums = views[SUMS].buf;
+        Py_ssize_t width = n_strips * LANES;
+        scoring of = {views[STRIPS].buf, views[CENTERS].buf, n_strips, n, n_links, views[FIRST].buf, views[SECOND].buf,
+                      views[WEIGHTS].buf, views[DEGREE].buf, sums, sums + width, sums + 2 * width};
+        Py_BEGIN_ALLOW_THREADS
+        good = sum_all(&of);
+        Py_END_ALLOW_THREADS
+    }
+    release_arrays(views, N_ARRAYS);
+    if (!good) {
+        return refuse("links must join rows that are there");
+    }
+    Py_RETURN_NONE;
+}
+
+PyMethodDef round_functions[] = {
+    {"follow_nearest", follow_nearest, METH_VARARGS, "follow_nearest(changed, n_gone, values, limits, near, lengths)"},
+    {"list_links", list_links, METH_VARARGS, "list_links(near, lengths, first, second, length): how many there are"},
+    {"graph_sums", graph_sums, METH_VARARGS, "graph_sums(strips, centers, first, second, weights, degree, sums)"},
+    {NULL, NULL, 0, NULL},
+};

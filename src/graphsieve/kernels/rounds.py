@@ -1,0 +1,115 @@
+"""One round of the iterative search: the nearest after features changed, their links, and the sums that scores are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.kernels import compiled
+from graphsieve.kernels.edges import TEMPORARY_ELEMENTS, Numbers, edge_sums, weighted_rows
+
+LANES = 16  # columns that stand side by side in a strip
+LINE = 8  # numbers that memory delivers together
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def follow_nearest(changed: Floats, n_gone: int, values: Floats, slack: Floats, near: Integers) -> tuple[Integers, Floats]:
+    """Correct squared distances of all pairs of samples by some features, in place, and find who is nearest.
+
+    Parameters
+    ----------
+    changed : array of shape (n_changed, n)
+        The features: first the `n_gone` that left, then those that came.
+    values : array of shape (n, n)
+        Symmetric, with an infinite diagonal. Of what is below the diagonal nothing can be said afterwards.
+    slack : array of shape (n,)
+        How much farther than the farthest of its previous neighbours someone may be who could matter.
+    near : array of shape (n, k) or wider
+        In the first k columns those neighbours.
+
+    Returns
+    -------
+    arrays of shape (n, k + 1)
+        Who is nearest and how far, nearest first, ties by lower index; −1 and infinity where nobody is near enough.
+    """
+    found, lengths = np.array(near), np.empty(near.shape)
+    kernels = compiled()
+    if hasattr(kernels, "follow_nearest"):  # an older build may lack it
+        kernels.follow_nearest(changed, n_gone, values, np.array(slack), found, lengths)
+        return found, lengths
+    _plain_correction(changed, n_gone, values)
+    limits = slack + np.take_along_axis(values, near[:, :-1], axis=1).max(axis=1)
+    query, other = np.divmod(np.flatnonzero(values <= limits[:, None]), len(values))
+    length = values[query, other]
+    order = np.lexsort((other, length, query))
+    begin = np.searchsorted(query, np.arange(len(values)))
+    rank = np.arange(len(query)) - begin[query]  # among the same query, since `query` increases before and after sorting
+    first = order[rank < near.shape[1]]
+    place = (query[first], rank[rank < near.shape[1]])
+    found[:], lengths[:] = -1, np.inf
+    found[place], lengths[place] = other[first], length[first]
+    return found, lengths
+
+
+def list_links(near: Integers, lengths: Floats) -> tuple[Integers, Integers, Floats]:
+    """The links of all samples with those in all but the last column of `near`, each once: both ends, and how long it is.
+
+    By rows; a link of two who list each other belongs to the lower of them.
+    """
+    n, k = near.shape[0], near.shape[1] - 1
+    kernels = compiled()
+    if hasattr(kernels, "list_links"):
+        first, second, length = np.empty(n * k, dtype=np.int64), np.empty(n * k, dtype=np.int64), np.empty(n * k)
+        count = kernels.list_links(near, lengths, first, second, length)
+        return first[:count], second[:count], length[:count]
+    first, second = np.repeat(np.arange(n), k), near[:, :k].ravel()
+    mutual = np.isin(second * n + first, first * n + second)
+    kept = (second > first) | ~mutual
+    return first[kept], second[kept], lengths[:, :k].ravel()[kept]
+
+
+def strips_of(rows: Floats) -> Floats:
+    """The columns of an array in strips of `LANES`, each row by row, as `graph_sums` reads them; zeros fill the last."""
+    n, width = rows.shape
+    n_strips = -(-width // LANES)
+    room = np.zeros(n_strips * n * LANES + LINE)
+    start = -room.ctypes.data // room.itemsize % LINE  # so that each row of a strip fills whole lines of the cache
+    strips = room[start : start + n_strips * n * LANES].reshape(n_strips, n, LANES)
+    for number, strip in enumerate(strips):
+        part = rows[:, number * LANES : (number + 1) * LANES]
+        strip[:, : part.shape[1]] = part
+    return strips
+
+
+def graph_sums(strips: Floats, centers: Floats, first: Integers, second: Integers, weights: Floats) -> tuple[Floats, Floats]:
+    """For a graph of weighted links the degree of every sample, and three sums for every column of the strips.
+
+    Σ_e w_e (f_first − f_second)², Σ_i d_i (f_i − center) and Σ_i d_i (f_i − center)².
+    """
+    n_strips, n, _ = strips.shape
+    kernels = compiled()
+    if hasattr(kernels, "graph_sums"):
+        degree, sums = np.empty(n), np.empty((3, n_strips, LANES))
+        kernels.graph_sums(strips, centers, first, second, weights, degree, sums)
+        return degree, sums.reshape(3, -1)
+    degree = np.bincount(np.concatenate([first, second]), np.concatenate([weights, weights]), minlength=n)
+    rows = np.ascontiguousarray(strips.transpose(1, 0, 2)).reshape(n, -1)
+    energy = edge_sums(Numbers(rows), first, second, weights)
+    gather = weighted_rows(degree, np.array([0, n]))
+    rows -= centers.ravel()
+    return degree, np.stack([energy, (gather @ rows)[0], (gather @ rows**2)[0]])
+
+
+def _plain_correction(changed: Floats, n_gone: int, values: Floats) -> None:
+    step = max(1, TEMPORARY_ELEMENTS // max(1, len(values)))
+    for start in range(0, len(values), step):
+        part = values[start : start + step]
+        for number, feature in enumerate(changed):
+            apart = feature[start : start + step, None] - feature
+            apart *= apart
+            if number < n_gone:
+                part -= apart
+            else:
+                part += apart
