@@ -21,7 +21,7 @@ from scipy.linalg.blas import dgemm
 
 from graphsieve.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
 from graphsieve.columns import NO_EXPONENT, Table, scale_by_power_of_two
-from graphsieve.kernels.rounds import follow_nearest, list_links
+from graphsieve.kernels.rounds import follow_nearest, list_links, room_for_pairs
 from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
@@ -143,12 +143,15 @@ class _Space:
         center = self.center[self.features]
         return np.asarray((self.rows[queries] - center) @ (self.rows[candidates] - center).T)
 
-    def mutual_products(self, samples: Integers) -> Floats:
+    def mutual_products(self, samples: Integers, out: Floats) -> None:
         """Inner products of centred rows of the given samples among themselves."""
         if sp.issparse(self.rows):
-            return self.products(samples, samples)
-        centered = self.rows[samples] - self.center[self.features]
-        return np.asarray(centered @ centered.T)  # of an array with itself: half the work
+            rows, step = self.rows[samples], max(1, TEMPORARY_ELEMENTS // len(samples))
+            for start in range(0, len(samples), step):
+                out[start : start + step] = (rows[start : start + step] @ rows.T).toarray()
+        else:
+            centered = self.rows[samples] - self.center[self.features]
+            np.matmul(centered, centered.T, out=out)  # of an array with itself: half the work
 
     def norms(self) -> Floats:
         """Squared lengths of the centred rows in the features that count."""
@@ -344,15 +347,16 @@ class _MutualPairs(_AllPairs):
         self._pending: list[tuple[Floats, float]] = []
 
     def _start(self, space: _Space) -> None:
-        values = space.mutual_products(self.queries)
+        n = len(self.queries)
+        self.values, self._pending = room_for_pairs(n), []
+        values, norms, step = self.values[:, :n], self.size[self.queries], max(1, TEMPORARY_ELEMENTS // n)
+        space.mutual_products(self.queries, values)
         values *= -2
-        norms, step = self.size[self.queries], max(1, TEMPORARY_ELEMENTS // len(values))
-        for start in range(0, len(values), step):
+        for start in range(0, n, step):
             values[start : start + step] += norms[start : start + step, None] + norms
         np.fill_diagonal(values, np.inf)  # never one's own neighbour
-        self.values, self._pending = values, []
         self._find_first(space)
-        self.places = np.column_stack([self.places, np.zeros(len(values), dtype=np.int64)])
+        self.places = np.column_stack([self.places, np.zeros(n, dtype=np.int64)])
 
     def _correct(self, part: Floats, sign: float) -> None:
         """Left to the search, which reads all values anyway."""
@@ -362,7 +366,6 @@ class _MutualPairs(_AllPairs):
         changed = np.concatenate([np.empty((len(self.queries), 0)), *(part for part, _ in self._pending)], axis=1)
         n_gone = sum(part.shape[1] for part, sign in self._pending if sign < 0)
         self._pending, slack = [], 2 * self.tolerance
-        changed = np.ascontiguousarray(changed.T)
         self.places, self.lengths = follow_nearest(changed, n_gone, self.values, slack, self.places)
         # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
         limits = self.lengths[:, -2] + slack
@@ -386,7 +389,7 @@ class _MutualPairs(_AllPairs):
         found, n = [], len(self.values)
         step = max(1, TEMPORARY_ELEMENTS // n)
         for start in range(0, n, step):
-            part = self.values[start : start + step, start:]
+            part = self.values[start : start + step, start:n]
             far = np.maximum(limits[start : start + step, None], limits[start:])
             row, column = np.nonzero(np.triu(part <= far, 1))
             found.append(np.stack([row + start, column + start]))

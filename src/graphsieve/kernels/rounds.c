@@ -15,6 +15,7 @@
 
 #define AT_ONCE 64 /* pairs that are corrected and compared before any of them is looked at */
 #define AHEAD 8    /* links whose ends are asked for before they are needed */
+#define LINE 8     /* numbers that memory delivers together */
 #define LANES 16   /* columns that stand side by side in a strip: their sums stay in registers */
 
 static inline int lowest_bit(uint64_t bits)
@@ -63,33 +64,25 @@ static PyObject *refuse(const char *complaint)
 /* ---- The nearest after a change ---- */
 
 typedef struct {
-    double *values;        /* (n, n) squared distances, of which only those above the diagonal are read and written */
-    const double *changed; /* (n_changed, n): the features that left, then those that came */
-    Py_ssize_t n, n_changed, n_gone;
+    double *values;        /* (n, width) squared distances; those above the diagonal count, the others may become anything */
+    const double *changed; /* (n_changed, width): the features that left, then those that came */
+    Py_ssize_t n, width;   /* the width is a multiple of LINE: what is beyond n is corrected, too, but never looked at */
+    Py_ssize_t n_changed, n_gone;
     int64_t *near;   /* (n, n_kept): who is nearest; before, the last column is of no account */
     double *lengths; /* (n, n_kept) */
     Py_ssize_t n_kept;
-    double *limits; /* (n,): beyond it nobody can be among the nearest */
+    double *limits; /* (width,): beyond it nobody can be among the nearest */
 } pairs;
 
-/* `count` distances of one row, less the squared differences in the features that left, plus those in the ones that came. */
-INLINED void correct(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t count, double *restrict values)
+/* A distance, less the squared differences in the features that left, plus those in the ones that came. */
+static double corrected(const pairs *of, Py_ssize_t one, Py_ssize_t other)
 {
+    double value = of->values[one * of->width + other];
     for (Py_ssize_t f = 0; f < of->n_changed; f++) {
-        const double *feature = of->changed + f * of->n, *restrict others = feature + begin;
-        double own = feature[row];
-        if (f < of->n_gone) {
-            for (Py_ssize_t c = 0; c < count; c++) {
-                double difference = own - others[c];
-                values[c] -= difference * difference;
-            }
-        } else {
-            for (Py_ssize_t c = 0; c < count; c++) {
-                double difference = own - others[c];
-                values[c] += difference * difference;
-            }
-        }
+        double difference = of->changed[f * of->width + one] - of->changed[f * of->width + other];
+        value = f < of->n_gone ? value - difference * difference : value + difference * difference;
     }
+    return value;
 }
 
 /* The farthest of the previous neighbours bounds the distance of the new ones. */
@@ -99,9 +92,7 @@ static void find_limits(const pairs *of)
         double reach = -INFINITY;
         for (Py_ssize_t m = 0; m + 1 < of->n_kept; m++) {
             Py_ssize_t other = (Py_ssize_t)of->near[i * of->n_kept + m];
-            Py_ssize_t first = i < other ? i : other, second = i < other ? other : i;
-            double value = of->values[first * of->n + second];
-            correct(of, first, second, 1, &value);
+            double value = i < other ? corrected(of, i, other) : corrected(of, other, i);
             reach = value > reach ? value : reach;
         }
         of->limits[i] += reach;
@@ -133,35 +124,45 @@ INLINED void enter(const pairs *of, Py_ssize_t one, Py_ssize_t other, double val
     }
 }
 
-/* Which of up to 64 values are within the limit of their row or of their column, one bit each. */
-INLINED uint64_t within(const double *values, const double *limits, double limit, Py_ssize_t count)
+/* Corrects `count` distances of a row, a multiple of LINE and at most AT_ONCE, and says which are within the limit of the row or of
+   their column, one bit each. */
+INLINED uint64_t correct(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t count, int one_left)
 {
+    (void)one_left;
+    double *values = of->values + row * of->width + begin, limit = of->limits[row];
+    for (Py_ssize_t f = 0; f < of->n_changed; f++) {
+        const double *feature = of->changed + f * of->width;
+        double own = feature[row], sign = f < of->n_gone ? -1.0 : 1.0;
+        for (Py_ssize_t c = 0; c < count; c++) {
+            double difference = own - feature[begin + c];
+            values[c] += sign * (difference * difference);
+        }
+    }
     uint64_t bits = 0;
     for (Py_ssize_t c = 0; c < count; c++) {
-        bits |= (uint64_t)(values[c] <= limit || values[c] <= limits[c]) << c;
+        bits |= (uint64_t)(values[c] <= limit || values[c] <= of->limits[begin + c]) << c;
     }
     return bits;
 }
 
-typedef uint64_t (*comparison)(const double *, const double *, double, Py_ssize_t);
+typedef uint64_t (*correction)(const pairs *, Py_ssize_t, Py_ssize_t, Py_ssize_t, int);
 
-INLINED void sweep(const pairs *of, comparison compare)
+INLINED void sweep(const pairs *of, correction correct, int one_left)
 {
     for (Py_ssize_t row = 0; row < of->n; row++) {
-        for (Py_ssize_t begin = row + 1; begin < of->n; begin += AT_ONCE) {
-            double *values = of->values + row * of->n + begin;
-            Py_ssize_t count = of->n - begin < AT_ONCE ? of->n - begin : AT_ONCE;
-            uint64_t bits;
-            if (count == AT_ONCE) { /* a count known to the compiler makes loops straight */
-                correct(of, row, begin, AT_ONCE, values);
-                bits = compare(values, of->limits + begin, of->limits[row], AT_ONCE);
-            } else {
-                correct(of, row, begin, count, values);
-                bits = within(values, of->limits + begin, of->limits[row], count);
+        Py_ssize_t own = row + 1;
+        for (Py_ssize_t begin = own / LINE * LINE; begin < of->n; begin += AT_ONCE) {
+            Py_ssize_t left = of->width - begin;
+            uint64_t bits = correct(of, row, begin, left < AT_ONCE ? left : AT_ONCE, one_left);
+            if (begin < own) {
+                bits &= ~(uint64_t)0 << (own - begin);
+            }
+            if (of->n - begin < AT_ONCE) {
+                bits &= ((uint64_t)1 << (of->n - begin)) - 1;
             }
             for (; bits; bits &= bits - 1) {
-                int c = lowest_bit(bits);
-                enter(of, row, begin + c, values[c]);
+                Py_ssize_t other = begin + lowest_bit(bits);
+                enter(of, row, other, of->values[row * of->width + other]);
             }
         }
     }
@@ -169,25 +170,43 @@ INLINED void sweep(const pairs *of, comparison compare)
 
 static void sweep_plain(const pairs *of)
 {
-    sweep(of, within);
+    sweep(of, correct, 0);
 }
 
 #if HAVE_AVX2_CHOICE
-INLINED_AVX2 uint64_t within_avx2(const double *values, const double *limits, double limit, Py_ssize_t count)
+/* The same without going through the values twice; where just one feature left, as is most usual, loops are straight. */
+INLINED_AVX2 uint64_t correct_avx2(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t count, int one_left)
 {
+    double *values = of->values + row * of->width + begin;
+    __m256d limit = _mm256_set1_pd(of->limits[row]), gone = _mm256_set1_pd(one_left ? of->changed[row] : 0.0);
     uint64_t bits = 0;
-    __m256d row_limit = _mm256_set1_pd(limit);
     for (Py_ssize_t c = 0; c < count; c += 4) {
-        __m256d larger = _mm256_max_pd(row_limit, _mm256_loadu_pd(limits + c));
-        __m256d near = _mm256_cmp_pd(_mm256_loadu_pd(values + c), larger, _CMP_LE_OQ);
-        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(near) << c;
+        __m256d value = _mm256_loadu_pd(values + c);
+        if (one_left) {
+            __m256d difference = _mm256_sub_pd(gone, _mm256_loadu_pd(of->changed + begin + c));
+            value = _mm256_sub_pd(value, _mm256_mul_pd(difference, difference));
+        } else {
+            const double *feature = of->changed;
+            for (Py_ssize_t f = 0; f < of->n_changed; f++, feature += of->width) {
+                __m256d difference = _mm256_sub_pd(_mm256_broadcast_sd(feature + row), _mm256_loadu_pd(feature + begin + c));
+                __m256d square = _mm256_mul_pd(difference, difference);
+                value = f < of->n_gone ? _mm256_sub_pd(value, square) : _mm256_add_pd(value, square);
+            }
+        }
+        _mm256_storeu_pd(values + c, value);
+        __m256d larger = _mm256_max_pd(limit, _mm256_loadu_pd(of->limits + begin + c));
+        bits |= (uint64_t)(unsigned)_mm256_movemask_pd(_mm256_cmp_pd(value, larger, _CMP_LE_OQ)) << c;
     }
     return bits;
 }
 
 WITH_AVX2 static void sweep_avx2(const pairs *of)
 {
-    sweep(of, within_avx2);
+    if (of->n_changed == 1 && of->n_gone == 1) {
+        sweep(of, correct_avx2, 1);
+    } else {
+        sweep(of, correct_avx2, 0);
+    }
 }
 #endif
 
@@ -226,15 +245,18 @@ static PyObject *follow_nearest(PyObject *module, PyObject *args)
         || !read_all(objects, views, names, "dddld", dimensions, N_ARRAYS, VALUES)) {
         return NULL;
     }
-    Py_ssize_t n = views[VALUES].shape[0], n_changed = views[CHANGED].shape[0], n_kept = views[NEAR].shape[1];
+    Py_ssize_t n = views[VALUES].shape[0], width = views[VALUES].shape[1], n_changed = views[CHANGED].shape[0];
+    Py_ssize_t n_kept = views[NEAR].shape[1];
     int good = 0;
     if (n_gone < 0 || n_gone > n_changed || n_kept < 2) {
         PyErr_SetString(PyExc_ValueError, "lists must have room for two, and no more features can have left than changed");
+    } else if (width < n || width % LINE != 0) {
+        PyErr_Format(PyExc_ValueError, "values must be as wide as long, rounded up to a multiple of %d", LINE);
     } else if (
-        has_length(&views[VALUES], 1, n, "values") && has_length(&views[CHANGED], 1, n, "changed")
-        && has_length(&views[LIMITS], 0, n, "limits") && has_length(&views[NEAR], 0, n, "near")
+        has_length(&views[CHANGED], 1, width, "changed") && has_length(&views[LIMITS], 0, width, "limits")
+        && has_length(&views[NEAR], 0, n, "near")
         && has_length(&views[LENGTHS], 0, n, "lengths") && has_length(&views[LENGTHS], 1, n_kept, "lengths")) {
-        pairs of = {views[VALUES].buf, views[CHANGED].buf, n, n_changed, n_gone, views[NEAR].buf, views[LENGTHS].buf, n_kept,
+        pairs of = {views[VALUES].buf, views[CHANGED].buf, n, width, n_changed, n_gone, views[NEAR].buf, views[LENGTHS].buf, n_kept,
                     views[LIMITS].buf};
         Py_BEGIN_ALLOW_THREADS
         good = follow(&of);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,18 +17,26 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def follow_nearest(changed: Floats, n_gone: int, values: Floats, slack: Floats, near: Integers) -> tuple[Integers, Floats]:
+def room_for_pairs(n: int) -> Floats:
+    """An array of infinities for `follow_nearest`, n long and a little wider, in which each row begins with a line of the cache."""
+    width = -(-n // LINE) * LINE
+    pairs = _aligned((n, width))
+    pairs[:, n:] = np.inf
+    return pairs
+
+
+def follow_nearest(changed: Floats, n_gone: int, pairs: Floats, slack: Floats, near: Integers) -> tuple[Integers, Floats]:
     """Correct squared distances of all pairs of samples by some features, in place, and find who is nearest.
 
     Parameters
     ----------
-    changed : array of shape (n_changed, n)
+    changed : array of shape (n, n_changed)
         The features: first the `n_gone` that left, then those that came.
-    values : array of shape (n, n)
+    pairs : array of `room_for_pairs`
         Symmetric, with an infinite diagonal. Of what is below the diagonal nothing can be said afterwards.
     slack : array of shape (n,)
         How much farther than the farthest of its previous neighbours someone may be who could matter.
-    near : array of shape (n, k) or wider
+    near : array of shape (n, k + 1)
         In the first k columns those neighbours.
 
     Returns
@@ -34,22 +44,24 @@ def follow_nearest(changed: Floats, n_gone: int, values: Floats, slack: Floats, 
     arrays of shape (n, k + 1)
         Who is nearest and how far, nearest first, ties by lower index; −1 and infinity where nobody is near enough.
     """
-    found, lengths = np.array(near), np.empty(near.shape)
+    found, lengths, n = np.array(near), np.empty(near.shape), len(pairs)
     kernels = compiled()
     if hasattr(kernels, "follow_nearest"):  # an older build may lack it
-        kernels.follow_nearest(changed, n_gone, values, np.array(slack), found, lengths)
+        features, limits = np.zeros((changed.shape[1], pairs.shape[1])), np.full(pairs.shape[1], -np.inf)
+        features[:, :n], limits[:n] = changed.T, slack
+        kernels.follow_nearest(features, n_gone, pairs, limits, found, lengths)
         return found, lengths
-    _plain_correction(changed, n_gone, values)
+    values = pairs[:, :n]
+    _plain_correction(changed.T, n_gone, values)
     limits = slack + np.take_along_axis(values, near[:, :-1], axis=1).max(axis=1)
-    query, other = np.divmod(np.flatnonzero(values <= limits[:, None]), len(values))
+    query, other = np.nonzero(values <= limits[:, None])
     length = values[query, other]
     order = np.lexsort((other, length, query))
-    begin = np.searchsorted(query, np.arange(len(values)))
-    rank = np.arange(len(query)) - begin[query]  # among the same query, since `query` increases before and after sorting
-    first = order[rank < near.shape[1]]
-    place = (query[first], rank[rank < near.shape[1]])
+    rank = np.arange(len(query)) - np.searchsorted(query, query)  # `query` increases, and sorting leaves it as it is
+    some = rank < near.shape[1]
+    place = (query[some], rank[some])
     found[:], lengths[:] = -1, np.inf
-    found[place], lengths[place] = other[first], length[first]
+    found[place], lengths[place] = other[order[some]], length[order[some]]
     return found, lengths
 
 
@@ -73,13 +85,11 @@ def list_links(near: Integers, lengths: Floats) -> tuple[Integers, Integers, Flo
 def strips_of(rows: Floats) -> Floats:
     """The columns of an array in strips of `LANES`, each row by row, as `graph_sums` reads them; zeros fill the last."""
     n, width = rows.shape
-    n_strips = -(-width // LANES)
-    room = np.zeros(n_strips * n * LANES + LINE)
-    start = -room.ctypes.data // room.itemsize % LINE  # so that each row of a strip fills whole lines of the cache
-    strips = room[start : start + n_strips * n * LANES].reshape(n_strips, n, LANES)
+    strips = _aligned((-(-width // LANES), n, LANES))
     for number, strip in enumerate(strips):
         part = rows[:, number * LANES : (number + 1) * LANES]
         strip[:, : part.shape[1]] = part
+        strip[:, part.shape[1] :] = 0.0
     return strips
 
 
@@ -100,6 +110,14 @@ def graph_sums(strips: Floats, centers: Floats, first: Integers, second: Integer
     gather = weighted_rows(degree, np.array([0, n]))
     rows -= centers.ravel()
     return degree, np.stack([energy, (gather @ rows)[0], (gather @ rows**2)[0]])
+
+
+def _aligned(shape: tuple[int, ...]) -> Floats:
+    """An empty array that begins with a line of the cache: what does not cross lines is read in half the time."""
+    size = math.prod(shape)
+    room = np.empty(size + LINE)
+    start = -room.ctypes.data // room.itemsize % LINE
+    return room[start : start + size].reshape(shape)
 
 
 def _plain_correction(changed: Floats, n_gone: int, values: Floats) -> None:
