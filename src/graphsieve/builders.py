@@ -7,6 +7,7 @@ ignore the scale of the weights, so this changes nothing but that a small t can 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -186,7 +187,7 @@ def constrained_neighbor_graph(
         for _, _, lengths in _same_code_distances(rows, codes):
             smallest = min(smallest, lengths.min(initial=np.inf))
             mean.add(lengths)
-    scaled_bandwidth = mean.value if bandwidth is None else _in_scaled_units(bandwidth, exponent)
+    scaled_bandwidth = mean.value if bandwidth is None else in_scaled_units(bandwidth, exponent)
     weights = _heat(squared, smallest, scaled_bandwidth)
     graph: Graph = SparseGraph(n, first, second, weights)
     if keep:
@@ -247,7 +248,7 @@ def heat_weights(
         mean = _MeanLength()
         mean.add(squared)
         return _heat(squared, least, mean.value), float(_in_original_units(np.asarray(mean.value), exponent))
-    return _heat(squared, least, _in_scaled_units(bandwidth, exponent)), bandwidth
+    return _heat(squared, least, in_scaled_units(bandwidth, exponent)), bandwidth
 
 
 def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
@@ -297,9 +298,12 @@ def _in_original_units(squared: Floats, exponent: int) -> Floats:
         return np.minimum(np.ldexp(squared, 2 * exponent), np.finfo(np.float64).max)
 
 
-def _in_scaled_units(squared: float, exponent: int) -> float:
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.ldexp(squared, -2 * exponent))
+def in_scaled_units(squared: float, exponent: int) -> float:
+    """A squared length, such as a bandwidth, in units of ``2**(2 * exponent)``; infinite where it is too large."""
+    try:
+        return math.ldexp(squared, -2 * exponent)
+    except OverflowError:
+        return math.inf
 
 
 def _comparable(row_exponent: int, target_exponent: int) -> tuple[int, int]:

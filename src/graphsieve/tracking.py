@@ -21,7 +21,7 @@ from scipy.linalg.blas import dgemm
 
 from graphsieve.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
 from graphsieve.columns import NO_EXPONENT, Table, scale_by_power_of_two
-from graphsieve.kernels.rounds import follow_nearest, list_links, room_for_pairs
+from graphsieve.kernels.rounds import any_neighbors, follow_nearest, list_links, room_for_pairs
 from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.sums import TEMPORARY_ELEMENTS
 
@@ -31,6 +31,8 @@ WORTH_KEEPING, WORTH_LISTING = 20, 300  # features for each one that changed, fr
 VERY_MANY_PAIRS = 2**23  # below which it always pays
 MANY_PAIRS = 2**20  # from which scikit-learn is quicker to find the first neighbours than a selection among all distances
 SHRUNK = 1e-6  # of the squared norms at the last fresh start, below which their rounding errors begin to matter
+
+ROUNDING = float(np.finfo(np.float64).eps)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,6 +53,8 @@ class Tracker:
         self._table, self._kept_elements = table, kept_elements
         self._exponents = table.column_exponents()
         self._features = np.arange(table.n_features)
+        self._everyone = np.arange(table.n_samples)
+        self._name_of_all = self._everyone.tobytes()
         self._space: _Space | None = None
         self._searches: dict[tuple[int, bytes, bytes], _Search] = {}
 
@@ -90,10 +94,11 @@ class Tracker:
         return self._space
 
     def _search(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> _Search:
-        everyone = np.arange(self._table.n_samples)
-        queries, candidates = everyone if queries is None else queries, everyone if candidates is None else candidates
-        key = (n_neighbors, queries.tobytes(), candidates.tobytes())
+        asked, among = (self._name_of_all if samples is None else samples.tobytes() for samples in (queries, candidates))
+        key = (n_neighbors, asked, among)
         if key not in self._searches:
+            queries = self._everyone if queries is None else queries
+            candidates = self._everyone if candidates is None else candidates
             everybody = len(queries) * len(candidates) <= self._kept_elements
             most = min(self._kept_elements // len(queries), max(FEWEST_LISTED, len(candidates) // SHARE_LISTED))
             room = len(candidates) if everybody else max(most, 4 * (n_neighbors + 1))
@@ -127,8 +132,12 @@ class _Space:
     def rows(self) -> Any:
         """The samples in the features that count; made when first asked for."""
         if self._rows is None:
-            sparse = sp.issparse(self.whole)
-            self._rows = sp.csr_array(self.whole[:, self.features]) if sparse else np.take(self.whole, self.features, axis=1)
+            if sp.issparse(self.whole):
+                self._rows = sp.csr_array(self.whole[:, self.features])
+            elif len(self.features) == self.whole.shape[1] and self.whole.flags.c_contiguous:
+                self._rows = self.whole
+            else:
+                self._rows = np.take(self.whole, self.features, axis=1)
         return self._rows
 
     def centered(self, features: Integers) -> Floats:
@@ -143,11 +152,11 @@ class _Space:
         center = self.center[self.features]
         return np.asarray((self.rows[queries] - center) @ (self.rows[candidates] - center).T)
 
-    def mutual_products(self, samples: Integers, out: Floats) -> None:
+    def mutual_products(self, samples: Integers | slice, out: Floats) -> None:
         """Inner products of centred rows of the given samples among themselves."""
         if sp.issparse(self.rows):
-            rows, step = self.rows[samples], max(1, TEMPORARY_ELEMENTS // len(samples))
-            for start in range(0, len(samples), step):
+            rows, step = self.rows[samples], max(1, TEMPORARY_ELEMENTS // len(out))
+            for start in range(0, len(out), step):
                 out[start : start + step] = (rows[start : start + step] @ rows.T).toarray()
         else:
             centered = self.rows[samples] - self.center[self.features]
@@ -174,6 +183,8 @@ class _Search(ABC):
         self.features = np.empty(0, dtype=np.int64)
         self.norms = np.empty(0)  # squared norms of all samples now, nearly
         self.size = np.empty(0)  # a bound on the squared norms that have gone into `values`, per sample
+        self.largest = 0.0
+        self.sizes = np.empty(0)  # and on the sum of two of them, per query
         self.n_terms = 0  # and on the roundings
         self.tolerance = np.empty(0)  # and so on the errors of `values`, per query
         self.values = np.empty((0, 0))
@@ -279,17 +290,20 @@ class _Search(ABC):
                 lengths = np.einsum("ij,ij->i", part, part)
                 self.norms = self.norms + sign * lengths
                 if sign > 0:
-                    self.size = self.size + lengths
+                    self._set_size(self.size + lengths)
                 self.n_terms += 2 * len(changed) + 4
                 self._correct(part, sign)
-        fresh = fresh or self.norms.max() < SHRUNK * self.size.max()
+        fresh = fresh or self.norms.max() < SHRUNK * self.largest
         if fresh:
-            self.norms = self.size = space.norms()
+            self.norms = space.norms()
+            self._set_size(self.norms)
             self.n_terms = 4 * len(space.features) + 32
-        per_unit = np.finfo(np.float64).eps * self.n_terms
-        self.tolerance = per_unit * (self.size[self.queries] + self.size[self.candidates].max())
+        self.tolerance = (ROUNDING * self.n_terms) * self.sizes
         if fresh:
             self._start(space)
+
+    def _set_size(self, size: Floats) -> None:
+        self.size, self.largest, self.sizes = size, float(size.max()), size[self.queries] + size[self.candidates].max()
 
     @abstractmethod
     def _start(self, space: _Space) -> None:
@@ -345,28 +359,33 @@ class _MutualPairs(_AllPairs):
         super().__init__(queries, candidates, n_neighbors, room)
         self.lengths = np.empty((0, 0))  # of the neighbours at `places`: as there, the last column is no longer one of them
         self._pending: list[tuple[Floats, float]] = []
+        in_order = np.array_equal(queries, np.arange(len(queries)))
+        self._samples = slice(len(queries)) if in_order else queries  # a slice copies nothing
 
     def _start(self, space: _Space) -> None:
         n = len(self.queries)
         self.values, self._pending = room_for_pairs(n), []
         values, norms, step = self.values[:, :n], self.size[self.queries], max(1, TEMPORARY_ELEMENTS // n)
-        space.mutual_products(self.queries, values)
+        space.mutual_products(self._samples, values)
         values *= -2
         for start in range(0, n, step):
             values[start : start + step] += norms[start : start + step, None] + norms
         np.fill_diagonal(values, np.inf)  # never one's own neighbour
-        self._find_first(space)
-        self.places = np.column_stack([self.places, np.zeros(n, dtype=np.int64)])
+        anybody = any_neighbors(n, self.k)
+        if anybody is None:
+            self._find_first(space)
+        self.places = np.column_stack([self.places if anybody is None else anybody, np.zeros(n, dtype=np.int64)])
+        self.lengths = np.empty(self.places.shape)
 
     def _correct(self, part: Floats, sign: float) -> None:
         """Left to the search, which reads all values anyway."""
-        self._pending.append((part[self.queries], sign))
+        self._pending.append((part[self._samples], sign))
 
     def _kept_neighbors(self, space: _Space) -> Integers:
-        changed = np.concatenate([np.empty((len(self.queries), 0)), *(part for part, _ in self._pending)], axis=1)
+        changed = [part for part, _ in self._pending]
         n_gone = sum(part.shape[1] for part, sign in self._pending if sign < 0)
         self._pending, slack = [], 2 * self.tolerance
-        self.places, self.lengths = follow_nearest(changed, n_gone, self.values, slack, self.places)
+        follow_nearest(changed, self.values, slack, self.places, self.lengths, n_gone=n_gone)
         # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
         limits = self.lengths[:, -2] + slack
         unsure = self.lengths[:, -1] <= limits
@@ -420,7 +439,7 @@ def _distinct(near: Integers) -> tuple[Integers, Integers, Integers]:
 
 def _changes(before: Integers, after: Integers) -> tuple[Integers, Integers]:
     """Those of one increasing list that are not in the other, and those of the other that are not in the one."""
-    there = np.zeros(max(before[-1:].max(initial=0), after[-1:].max(initial=0)) + 1, dtype=bool)
+    there = np.zeros(1 + max(int(features[-1]) for features in (before, after) if len(features)), dtype=bool)
     there[after] = True
     gone = before[~there[before]]
     if len(before) - len(gone) == len(after):

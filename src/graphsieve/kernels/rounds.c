@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if HAVE_AVX2_CHOICE
@@ -85,42 +86,90 @@ static double corrected(const pairs *of, Py_ssize_t one, Py_ssize_t other)
     return value;
 }
 
-/* The farthest of the previous neighbours bounds the distance of the new ones. */
-static void find_limits(const pairs *of)
+INLINED double *between(const pairs *of, Py_ssize_t one, Py_ssize_t other)
 {
-    for (Py_ssize_t i = 0; i < of->n; i++) {
-        double reach = -INFINITY;
-        for (Py_ssize_t m = 0; m + 1 < of->n_kept; m++) {
-            Py_ssize_t other = (Py_ssize_t)of->near[i * of->n_kept + m];
-            double value = i < other ? corrected(of, i, other) : corrected(of, other, i);
-            reach = value > reach ? value : reach;
-        }
-        of->limits[i] += reach;
-    }
+    return of->values + (one < other ? one * of->width + other : other * of->width + one);
 }
 
-/* Sorted by value, of equals the earlier first. */
-INLINED void insert(double *values, int64_t *indices, Py_ssize_t n_kept, double value, int64_t index)
+INLINED int comes_before(double value, int64_t index, double other_value, int64_t other_index)
 {
-    Py_ssize_t at = n_kept - 1;
-    if (value >= values[at]) {
+    return value < other_value || (value == other_value && index < other_index);
+}
+
+/* Into the list of a sample, by value and of equals by index; the last one drops out. */
+INLINED void insert(const pairs *of, Py_ssize_t row, double value, int64_t index)
+{
+    double *values = of->lengths + row * of->n_kept;
+    int64_t *indices = of->near + row * of->n_kept;
+    Py_ssize_t at = of->n_kept - 1;
+    if (!comes_before(value, index, values[at], indices[at])) {
         return;
     }
-    for (; at > 0 && values[at - 1] > value; at--) {
+    for (; at > 0 && comes_before(value, index, values[at - 1], indices[at - 1]); at--) {
         values[at] = values[at - 1];
         indices[at] = indices[at - 1];
     }
     values[at] = value;
     indices[at] = index;
+    double farthest = values[of->n_kept - 1]; /* beyond it nobody gets into this list any more */
+    of->limits[row] = farthest < of->limits[row] ? farthest : of->limits[row];
+}
+
+/* The lists of those who were nearest, corrected and in order; the farthest of them bounds the distance of the new ones. */
+static void renew_lists(const pairs *of)
+{
+    Py_ssize_t last = of->n_kept - 1;
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        double *values = of->lengths + i * of->n_kept;
+        int64_t *indices = of->near + i * of->n_kept;
+        for (Py_ssize_t m = 0; m < last; m++) {
+            int64_t other = indices[m];
+            double value = i < other ? corrected(of, i, other) : corrected(of, other, i);
+            Py_ssize_t at = m;
+            for (; at > 0 && comes_before(value, other, values[at - 1], indices[at - 1]); at--) {
+                values[at] = values[at - 1];
+                indices[at] = indices[at - 1];
+            }
+            values[at] = value;
+            indices[at] = other;
+        }
+        of->limits[i] += values[last - 1];
+        values[last] = INFINITY;
+        indices[last] = of->n; /* nobody, after everybody */
+    }
+}
+
+INLINED int is_listed(const int64_t *list, Py_ssize_t count, int64_t wanted)
+{
+    int found = 0; /* all are compared, because nobody could guess where to stop */
+    for (Py_ssize_t m = 0; m < count; m++) {
+        found |= list[m] == wanted;
+    }
+    return found;
+}
+
+/* Whoever lists somebody may have come near enough to be listed in turn. Such pairs are infinite in `values`, and so not found there. */
+static void enter_in_turn(const pairs *of, const int64_t *previous, const double *distances)
+{
+    Py_ssize_t count = of->n_kept - 1;
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        for (Py_ssize_t m = 0; m < count; m++) {
+            Py_ssize_t other = (Py_ssize_t)previous[i * count + m];
+            double value = distances[i * count + m];
+            if (value <= of->limits[other] && !is_listed(previous + other * count, count, i)) {
+                insert(of, other, value, i);
+            }
+        }
+    }
 }
 
 INLINED void enter(const pairs *of, Py_ssize_t one, Py_ssize_t other, double value)
 {
     if (value <= of->limits[one]) {
-        insert(of->lengths + one * of->n_kept, of->near + one * of->n_kept, of->n_kept, value, other);
+        insert(of, one, value, other);
     }
     if (value <= of->limits[other]) {
-        insert(of->lengths + other * of->n_kept, of->near + other * of->n_kept, of->n_kept, value, one);
+        insert(of, other, value, one);
     }
 }
 
@@ -210,26 +259,51 @@ WITH_AVX2 static void sweep_avx2(const pairs *of)
 }
 #endif
 
-static int follow(const pairs *of)
+static void sweep_by_machine(const pairs *of)
 {
-    for (Py_ssize_t i = 0; i < of->n; i++) {
-        if (!all_within(of->near + i * of->n_kept, of->n_kept - 1, of->n)) {
-            return 0;
-        }
-    }
-    find_limits(of);
-    for (Py_ssize_t at = 0; at < of->n * of->n_kept; at++) {
-        of->near[at] = -1;
-        of->lengths[at] = INFINITY;
-    }
 #if HAVE_AVX2_CHOICE
     if (has_avx2()) {
         sweep_avx2(of);
-        return 1;
+        return;
     }
 #endif
     sweep_plain(of);
-    return 1;
+}
+
+/* The previous neighbours are corrected by themselves and are infinite in `values` during the sweep: so it finds only newcomers, of
+   which there are few, and hardly ever has to stop. `previous` and `distances` have room for n × (n_kept − 1) each. */
+static void follow(const pairs *of, int64_t *previous, double *distances)
+{
+    Py_ssize_t count = of->n_kept - 1;
+    renew_lists(of);
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        for (Py_ssize_t m = 0; m < count; m++) {
+            Py_ssize_t from = i * of->n_kept + m, to = i * count + m;
+            previous[to] = of->near[from];
+            distances[to] = of->lengths[from];
+            *between(of, i, (Py_ssize_t)previous[to]) = INFINITY;
+        }
+    }
+    enter_in_turn(of, previous, distances);
+    sweep_by_machine(of);
+    for (Py_ssize_t i = 0, at = 0; i < of->n; i++) {
+        for (Py_ssize_t m = 0; m < count; m++, at++) {
+            *between(of, i, (Py_ssize_t)previous[at]) = distances[at];
+        }
+    }
+}
+
+/* Each row lists others only. */
+static int are_lists(const int64_t *near, Py_ssize_t n, Py_ssize_t n_kept)
+{
+    int good = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        for (Py_ssize_t m = 0; m + 1 < n_kept; m++) {
+            int64_t other = near[i * n_kept + m];
+            good &= (uint64_t)other < (uint64_t)n && other != i;
+        }
+    }
+    return good;
 }
 
 static PyObject *follow_nearest(PyObject *module, PyObject *args)
@@ -258,28 +332,30 @@ static PyObject *follow_nearest(PyObject *module, PyObject *args)
         && has_length(&views[LENGTHS], 0, n, "lengths") && has_length(&views[LENGTHS], 1, n_kept, "lengths")) {
         pairs of = {views[VALUES].buf, views[CHANGED].buf, n, width, n_changed, n_gone, views[NEAR].buf, views[LENGTHS].buf, n_kept,
                     views[LIMITS].buf};
-        Py_BEGIN_ALLOW_THREADS
-        good = follow(&of);
-        Py_END_ALLOW_THREADS
+        size_t room = (size_t)(n * (n_kept - 1)) + 1;
+        int64_t *previous = malloc(room * sizeof(int64_t));
+        double *distances = malloc(room * sizeof(double));
+        if (previous == NULL || distances == NULL) {
+            PyErr_NoMemory();
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            good = are_lists(of.near, n, n_kept);
+            if (good) {
+                follow(&of, previous, distances);
+            }
+            Py_END_ALLOW_THREADS
+        }
+        free(previous);
+        free(distances);
     }
     release_arrays(views, N_ARRAYS);
     if (!good) {
-        return refuse("near must name rows that are there");
+        return refuse("near must name other rows that are there");
     }
     Py_RETURN_NONE;
 }
 
 /* ---- The links of neighbours, each once ---- */
-
-static int is_listed(const int64_t *list, Py_ssize_t count, int64_t wanted)
-{
-    for (Py_ssize_t m = 0; m < count; m++) {
-        if (list[m] == wanted) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 /* By rows; a link of two who list each other belongs to the lower of them. */
 static Py_ssize_t collect_links(
@@ -289,11 +365,10 @@ static Py_ssize_t collect_links(
     for (Py_ssize_t i = 0; i < n; i++) {
         for (Py_ssize_t m = 0; m + 1 < n_kept; m++) {
             Py_ssize_t other = (Py_ssize_t)near[i * n_kept + m];
-            if (other > i || !is_listed(near + other * n_kept, n_kept - 1, i)) {
-                first[count] = i;
-                second[count] = other;
-                length[count++] = lengths[i * n_kept + m];
-            }
+            first[count] = i; /* overwritten by the next one where it does not count */
+            second[count] = other;
+            length[count] = lengths[i * n_kept + m];
+            count += (other > i) | !is_listed(near + other * n_kept, n_kept - 1, i);
         }
     }
     return count;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,41 +19,51 @@ Integers = NDArray[np.int64]
 
 
 def room_for_pairs(n: int) -> Floats:
-    """An array of infinities for `follow_nearest`, n long and a little wider, in which each row begins with a line of the cache."""
+    """Room for the pairs of `follow_nearest`: n × n, and a little wider, so that each row begins with a line of the cache."""
     width = -(-n // LINE) * LINE
     pairs = _aligned((n, width))
     pairs[:, n:] = np.inf
     return pairs
 
 
-def follow_nearest(changed: Floats, n_gone: int, pairs: Floats, slack: Floats, near: Integers) -> tuple[Integers, Floats]:
-    """Correct squared distances of all pairs of samples by some features, in place, and find who is nearest.
+def any_neighbors(n: int, k: int) -> Integers | None:
+    """Previous neighbours for a first call of `follow_nearest`: compiled, it takes anybody; plain (None), it needs near ones."""
+    if not hasattr(compiled(), "follow_nearest"):
+        return None
+    return (np.arange(n)[:, None] + np.arange(1, k + 1)) % n
+
+
+def follow_nearest(
+    changed: Sequence[Floats], pairs: Floats, slack: Floats, near: Integers, lengths: Floats, *, n_gone: int
+) -> None:
+    """Correct squared distances of all pairs of samples by some features, and find who is nearest; all in place.
 
     Parameters
     ----------
-    changed : array of shape (n, n_changed)
+    changed : arrays of shape (n, any number)
         The features: first the `n_gone` that left, then those that came.
     pairs : array of `room_for_pairs`
         Symmetric, with an infinite diagonal. Of what is below the diagonal nothing can be said afterwards.
     slack : array of shape (n,)
         How much farther than the farthest of its previous neighbours someone may be who could matter.
     near : array of shape (n, k + 1)
-        In the first k columns those neighbours.
-
-    Returns
-    -------
-    arrays of shape (n, k + 1)
-        Who is nearest and how far, nearest first, ties by lower index; −1 and infinity where nobody is near enough.
+        In the first k columns those neighbours. Then who is nearest, ties by lower index; n where nobody is near enough.
+    lengths : array of shape (n, k + 1)
+        Then how far they are; infinite where nobody is near enough.
     """
-    found, lengths, n = np.array(near), np.empty(near.shape), len(pairs)
+    n, width, n_changed = len(pairs), pairs.shape[1], sum(part.shape[1] for part in changed)
+    features, done = np.zeros((n_changed, width)), 0
+    for part in changed:
+        features[done : done + part.shape[1], :n] = part.T
+        done += part.shape[1]
     kernels = compiled()
     if hasattr(kernels, "follow_nearest"):  # an older build may lack it
-        features, limits = np.zeros((changed.shape[1], pairs.shape[1])), np.full(pairs.shape[1], -np.inf)
-        features[:, :n], limits[:n] = changed.T, slack
-        kernels.follow_nearest(features, n_gone, pairs, limits, found, lengths)
-        return found, lengths
+        limits = np.full(width, -np.inf)
+        limits[:n] = slack
+        kernels.follow_nearest(features, n_gone, pairs, limits, near, lengths)
+        return
     values = pairs[:, :n]
-    _plain_correction(changed.T, n_gone, values)
+    _plain_correction(features[:, :n], n_gone, values)
     limits = slack + np.take_along_axis(values, near[:, :-1], axis=1).max(axis=1)
     query, other = np.nonzero(values <= limits[:, None])
     length = values[query, other]
@@ -60,9 +71,8 @@ def follow_nearest(changed: Floats, n_gone: int, pairs: Floats, slack: Floats, n
     rank = np.arange(len(query)) - np.searchsorted(query, query)  # `query` increases, and sorting leaves it as it is
     some = rank < near.shape[1]
     place = (query[some], rank[some])
-    found[:], lengths[:] = -1, np.inf
-    found[place], lengths[place] = other[order[some]], length[order[some]]
-    return found, lengths
+    near[:], lengths[:] = n, np.inf
+    near[place], lengths[place] = other[order[some]], length[order[some]]
 
 
 def list_links(near: Integers, lengths: Floats) -> tuple[Integers, Integers, Floats]:
@@ -104,7 +114,7 @@ def graph_sums(strips: Floats, centers: Floats, first: Integers, second: Integer
         degree, sums = np.empty(n), np.empty((3, n_strips, LANES))
         kernels.graph_sums(strips, centers, first, second, weights, degree, sums)
         return degree, sums.reshape(3, -1)
-    degree = np.bincount(np.concatenate([first, second]), np.concatenate([weights, weights]), minlength=n)
+    degree = np.asarray(np.bincount(np.concatenate([first, second]), np.concatenate([weights, weights]), minlength=n), np.float64)
     rows = np.ascontiguousarray(strips.transpose(1, 0, 2)).reshape(n, -1)
     energy = edge_sums(Numbers(rows), first, second, weights)
     gather = weighted_rows(degree, np.array([0, n]))

@@ -132,7 +132,7 @@ def score(
 
 def best_first(values: Floats, *, large_is_good: bool) -> NDArray[np.int64]:
     """Positions from the best score to the worst; ties in their order, NaN last."""
-    return np.lexsort((-values if large_is_good else values, np.isnan(values))).astype(np.int64)
+    return np.argsort(-values if large_is_good else values, kind="stable").astype(np.int64, copy=False)
 
 
 def extra_options(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.builders import capped_neighbors, heat_weights, warn_if_few_edges
+from graphsieve.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
 from graphsieve.columns import Table
 from graphsieve.kernels.rounds import LANES, graph_sums, strips_of
 from graphsieve.neighbors import squared_distances
@@ -23,6 +23,7 @@ from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+ROUNDING = float(np.finfo(np.float64).eps)
 WORST_RELATIVE_ERROR = 1e-6  # beyond this an estimate is none
 
 
@@ -37,13 +38,11 @@ class Estimate:
 
     def is_certain(self, first: int, *, ordered: bool) -> bool:
         """Whether it is certain who comes before place `first` in increasing order, and, if `ordered`, the order after it."""
-        known = np.flatnonzero(~np.isnan(self.values))
-        order = known[np.argsort(self.values[known], kind="stable")]
-        if first > len(order):  # among those without a score; their order is that of the columns
-            return True
-        low, high = self.values[order] - self.errors[order], self.values[order] + self.errors[order]
-        apart = low[1:] > high[:-1]
-        return bool(apart[first - 1 :].all() if ordered else apart[first - 1 : first].all())
+        # Those without a score come last; their order is that of the columns.
+        n_known = len(self.values) - int(np.count_nonzero(np.isnan(self.values)))
+        order = np.argsort(self.values, kind="stable")[first - 1 : n_known if ordered else min(first + 1, n_known)]
+        value, error = self.values[order], self.errors[order]
+        return bool((value[1:] - error[1:] > value[:-1] + error[:-1]).all())
 
 
 class LaplacianEstimates:
@@ -63,9 +62,10 @@ class LaplacianEstimates:
         block = table.only_block
         assert block is not None
         self.tracker, self.options, self.n = tracker, options, table.n_samples
-        self.constant = block.constant
+        self.constant, self.any_constant = block.constant, bool(block.constant.any())
         self.strips, self.centers = strips_of(block.values), strips_of(block.values.mean(axis=0)[None])[:, 0].copy()
         self.lane = np.arange(table.n_features)  # where each feature stands, counted through all strips
+        self.standing = np.arange(table.n_features)  # who stands there
         self.count = table.n_features
 
     @staticmethod
@@ -82,48 +82,51 @@ class LaplacianEstimates:
             self._let_go_of_others(scored)
         k = capped_neighbors(self.options["n_neighbors"], self.n)
         first, second, lengths, tolerance = self.tracker.rough_edges(k)
-        short = np.flatnonzero(lengths <= 1e3 * tolerance)  # perhaps zero, and then they must be
-        if len(short):
+        least = float(lengths.min())
+        if least <= 1e3 * tolerance:  # perhaps zero, and then they must be
+            short = np.flatnonzero(lengths <= 1e3 * tolerance)
             lengths[short] = squared_distances(self.tracker.rows[0], first[short], second[short])
+            least = float(lengths.min())
         exponent = self.tracker.rows_exponent
-        weights, bandwidth = heat_weights(lengths, self.options["bandwidth"], exponent=exponent)
+        weights, bandwidth = heat_weights(lengths, self.options["bandwidth"], exponent=exponent, smallest=least)
         warn_if_few_edges(weights, self.n)
-        with np.errstate(over="ignore", under="ignore"):
-            width = float(np.ldexp(bandwidth, -2 * exponent))
+        width = in_scaled_units(bandwidth, exponent)
         if not 1e-250 < width < 1e250:  # so far from the distances that the bounds below would be no numbers
             return None
         # A weight is off by as much as its exponent; an automatic bandwidth is off, too, and by it all exponents.
-        steps = (float(lengths.max()) - float(lengths.min())) / width
+        steps = (float(lengths.max()) - least) / width
         by_bandwidth = steps if self.options["bandwidth"] is None else 0.0
-        weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * np.finfo(np.float64).eps * (1 + steps)
+        weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * ROUNDING * (1 + steps)
         values, relative = self._scores(scored, (first, second, weights), weight_error)
-        if not (relative[~self.constant[scored]] <= WORST_RELATIVE_ERROR).all():
+        if not (relative <= WORST_RELATIVE_ERROR).all():
             return None
         return Estimate(values, np.abs(values) * relative, k, bandwidth)
 
-    def _scores(
-        self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float
-    ) -> tuple[Floats, Floats]:
+    def _scores(self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float) -> tuple[Floats, Floats]:
         """The scores, and a bound on their relative errors."""
         used = -(-self.count // LANES)
         degree, sums = graph_sums(self.strips[:used], self.centers[:used], *graph)
         energy, mean, moment = sums[:, self.lane[scored]]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            spread = moment - mean**2 / degree.sum()
-            values = np.where(self.constant[scored], np.nan, energy / spread)
+            spread = moment - mean * mean / degree.sum()
+            values = energy / spread
             # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
-            rounding = 8 * np.finfo(np.float64).eps * (len(graph[0]) + 2 * self.n * (1 + moment / spread))
-            relative = np.where(spread > 0, 2 * weight_error + rounding, np.inf)
+            rounding = 8 * ROUNDING * (len(graph[0]) + 2 * self.n * (1 + moment / spread))
+            relative = 2 * weight_error + rounding
+        relative[~(spread > 0)] = np.inf
+        if self.any_constant:
+            constant = self.constant[scored]
+            values[constant], relative[constant] = np.nan, 0.0
         return values, relative
 
     def _let_go_of_others(self, features: Integers) -> None:
-        """The last of those that stay take the places of those that leave."""
-        self.count = len(features)
-        lane = self.lane[features]
-        free = np.ones(self.count, dtype=bool)
-        free[lane[lane < self.count]] = False
-        new, movers = np.flatnonzero(free), features[lane >= self.count]
-        old = self.lane[movers]
-        self.strips[new // LANES, :, new % LANES] = self.strips[old // LANES, :, old % LANES]
-        self.centers[new // LANES, new % LANES] = self.centers[old // LANES, old % LANES]
-        self.lane[movers] = new
+        """The last ones take the places of those that leave."""
+        stays = np.zeros(len(self.lane), dtype=bool)
+        stays[features] = True
+        for free in np.flatnonzero(~stays[self.standing[: self.count]])[::-1].tolist():
+            self.count -= 1
+            (to_strip, to), (from_strip, place) = divmod(free, LANES), divmod(self.count, LANES)
+            self.strips[to_strip, :, to] = self.strips[from_strip, :, place]
+            self.centers[to_strip, to] = self.centers[from_strip, place]
+            mover = self.standing[self.count]
+            self.standing[free], self.lane[mover] = mover, free
