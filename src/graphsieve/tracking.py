@@ -142,8 +142,11 @@ class _Space:
 
     def centered(self, features: Integers) -> Floats:
         """The given features as a dense array, less a constant each: near zero, where products round least."""
-        part = self.whole[:, features]
-        return np.asarray(part.toarray() if sp.issparse(part) else part - self.center[features])
+        if sp.issparse(self.whole):
+            return np.asarray(self.whole[:, features].toarray())
+        part = np.take(self.whole, features, axis=1)
+        part -= self.center[features]
+        return part
 
     def products(self, queries: Integers, candidates: Integers) -> Floats:
         """Inner products of centred rows in the features that count."""
@@ -202,7 +205,7 @@ class _Search(ABC):
         """The distinct edges of a search of everybody among everybody."""
         near = self._neighbors(space)
         if not self._lost.any():
-            return *self._kept_edges(near), 2 * float(self.tolerance.max())
+            return *self._kept_edges(near), 2 * ROUNDING * self.n_terms * 2 * self.largest
         first, second, _ = _distinct(near)
         return first, second, squared_distances(space.rows, first, second), 0.0
 
@@ -375,7 +378,8 @@ class _MutualPairs(_AllPairs):
         if anybody is None:
             self._find_first(space)
         self.places = np.column_stack([self.places if anybody is None else anybody, np.zeros(n, dtype=np.int64)])
-        self.lengths = np.empty(self.places.shape)
+        row = np.arange(n)[:, None]
+        self.lengths = self.values[np.minimum(row, self.places), np.maximum(row, self.places)]
 
     def _correct(self, part: Floats, sign: float) -> None:
         """Left to the search, which reads all values anyway."""
@@ -391,7 +395,8 @@ class _MutualPairs(_AllPairs):
         unsure = self.lengths[:, -1] <= limits
         if unsure.any():
             self._compare(space, unsure, limits)
-        return self.candidates[self.places[:, :-1]]
+        near = self.places[:, :-1]
+        return near if isinstance(self._samples, slice) else self.candidates[near]
 
     def _compare(self, space: _Space, unsure: NDArray[np.bool_], limits: Floats) -> None:
         """Find the nearest of some queries by explicit distances to all who may be among them."""

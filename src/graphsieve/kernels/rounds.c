@@ -69,16 +69,15 @@ typedef struct {
     const double *changed; /* (n_changed, width): the features that left, then those that came */
     Py_ssize_t n, width;   /* the width is a multiple of LINE: what is beyond n is corrected, too, but never looked at */
     Py_ssize_t n_changed, n_gone;
-    int64_t *near;   /* (n, n_kept): who is nearest; before, the last column is of no account */
-    double *lengths; /* (n, n_kept) */
+    int64_t *near;   /* (n, n_kept): who was nearest, then who is; before, the last column is of no account */
+    double *lengths; /* (n, n_kept): the same as in `values` */
     Py_ssize_t n_kept;
     double *limits; /* (width,): beyond it nobody can be among the nearest */
 } pairs;
 
 /* A distance, less the squared differences in the features that left, plus those in the ones that came. */
-static double corrected(const pairs *of, Py_ssize_t one, Py_ssize_t other)
+INLINED double corrected(const pairs *of, double value, Py_ssize_t one, Py_ssize_t other)
 {
-    double value = of->values[one * of->width + other];
     for (Py_ssize_t f = 0; f < of->n_changed; f++) {
         double difference = of->changed[f * of->width + one] - of->changed[f * of->width + other];
         value = f < of->n_gone ? value - difference * difference : value + difference * difference;
@@ -124,7 +123,7 @@ static void renew_lists(const pairs *of)
         int64_t *indices = of->near + i * of->n_kept;
         for (Py_ssize_t m = 0; m < last; m++) {
             int64_t other = indices[m];
-            double value = i < other ? corrected(of, i, other) : corrected(of, other, i);
+            double value = corrected(of, values[m], i, (Py_ssize_t)other);
             Py_ssize_t at = m;
             for (; at > 0 && comes_before(value, other, values[at - 1], indices[at - 1]); at--) {
                 values[at] = values[at - 1];

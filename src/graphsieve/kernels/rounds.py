@@ -49,7 +49,7 @@ def follow_nearest(
     near : array of shape (n, k + 1)
         In the first k columns those neighbours. Then who is nearest, ties by lower index; n where nobody is near enough.
     lengths : array of shape (n, k + 1)
-        Then how far they are; infinite where nobody is near enough.
+        How far those neighbours were, as in `pairs`. Then how far these are; infinite where nobody is near enough.
     """
     n, width, n_changed = len(pairs), pairs.shape[1], sum(part.shape[1] for part in changed)
     features, done = np.zeros((n_changed, width)), 0
