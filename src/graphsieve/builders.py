@@ -289,8 +289,9 @@ class _MeanLength:
 def _heat(squared: Floats, smallest: float, bandwidth: float) -> Floats:
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         excess = squared - smallest
-        # A bandwidth that underflows beside huge features leaves the shortest edges only, as its limit does.
-        return np.where(excess == 0, 1.0, np.exp(-excess / bandwidth))
+        if bandwidth == 0:  # one that underflows beside huge features leaves the shortest edges only, as its limit does
+            return np.where(excess == 0, 1.0, 0.0)
+        return np.exp(excess / -bandwidth)
 
 
 def _in_original_units(squared: Floats, exponent: int) -> Floats:

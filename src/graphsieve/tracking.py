@@ -290,10 +290,12 @@ class _Search(ABC):
         for changed, sign in ((gone, -1.0), (back, 1.0)):
             if len(changed) and not fresh:
                 part = space.centered(changed)
-                lengths = np.einsum("ij,ij->i", part, part)
-                self.norms = self.norms + sign * lengths
+                lengths = part[:, 0] ** 2 if part.shape[1] == 1 else np.einsum("ij,ij->i", part, part)
                 if sign > 0:
+                    self.norms = self.norms + lengths
                     self._set_size(self.size + lengths)
+                else:
+                    self.norms = self.norms - lengths
                 self.n_terms += 2 * len(changed) + 4
                 self._correct(part, sign)
         fresh = fresh or self.norms.max() < SHRUNK * self.largest

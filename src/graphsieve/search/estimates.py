@@ -106,14 +106,13 @@ class LaplacianEstimates:
         """The scores, and a bound on their relative errors."""
         used = -(-self.count // LANES)
         degree, sums = graph_sums(self.strips[:used], self.centers[:used], *graph)
-        energy, mean, moment = sums[:, self.lane[scored]]
+        energy, mean, moment = np.take(sums, self.lane[scored], axis=1)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             spread = moment - mean * mean / degree.sum()
             values = energy / spread
             # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
-            rounding = 8 * ROUNDING * (len(graph[0]) + 2 * self.n * (1 + moment / spread))
-            relative = 2 * weight_error + rounding
-        relative[~(spread > 0)] = np.inf
+            of_all, of_spread = 2 * weight_error + 8 * ROUNDING * (len(graph[0]) + 2 * self.n), 16 * ROUNDING * self.n
+            relative = np.where(spread > 0, of_all + of_spread * (moment / spread), np.inf)
         if self.any_constant:
             constant = self.constant[scored]
             values[constant], relative[constant] = np.nan, 0.0
