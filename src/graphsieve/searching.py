@@ -77,7 +77,7 @@ def searched(table: Table, neighbors: Any) -> Table:
 
 
 def remembering(table: Table, n_neighbors: int) -> Table:
-    """The same table, whose samples look once for so many neighbours, however many graphs of as many or fewer are built from it."""
+    """The same table, whose samples look once for so many neighbours, for all graphs of as many or fewer."""
     return table.within(_Remembered(table, min(n_neighbors, table.n_samples - 1)))
 
 
