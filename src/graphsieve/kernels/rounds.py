@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.kernels import compiled
-from graphsieve.kernels.edges import TEMPORARY_ELEMENTS, Numbers, edge_sums, weighted_rows
+from graphsieve.kernels.edges import edge_sums
+from graphsieve.kernels.rows import Numbers, weighted_rows
+from graphsieve.kernels.samples import TEMPORARY_ELEMENTS
 
 LANES = 16  # columns that stand side by side in a strip
 LINE = 8  # numbers that memory delivers together
