@@ -8,7 +8,7 @@ BROWSER := $(VENV)/.browser
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types wheel benchmark reproduction format clean
+.PHONY: help demo test check lint types wheel bench reproduction format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,16 +41,8 @@ check: lint types test ## lint, types and tests: what CI runs
 wheel: $(READY) ## build a wheel into dist/, with compiled kernels where there is a C compiler
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-benchmark: $(READY) ## print speed and memory, beside the peers that install
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/propagation.py
-	$(BIN)/python benchmarks/prototypes.py
-	$(BIN)/python benchmarks/peers.py
-	$(BIN)/python benchmarks/neighbors.py
-	$(BIN)/python benchmarks/iterative.py
-	$(BIN)/python benchmarks/command_line.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/diverse.py
-	$(THREADS) $(BIN)/python benchmarks/quality --quick quality-quick.jsonl
+bench: $(READY) ## measure speed, memory and growth beside peers, write benchmarks/README.md; LARGE=1 for large tables, too
+	$(BIN)/python benchmarks/run.py $(if $(LARGE),--large) $(PARTS)
 
 reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; a quarter of an hour and more
 	$(BIN)/graphsieve reproduce all --full --json --no-page > docs/reproduction.json.part

@@ -3,7 +3,7 @@
     python benchmarks/command_line.py [--rows 10000] [--columns 100] [--repeats 5]
 
 The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least that a person who writes
-Python could get away with. `--help` must be answered before a person notices.
+Python could get away with. `--help` must be answered before a person notices. Exits with 1 if either takes too long.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def seconds(command: list[str]) -> tuple[float, str]:
     return time.perf_counter() - start, done.stdout
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--columns", type=int, default=100)
@@ -74,7 +74,8 @@ def main() -> None:
         ratio = statistics.median(shell) / statistics.median(script)
         print(f"ratio to the script                       {ratio:6.2f}   (must be below 2)")
         print(f"graphsieve --help                         {1000 * statistics.median(help_time):6.0f} ms (must be below 150)")
+    return 0 if ratio < 2 and statistics.median(help_time) < 0.15 else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from memory import MIB, ROWS_AT_ONCE, Call, peak_memory, resident_memory
+from memory import MIB, ROWS_AT_ONCE, Call, forget_peak, peak_memory, resident_memory
 
 AT_LEAST, AT_MOST, ENOUGH = 2, 7, 15.0  # calls, and seconds after which no further one starts
 BAR = 4  # times the reading of X as often as the method needs
@@ -228,6 +228,7 @@ def run_case(name: str) -> None:
     warnings.simplefilter("ignore")
     X, call = CASES[name].prepare(CASES[name].dtype)
     read = reading(X)
+    forget_peak()
     before, started = resident_memory(), time.perf_counter()
     calls, reads = [], []
     while len(calls) < AT_LEAST or (len(calls) < AT_MOST and time.perf_counter() - started < ENOUGH):
