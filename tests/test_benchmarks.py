@@ -95,16 +95,19 @@ def test_bars_of_peers_count_time_and_memory():
 
 def test_bars_of_the_scoring_pass_are_per_needed_reading():
     names = [f"{name} {dtype}" for name in scoring_part.TALL for dtype in ("float32", "float64")]
-    found = {name: {"wall": 1.6, "read": 0.1, "reads": 4} for name in names} | {
-        "cs float64": {"wall": 0.9, "read": 0.1, "reads": 2}
-    }
-    assert [bar.met for bar in scoring_part.bars(found)] == [True] * 5 + [False] + [True] * 2
+    found = {name: {"wall": 16, "read": 1} for name in names}  # of the 4 readings that Fisher and WLS need, 4 each
+    found |= {"cs float32": {"wall": 8, "read": 1}, "cs float64": {"wall": 9, "read": 1}}  # it needs 2
+    found |= {"sls float64": {"wall": 21, "read": 1}}  # it needs 5
+    assert [bar.met for bar in scoring_part.bars(found)] == [True] * 5 + [False] + [True] * 2 + [False]
+    found["fisher float32"] = {"failed": "no memory"}
+    assert scoring_part.bars(found)[0].met is None
 
 
 def test_bars_of_imports_scripts_and_large_tables():
     found = {imports.OURS: 0.1, imports.SIEVE: 1.4, imports.THEIRS: 1.0}
     assert [bar.met for bar in imports.bars(found)] == [True, False]
-    assert [scripts.bars(scripts.SCRIPTS[0], {"code": code})[0].met for code in (0, 1)] == [True, False]
+    assert [scripts.bars(scripts.SCRIPTS[0], {"code": code, "lines": []})[0].met for code in (0, 1)] == [True, False]
+    assert scripts.bars(scripts.SCRIPTS[0], {"code": 0, "lines": ["skrebate is missing: no network"]})[0].met is None
     cases = [{"n": n, "p": p, "neighbors": how, "extra": 1024.0} for n, p, how in large.CASES]
     assert [bar.met for bar in large.bars({"cases": cases})] == [True, True, True]
     cases[0]["extra"] = 1025.0
@@ -142,6 +145,8 @@ def test_every_method_grows_over_at_least_four_sizes_eightfold():
 def test_memory_of_a_few_mib_is_flat():
     assert growth.memory_slope([1, 2, 4, 8], [0.0, 3.0, 1.0, 7.9]) == "flat"
     assert growth.memory_slope([1, 2, 4, 8], [10, 20, 40, 80]) == "1.00"
+    assert growth.memory_slope([1, 2, 4, 8], [0, 20, 40, 80]) == "1.00"  # nothing is no power of anything
+    assert growth.memory_slope([1, 2, 4, 8], [0, 1, 2, 80]) == "–"
 
 
 def test_too_steep_a_growth_is_bold():
@@ -191,10 +196,10 @@ def test_parts_are_chosen_by_name_or_all_but_the_large():
         return [one.name for one in run.wanted_parts(names, large)]
 
     assert len(set(NAMES)) == len(NAMES)
-    assert chosen([], False) == [name for name in NAMES if name != "large"]
+    assert chosen([], False) == [name for name in NAMES if name not in ("large", "quality")]
     assert chosen([], True) == NAMES
     assert chosen(["imports", "limits"], False) == ["limits", "imports"]
-    assert chosen(["imports"], True) == ["large", "imports"]
+    assert chosen(["imports"], True) == ["large", "imports", "quality"]
 
 
 def test_an_unknown_part_is_refused(capsys):

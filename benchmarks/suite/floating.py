@@ -120,9 +120,10 @@ PART = Part(
     "Floating search (SFFS)",
     f"The same estimator and the same {FOLDS} folds on scikit-learn's data, standardised; *accuracy* is that of the set that "
     "came out, by one function for all. What is searched differs: ours takes a feature out whenever what is left beats every "
-    "set of its size so far, as published; mlxtend's only if it also beats the larger set it came from. So it looks at fewer "
-    "sets, and may miss some. With an estimator the time is the estimator's in both, so *time a set* is what to compare. Our "
-    "own criterion (a ridge regression with the leave-one-out error in closed form) fits no estimator at all.",
+    "set of its size so far, as published, and never judges a set twice; mlxtend's takes it out only if what is left beats "
+    "the larger set, too. So they may end in different sets, and neither in the better one always. With an estimator nearly "
+    "all the time is the estimator's, so *time a set* is what to compare. Our own criterion (a ridge regression whose "
+    "leave-one-out error has a closed form) fits no estimator at all, and looks for another set than the estimator would.",
     measure,
     text,
 )

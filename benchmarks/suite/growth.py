@@ -134,9 +134,7 @@ READ = ((50_000, 100_000, 200_000, 400_000), 100, (100, 200, 400, 800), 50_000)
 METHODS = {
     "laplacian": Method("Laplacian score, whole", laplacian, *SEARCHED, (2, 1)),
     "neighbors": Method("exact neighbours", nearest, *SEARCHED, (2, 1)),
-    "pass": Method(
-        "scoring pass on a given graph", scoring_pass, (10_000, 20_000, 40_000, 80_000), 200, (100, 200, 400, 800), 20_000, (1, 1)
-    ),
+    "pass": Method("scoring pass on a given graph", scoring_pass, *READ, (1, 1)),
     "fisher": Method("Fisher", fisher, *READ, (1, 1)),
     "wls": Method("WLS, 5 classes", weighted_laplacian, *READ, (1, 1)),
     "sls": Method("SLS", supervised_laplacian, *READ, (1, 1)),
@@ -198,10 +196,11 @@ def slope_cells(along: list[dict[str, Any]], axis: str, expected: float) -> list
 
 
 def memory_slope(sizes: Sequence[float], extra: Sequence[float]) -> str:
-    """The exponent of memory; of no meaning where it is a few MiB throughout."""
+    """The exponent of memory, from what is more than a few MiB."""
     if max(extra) < FLAT:
         return "flat"
-    return f"{fitted(sizes, [max(one, 1.0) for one in extra]).slope:.2f}"
+    told = [(size, one) for size, one in zip(sizes, extra, strict=True) if one >= FLAT / 2]
+    return f"{fitted(*zip(*told, strict=True)).slope:.2f}" if len(told) >= 3 else "–"
 
 
 def text(found: dict[str, Any]) -> list[str]:

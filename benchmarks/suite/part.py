@@ -23,7 +23,7 @@ class Bar(NamedTuple):
 class Part(NamedTuple):
     """One thing that is measured: `measure` finds plain values, `text` and `bars` make the page of them.
 
-    `bars` gets None where nothing was measured yet. A large part runs only when it is asked for.
+    `bars` gets None where nothing was measured yet. A large part takes long and runs only when it is asked for.
     """
 
     name: str

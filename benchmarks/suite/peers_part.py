@@ -77,7 +77,7 @@ def numbers(cells: dict[str, Any]) -> str:
     if not done:
         return "–"
     order = min(cell["order"] for cell in done)
-    text = "same order" if order > 1 - 1e-9 else f"another order, rank correlation {order:.2f}"
+    text = "same order" if order > 1 - 1e-9 else f"another order, rank correlation {order:.4f}"
     differences = [cell["apart"] for cell in done if "apart" in cell]
     if not differences:
         return f"{text} (gives no scores)"

@@ -16,7 +16,7 @@ from peers import say
 from suite.part import Bar, Part
 
 FOLDER = Path(__file__).parents[1]
-LIMIT = 420  # seconds for one script
+LIMIT = 480  # seconds for one script
 MOST_LINES = 60  # of its output on the page
 SCRATCH = "{scratch}"  # stands for a file that is thrown away
 
@@ -30,6 +30,7 @@ class Script(NamedTuple):
     arguments: tuple[str, ...] = ()
     claim: str = ""
     one_thread: bool = False
+    large: bool = False
 
 
 SCRIPTS = (
@@ -71,7 +72,7 @@ SCRIPTS = (
         claim="command: below twice a script with pandas, --help below 150 ms",
     ),
     Script("diverse", "The diverse search", "Seconds beside passes over the table, one thread.", one_thread=True),
-    Script("quality", "Quality", "What selections are worth, on a few sets.", ("--quick", SCRATCH), one_thread=True),
+    Script("quality", "Quality", "What selections are worth, on a few sets.", ("--quick", SCRATCH), one_thread=True, large=True),
 )
 
 
@@ -117,14 +118,15 @@ def bars(script: Script, found: dict[str, Any] | None) -> list[Bar]:
         return []
     if found is None:
         return [Bar(script.claim, "exit code 0", "–", None)]
+    if any(" is missing" in line for line in found["lines"]):  # a peer that does not install was not beaten
+        return [Bar(script.claim, "exit code 0", "a peer is missing", None)]
     return [Bar(script.claim, "exit code 0", str(found["code"]), found["code"] == 0)]
 
 
 def part(script: Script) -> Part:
-    called = f"`python benchmarks/{script.name}{'' if (FOLDER / script.name).is_dir() else '.py'}`"
-    return Part(
-        script.name, script.title, f"{script.about} Printed by {called}.", partial(measure, script), text, partial(bars, script)
-    )
+    called = " ".join([script.name if (FOLDER / script.name).is_dir() else f"{script.name}.py", *script.arguments])
+    about = f"{script.about} Printed by `python benchmarks/{called.replace(SCRATCH, 'results.jsonl')}`."
+    return Part(script.name, script.title, about, partial(measure, script), text, partial(bars, script), script.large)
 
 
 PARTS = tuple(part(script) for script in SCRIPTS)
