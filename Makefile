@@ -41,7 +41,7 @@ check: lint types test ## lint, types and tests: what CI runs
 wheel: $(READY) ## build a wheel into dist/, with compiled kernels where there is a C compiler
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-bench: $(READY) ## measure speed, memory and growth beside peers, write benchmarks/README.md; LARGE=1 for large tables, too
+bench: $(READY) ## measure speed, memory and growth beside peers, write benchmarks/README.md; LARGE=1 for all of it
 	$(BIN)/python benchmarks/run.py $(if $(LARGE),--large) $(PARTS)
 
 reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; a quarter of an hour and more

@@ -1,7 +1,7 @@
 """All benchmarks in one command, from which benchmarks/README.md is made: peers, the machine's limits, memory, growth.
 
-    python benchmarks/run.py                  # everything but the large tables: a quarter of an hour
-    python benchmarks/run.py --large          # the large tables, too
+    python benchmarks/run.py                  # all that has a bar but the large tables: a quarter of an hour
+    python benchmarks/run.py --large          # all of it: half an hour
     python benchmarks/run.py growth imports   # parts alone; the others stay as they were
     python benchmarks/run.py --page           # only write the page anew
     python benchmarks/run.py --list           # the names of the parts
@@ -71,8 +71,8 @@ def main(given: list[str]) -> int:
     """Run the parts, keep what they found, and say which bars are not met; 1 if a part could not be measured."""
     names = [part.name for part in PARTS]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="part", help="by default all but the large tables")
-    parser.add_argument("--large", action="store_true", help="the large tables, too")
+    parser.add_argument("parts", nargs="*", metavar="part", help="by default all that --large does not name")
+    parser.add_argument("--large", action="store_true", help="large tables, the diverse search and quality, too")
     parser.add_argument("--page", action="store_true", help="only write the page anew")
     parser.add_argument("--list", action="store_true", help="name the parts")
     options = parser.parse_args(given)

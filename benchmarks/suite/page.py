@@ -21,10 +21,10 @@ PARTS: tuple[Part, ...] = (
 OPENING = """\
 # Benchmarks
 
-Written by `make bench` from `benchmarks/results.json`; not edited by hand. `make bench LARGE=1` runs the large tables, too;
-`python benchmarks/run.py growth imports` runs parts alone and leaves the others as they were (`--list` names them). All figures
-of a table come from one run, the best of several where that is affordable: on a busy machine times mean little, ratios more.
-Whether a bar is met is computed from the figures."""
+Written by `make bench` from `benchmarks/results.json`; not edited by hand. `make bench LARGE=1` runs all of it, large tables
+included; `python benchmarks/run.py growth imports` runs parts alone and leaves the others as they were (`--list` names them). All
+figures of a table come from one run, the best of several where that is affordable: on a busy machine times mean little, ratios
+more. Whether a bar is met is computed from the figures."""
 FACTS = (
     ("processor", "processor"),
     ("cores", "cores"),
