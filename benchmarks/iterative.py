@@ -2,15 +2,14 @@
 
     python benchmarks/iterative.py    # exits with 1 if orders differ, or if it is not 8 and 4 times faster than the tuned loop
 
-- "from scratch" is the algorithm as printed, on our own exact score: `laplacian_score` of the features that are left. Its
-  neighbours are scikit-learn's, checked against an error bound.
+- "from scratch" is the algorithm as printed, on our own exact score: `laplacian_score` of the features that are left.
 - "tuned loop" is the fastest that we could write by hand on scikit-learn's neighbours, without any check: brute force at BLAS
   speed on all cores, and one sparse product on centred columns for all scores.
 
 All run in this process, in turn; of several runs the best time counts. On a busy machine both loops suffer far more than we do,
 because their threads wait for each other: there the first case is a hundred times faster. Counted in processor time with one
-thread each (OMP_NUM_THREADS=1), which a busy machine changes less, it is eleven times faster than the tuned loop. Where a graph
-hangs on a few edges (a bandwidth far below the distances), all scores are nearly equal, so that every round must be scored exactly.
+thread each (OMP_NUM_THREADS=1), which a busy machine changes less, it is eleven times faster than the tuned loop. Where a
+graph hangs on a few edges (a bandwidth far below the distances), all scores are nearly equal, and each round is scored exactly.
 """
 
 from __future__ import annotations
