@@ -79,7 +79,8 @@ def test_nearest_have_the_same_bits(slack, plain):
 
 
 @needs_compiled
-def test_anybody_will_do_as_first_neighbors(plain):
+def test_anybody_will_do_as_first_neighbors(plain, monkeypatch):
+    monkeypatch.delenv("GRAPHSIEVE_PLAIN", raising=False)
     rng = np.random.default_rng(2)
     pairs = room_for_pairs(100)
     pairs[:, :100] = distances(rng.normal(size=(100, 3)))
