@@ -126,6 +126,7 @@ def test_sums_of_a_graph(width, plain):
     assert_allclose(mean, W.sum(axis=1) @ (rows - center))
     assert_allclose(moment, W.sum(axis=1) @ (rows - center) ** 2)
     assert not sums[:, width:].any()
+    assert_array_equal(strips, strips_of(rows))  # only read
 
 
 @needs_compiled

@@ -120,7 +120,7 @@ def graph_sums(strips: Floats, centers: Floats, first: Integers, second: Integer
     rows = np.ascontiguousarray(strips.transpose(1, 0, 2)).reshape(n, -1)
     energy = edge_sums(Numbers(rows), first, second, weights)
     gather = weighted_rows(degree, np.array([0, n]))
-    rows -= centers.ravel()
+    rows = rows - centers.ravel()  # a copy: one strip is its own row-wise array
     return degree, np.stack([energy, (gather @ rows)[0], (gather @ rows**2)[0]])
 
 
