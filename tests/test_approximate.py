@@ -120,6 +120,13 @@ def test_few_rows_and_many_neighbors_are_searched_exactly(n, k):
         assert_array_equal(found, exact)
 
 
+def test_outliers_do_not_spoil_the_digits_of_others(small_cells):
+    rows = curved(2000, 6)
+    rows[::40] *= 1e7
+    exact = nearest_neighbors(rows, K)[1][:, -1:]
+    assert (approximate_neighbors(rows, K)[1] <= exact).mean() > 0.9
+
+
 def test_more_cells_are_visited_where_fewer_would_miss_too_many(small_cells, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(2000, 20))
     exact = nearest_neighbors(rows, K)[1][:, -1:]

@@ -115,9 +115,9 @@ class Points(ABC):
 class DensePoints(Points):
     """Rows less a common centre, in one precision."""
 
-    def __init__(self, rows: Floats, kind: Real) -> None:
+    def __init__(self, rows: Floats, kind: Real, center: Floats | None = None) -> None:
         super().__init__(kind, rows.shape[1], max(1, -(-rows.shape[1] // SUMMED_AT_ONCE)))
-        self._center = rows[:: max(1, len(rows) // CENTER_ROWS)].mean(axis=0)
+        self._center = rows[:: max(1, len(rows) // CENTER_ROWS)].mean(axis=0) if center is None else center
         self.values, self.norms = self._converted(rows)
         largest = float(self.norms.max(initial=0.0))
         if kind is np.float32 and largest and not ORDINARY[0] < largest < ORDINARY[1]:
