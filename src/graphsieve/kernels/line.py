@@ -11,21 +11,24 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def line_pairs(values: Floats, reach: Floats, order: Integers) -> tuple[Integers, Integers, Floats]:
+def line_pairs(values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0) -> tuple[Integers, Integers, Floats]:
     """The pairs of which either is within reach of the other, by increasing value, and their squared distances.
 
     `values` increase, and are those of the samples in `order`. The reach of each is how far its k-th nearest is, with one k for
-    all: so whoever stands between two that are linked is linked with both.
+    all: so whoever stands between two that are linked is linked with both. `n_expected` pairs, or fewer, are found in one go.
     """
     if not hasattr(compiled(), "line_pairs"):
         low, high = _plain_pairs(values, reach)
         return order[low], order[high], (values[high] - values[low]) ** 2
     given = tuple(np.ascontiguousarray(column) for column in (values, reach, order))
     kernel = compiled().line_pairs
-    size = kernel(*given, *_room(0))
-    found = _room(size)
-    kernel(*given, *found)
-    return found
+    found = _room(n_expected)
+    size = kernel(*given, *found)
+    if size > n_expected:
+        found = _room(size)
+        kernel(*given, *found)
+    first, second, squared = found
+    return first[:size], second[:size], squared[:size]
 
 
 def _room(size: int) -> tuple[Integers, Integers, Floats]:

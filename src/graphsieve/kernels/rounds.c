@@ -73,6 +73,8 @@ typedef struct {
     double *lengths; /* (n, n_kept): the same as in `values` */
     Py_ssize_t n_kept;
     double *limits; /* (width,): beyond it nobody can be among the nearest */
+    uint64_t *known; /* (n, n_words): a bit for each pair, the lower first, of which either listed the other before */
+    Py_ssize_t n_words;
 } pairs;
 
 /* A distance, less the squared differences in the features that left, plus those in the ones that came. */
@@ -83,11 +85,6 @@ INLINED double corrected(const pairs *of, double value, Py_ssize_t one, Py_ssize
         value = f < of->n_gone ? value - difference * difference : value + difference * difference;
     }
     return value;
-}
-
-INLINED double *between(const pairs *of, Py_ssize_t one, Py_ssize_t other)
-{
-    return of->values + (one < other ? one * of->width + other : other * of->width + one);
 }
 
 INLINED int comes_before(double value, int64_t index, double other_value, int64_t other_index)
@@ -147,7 +144,7 @@ INLINED int is_listed(const int64_t *list, Py_ssize_t count, int64_t wanted)
     return found;
 }
 
-/* Whoever lists somebody may have come near enough to be listed in turn. Such pairs are infinite in `values`, and so not found there. */
+/* Whoever lists somebody may have come near enough to be listed in turn. Such pairs are known, and passed over by the sweep. */
 static void enter_in_turn(const pairs *of, const int64_t *previous, const double *distances)
 {
     Py_ssize_t count = of->n_kept - 1;
@@ -193,6 +190,14 @@ INLINED uint64_t correct(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_s
     return bits;
 }
 
+/* The bits of the next AT_ONCE pairs of a row. */
+INLINED uint64_t known_from(const pairs *of, Py_ssize_t row, Py_ssize_t begin)
+{
+    const uint64_t *words = of->known + row * of->n_words + begin / 64;
+    int shift = (int)(begin % 64);
+    return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
+}
+
 typedef uint64_t (*correction)(const pairs *, Py_ssize_t, Py_ssize_t, Py_ssize_t, int);
 
 INLINED void sweep(const pairs *of, correction correct, int one_left)
@@ -207,6 +212,9 @@ INLINED void sweep(const pairs *of, correction correct, int one_left)
             }
             if (of->n - begin < AT_ONCE) {
                 bits &= ((uint64_t)1 << (of->n - begin)) - 1;
+            }
+            if (bits) {
+                bits &= ~known_from(of, row, begin);
             }
             for (; bits; bits &= bits - 1) {
                 Py_ssize_t other = begin + lowest_bit(bits);
@@ -269,8 +277,8 @@ static void sweep_by_machine(const pairs *of)
     sweep_plain(of);
 }
 
-/* The previous neighbours are corrected by themselves and are infinite in `values` during the sweep: so it finds only newcomers, of
-   which there are few, and hardly ever has to stop. `previous` and `distances` have room for n × (n_kept − 1) each. */
+/* The previous neighbours are corrected by themselves, too, and are known in the sweep: so it finds only newcomers, of which there are
+   few, and hardly ever has to stop. `previous` and `distances` have room for n × (n_kept − 1) each. */
 static void follow(const pairs *of, int64_t *previous, double *distances)
 {
     Py_ssize_t count = of->n_kept - 1;
@@ -280,16 +288,12 @@ static void follow(const pairs *of, int64_t *previous, double *distances)
             Py_ssize_t from = i * of->n_kept + m, to = i * count + m;
             previous[to] = of->near[from];
             distances[to] = of->lengths[from];
-            *between(of, i, (Py_ssize_t)previous[to]) = INFINITY;
+            Py_ssize_t other = (Py_ssize_t)previous[to], low = i < other ? i : other, high = i < other ? other : i;
+            of->known[low * of->n_words + high / 64] |= (uint64_t)1 << high % 64;
         }
     }
     enter_in_turn(of, previous, distances);
     sweep_by_machine(of);
-    for (Py_ssize_t i = 0, at = 0; i < of->n; i++) {
-        for (Py_ssize_t m = 0; m < count; m++, at++) {
-            *between(of, i, (Py_ssize_t)previous[at]) = distances[at];
-        }
-    }
 }
 
 /* Each row lists others only. */
@@ -329,12 +333,13 @@ static PyObject *follow_nearest(PyObject *module, PyObject *args)
         has_length(&views[CHANGED], 1, width, "changed") && has_length(&views[LIMITS], 0, width, "limits")
         && has_length(&views[NEAR], 0, n, "near")
         && has_length(&views[LENGTHS], 0, n, "lengths") && has_length(&views[LENGTHS], 1, n_kept, "lengths")) {
+        Py_ssize_t n_words = n / 64 + 2; /* one more, since bits are read across two */
         pairs of = {views[VALUES].buf, views[CHANGED].buf, n, width, n_changed, n_gone, views[NEAR].buf, views[LENGTHS].buf, n_kept,
-                    views[LIMITS].buf};
+                    views[LIMITS].buf, calloc((size_t)n * (size_t)n_words + 1, sizeof(uint64_t)), n_words};
         size_t room = (size_t)(n * (n_kept - 1)) + 1;
         int64_t *previous = malloc(room * sizeof(int64_t));
         double *distances = malloc(room * sizeof(double));
-        if (previous == NULL || distances == NULL) {
+        if (previous == NULL || distances == NULL || of.known == NULL) {
             PyErr_NoMemory();
         } else {
             Py_BEGIN_ALLOW_THREADS
@@ -344,6 +349,7 @@ static PyObject *follow_nearest(PyObject *module, PyObject *args)
             }
             Py_END_ALLOW_THREADS
         }
+        free(of.known);
         free(previous);
         free(distances);
     }
@@ -570,9 +576,50 @@ static PyObject *graph_sums(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Energies over spreads, and bounds on their relative errors; infinite where there is no spread. */
+static void divide_sums(
+    const double *sums, Py_ssize_t width, const int64_t *lanes, Py_ssize_t count, const double *given, double *values, double *errors)
+{
+    const double *energy = sums, *mean = sums + width, *moment = sums + 2 * width;
+    double total = given[0], of_all = given[1], of_spread = given[2];
+    for (Py_ssize_t j = 0; j < count; j++) {
+        int64_t c = lanes[j];
+        double spread = moment[c] - mean[c] * mean[c] / total;
+        values[j] = energy[c] / spread;
+        errors[j] = spread > 0 ? of_all + of_spread * (moment[c] / spread) : INFINITY;
+    }
+}
+
+static PyObject *sum_ratios(PyObject *module, PyObject *args)
+{
+    (void)module;
+    enum { SUMS, LANE, VALUES, ERRORS, N_ARRAYS };
+    static const char *const names[N_ARRAYS] = {"sums", "lanes", "values", "errors"};
+    static const int dimensions[N_ARRAYS] = {2, 1, 1, 1};
+    PyObject *o[N_ARRAYS];
+    Py_buffer views[N_ARRAYS];
+    double given[3];
+    if (!PyArg_ParseTuple(args, "OOdddOO", &o[0], &o[1], &given[0], &given[1], &given[2], &o[2], &o[3])
+        || !read_all(o, views, names, "dldd", dimensions, N_ARRAYS, VALUES)) {
+        return NULL;
+    }
+    Py_ssize_t width = views[SUMS].shape[1], count = views[LANE].shape[0];
+    int good = has_length(&views[SUMS], 0, 3, names[SUMS]) && has_length(&views[VALUES], 0, count, names[VALUES])
+               && has_length(&views[ERRORS], 0, count, names[ERRORS]) && all_within(views[LANE].buf, count, width);
+    if (good) {
+        divide_sums(views[SUMS].buf, width, views[LANE].buf, count, given, views[VALUES].buf, views[ERRORS].buf);
+    }
+    release_arrays(views, N_ARRAYS);
+    if (!good) {
+        return refuse("lanes must be some that are there");
+    }
+    Py_RETURN_NONE;
+}
+
 PyMethodDef round_functions[] = {
     {"follow_nearest", follow_nearest, METH_VARARGS, "follow_nearest(changed, n_gone, values, limits, near, lengths)"},
     {"list_links", list_links, METH_VARARGS, "list_links(near, lengths, first, second, length): how many there are"},
+    {"sum_ratios", sum_ratios, METH_VARARGS, "sum_ratios(sums, lanes, total, of_all, of_spread, values, errors)"},
     {"graph_sums", graph_sums, METH_VARARGS, "graph_sums(strips, centers, first, second, weights, degree, sums)"},
     {NULL, NULL, 0, NULL},
 };

@@ -124,6 +124,22 @@ def graph_sums(strips: Floats, centers: Floats, first: Integers, second: Integer
     return degree, np.stack([energy, (gather @ rows)[0], (gather @ rows**2)[0]])
 
 
+def sum_ratios(sums: Floats, lanes: Integers, total: float, of_all: float, of_spread: float) -> tuple[Floats, Floats]:
+    """Of some columns of `graph_sums` the energy over the spread Σ_i d_i (f_i − mean)², given the sum of all degrees.
+
+    And bounds on the relative errors: `of_all`, and what the spread, a difference, adds (`of_spread`); infinite without one.
+    """
+    kernels = compiled()
+    if hasattr(kernels, "sum_ratios"):
+        values, errors = np.empty(len(lanes)), np.empty(len(lanes))
+        kernels.sum_ratios(sums, lanes, total, of_all, of_spread, values, errors)
+        return values, errors
+    energy, mean, moment = np.take(sums, lanes, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        spread = moment - mean * mean / total
+        return energy / spread, np.where(spread > 0, of_all + of_spread * (moment / spread), np.inf)
+
+
 def _aligned(shape: tuple[int, ...]) -> Floats:
     """An empty array that begins with a line of the cache: what does not cross lines is read in half the time."""
     size = math.prod(shape)

@@ -34,8 +34,10 @@ class BySample(NamedTuple):
     def of(cls, weightings: Any) -> BySample:
         """The columns of an array, or of a CSC matrix with sorted indices."""
         if isinstance(weightings, np.ndarray):
-            present = weightings != 0
-            first = np.where(present.any(axis=0), present.argmax(axis=0), -1)
+            first = np.zeros(weightings.shape[1], dtype=np.int64)
+            if not (len(weightings) and weightings[0].all()):
+                present = weightings != 0
+                first = np.where(present.any(axis=0), present.argmax(axis=0), -1)
             return cls(None, None, np.ascontiguousarray(weightings, dtype=np.float64).ravel(), first)
         used = np.diff(weightings.indptr) > 0
         first = np.full(len(used), -1, dtype=np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from graphsieve.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
 from graphsieve.columns import Table
-from graphsieve.kernels.rounds import LANES, graph_sums, strips_of
+from graphsieve.kernels.rounds import LANES, graph_sums, strips_of, sum_ratios
 from graphsieve.neighbors import squared_distances
 from graphsieve.scores import Method
+from graphsieve.scores.method import best_first
 from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
@@ -36,12 +38,18 @@ class Estimate:
     n_neighbors: int
     bandwidth: float
 
+    @cached_property
+    def order(self) -> Integers:
+        """Positions by increasing score; those without one come last, in the order of the columns."""
+        return best_first(self.values, large_is_good=False)
+
     def is_certain(self, first: int, *, ordered: bool) -> bool:
         """Whether it is certain who comes before place `first` in increasing order, and, if `ordered`, the order after it."""
-        # Those without a score come last; their order is that of the columns.
-        n_known = len(self.values) - int(np.count_nonzero(np.isnan(self.values)))
-        order = np.argsort(self.values, kind="stable")[first - 1 : n_known if ordered else min(first + 1, n_known)]
+        order = self.order[first - 1 : None if ordered else first + 1]
         value, error = self.values[order], self.errors[order]
+        if len(value) and np.isnan(value[-1]):
+            n_known = len(value) - int(np.count_nonzero(np.isnan(value)))
+            value, error = value[:n_known], error[:n_known]
         return bool((value[1:] - error[1:] > value[:-1] + error[:-1]).all())
 
 
@@ -98,21 +106,17 @@ class LaplacianEstimates:
         by_bandwidth = steps if self.options["bandwidth"] is None else 0.0
         weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * ROUNDING * (1 + steps)
         values, relative = self._scores(scored, (first, second, weights), weight_error)
-        if not (relative <= WORST_RELATIVE_ERROR).all():
+        if not relative.max() <= WORST_RELATIVE_ERROR:
             return None
-        return Estimate(values, np.abs(values) * relative, k, bandwidth)
+        return Estimate(values, values * relative, k, bandwidth)
 
     def _scores(self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float) -> tuple[Floats, Floats]:
         """The scores, and a bound on their relative errors."""
         used = -(-self.count // LANES)
         degree, sums = graph_sums(self.strips[:used], self.centers[:used], *graph)
-        energy, mean, moment = np.take(sums, self.lane[scored], axis=1)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            spread = moment - mean * mean / degree.sum()
-            values = energy / spread
-            # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
-            of_all, of_spread = 2 * weight_error + 8 * ROUNDING * (len(graph[0]) + 2 * self.n), 16 * ROUNDING * self.n
-            relative = np.where(spread > 0, of_all + of_spread * (moment / spread), np.inf)
+        # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
+        of_all, of_spread = 2 * weight_error + 8 * ROUNDING * (len(graph[0]) + 2 * self.n), 16 * ROUNDING * self.n
+        values, relative = sum_ratios(sums, self.lane[scored], float(degree.sum()), of_all, of_spread)
         if self.any_constant:
             constant = self.constant[scored]
             values[constant], relative[constant] = np.nan, 0.0

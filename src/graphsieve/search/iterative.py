@@ -16,7 +16,7 @@ from graphsieve.parameters import checked, quoted
 from graphsieve.progress import Progress
 from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
-from graphsieve.search.estimates import LaplacianEstimates
+from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.supervision import Supervision
 from graphsieve.threads import one_product_thread
 from graphsieve.tracking import Tracker
@@ -143,14 +143,17 @@ def iterate(
             scored = current if variant == 1 else everyone
             size = max(len(current) - n_dropped, n_features_to_select)
             with repeated.round():
-                result = None
+                certain = None
                 if estimates is not None and size > n_features_to_select:
-                    result = _certain_scores(estimates, scored, size, ordered=variant == 1)
-                if result is None:
+                    certain = _certain_estimate(estimates, scored, size, ordered=variant == 1)
+                if certain is None:
                     judged = table.take_columns(current) if variant == 1 else all_features
                     result = method.core(judged.within(tracker), known, **options)
+                    by_score = best_first(result.values, large_is_good=large_is_good)
+                else:
+                    result, by_score = Scored(certain.values, certain.n_neighbors, certain.bandwidth), certain.order
             rounds.append(Round(current, scored, result.values))
-            order = scored[best_first(result.values, large_is_good=large_is_good)]
+            order = scored[by_score]
             survived = order[:size]
             dropped.append(order[size:])
             current = np.sort(survived)
@@ -171,12 +174,10 @@ def last_scores(path: IterativePath, n_features: int) -> Floats:
     return scores
 
 
-def _certain_scores(estimates: LaplacianEstimates, scored: Integers, size: int, *, ordered: bool) -> Scored | None:
+def _certain_estimate(estimates: LaplacianEstimates, scored: Integers, size: int, *, ordered: bool) -> Estimate | None:
     """Estimated scores, if it is certain which features the round drops, and (if `ordered`) in which order."""
     estimate = estimates.of(scored)
-    if estimate is None or not estimate.is_certain(size, ordered=ordered):
-        return None
-    return Scored(estimate.values, estimate.n_neighbors, estimate.bandwidth)
+    return estimate if estimate is not None and estimate.is_certain(size, ordered=ordered) else None
 
 
 def check_method(method: Method) -> None:
