@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, approximate, rank, searching
@@ -244,7 +246,7 @@ def test_bad_neighbors_are_refused_in_one_sentence(case):
 def test_it_is_refused_where_nobody_looks_for_neighbors():
     y = (X[:, 0] > 0).astype(int)
     cases = [
-        (lambda: GraphSieve("fisher", neighbors="exact").fit(X, y), "method 'fisher' looks for no neighbours in X"),
+        (lambda: GraphSieve("fisher", neighbors="exact").fit(X, y), "method 'fisher' has no choice of neighbours in X"),
         (lambda: GraphSieve(neighbors="approximate").fit(X, y), "neighbors belongs to the methods that use a graph"),
         (lambda: GraphSieve("laplacian", compress="som", neighbors="approximate").fit(X), "compress='som' leaves few prototypes"),
         (lambda: rank(X, method="iterative", neighbors="approximate"), "the search 'iterative' has no neighbors"),
@@ -375,7 +377,7 @@ def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, 
     assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
     out, err = capsys.readouterr()
     assert "neighbours are approximate: of those that were checked, 9" in out
-    assert "pass --neighbor-search exact for all of them" in err
+    assert "rank with --neighbor-search exact for all of them" in err
     assert main(["rank", table_file, "--method", "laplacian", "--neighbor-search", "approximate", "--jobs", "1", "--json"]) == 0
     out, err = capsys.readouterr()
     assert 0.9 < json.loads(out)["neighbor_recall"] <= 1
@@ -394,3 +396,20 @@ def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
     assert "leave --neighbor-search 'auto'" in capsys.readouterr().err
     assert main(["rank", table_file, "--method", "iterative", "--top", "2", "--neighbor-search", "exact"]) == 3
     assert "has no --neighbor-search" in capsys.readouterr().err
+
+
+def test_a_transformer_cannot_write_into_x():
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [1, 10, 100, 1000]
+    before = X.copy()
+    careless = make_pipeline(StandardScaler(copy=False), KNeighborsTransformer(n_neighbors=8))
+    with pytest.raises(InputError, match="cannot look for neighbours in X"):
+        laplacian_score(X, bandwidth=100.0, neighbors=careless)
+    assert_array_equal(X, before)
+    careful = make_pipeline(StandardScaler(), KNeighborsTransformer(n_neighbors=8))
+    with pytest.warns(GraphSieveWarning, match="are right"):  # it looks elsewhere
+        assert np.isfinite(laplacian_score(X, bandwidth=100.0, neighbors=careful)).all()
+
+
+def test_what_is_searched_exactly_has_no_recall():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    assert rank(X, method="laplacian", neighbors="approximate").neighbor_recall is None

@@ -177,6 +177,8 @@ def test_scores_together_are_those_of_each_alone_after_one_search(monkeypatch):
         (["laplacean"], "did you mean 'laplacian'"),
         ({"laplacian": {"n_neighbours": 3}}, "no parameter 'n_neighbours'"),
         ({"laplacian": {"n_neighbors": 0}}, "n_neighbors"),
+        ({"laplacian": {"neighbors": "exact"}}, "neighbors is given once"),
+        (["auto"], "methods must be some of laplacian"),
         ({"laplacian": 3}, "the parameters of 'laplacian' must be a dict"),
         (["fisher"], "needs labels"),
     ],
@@ -186,3 +188,7 @@ def test_scores_together_refuse_what_they_cannot_use(methods, complaint):
         scores.score_together(np.eye(4), methods)
     with pytest.raises(TypeError, match="from_labels"):
         scores.score_together(np.eye(4), ["fisher"], supervision=[0, 0, 1, 1])
+    with pytest.raises(ValueError, match="none of the methods looks for neighbours"):
+        scores.score_together(np.eye(4), ["variance"], neighbors="exact")
+    with pytest.raises(ValueError, match="from_targets"):
+        scores.score_together(np.eye(4), ["supervised_laplacian"], supervision=Supervision.from_labels([0, 0, 1, 1]))

@@ -35,7 +35,8 @@ def found_facts() -> dict[str, Any]:
     from graphsieve import __version__, kernels
     from graphsieve.threads import controller
 
-    blas = next((library.info() for library in controller().lib_controllers if library.user_api == "blas"), {})
+    found = [library.info() for library in controller().lib_controllers if library.user_api == "blas"]
+    blas = next((info for info in found if "numpy" in info["filepath"]), found[0] if found else {})  # SciPy may bring another
     affinity = getattr(os, "sched_getaffinity", None)
     return {
         "processor": processor(),

@@ -52,10 +52,9 @@ def approximate_neighbors(rows: Floats, n_neighbors: int) -> tuple[Integers, Flo
     >>> bool((found == exact).mean() > 0.9)
     True
     """
-    n_listed = -(-(n_neighbors + 1 + SPARE_CANDIDATES) // LISTED) * LISTED
-    n_cells = min(MOST_CELLS, len(rows) // CELL_ROWS)
-    if n_cells < FEWEST_CELLS or n_listed > MOST_LISTED:
+    if not searches_cells(len(rows), n_neighbors):
         return nearest_neighbors(rows, n_neighbors)
+    n_listed, n_cells = _n_listed(n_neighbors), min(MOST_CELLS, len(rows) // CELL_ROWS)
     tried = drawn_rows(len(rows), TRIED, seed=0)
     near = nearest_neighbors(rows, n_neighbors, queries=tried)[0]
     # Nothing is proven here, so most rows had better keep their digits: outliers would drag a mean away from them.
@@ -66,6 +65,15 @@ def approximate_neighbors(rows: Floats, n_neighbors: int) -> tuple[Integers, Flo
     cells = _Cells(points, centers, n_visited)
     del points
     return cells.nearest(rows, n_neighbors, n_listed)
+
+
+def searches_cells(n_rows: int, n_neighbors: int) -> bool:
+    """Whether so many neighbours of so many rows are looked for in cells; otherwise the search is exact."""
+    return n_rows // CELL_ROWS >= FEWEST_CELLS and _n_listed(n_neighbors) <= MOST_LISTED
+
+
+def _n_listed(n_neighbors: int) -> int:
+    return -(-(n_neighbors + 1 + SPARE_CANDIDATES) // LISTED) * LISTED
 
 
 def drawn_rows(n_rows: int, n_drawn: int, *, seed: int) -> Integers:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from graphsieve.approximate import approximate_neighbors, drawn_rows
+from graphsieve.approximate import approximate_neighbors, drawn_rows, searches_cells
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, suits_tree
@@ -72,6 +72,8 @@ def searched(table: Table, neighbors: Any) -> Table:
                 "neighbors='approximate' compares dense rows, and X is sparse; leave it 'auto', or pass a transformer that "
                 "takes sparse rows."
             )
+        if suits_tree(table.n_samples, table.n_features):  # which is exact, and quicker
+            return table
         return table.within(_Searched(table, partial(_by_cells, table), asked=neighbors == "approximate"))
     return table.within(_Searched(table, partial(_by_transformer, table, neighbors), asked=True, always=True))
 
@@ -131,7 +133,8 @@ class _Searched:
     def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> Found:
         """As `nearest_neighbors` on `rows`, as far as they are found."""
         few = queries is not None and len(queries) * WORTH_SEARCHING_ALL < self._table.n_samples and not self._always
-        if candidates is not None or few or not n_neighbors:
+        exact = few or not (self._always or searches_cells(self._table.n_samples, n_neighbors))
+        if candidates is not None or exact or not n_neighbors:
             return self._exactly(n_neighbors, queries, candidates)
         found = self._finds(n_neighbors)
         self._tell_recall(found[1])
@@ -150,7 +153,7 @@ class _Searched:
         if not self._asked:
             warn(
                 f"the neighbours of {n} samples are approximate: {right}; "
-                "pass neighbors='exact' for all of them, which takes longer, or neighbors='approximate' to agree."
+                "rank with neighbors='exact' for all of them, which takes longer, or with neighbors='approximate' to agree."
             )
         elif self.recall < POOR_RECALL:
             warn(f"the neighbours of {n} samples are approximate, and {right}; neighbors='exact' finds all of them.")
@@ -179,17 +182,20 @@ def _by_transformer(table: Table, transformer: Any, n_neighbors: int) -> Found:
 
 
 def _as_given(table: Table) -> Any:
-    """The rows among which a transformer looks: those of X, or what the table's metric makes of them."""
-    if table.geometry is not None:
-        return table.geometry.rows[0]
-    return sp.csr_array(table.matrix) if table.is_sparse else table.matrix
+    """The rows among which a transformer looks: those of X, or what the table's metric makes of them; not to be written to."""
+    rows = table.matrix if table.geometry is None else table.geometry.rows[0]
+    if table.is_sparse:
+        return sp.csr_array(rows, copy=True)
+    shown = rows.view()  # a scaler with copy=False would change the caller's X, and the scores after it
+    shown.flags.writeable = False
+    return shown
 
 
 def _entries_of(transformer: Any, rows: Any, n_samples: int) -> Any:
     """The distances that a copy of the transformer gives, checked, each once."""
     try:
         graph = clone(transformer).fit_transform(rows)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{_named(transformer)} cannot look for neighbours in X: {one_line(str(error))}") from error
     if not sp.issparse(graph) or graph.shape != (n_samples, n_samples):
         what = f"a sparse matrix of shape {graph.shape}" if sp.issparse(graph) else f"a {type(graph).__name__}"

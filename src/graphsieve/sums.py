@@ -92,7 +92,9 @@ def means(block: Block, weightings: Any) -> Floats:
 def _in_order(weightings: Any) -> tuple[Any, Floats]:
     """The weightings with their samples in ascending order, which is the order of all sums; and their masses."""
     if isinstance(weightings, np.ndarray):
-        return weightings, np.array([column.sum() for column in weightings.T], dtype=np.float64)
+        # A single one to the bits of a sparse one, which scipy sums like this.
+        total = np.add.reduceat(weightings[:, 0], [0]) if weightings.shape[1] == 1 else weightings.sum(axis=0)
+        return weightings, np.asarray(total, dtype=np.float64)
     ordered = sp.csc_array(weightings)
     ordered = ordered if ordered.has_sorted_indices else ordered.sorted_indices()
     return ordered, np.asarray(ordered.sum(axis=0), dtype=np.float64)

@@ -80,7 +80,9 @@ def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
         return
     wanted = n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
     wanted = min(wanted, available_threads())
-    with _at_most(wanted), controller().select(user_api="openmp").limit(limits=wanted):  # OpenMP counts by thread
+    loops = [library for library in controller().lib_controllers if library.user_api == "openmp"]
+    allowed = min((library.num_threads for library in loops), default=wanted)
+    with _at_most(wanted), controller().select(user_api="openmp").limit(limits=min(wanted, allowed)):  # OpenMP counts by thread
         yield
 
 

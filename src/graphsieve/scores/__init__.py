@@ -215,6 +215,12 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
+def _scored_by(name: Any) -> Method:
+    if not isinstance(name, str) or name not in METHODS:
+        raise InputError(f"methods must be some of {', '.join(METHODS)}, got {name!r}{nearest(name, METHODS)}.")
+    return METHODS[name]
+
+
 def score_together(
     X: Any,
     methods: Iterable[str] | Mapping[str, Mapping[str, Any]],
@@ -249,5 +255,5 @@ def score_together(
     >>> found["laplacian"].round(2).tolist(), found["variance"].tolist()
     ([0.0, 2.0], [20.25, 0.25])
     """
-    asked = [(method_named(name), given) for name, given in names_and_parameters(methods)]
+    asked = [(_scored_by(name), given) for name, given in names_and_parameters(methods)]
     return scored_together(asked, X, supervision, neighbors)

@@ -101,11 +101,11 @@ class Method:
         """Whether large scores are good with these parameters: one form of SPEC differs from the others."""
         return self.direction == "large" or parameters.get("form") == "phi3"
 
-    def check_knowledge(self, known: Supervision) -> None:
-        """Refuse to run without what the method needs."""
+    def check_knowledge(self, known: Supervision, *, hint: str = "; target_type= says what y is") -> None:
+        """Refuse to run without what the method needs; the hint is for those who know labels or targets."""
         if self.uses and not set(self.uses) & set(known.kinds):
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
-            hint = "; target_type= says what y is" if {"labels", "targets"} & set(known.kinds) else ""
+            hint = hint if {"labels", "targets"} & set(known.kinds) else ""
             raise InputError(f"method {self.name!r} needs {' or '.join(self.uses)}, but {given} known of the samples{hint}.")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.columns import Table
-from graphsieve.errors import InputTypeError
+from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import checked, quoted
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.searching import remembering, searched, way_to_search
@@ -30,7 +30,9 @@ def scored_together(
         raise InputTypeError(f"supervision must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) makes one.")
     check_length(known, table)
     for method in options:
-        method.check_knowledge(known)
+        method.check_knowledge(known, hint="; Supervision.from_labels and from_targets say what y is")
+    if not any(method.reads_neighbors for method in options) and not (isinstance(neighbors, str) and neighbors == "auto"):
+        raise InputError(f"none of the methods looks for neighbours in X; leave neighbors 'auto', got {quoted(neighbors)}.")
     most = max((chosen.get("n_neighbors", 0) for method, chosen in options.items() if method.reads_neighbors), default=0)
     table = remembering(searched(table, neighbors), most)
     found = {method.name: method.core(table, known, **chosen).values for method, chosen in options.items()}
@@ -49,4 +51,6 @@ def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
 def _options(method: Method, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise InputTypeError(f"the parameters of {method.name!r} must be a dict, got {quoted(given)}.")
+    if "neighbors" in given:
+        raise InputError(f"neighbors is given once, for all methods, and not among the parameters of {method.name!r}.")
     return checked(method.defaults | extra_options(method, given, what="methods"), RULES)

@@ -140,7 +140,7 @@ def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Ta
     if isinstance(asked, str) and asked == "auto" and (given["compress"] is not None or not method.reads_neighbors):
         return table
     if not method.reads_neighbors:
-        raise InputError(f"method {method.name!r} looks for no neighbours in X; leave neighbors 'auto', got {quoted(asked)}.")
+        raise InputError(f"method {method.name!r} has no choice of neighbours in X; leave neighbors 'auto', got {quoted(asked)}.")
     if given["compress"] is not None and not (isinstance(asked, str) and asked == "exact"):
         raise InputError(
             f"compress={given['compress']!r} leaves few prototypes, whose neighbours are found exactly; leave neighbors 'auto', "
