@@ -117,3 +117,11 @@ def test_pairs_along_the_target_are_those_of_which_either_chose_the_other(target
     assert_array_equal(found | found.T, linked)
     assert 2 * len(first) == linked.sum()  # none twice
     assert_array_equal(squared, gaps[first, second] ** 2)
+
+
+@pytest.mark.parametrize("plain", ["0", "1"])
+def test_distances_that_tie_by_rounding_alone_leave_no_edge_out(plain, monkeypatch):
+    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number, so 1 reaches all three; the first does not reach the third."""
+    monkeypatch.setenv("GRAPHSIEVE_PLAIN", plain)
+    first, second, _ = target_runs(np.array([0, 1e-17, 2e-17, 1.0, 5.0]), 1).sample_pairs()
+    assert set(zip(first.tolist(), second.tolist(), strict=True)) == {(0, 1), (1, 2), (0, 3), (1, 3), (2, 3), (3, 4)}

@@ -166,3 +166,11 @@ def test_it_says_what_it_holds():
     assert repr(Supervision.nothing(3)) == "Supervision(3 samples: nothing known)"
     assert "2 targets" in repr(Supervision.from_targets([1.0, np.nan, 2.0]))
     assert "probabilities of 2 classes" in repr(Supervision.from_probabilities([[0.5, 0.5]]))
+
+
+@pytest.mark.parametrize(("kind", "low", "high"), [(np.int8, -100, 100), (np.int16, -20_000, 20_000), (np.uint8, 0, 255)])
+def test_classes_of_small_integer_types_do_not_overflow(kind, low, high):
+    y = np.where(np.arange(50_000) % 2, high, low).astype(kind)
+    known = Supervision.from_labels(y, unlabeled=None)
+    assert_array_equal(known.classes, [low, high])
+    assert_array_equal(known.labels, np.arange(50_000) % 2)

@@ -325,7 +325,10 @@ def _union(near: Integers, squared: Floats, queries: Integers, n_samples: int) -
     """The distinct undirected edges of a list of neighbours."""
     if len(queries) == n_samples and near.shape[1] <= FEW_NEIGHBORS:
         more = ((0, 0), (0, 1))  # the last column of these lists is nobody's
-        return list_links(np.pad(near, more), np.pad(squared, more))
+        first, second, squared = list_links(np.pad(near, more), np.pad(squared, more))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        order = np.argsort(low * n_samples + high)
+        return low[order], high[order], squared[order]
     query = np.repeat(queries, near.shape[1])
     return _distinct(query, near.ravel(), squared.ravel(), n_samples)
 

@@ -241,7 +241,7 @@ class Table:
             return self.geometry.rows
         exponent = unit_exponent(self._largest_exponent())
         if not self.is_sparse:
-            rows = np.ascontiguousarray(self._matrix, dtype=np.float64)
+            rows = np.require(self._matrix, np.float64, ["C_CONTIGUOUS", "ALIGNED"])
             return scale_by_power_of_two(rows, -exponent) if exponent else rows, exponent
         sparse = sp.csr_array(self._matrix)
         if exponent:

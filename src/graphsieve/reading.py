@@ -212,9 +212,11 @@ def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
         raise InputError("labels hold an infinite number; use None or NaN for an unknown label.")
     if values.dtype.kind in "iu" and len(values) and int(values.max()) - int(values.min()) < len(values):
         # Without a sort: count each number between the smallest and the largest.
-        shifted = (values - values.min()).astype(np.int64)
+        wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # from -100 to 100 is too far for int8
+        shifted = (wide - wide.min()).astype(np.int64)
         present = np.bincount(shifted) > 0
-        return np.flatnonzero(present).astype(values.dtype) + values.min(), (np.cumsum(present) - 1)[shifted]
+        classes = np.flatnonzero(present).astype(wide.dtype) + wide.min()
+        return classes.astype(values.dtype), (np.cumsum(present) - 1)[shifted]
     if values.dtype.kind != "O":
         classes, codes = np.unique(values, return_inverse=True)
         return classes, codes.astype(np.int64)

@@ -1,7 +1,10 @@
 /* The pairs of samples along a line of which either is within reach of the other.
 
-   Whoever stands between two such samples is linked with both, so that each sample looks to its right only until somebody is not. */
+   Each sample looks to its right as far as it reaches, or as somebody there reaches back over it. Distances that tie only because they
+   are rounded may leave gaps between. */
 #include "rows.h"
+
+#include <stdlib.h>
 
 typedef struct {
     const double *values, *reach; /* increasing; and how far each looks */
@@ -11,15 +14,46 @@ typedef struct {
     Py_ssize_t count, room;
 } line;
 
+/* The first whom somebody reaches to the left: rounded distances never grow on the way. */
+static Py_ssize_t leftmost(const line *on, Py_ssize_t j)
+{
+    Py_ssize_t low = 0, high = j;
+    while (low < high) {
+        Py_ssize_t middle = low + (high - low) / 2;
+        if (on->values[j] - on->values[middle] <= on->reach[j]) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* For each the last who reaches back to it or beyond. */
+static void fill_last(const line *on, Py_ssize_t *last)
+{
+    for (Py_ssize_t j = 0; j < on->count; j++) {
+        last[j] = j;
+        last[leftmost(on, j)] = j;
+    }
+    for (Py_ssize_t i = 1; i < on->count; i++) {
+        last[i] = last[i] > last[i - 1] ? last[i] : last[i - 1];
+    }
+}
+
 /* How many pairs there are; as many as there is room for are written down. */
-static Py_ssize_t list_pairs(const line *on)
+static Py_ssize_t list_pairs(const line *on, const Py_ssize_t *last)
 {
     Py_ssize_t found = 0;
     for (Py_ssize_t i = 0; i < on->count; i++) {
         for (Py_ssize_t j = i + 1; j < on->count; j++) {
             double gap = on->values[j] - on->values[i];
-            if (!(gap <= on->reach[i] || gap <= on->reach[j])) {
+            int near = gap <= on->reach[i];
+            if (!near && j > last[i]) {
                 break;
+            }
+            if (!near && !(gap <= on->reach[j])) {
+                continue;
             }
             if (found < on->room) {
                 on->first[found] = on->order[i];
@@ -53,9 +87,17 @@ static PyObject *line_pairs(PyObject *module, PyObject *args)
                && has_length(&views[4], 0, room, names[4]) && has_length(&views[5], 0, room, names[5]);
     if (good) {
         line on = {views[0].buf, views[1].buf, views[2].buf, views[3].buf, views[4].buf, views[5].buf, count, room};
-        Py_BEGIN_ALLOW_THREADS
-        found = list_pairs(&on);
-        Py_END_ALLOW_THREADS
+        Py_ssize_t *last = malloc((size_t)(count + 1) * sizeof(Py_ssize_t));
+        good = last != NULL;
+        if (good) {
+            Py_BEGIN_ALLOW_THREADS
+            fill_last(&on, last);
+            found = list_pairs(&on, last);
+            Py_END_ALLOW_THREADS
+        } else {
+            PyErr_NoMemory();
+        }
+        free(last);
     }
     release_arrays(views, 6);
     return good ? PyLong_FromSsize_t(found) : NULL;

@@ -14,8 +14,7 @@ Integers = NDArray[np.int64]
 def line_pairs(values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0) -> tuple[Integers, Integers, Floats]:
     """The pairs of which either is within reach of the other, by increasing value, and their squared distances.
 
-    `values` increase, and are those of the samples in `order`. The reach of each is how far its k-th nearest is, with one k for
-    all: so whoever stands between two that are linked is linked with both. `n_expected` pairs, or fewer, are found in one go.
+    `values` increase, and are those of the samples in `order`. `n_expected` pairs, or fewer, are found in one go.
     """
     if not hasattr(compiled(), "line_pairs"):
         low, high = _plain_pairs(values, reach)
@@ -37,13 +36,23 @@ def _room(size: int) -> tuple[Integers, Integers, Floats]:
 
 def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
     linked = []
-    for step in range(1, len(values)):
+    # Rounded distances never shrink on the way outwards, but those that tie only by rounding may leave gaps between.
+    n_steps = max(_farthest_left(values, reach), _farthest_left(-values[::-1], reach[::-1]))
+    for step in range(1, n_steps + 1):
         gap = values[step:] - values[:-step]
         near = (gap <= reach[:-step]) | (gap <= reach[step:])
-        if not near.any():
-            break
         linked.append(np.concatenate([near, np.zeros(step, dtype=bool)]))
     if not linked:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     low, steps = np.nonzero(np.stack(linked, axis=1))
     return low, low + steps + 1
+
+
+def _farthest_left(values: Floats, reach: Floats) -> int:
+    """Over how many places, at most, anybody reaches to the left."""
+    low, high = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
+    while (low < high).any():
+        middle = (low + high) // 2
+        near = values - values[middle] <= reach
+        low, high = np.where(near, low, middle + 1), np.where(near, middle, high)
+    return int((np.arange(len(values)) - low).max(initial=0))
