@@ -14,17 +14,12 @@ typedef struct {
     Py_ssize_t count, room;
 } line;
 
-/* The first whom somebody reaches to the left: rounded distances never grow on the way. */
+/* The farthest whom somebody reaches to the left: rounded distances never shrink on the way, and all on it become pairs. */
 static Py_ssize_t leftmost(const line *on, Py_ssize_t j)
 {
-    Py_ssize_t low = 0, high = j;
-    while (low < high) {
-        Py_ssize_t middle = low + (high - low) / 2;
-        if (on->values[j] - on->values[middle] <= on->reach[j]) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
+    Py_ssize_t low = j;
+    while (low > 0 && on->values[j] - on->values[low - 1] <= on->reach[j]) {
+        low--;
     }
     return low;
 }
