@@ -1,7 +1,7 @@
 """All benchmarks in one command, from which benchmarks/README.md is made: peers, the machine's limits, memory, growth.
 
-    python benchmarks/run.py                  # all that has a bar but the large tables: a quarter of an hour
-    python benchmarks/run.py --large          # all of it: half an hour
+    python benchmarks/run.py                  # all that has a bar but the large tables: a quarter of an hour on a quiet machine
+    python benchmarks/run.py --large          # all of it: half an hour there
     python benchmarks/run.py growth imports   # parts alone; the others stay as they were
     python benchmarks/run.py --page           # only write the page anew
     python benchmarks/run.py --list           # the names of the parts

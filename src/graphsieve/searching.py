@@ -22,8 +22,8 @@ from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, s
 from graphsieve.parameters import nearest, one_line, quoted
 
 WAYS = ("auto", "exact", "approximate")
-# Samples² × features, up to which "auto" is exact: about a minute and a half on two cores, as for 400,000 × 50 or
-# 130,000 × 500. There the approximate search takes some seconds, and it is the first size at which that matters to a person.
+# Samples² × features, up to which "auto" is exact: about a minute on two cores, as for 400,000 × 50 or
+# 130,000 × 500; the approximate search takes a third of that there.
 EXACT_UP_TO = 2**43
 SAMPLED = 200  # samples whose exact neighbours tell the recall
 POOR_RECALL = 0.9  # below it, also who asked for approximate neighbours hears of it
@@ -105,7 +105,7 @@ class _Remembered:
 
 
 def takes_long(table: Table) -> bool:
-    """Whether the exact search among all samples takes more than about a minute and a half on two cores."""
+    """Whether the exact search among all samples takes more than about a minute on two cores."""
     n, width = table.n_samples, table.n_features
     return not table.is_sparse and n**2 * width > EXACT_UP_TO and not suits_tree(n, width)
 

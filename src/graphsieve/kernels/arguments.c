@@ -1,5 +1,6 @@
 #include "arguments.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static int same_kind(const char *format, Py_ssize_t itemsize, char kind)
@@ -38,6 +39,11 @@ int read_array(PyObject *object, Py_buffer *view, const char *name, char kind, i
     }
     if (view->ndim != n_dimensions || view->format == NULL || !same_kind(view->format, view->itemsize, kind)) {
         PyErr_Format(PyExc_ValueError, "%s must have %d dimension(s) and numbers of kind '%c'", name, n_dimensions, kind);
+        PyBuffer_Release(view);
+        return 0;
+    }
+    if (view->len > 0 && (uintptr_t)view->buf % (uintptr_t)view->itemsize != 0) {
+        PyErr_Format(PyExc_ValueError, "%s must be aligned", name);
         PyBuffer_Release(view);
         return 0;
     }

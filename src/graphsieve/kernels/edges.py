@@ -22,7 +22,7 @@ def edge_sums(numbers: Numbers, first: Integers, second: Integers, weights: Floa
     parts = in_parts(len(weights), EDGES_AT_ONCE)
     if not readable(numbers.rows):
         values = numbers.values()
-        return in_turn(np.array([_plain_sums(values, first[part], second[part], weights[part], power) for part in parts]))
+        return in_turn(np.array([plain_sums(values, first[part], second[part], weights[part], power) for part in parts]))
     ends = (np.ascontiguousarray(first, dtype=np.int64), np.ascontiguousarray(second, dtype=np.int64))
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     kernel = compiled().edge_sums
@@ -50,7 +50,8 @@ def row_differences(rows: Floats, first: Integers, second: Integers, *, spare: i
         yield part, one[: spare + size]
 
 
-def _plain_sums(values: Floats, first: Integers, second: Integers, weights: Floats, power: int) -> Floats:
+def plain_sums(values: Floats, first: Integers, second: Integers, weights: Floats, power: int) -> Floats:
+    """The sums over all edges in one go."""
     total, gather = np.zeros(values.shape[1]), None
     for edges, rows in row_differences(values, first, second, spare=1):
         if power == 1:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.kernels import compiled
-from graphsieve.kernels.edges import edge_sums
-from graphsieve.kernels.rows import Numbers, weighted_rows
+from graphsieve.kernels.edges import plain_sums
+from graphsieve.kernels.rows import weighted_rows
 from graphsieve.kernels.samples import TEMPORARY_ELEMENTS
 
 LANES = 16  # columns that stand side by side in a strip
@@ -118,7 +118,7 @@ def graph_sums(strips: Floats, centers: Floats, first: Integers, second: Integer
         return degree, sums.reshape(3, -1)
     degree = np.asarray(np.bincount(np.concatenate([first, second]), np.concatenate([weights, weights]), minlength=n), np.float64)
     rows = np.ascontiguousarray(strips.transpose(1, 0, 2)).reshape(n, -1)
-    energy = edge_sums(Numbers(rows), first, second, weights)
+    energy = plain_sums(rows, first, second, weights, 2)
     gather = weighted_rows(degree, np.array([0, n]))
     rows = rows - centers.ravel()  # a copy: one strip is its own row-wise array
     return degree, np.stack([energy, (gather @ rows)[0], (gather @ rows**2)[0]])

@@ -37,7 +37,7 @@ def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0, nei
     bandwidth : float
         The t of the heat kernel.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        Who looks for them. ``"auto"`` is exact as long as that takes no more than about a minute and a half on two cores (400,000
+        Who looks for them. ``"auto"`` is exact as long as that takes no more than about a minute on two cores (400,000
         × 50, or 130,000 × 500), and beyond that approximate, with a warning that says which share of the neighbours of some
         samples was found. A transformer finds them as scikit-learn's ``KNeighborsTransformer`` does; distances are taken anew.
 

@@ -77,7 +77,7 @@ class GraphSieve(Sieve):
         Of the distances between samples, for methods that need neighbours; ``"auto"`` is cosine for tables of counts, of which
         nearly all are zero.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        Who looks for neighbours in X. ``"auto"`` is exact as long as that takes no more than about a minute and a half on two
+        Who looks for neighbours in X. ``"auto"`` is exact as long as that takes no more than about a minute on two
         cores (400,000 × 50, or 130,000 × 500), and beyond that approximate, with a warning. Or an estimator such as
         scikit-learn's ``KNeighborsTransformer``, of which a copy is fitted; distances are taken anew.
     target_type : {"auto", "classes", "continuous"}
