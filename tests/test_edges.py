@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from graphsieve import kernels, scores
 from graphsieve.kernels import edges, rows, samples
 from graphsieve.kernels.edges import edge_sums
-from graphsieve.kernels.line import line_pairs
+from graphsieve.kernels.line import line_pairs, line_reach
 from graphsieve.kernels.rows import Numbers, readable
 from graphsieve.kernels.samples import column_extremes, mean_alone, mean_and_scatter
 
@@ -253,3 +253,18 @@ def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
         with pytest.raises(ValueError, match=r"has length|must have"):
             kernels.compiled().line_pairs(*good[:place], value, *good[place + 1 :])
     assert all(len(column) == 0 for column in line_pairs(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
+
+
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_the_reach_along_a_line_is_how_far_the_kth_nearest_is(k, plain):
+    values = np.sort(np.random.default_rng(k).integers(0, 20, size=60).astype(float) ** 3)  # with many that are equal
+    expected = np.sort(np.abs(values[:, None] - values), axis=1)[:, k]
+    assert_array_equal(line_reach(values, k), expected)
+    assert_array_equal(plain(line_reach, values, k), expected)
+
+
+@needs_compiled
+def test_the_reach_refuses_arrays_that_do_not_fit():
+    for values, reach in ((np.zeros(3), np.zeros(2)), (np.zeros(3, dtype=int), np.zeros(3)), (np.zeros(3), np.zeros((3, 1)))):
+        with pytest.raises(ValueError, match=r"has length|must have"):
+            kernels.compiled().line_reach(values, 1, reach)

@@ -24,10 +24,12 @@ from graphsieve.kernels.rounds import list_links
 from graphsieve.neighbors import TargetRuns, nearest_in, squared_distances, target_runs
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
+from graphsieve.threads import available_threads, in_threads
 
 FARTHEST_APART = 400  # powers of two between targets and features, beyond which nothing changes any more
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
+MANY_EDGES = 2**20  # whose weights are worth starting threads for
 FEW_NEIGHBORS = 32  # whether two are in each other's lists is seen by looking; in longer ones by sorting
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
 
@@ -81,7 +83,8 @@ def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> N
     runs = target_runs(scaled, k)
     first, second, squared = runs.sample_pairs()  # along the target: ends that are soon met again are near in memory
     has_blocks = bool((runs.size > 1).any())
-    weights, used = heat_weights(squared, bandwidth, exponent=exponent, smallest=0.0 if has_blocks else None)
+    smallest = 0.0 if has_blocks else None
+    weights, used = heat_weights(squared, bandwidth, exponent=exponent, smallest=smallest, overwrite=True)
     graph: Graph = SparseGraph.of_distinct(len(target), first, second, weights)
     if has_blocks:
         graph = graph + _equal_target_graph(runs, 1.0)
@@ -242,15 +245,16 @@ def same_code_pairs(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def heat_weights(
-    squared: Floats, bandwidth: float | None, *, exponent: int = 0, smallest: float | None = None
+    squared: Floats, bandwidth: float | None, *, exponent: int = 0, smallest: float | None = None, overwrite: bool = False
 ) -> tuple[Floats, float]:
     """exp(−(d² − smallest d²)/t), and t; `squared` is in units of ``2**(2 * exponent)``, t in the original ones."""
     least = float(squared.min(initial=np.inf)) if smallest is None else smallest
     if bandwidth is None:
         mean = _MeanLength()
         mean.add(squared)
-        return _heat(squared, least, mean.value), float(_in_original_units(np.asarray(mean.value), exponent))
-    return _heat(squared, least, in_scaled_units(bandwidth, exponent)), bandwidth
+        used = float(_in_original_units(np.asarray(mean.value), exponent))
+        return _heat(squared, least, mean.value, overwrite=overwrite), used
+    return _heat(squared, least, in_scaled_units(bandwidth, exponent), overwrite=overwrite), bandwidth
 
 
 def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
@@ -288,13 +292,28 @@ class _MeanLength:
         return self._total / self._count if self._total > 0 else 1.0
 
 
-def _heat(squared: Floats, smallest: float, bandwidth: float) -> Floats:
+def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool = False) -> Floats:
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        excess = squared - smallest
+        excess = np.subtract(squared, smallest, out=squared if overwrite else None)
         if bandwidth == 0:  # one that underflows beside huge features leaves the shortest edges only, as its limit does
             return np.where(excess == 0, 1.0, 0.0)
         excess /= -bandwidth
-        return np.exp(excess, out=excess)
+        return _exponentials(excess)
+
+
+def _exponentials(values: Floats) -> Floats:
+    """In place, and by all threads where there are very many."""
+    if len(values) < MANY_EDGES:
+        return np.exp(values, out=values)
+    parts = np.array_split(values, 4 * available_threads())
+
+    def work(places: Iterator[int]) -> None:
+        with np.errstate(under="ignore"):
+            for place in places:
+                np.exp(parts[place], out=parts[place])
+
+    in_threads(work, range(len(parts)), available_threads())
+    return values
 
 
 def _in_original_units(squared: Floats, exponent: int) -> Floats:

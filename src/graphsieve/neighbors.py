@@ -21,7 +21,7 @@ from scipy.spatial import cKDTree
 
 from graphsieve.columns import Table
 from graphsieve.kernels import mention_plain_kernels
-from graphsieve.kernels.line import line_pairs
+from graphsieve.kernels.line import line_pairs, line_reach
 from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
 from graphsieve.kernels.tiles import sort_lists
 from graphsieve.proposals import (
@@ -362,17 +362,9 @@ class TargetRuns:
     @cached_property
     def reach(self) -> Floats:
         """How far from each run its k-th nearest other sample is."""
-        k, n = self.n_neighbors, len(self.order)
-        ends = np.full(k, np.inf)
-        sorted_values = np.repeat(self.values, self.size)
-        padded = np.concatenate([-ends, sorted_values, ends])
-        # The k nearest and the sample itself stand side by side: of all such windows, the one that ends nearest.
-        reach = np.full(n, np.inf)
-        for before in range(k + 1):
-            to_left = sorted_values - padded[k - before : k - before + n]
-            to_right = padded[2 * k - before : 2 * k - before + n] - sorted_values
-            np.minimum(reach, np.maximum(to_left, to_right, out=to_left), out=reach)
-        return np.asarray(reach[self.start])
+        if len(self.values) == len(self.order):
+            return line_reach(self.values, self.n_neighbors)
+        return np.asarray(line_reach(np.repeat(self.values, self.size), self.n_neighbors)[self.start])
 
     def pairs(self) -> tuple[Integers, Integers, Floats]:
         """The pairs of runs of which either is within reach of the other, by increasing target, and their squared distances."""

@@ -4,6 +4,7 @@
    are rounded may leave gaps between. */
 #include "rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -98,7 +99,50 @@ static PyObject *line_pairs(PyObject *module, PyObject *args)
     return good ? PyLong_FromSsize_t(found) : NULL;
 }
 
+/* The k nearest stand around each value, and the farthest of them was the last to be taken. */
+static void fill_reach(const double *values, Py_ssize_t count, Py_ssize_t k, double *reach)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t left = i - 1, right = i + 1;
+        double farthest = 0.0;
+        for (Py_ssize_t taken = 0; taken < k; taken++) {
+            double to_left = left >= 0 ? values[i] - values[left] : INFINITY;
+            double to_right = right < count ? values[right] - values[i] : INFINITY;
+            int is_left = to_left <= to_right;
+            farthest = is_left ? to_left : to_right;
+            left -= is_left;
+            right += !is_left;
+        }
+        reach[i] = farthest;
+    }
+}
+
+static PyObject *line_reach(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *objects[2];
+    Py_buffer views[2];
+    Py_ssize_t k;
+    if (!PyArg_ParseTuple(args, "OnO", &objects[0], &k, &objects[1]) || !read_array(objects[0], &views[0], "values", 'd', 1, READ_ONLY)) {
+        return NULL;
+    }
+    if (!read_array(objects[1], &views[1], "reach", 'd', 1, WRITABLE)) {
+        release_arrays(views, 1);
+        return NULL;
+    }
+    Py_ssize_t count = views[0].shape[0];
+    int good = has_length(&views[1], 0, count, "reach");
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS
+        fill_reach(views[0].buf, count, k, views[1].buf);
+        Py_END_ALLOW_THREADS
+    }
+    release_arrays(views, 2);
+    return answer(good, "");
+}
+
 PyMethodDef line_functions[] = {
+    {"line_reach", line_reach, METH_VARARGS, "line_reach(values, k, reach): how far the k-th nearest of each is"},
     {"line_pairs", line_pairs, METH_VARARGS, "line_pairs(values, reach, order, first, second, squared): how many pairs there are"},
     {NULL, NULL, 0, NULL},
 };

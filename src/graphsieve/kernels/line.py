@@ -11,6 +11,22 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
+def line_reach(values: Floats, n_neighbors: int) -> Floats:
+    """How far from each of increasing values its k-th nearest other one is; there are more than k."""
+    reach = np.full(len(values), np.inf)
+    if hasattr(compiled(), "line_reach"):
+        compiled().line_reach(np.ascontiguousarray(values), n_neighbors, reach)
+        return reach
+    k, n = n_neighbors, len(values)
+    padded = np.concatenate([np.full(k, -np.inf), values, np.full(k, np.inf)])
+    # The k nearest and the value itself stand side by side: of all such windows, the one that ends nearest.
+    for before in range(k + 1):
+        to_left = values - padded[k - before : k - before + n]
+        to_right = padded[2 * k - before : 2 * k - before + n] - values
+        np.minimum(reach, np.maximum(to_left, to_right, out=to_left), out=reach)
+    return reach
+
+
 def line_pairs(values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0) -> tuple[Integers, Integers, Floats]:
     """The pairs of which either is within reach of the other, by increasing value, and their squared distances.
 
