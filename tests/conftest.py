@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, Phase, settings
 from threadpoolctl import threadpool_limits
 
-from graphsieve import columns
+from graphsieve import columns, kernels
 
 matplotlib.use("Agg")
 
@@ -58,3 +58,16 @@ def shared_data():
             return sp.csr_array(parts, shape=tuple(file["shape"])), file["y"]
 
     return load
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """A function that calls another with the plain kernels."""
+
+    def call(function, *args, **options):
+        with monkeypatch.context() as patch:
+            patch.setenv("GRAPHSIEVE_PLAIN", "1")
+            assert kernels.compiled() is None
+            return function(*args, **options)
+
+    return call

@@ -21,18 +21,6 @@ needs_compiled = pytest.mark.skipif(
 N = 90
 
 
-@pytest.fixture
-def plain(monkeypatch):
-    """A function that calls another with the plain kernels."""
-
-    def call(function, *args, **options):
-        with monkeypatch.context() as patch:
-            patch.setenv("GRAPHSIEVE_PLAIN", "1")
-            return function(*args, **options)
-
-    return call
-
-
 @pytest.fixture(params=[0, 2**12])
 def few_places(request, monkeypatch):
     """Weightings as lists of who is in them, and written out."""

@@ -14,19 +14,6 @@ from graphsieve.kernels.tiles import Lists, SparseRows, keep_nearest, sort_lists
 needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
 
 
-@pytest.fixture
-def plain(monkeypatch):
-    """A function that calls another with the plain kernels."""
-
-    def call(function, *args, **options):
-        with monkeypatch.context() as patch:
-            patch.setenv("GRAPHSIEVE_PLAIN", "1")
-            assert kernels.compiled() is None
-            return function(*args, **options)
-
-    return call
-
-
 @needs_compiled
 def test_without_a_wish_the_compiled_kernels_are_used(monkeypatch):
     monkeypatch.delenv("GRAPHSIEVE_PLAIN", raising=False)

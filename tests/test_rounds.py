@@ -24,18 +24,6 @@ from graphsieve.tracking import Tracker
 needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
 
 
-@pytest.fixture
-def plain(monkeypatch):
-    """A function that calls another with the plain kernels."""
-
-    def call(function, *args, **options):
-        with monkeypatch.context() as patch:
-            patch.setenv("GRAPHSIEVE_PLAIN", "1")
-            return function(*args, **options)
-
-    return call
-
-
 def distances(X):
     """Squared, by the double loop, summed from the first feature on; nobody is near himself."""
     squared = np.zeros((len(X), len(X)))

@@ -66,6 +66,15 @@ void release_arrays(Py_buffer *views, int count)
     }
 }
 
+int all_below(const int64_t *indices, Py_ssize_t count, int64_t limit)
+{
+    int good = 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        good &= (uint64_t)indices[i] < (uint64_t)limit;
+    }
+    return good;
+}
+
 int has_avx2(void)
 {
 #if HAVE_AVX2_CHOICE

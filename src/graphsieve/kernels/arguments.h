@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdint.h>
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define HAVE_AVX2_CHOICE 1
@@ -34,7 +35,24 @@ int has_length(const Py_buffer *view, int dimension, Py_ssize_t length, const ch
 /* Releases the first `count` views. */
 void release_arrays(Py_buffer *views, int count);
 
+/* Whether all indices lie from 0 to below the limit. */
+int all_below(const int64_t *indices, Py_ssize_t count, int64_t limit);
+
 /* Whether this processor has AVX2, asked once. */
 int has_avx2(void);
+
+/* The place of the lowest bit that is set; there is one. */
+INLINED int lowest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return __builtin_ctzll(bits);
+#else
+    int place = 0;
+    while (!(bits >> place & 1)) {
+        place++;
+    }
+    return place;
+#endif
+}
 
 #endif

@@ -46,15 +46,6 @@ static void all_pairs(
     }
 }
 
-static int all_below(const int64_t *indices, Py_ssize_t count, Py_ssize_t limit)
-{
-    int good = 1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        good &= (uint64_t)indices[i] < (uint64_t)limit;
-    }
-    return good;
-}
-
 static PyObject *dense_pair_distances(PyObject *module, PyObject *args)
 {
     (void)module;

@@ -19,28 +19,6 @@
 #define LINE 8     /* numbers that memory delivers together */
 #define LANES 16   /* columns that stand side by side in a strip: their sums stay in registers */
 
-static inline int lowest_bit(uint64_t bits)
-{
-#if defined(__GNUC__)
-    return __builtin_ctzll(bits);
-#else
-    int place = 0;
-    while (!(bits >> place & 1)) {
-        place++;
-    }
-    return place;
-#endif
-}
-
-static int all_within(const int64_t *indices, Py_ssize_t count, Py_ssize_t limit)
-{
-    int good = 1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        good &= (uint64_t)indices[i] < (uint64_t)limit;
-    }
-    return good;
-}
-
 /* Arrays of the given kinds and dimensions, of which those from `n_read_only` on are written to. */
 static int read_all(
     PyObject **objects, Py_buffer *views, const char *const *names, const char *kinds, const int *dimensions, int count, int n_read_only)
@@ -399,7 +377,7 @@ static PyObject *list_links(PyObject *module, PyObject *args)
     if (good) {
         Py_BEGIN_ALLOW_THREADS
         for (Py_ssize_t i = 0; good && i < n; i++) {
-            good = all_within((const int64_t *)views[NEAR].buf + i * n_kept, n_kept - 1, n);
+            good = all_below((const int64_t *)views[NEAR].buf + i * n_kept, n_kept - 1, n);
         }
         if (good) {
             count = collect_links(views[NEAR].buf, views[LENGTHS].buf, n, n_kept, views[FIRST].buf, views[SECOND].buf, views[LENGTH].buf);
@@ -522,7 +500,7 @@ WITH_AVX2 static void sum_avx2(const scoring *of)
 
 static int sum_all(const scoring *of)
 {
-    if (!all_within(of->first, of->n_links, of->n) || !all_within(of->second, of->n_links, of->n)) {
+    if (!all_below(of->first, of->n_links, of->n) || !all_below(of->second, of->n_links, of->n)) {
         return 0;
     }
     memset(of->degree, 0, (size_t)of->n * sizeof(double));
@@ -605,7 +583,7 @@ static PyObject *sum_ratios(PyObject *module, PyObject *args)
     }
     Py_ssize_t width = views[SUMS].shape[1], count = views[LANE].shape[0];
     int good = has_length(&views[SUMS], 0, 3, names[SUMS]) && has_length(&views[VALUES], 0, count, names[VALUES])
-               && has_length(&views[ERRORS], 0, count, names[ERRORS]) && all_within(views[LANE].buf, count, width);
+               && has_length(&views[ERRORS], 0, count, names[ERRORS]) && all_below(views[LANE].buf, count, width);
     if (good) {
         divide_sums(views[SUMS].buf, width, views[LANE].buf, count, given, views[VALUES].buf, views[ERRORS].buf);
     }

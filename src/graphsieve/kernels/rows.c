@@ -73,15 +73,6 @@ int has_columns(const table *from, Py_ssize_t start, Py_ssize_t stop)
     return 1;
 }
 
-int all_below(const int64_t *indices, Py_ssize_t count, int64_t limit)
-{
-    int good = 1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        good &= (uint64_t)indices[i] < (uint64_t)limit;
-    }
-    return good;
-}
-
 PyObject *answer(int good, const char *complaint)
 {
     if (good) {

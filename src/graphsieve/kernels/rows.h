@@ -64,9 +64,6 @@ int read_units(PyObject *scale, PyObject *shift, Py_buffer *views, table *read, 
 /* Arrays of the given kinds and dimensions; the last is written to. */
 int read_arrays(PyObject **objects, Py_buffer *views, const char *const *names, const char *kinds, const int *dimensions, int count);
 
-/* Whether all indices lie from 0 to below the limit. */
-int all_below(const int64_t *indices, Py_ssize_t count, int64_t limit);
-
 /* None, or the error that was set, or else the complaint. */
 PyObject *answer(int good, const char *complaint);
 

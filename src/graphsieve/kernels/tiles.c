@@ -10,19 +10,6 @@
 #include "avx2.h"
 #endif
 
-static inline int lowest_bit(uint64_t bits)
-{
-#if defined(__GNUC__)
-    return __builtin_ctzll(bits);
-#else
-    int place = 0;
-    while (!(bits >> place & 1)) {
-        place++;
-    }
-    return place;
-#endif
-}
-
 #define REAL float
 #define NAMED(name) name##_float
 #define next_float nextafterf
