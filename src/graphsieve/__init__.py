@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr_
     from graphsieve.resampling import stability
     from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
     from graphsieve.significance import feature_p_values
+    from graphsieve.storage import stored
     from graphsieve.supervision import Supervision
     from graphsieve.tables import read_table
 
@@ -46,6 +47,7 @@ __all__ = [
     "scores",
     "search",
     "stability",
+    "stored",
     "tables",
 ]
 
@@ -55,6 +57,7 @@ _HOMES = {
     "labeled": ("LabeledOnly", "labeled_scorer"),
     "ranking": ("Ranking", "rank"),
     "resampling": ("stability",),
+    "storage": ("stored",),
     "selectors": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
     "significance": ("feature_p_values",),
     "supervision": ("Supervision",),

@@ -11,6 +11,7 @@ Draws are seeded and no sum depends on the number of threads: the same rows give
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from graphsieve.kernels import mention_plain_kernels
 from graphsieve.kernels.tiles import Lists, keep_nearest, sort_lists
-from graphsieve.neighbors import SPARE_CANDIDATES, nearest_neighbors, squared_distances
+from graphsieve.neighbors import SPARE_CANDIDATES, RowsElsewhere, nearest_neighbors, squared_distances
 from graphsieve.proposals import CENTER_ROWS, LISTED, DensePoints, threads_for
 from graphsieve.threads import in_threads
 
@@ -40,7 +41,7 @@ Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
 
-def approximate_neighbors(rows: Floats, n_neighbors: int) -> tuple[Integers, Floats]:
+def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats]:
     """The nearest other rows of each, as far as they are found: what `nearest_neighbors` gives, for most rows.
 
     Few rows, and very many neighbours of each, are searched exactly.
@@ -52,6 +53,8 @@ def approximate_neighbors(rows: Floats, n_neighbors: int) -> tuple[Integers, Flo
     >>> bool((found == exact).mean() > 0.9)
     True
     """
+    if isinstance(rows, RowsElsewhere):
+        return rows.approximately(n_neighbors)
     if not searches_cells(len(rows), n_neighbors):
         return nearest_neighbors(rows, n_neighbors)
     n_listed, n_cells = _n_listed(n_neighbors), min(MOST_CELLS, len(rows) // CELL_ROWS)

@@ -4,12 +4,13 @@ Every sum in graphsieve is taken over a `Block`: a few columns in float64, each 
 so that its largest magnitude is about 1, and shifted by its value of least magnitude. So an offset of 1e8, a scale of 1e-300 or
 values whose squares overflow make no difference: every form we need ignores shifts, and the ratios ignore scales.
 
-Compiled kernels scale and shift while they read, so that a block holds X itself until somebody asks for its values.
+Compiled kernels scale and shift while they read, so that a block holds X itself until somebody asks for its values. The
+columns of a table that is read piece by piece are a block, too: its sums are taken where the pieces are (`sums`, `on_columns`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from graphsieve.containers import column_label, read_matrix
 from graphsieve.kernels.rows import Numbers, readable
 from graphsieve.kernels.samples import column_extremes
+from graphsieve.storage.pieces import Stored
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 NO_EXPONENT = -(2**15)  # of zero, below that of any number
@@ -29,13 +31,16 @@ WIDE = 512  # columns that are read together where nothing is copied: enough to 
 ORDINARY_EXPONENT = 100  # of numbers whose squares neither overflow nor vanish, nor those of their differences
 LARGEST_EXPONENT = 1000  # of columns that are scaled in one step: 2**1000 and its inverse are float64
 
+Form = Callable[["Block"], Any]  # a number for every column of a block, or several: the last axis is that of the columns
+
 
 @dataclass(frozen=True)
 class Block:
     """Columns ``start:stop`` of the table as ``original = (values + shift) * 2**exponent``.
 
     `held` is the values themselves: a C-ordered (n, width) float64 array, or a CSC matrix whose implicit zeros are zeros of the
-    values. Or, where `unread`, it is the original columns, and the values are made when they are first asked for.
+    values. Or, where `unread`, it is the original columns, and the values are made when they are first asked for. Or it is the
+    whole stored table that these are columns of, and the values are read when they are asked for, so better not.
     """
 
     start: int
@@ -49,6 +54,9 @@ class Block:
     @cached_property
     def values(self) -> Any:
         """The columns, scaled and shifted."""
+        if self.is_stored:
+            read = list(self.held.over_columns([slice(self.start, self.stop)], dense_values, [self.exponent], [self.shift]))
+            return read[0]
         if not self.unread:
             return self.held
         values = scale_by_power_of_two(np.array(self.held, dtype=np.float64, order="C"), -self.exponent)
@@ -69,15 +77,24 @@ class Block:
         for start in range(0, self.width, width):
             part = slice(start, min(start + width, self.width))
             ends = (self.start + part.start, self.start + part.stop)
-            yield Block(*ends, self.held[:, part], self.shift[part], self.exponent[part], self.constant[part], self.unread)
+            held = self.held if self.is_stored else self.held[:, part]
+            yield Block(*ends, held, self.shift[part], self.exponent[part], self.constant[part], self.unread)
 
     @property
     def width(self) -> int:
         return self.stop - self.start
 
     @property
+    def n_samples(self) -> int:
+        return int(self.held.shape[0])
+
+    @property
     def is_sparse(self) -> bool:
         return bool(sp.issparse(self.held))
+
+    @property
+    def is_stored(self) -> bool:
+        return isinstance(self.held, Stored)
 
     @property
     def range(self) -> NDArray[np.float64]:
@@ -211,6 +228,10 @@ class Table:
             return iter((self._prepared,))
         return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
 
+    def evaluated(self, form: Form, *, wide: bool = False) -> Any:
+        """What the form makes of all columns; one that takes only sums can do with wide blocks."""
+        return np.concatenate([form(block) for block in (self.wide_blocks() if wide else self.blocks())], axis=-1)
+
     def wide_blocks(self) -> Iterator[Block]:
         """As `blocks`, but with many columns at a time where sums read X itself; for forms that do not ask for values."""
         if self._prepared is None and readable(self._matrix):
@@ -301,11 +322,71 @@ def dense_block(values: NDArray[np.float64], start: int) -> Block:
 def _unread_block(part: NDArray[Any], extremes: NDArray[np.float64], start: int) -> Block | None:
     """A block of columns that are scaled and shifted when they are read, as `dense_block` does; None if that takes two steps."""
     low, high, least = extremes
-    exponent = _exponents(np.maximum(np.abs(high), np.abs(low)))
+    exponent = exponents_of(extremes)
     if np.abs(exponent).max() > LARGEST_EXPONENT:
         return None
     shift = least * np.ldexp(1.0, -exponent)
     return Block(start, start + part.shape[1], part, shift, exponent, high == low, unread=True)
+
+
+def on_columns(block: Block, form: Form) -> Any:
+    """What the form makes of the columns of a stored table, a few of them at a time, wherever they are read."""
+    groups = block.held.column_groups(block.start, block.stop)
+    found = block.held.over_columns(groups, _on_read_columns, [group.start for group in groups], shared=(form,))
+    return np.concatenate(list(found), axis=-1)
+
+
+def _on_read_columns(piece: Any, start: int, form: Form) -> Any:
+    table = Table.trusted(piece, None)
+    return np.concatenate([form(replace_start(block, start)) for block in table.blocks()], axis=-1)
+
+
+def replace_start(block: Block, start: int) -> Block:
+    """The same block, whose columns are counted from `start` on."""
+    return replace(block, start=start + block.start, stop=start + block.stop)
+
+
+def row_block(piece: Any, columns: slice, shift: NDArray[np.float64], exponent: NDArray[np.intc]) -> Block:
+    """Some rows of the given columns of a table, as those columns are scaled and shifted in all of it."""
+    ends = (columns.start, columns.stop)
+    never = np.zeros(columns.stop - columns.start, dtype=bool)
+    if sp.issparse(piece):
+        values = sp.csc_array(piece[:, columns])
+        owner = np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))
+        data = scale_by_power_of_two(values.data, -exponent[owner]) - shift[owner]
+        values = sp.csc_array((data, values.indices, values.indptr), shape=values.shape)
+        values.eliminate_zeros()
+        return Block(*ends, values, shift, exponent, never)
+    part = piece[:, columns]
+    if readable(part) and np.abs(exponent).max() <= LARGEST_EXPONENT:
+        return Block(*ends, part, shift, exponent, never, unread=True)
+    return Block(*ends, dense_values(part, exponent, shift), shift, exponent, never)
+
+
+def dense_values(part: Any, exponent: NDArray[np.intc], shift: NDArray[np.float64]) -> Any:
+    """Columns, scaled and shifted; dense, whatever they were."""
+    dense = part.toarray() if sp.issparse(part) else part
+    values = scale_by_power_of_two(np.array(dense, dtype=np.float64, order="C"), -exponent)
+    values -= shift
+    return values
+
+
+def extremes_of(piece: Any) -> NDArray[np.float64]:
+    """As `column_extremes`, also of a sparse matrix, with its zeros."""
+    if not sp.issparse(piece):
+        return column_extremes(piece if piece.dtype.kind == "f" else np.asarray(piece, dtype=np.float64))
+    columns = sp.csc_array(piece)
+    n_samples, width = columns.shape
+    filled = np.diff(columns.indptr)
+    owner, found = np.repeat(np.arange(width), filled), np.zeros((3, width))
+    full = filled == n_samples
+    found[0, full], found[1, full], found[2, full] = np.inf, -np.inf, np.inf
+    np.minimum.at(found[0], owner, columns.data)
+    np.maximum.at(found[1], owner, columns.data)
+    first = np.lexsort((np.abs(columns.data), owner))  # stable: of equal magnitudes the upper one
+    begin = columns.indptr[:-1][full]
+    found[2, full] = columns.data[first[begin]]
+    return found
 
 
 def _sparse_block(part: Any, start: int) -> Block:
@@ -332,6 +413,11 @@ def _sparse_block(part: Any, start: int) -> Block:
 def unit_exponent(largest: int) -> int:
     """The power of two that a table is divided by where distances are taken, given that of its largest magnitude."""
     return 0 if abs(largest) <= ORDINARY_EXPONENT else largest
+
+
+def exponents_of(extremes: NDArray[np.float64]) -> NDArray[np.intc]:
+    """The power of two just above the largest magnitude of every column, given its smallest and its largest value."""
+    return _exponents(np.maximum(np.abs(extremes[0]), np.abs(extremes[1])))
 
 
 def _exponents(largest: NDArray[np.float64]) -> NDArray[np.intc]:

@@ -295,7 +295,12 @@ def _sums_are_finite(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(sums).all())
 
 
-def _check_finite(matrix: Any, names: tuple[str, ...] | None) -> None:
+def check_finite_piece(piece: Any, names: tuple[str, ...] | None, first_row: int) -> None:
+    """Refuse what is not finite in some rows of a table, counting them from `first_row`."""
+    _check_finite(piece, names, first_row)
+
+
+def _check_finite(matrix: Any, names: tuple[str, ...] | None, first_row: int = 0) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f":
         return
@@ -309,7 +314,7 @@ def _check_finite(matrix: Any, names: tuple[str, ...] | None) -> None:
         rows, columns = np.nonzero(~np.isfinite(values))
         bad_values = values[rows, columns]
     if len(rows):
-        raise InputError(_not_finite_message(rows, columns, bad_values, matrix.shape[0], names))
+        raise InputError(_not_finite_message(rows + first_row, columns, bad_values, matrix.shape[0], names))
 
 
 def _not_finite_message(

@@ -21,8 +21,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from graphsieve.columns import BLOCK_ELEMENTS, Block, Table
+from graphsieve.columns import BLOCK_ELEMENTS, Block, Table, on_columns
 from graphsieve.errors import InputError
+from graphsieve.streaming import as_table
 from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
@@ -67,11 +68,10 @@ class Graph(ABC):
         return dense_weighting(self.degree())
 
     def _over_table(self, X: Any, form: Callable[[Block], Floats]) -> Floats:
-        table = X if isinstance(X, Table) else Table(X)
+        table = X if isinstance(X, Table) else as_table(X)
         check_same_samples(self.n_samples, table.n_samples)
         with np.errstate(over="ignore", under="ignore"):
-            parts = [np.ldexp(form(block), 2 * block.exponent) for block in table.wide_blocks()]
-        return np.concatenate(parts)
+            return np.asarray(table.evaluated(lambda block: np.ldexp(form(block), 2 * block.exponent), wide=True))
 
 
 class EdgeGraph(Graph):
@@ -88,6 +88,8 @@ class EdgeGraph(Graph):
         return total
 
     def block_energy(self, block: Block) -> Floats:
+        if block.is_stored:  # once over the columns for all edges, however many chunks they come in
+            return np.asarray(on_columns(block, self.block_energy))
         total = np.zeros(block.width)
         for first, second, weights in self.edges():
             total += edge_sum(block, first, second, weights)

@@ -9,6 +9,7 @@ everybody whom the bounds do not rule out. So the answer is the one of the naive
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,11 +54,35 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 
+class RowsElsewhere(ABC):
+    """Rows that are not in memory, and answer what is asked of rows themselves."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+        """As `nearest_neighbors`."""
+
+    @abstractmethod
+    def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
+        """As `graphsieve.approximate.approximate_neighbors`."""
+
+    @abstractmethod
+    def distances(self, first: Integers, second: Integers) -> Floats:
+        """As `squared_distances`."""
+
+    @abstractmethod
+    def __getitem__(self, rows: Any) -> Any:
+        """Some rows, brought into memory."""
+
+
 def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
     """Squared Euclidean distances of the given pairs of rows from explicit differences, summed from the first feature on.
 
     The fixed order of the sum makes dense and sparse rows give the same bits.
     """
+    if isinstance(rows, RowsElsewhere):
+        return rows.distances(first, second)
     result = np.empty(len(first))
     if not sp.issparse(rows):
         dense_pair_distances(rows, first, second, result)
@@ -77,6 +102,8 @@ def nearest_neighbors(
     Returns indices and squared distances of shape (n_queries, k), nearest first, ties by lower index. `n_neighbors` must not
     exceed the number of candidates other than the query.
     """
+    if isinstance(rows, RowsElsewhere):
+        return rows.nearest(n_neighbors, queries, candidates)
     everyone = np.arange(rows.shape[0])
     queries = everyone if queries is None else queries
     candidates = everyone if candidates is None else candidates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,11 @@ Form = Callable[[Block], Floats]
 
 def per_feature(table: Table, value: Form, *, wide: bool = False) -> Floats:
     """A value for every feature; NaN where the feature is constant. A form that takes only sums can do with wide blocks."""
-    blocks = table.wide_blocks() if wide else table.blocks()
-    return np.concatenate([np.where(block.constant, np.nan, value(block)) for block in blocks])
+    return np.asarray(table.evaluated(partial(_where_it_varies, value=value), wide=wide))
+
+
+def _where_it_varies(block: Block, *, value: Form) -> Floats:
+    return np.where(block.constant, np.nan, value(block))
 
 
 def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:

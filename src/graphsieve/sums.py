@@ -8,18 +8,22 @@ A low-rank graph needs no more than the moments, because for two weightings a, b
     Σ_ij a_i b_j (f_i − f_j)²  =  B·scatter_a + A·scatter_b + A·B·(mean_a − mean_b)² .
 
 Both only ever add squares of differences, so nothing cancels, and what is equal in the data gives exactly zero.
+
+Of a table that is read piece by piece, edges are summed by groups of columns, each with all its rows, and moments by groups of
+rows: they are merged, again by differences alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.columns import Block
+from graphsieve.columns import Block, on_columns, row_block
 from graphsieve.kernels.edges import edge_sums, row_differences
 from graphsieve.kernels.rows import weighted_rows
 from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
@@ -68,6 +72,8 @@ def cross_energy(one: Moments, other: Moments) -> Floats:
 
 def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *, power: int = 2) -> Floats:
     """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
+    if block.is_stored:
+        return np.asarray(on_columns(block, partial(edge_sum, first=first, second=second, weights=weights, power=power)))
     if block.is_sparse:
         return _sparse_edge_sum(block, first, second, weights, power)
     return edge_sums(block.numbers, first, second, weights, power)
@@ -75,6 +81,8 @@ def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *
 
 def moments(block: Block, weightings: Any) -> Moments:
     """Mass, mean and scatter of each feature under each column of the non-negative array or sparse matrix `weightings`."""
+    if block.is_stored:
+        return _merged_moments(block, weightings)
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings))
     weightings, mass = _in_order(weightings)
@@ -83,6 +91,8 @@ def moments(block: Block, weightings: Any) -> Moments:
 
 def means(block: Block, weightings: Any) -> Floats:
     """The mean alone of the `moments`: for every weighting (rows) and feature (columns)."""
+    if block.is_stored:
+        return _merged_moments(block, weightings).mean
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings)).mean
     weightings, mass = _in_order(weightings)
@@ -102,6 +112,8 @@ def _in_order(weightings: Any) -> tuple[Any, Floats]:
 
 def projection(block: Block, vector: Floats) -> Floats:
     """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do not matter)."""
+    if block.is_stored:
+        return np.asarray(on_columns(block, partial(projection, vector=vector)))
     if block.is_sparse:
         return np.asarray(block.values.T @ vector)
     return weighted_sum(vector, block.values)
@@ -110,6 +122,31 @@ def projection(block: Block, vector: Floats) -> Floats:
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would give copies different last bits."""
     return np.asarray((weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
+
+
+def _merged_moments(block: Block, weightings: Any) -> Moments:
+    """The moments of a stored table from those of its groups of rows."""
+    groups = block.held.row_groups()
+    rows = weightings if isinstance(weightings, np.ndarray) else sp.csr_array(weightings)
+    work = partial(_moments_of_rows, columns=slice(block.start, block.stop), shift=block.shift, exponent=block.exponent)
+    mass: Floats | None = None
+    for found in block.held.over_rows(groups, work, [rows[group] for group in groups]):
+        if mass is None:
+            mass, mean, scatter = found.mass.copy(), found.mean, found.scatter
+            continue
+        # The mean moves by a share of the difference, so that equal means stay what they are, and the scatter grows by squares.
+        total = mass + found.mass
+        share = np.divide(found.mass, total, out=np.zeros(len(total)), where=total > 0)[:, None]
+        apart = found.mean - mean
+        scatter = scatter + found.scatter + (mass[:, None] * share) * apart**2
+        mean = np.where(share == 1, found.mean, mean + share * apart)
+        mass = total
+    assert mass is not None
+    return Moments(mass, mean, scatter)
+
+
+def _moments_of_rows(piece: Any, weightings: Any, *, columns: slice, shift: Floats, exponent: NDArray[np.intc]) -> Moments:
+    return moments(row_block(piece, columns, shift, exponent), weightings)
 
 
 def _empty_moments(weightings: Any, width: int) -> tuple[Floats, Floats, Floats]:

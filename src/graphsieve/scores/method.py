@@ -16,6 +16,7 @@ from graphsieve.columns import Table
 from graphsieve.errors import InputError, warn
 from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve.searching import searched, way_to_search
+from graphsieve.streaming import as_table
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
@@ -122,7 +123,7 @@ def score(
     What is known may be given as a function of the number of samples, where only X can tell it.
     """
     neighbors = way_to_search("neighbors", neighbors)
-    table = Table(X)
+    table = as_table(X)
     known = known if isinstance(known, Supervision) else known(table.n_samples)
     check_length(known, table)
     values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values

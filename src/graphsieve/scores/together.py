@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import checked, quoted
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.searching import remembering, searched, way_to_search
+from graphsieve.streaming import as_table
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ def scored_together(
     """What each of the methods gives with its parameters."""
     options = {method: _options(method, given) for method, given in asked}
     neighbors = way_to_search("neighbors", neighbors)
-    table = Table(X)
+    table = as_table(X)
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     if not isinstance(known, Supervision):
         raise InputTypeError(f"supervision must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) makes one.")

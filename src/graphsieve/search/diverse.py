@@ -20,6 +20,7 @@ from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import between, boolean, choice, either, quoted
 from graphsieve.progress import Progress
 from graphsieve.scores.method import wanted_count
+from graphsieve.streaming import as_table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -129,7 +130,7 @@ def diverse_selection(
     >>> path.order.tolist(), path.duplicate_of.tolist()
     ([0, 2, 1], [-1, 0, 0])
     """
-    table = Table(X)
+    table = as_table(X)
     weights = _checked_scores(scores, table.n_features)
     wanted = wanted_count(n_features_to_select, table.n_features)
     choice(FORMS)("form", form)

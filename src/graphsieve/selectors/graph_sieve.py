@@ -38,6 +38,7 @@ from graphsieve.selectors.knowledge import (
     with_neighbors,
 )
 from graphsieve.selectors.sieve import Sieve
+from graphsieve.streaming import as_table
 from graphsieve.supervision import Supervision, TargetType
 
 Floats = NDArray[np.float64]
@@ -200,7 +201,7 @@ class GraphSieve(Sieve):
 
     def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), PARAMETERS)
-        table = Table(X)
+        table = as_table(X)
         wanted = _wanted(given, table.n_features)
         known = all_knowledge(table, y, supervision, given)
         by_search = given["method"] in ("auto", DIVERSE) and given["redundancy"] in ("auto", "explain")

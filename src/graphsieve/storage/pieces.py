@@ -1,0 +1,246 @@
+"""What every table that is read piece by piece can do, wherever its pieces lie.
+
+Two verbs are enough for all of graphsieve: *do this with each of these groups of rows*, and the same with columns. A file reads
+one group after the other; a cluster sends the work to where the pieces are. Nobody who asks knows which, and nobody holds more
+than a group at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
+HOURS = 2.0  # that an exact search may take unless somebody says otherwise
+BYTES = 8  # of a number while it is worked on
+HELD = 4  # pieces that are in memory at once: one worked on, its scaled copy, one being read, and what it is read into
+
+Integers = NDArray[np.int64]
+Group = slice | Integers  # which rows, or which columns: a run of them, or their positions
+Work = Callable[..., Any]  # of a piece, what is given for its group, and what is shared by all
+
+
+class Stored(ABC):
+    """A table that is read piece by piece.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Samples and features.
+    is_sparse : bool
+        Whether pieces are sparse: rows as CSR, columns as CSC; otherwise they are 2-D arrays.
+    density : float
+        The share of all numbers that are kept: 1 where it is dense.
+    names : tuple of str or None
+        The columns' names.
+    memory : int
+        Bytes that the pieces in use may take together.
+    hours : float
+        The longest exact search for neighbours that is begun.
+    at_hand : bool
+        Whether this process reads it, so that a small one may as well be read whole.
+    """
+
+    shape: tuple[int, int]
+    is_sparse: bool = False
+    density: float = 1.0
+    names: tuple[str, ...] | None = None
+    memory: int = MEMORY
+    hours: float = HOURS
+    at_hand: bool = True
+
+    @abstractmethod
+    def over_rows(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        """What ``work(rows, *given of the group, *shared)`` returns for each group, in their order."""
+
+    @abstractmethod
+    def over_columns(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        """The same for groups of columns."""
+
+    @property
+    def row_borders(self) -> Integers:
+        """Where reading rows may begin and end without reading anything twice."""
+        return np.array([0, self.shape[0]])
+
+    @property
+    def n_bytes(self) -> int:
+        """What all numbers would take in memory."""
+        return int(self.shape[0] * self.shape[1] * self.density * (BYTES if not self.is_sparse else 2 * BYTES))
+
+    def row_groups(self, share: float = 1.0) -> list[slice]:
+        """All rows in runs that fit into a share of the memory, along the borders where those allow it."""
+        return runs(self.row_borders, self.fitting(self.shape[1], share))
+
+    def column_groups(self, start: int = 0, stop: int | None = None, share: float = 1.0) -> list[slice]:
+        """Columns from `start` to `stop` in runs that fit into a share of the memory."""
+        stop = self.shape[1] if stop is None else stop
+        return runs(np.array([start, stop]), self.fitting(self.shape[0], share))
+
+    def fitting(self, length: int, share: float) -> int:
+        """How many rows or columns of so many numbers may be read at once, within a share of the memory."""
+        entry = BYTES if not self.is_sparse else 2 * BYTES * self.density
+        return max(1, int(share * self.memory / (HELD * entry * max(1, length)))) if entry else max(1, length)
+
+
+class Local(Stored):
+    """A table of which this process reads the pieces, the next one while the last is worked on."""
+
+    @abstractmethod
+    def read_rows(self, rows: Group) -> Any:
+        """Some rows as an array or a CSR matrix; positions are increasing."""
+
+    @abstractmethod
+    def read_columns(self, columns: Group) -> Any:
+        """Some columns as an array or a CSC matrix; positions are increasing."""
+
+    def over_rows(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        return _one_ahead(self.read_rows, groups, work, given, shared)
+
+    def over_columns(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        return _one_ahead(self.read_columns, groups, work, given, shared)
+
+
+class View(Stored):
+    """Some rows or some columns of a stored table, or all of it with every piece changed in passing.
+
+    Parameters
+    ----------
+    base : Stored
+        The table behind it.
+    rows, columns : array of int or None
+        Positions, increasing; None for all.
+    change : callable or None
+        Of a piece and the columns that it has, as positions of this view: the piece as it is to be seen.
+    """
+
+    def __init__(
+        self, base: Stored, *, rows: Integers | None = None, columns: Integers | None = None, change: Work | None = None
+    ) -> None:
+        self._base, self._rows, self._columns, self._change = base, rows, columns, change
+        n_rows = base.shape[0] if rows is None else len(rows)
+        self.shape = (n_rows, base.shape[1] if columns is None else len(columns))
+        self.is_sparse, self.density, self.memory = base.is_sparse, base.density, base.memory
+        self.hours, self.at_hand = base.hours, base.at_hand
+        self.names = base.names if columns is None or base.names is None else tuple(base.names[j] for j in columns)
+
+    @property
+    def row_borders(self) -> Integers:
+        borders = self._base.row_borders
+        return borders if self._rows is None else np.unique(np.searchsorted(self._rows, borders))
+
+    def over_rows(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        asked = [_within(self._rows, group) for group in groups]
+        seen = partial(_seen_rows, work, self._columns, self._change)
+        return self._base.over_rows(asked, seen, *given, shared=shared)
+
+    def over_columns(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        asked = [_within(self._columns, group) for group in groups]
+        seen = partial(_seen_columns, work, self._rows, self._change)
+        return self._base.over_columns(asked, seen, list(groups), *given, shared=shared)
+
+
+def runs(borders: Integers, longest: int) -> list[slice]:
+    """From the first border to the last, at most so many at a time, with as few cuts between borders as that needs.
+
+    Examples
+    --------
+    >>> runs(np.array([0, 4, 8, 20]), 8)
+    [slice(0, 8, None), slice(8, 14, None), slice(14, 20, None)]
+    """
+    found: list[slice] = []
+    start = int(borders[0])
+    for begin, end in pairwise(borders.tolist()):
+        if end - start <= longest:
+            continue
+        if begin > start:
+            found.append(slice(start, begin))
+        n_cuts = -(-(end - begin) // longest)
+        cuts = [begin + (end - begin) * place // n_cuts for place in range(n_cuts + 1)]
+        found += [slice(*ends) for ends in pairwise(cuts[:-1])]
+        start = cuts[-2]
+    if borders[-1] > start:
+        found.append(slice(start, int(borders[-1])))
+    return found
+
+
+def positions(group: Group) -> Integers:
+    """The members of a group."""
+    return np.arange(group.start, group.stop) if isinstance(group, slice) else group
+
+
+def gathered(pieces: Sequence[Any]) -> Any:
+    """Row pieces of one kind, one below the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return sp.csr_array(sp.vstack(pieces, format="csr")) if sp.issparse(pieces[0]) else np.concatenate(pieces)
+
+
+def usual(piece: Any) -> Any:
+    """A piece in the types that are worked with: native numbers, CSR and CSC without zeros that are stored."""
+    if sp.issparse(piece):
+        piece = piece.astype(np.float64)
+        piece.sum_duplicates()
+        piece.eliminate_zeros()
+        return piece
+    if piece.dtype.kind == "f" and piece.dtype.itemsize not in (4, 8):
+        return piece.astype(np.float32 if piece.dtype.itemsize == 2 else np.float64)
+    return piece if piece.dtype.isnative else piece.astype(piece.dtype.newbyteorder("="))
+
+
+def itself(piece: Any) -> Any:
+    """The work that only brings a piece."""
+    return piece
+
+
+def _one_ahead(
+    read: Work, groups: Sequence[Group], work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]
+) -> Iterator[Any]:
+    if len(groups) == 1:
+        yield work(usual(read(groups[0])), *(part[0] for part in given), *shared)
+        return
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(read, groups[0]) if len(groups) else None
+        for place in range(len(groups)):
+            assert coming is not None
+            piece = usual(coming.result())
+            coming = reader.submit(read, groups[place + 1]) if place + 1 < len(groups) else None
+            yield work(piece, *(part[place] for part in given), *shared)
+            del piece
+
+
+def _within(chosen: Integers | None, group: Group) -> Group:
+    return group if chosen is None else chosen[group]
+
+
+def _seen_rows(work: Work, columns: Integers | None, change: Work | None, piece: Any, *others: Any) -> Any:
+    piece = piece if columns is None else piece[:, columns]
+    return work(piece if change is None else change(piece, slice(0, piece.shape[1])), *others)
+
+
+def _seen_columns(work: Work, rows: Integers | None, change: Work | None, piece: Any, group: Group, *others: Any) -> Any:
+    piece = piece if rows is None else _some_rows(piece, rows)
+    return work(piece if change is None else change(piece, group), *others)
+
+
+def _some_rows(piece: Any, rows: Integers) -> Any:
+    return sp.csc_array(sp.csr_array(piece)[rows]) if sp.issparse(piece) else piece[rows]

@@ -1,0 +1,380 @@
+"""Tables that are read piece by piece, as every score and sieve takes them.
+
+A `StoredTable` is a `Table` whose columns are one block that nobody holds (`columns`, `sums`), and whose rows are `StoredRows`,
+which answer the questions that are asked of rows: who is near whom, and how near. The neighbours of a row are found by pairs of
+groups of rows, each searched as if it were all there is, and merged; distances and ties are those of the search in memory.
+
+Approximate neighbours come from a sketch: the rows along the directions in which most of a sample of them varies. It fits into
+memory, and whoever is near there is measured on the table itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
+
+from graphsieve.approximate import approximate_neighbors, drawn_rows
+from graphsieve.columns import (
+    NO_EXPONENT,
+    Block,
+    Form,
+    Table,
+    exponents_of,
+    extremes_of,
+    on_columns,
+    replace_start,
+    scale_by_power_of_two,
+    unit_exponent,
+)
+from graphsieve.containers import check_finite_piece
+from graphsieve.errors import InputError
+from graphsieve.kernels.tiles import sort_lists
+from graphsieve.neighbors import RowsElsewhere, nearest_neighbors, squared_distances
+from graphsieve.storage import memory_text, stored_in
+from graphsieve.storage.pieces import BYTES, HELD, HOURS, Group, Stored, View, itself
+
+SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from which they are found
+SKETCH_SHARE = 8  # of the memory, one part in so many is for the sketch
+PROPOSED, MOST_PROPOSED = 4, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
+ROWS_AT_ONCE = 2**15  # measured together
+EXACT_PER_HOUR = 60 * 2**42  # rows² × columns in an hour on two cores, by groups of rows
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def as_table(X: Any) -> Table:
+    """The door: X as a table, which is read piece by piece where it is stored and too large for memory."""
+    stored = stored_in(X)
+    return Table(X) if stored is None else table_of(stored)
+
+
+def table_of(stored: Stored) -> Table:
+    """A stored table, read whole if it fits into its memory and is at hand."""
+    if stored.at_hand and stored.n_bytes <= stored.memory:
+        whole = next(iter(stored.over_rows([slice(0, stored.shape[0])], itself)))
+        table = Table(whole)
+        table.feature_names = stored.names
+        return table
+    return StoredTable(stored)
+
+
+class StoredTable(Table):
+    """Samples × features that are read piece by piece, checked once while their extremes are found."""
+
+    def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
+        self.stored = self._matrix = stored
+        self.feature_names = stored.names
+        self._block_elements = max(1, stored.memory // (4 * BYTES))
+        self.geometry = self.compressed = self._prepared = None
+        refuse_narrow_memory(stored)
+        self._extremes = checked_extremes(stored) if extremes is None else extremes
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.stored.is_sparse
+
+    @property
+    def matrix(self) -> Any:
+        """There is none in memory: whoever needs one asks for a part of the table first."""
+        raise InputError(
+            f"this method needs all of X in memory, and X is read piece by piece ({memory_text(self.stored.n_bytes)}); use a "
+            "method that does not, or pass X as an array."
+        )
+
+    @cached_property
+    def whole(self) -> Block:
+        """All columns as one block."""
+        low, high, least = self._extremes
+        exponent = exponents_of(self._extremes)
+        shift = scale_by_power_of_two(least, -exponent)
+        return Block(0, self.n_features, self.stored, shift, exponent, high == low)
+
+    def blocks(self) -> Iterator[Block]:
+        """The columns from left to right, read here, a few at a time."""
+        groups = self.stored.column_groups()
+        for group, piece in zip(groups, self.stored.over_columns(groups, itself), strict=True):
+            for block in Table.trusted(piece, None).blocks():
+                yield replace_start(block, group.start)
+
+    def evaluated(self, form: Form, *, wide: bool = False) -> Any:
+        return form(self.whole) if wide else on_columns(self.whole, form)
+
+    def wide_blocks(self) -> Iterator[Block]:
+        return iter((self.whole,))
+
+    @property
+    def only_block(self) -> Block | None:
+        return None
+
+    def column_exponents(self) -> NDArray[np.intc]:
+        block = self.whole
+        return np.where(block.constant & (block.shift == 0), NO_EXPONENT, block.exponent).astype(np.intc)
+
+    @cached_property
+    def rows(self) -> tuple[Any, int]:
+        if self.geometry is not None:
+            return self.geometry.rows
+        exponent = unit_exponent(int(exponents_of(self._extremes).max()))
+        return StoredRows(self.stored, exponent, hours=self.stored.hours), exponent
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        chosen = np.asarray(rows, dtype=np.int64)
+        view = View(self.stored, rows=chosen)
+        if view.n_bytes * 2 <= view.memory:
+            return Table.trusted(_columnwise(fetched_rows(self.stored, chosen)), self.feature_names)
+        return StoredTable(view)
+
+    def take_columns(self, columns: NDArray[Any]) -> Table:
+        chosen = np.asarray(columns, dtype=np.int64)
+        view = View(self.stored, columns=chosen)
+        if view.n_bytes * 2 <= view.memory:
+            piece = next(iter(self.stored.over_columns([chosen], itself)))
+            return Table.trusted(piece, view.names)
+        return StoredTable(view, extremes=self._extremes[:, columns])
+
+    def within(self, geometry: Any) -> Table:
+        table = StoredTable(self.stored, extremes=self._extremes)
+        table.geometry = geometry
+        return table
+
+    def represented_by(self, compressed: Any) -> Table:
+        table = StoredTable(self.stored, extremes=self._extremes)
+        table.compressed = compressed
+        return table
+
+    def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
+        view = View(self.stored, change=partial(_divided, exponent=exponent, size=size))
+        # Division keeps the order, so that the extremes are those of before.
+        return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
+
+    def entries_by_row(self) -> Integers:
+        """The number of values other than zero in every row."""
+        groups = self.stored.row_groups()
+        return np.concatenate(list(self.stored.over_rows(groups, _entries)))
+
+    @property
+    def smallest(self) -> float:
+        """The smallest number of all."""
+        return float(self._extremes[0].min())
+
+
+class StoredRows(RowsElsewhere):
+    """The rows of a stored table as distances are taken between them.
+
+    Parameters
+    ----------
+    stored : Stored
+        The table.
+    exponent : int
+        Its numbers are multiplied by ``2**-exponent``.
+    hours : float
+        The longest exact search that is begun.
+    """
+
+    def __init__(self, stored: Stored, exponent: int = 0, *, hours: float = HOURS) -> None:
+        self._stored = View(stored, change=partial(_scaled, exponent=exponent))
+        self._hours = hours
+        self.shape = stored.shape
+
+    def __getitem__(self, rows: Any) -> Any:
+        asked = np.arange(self.shape[0])[rows]
+        distinct, where = np.unique(asked, return_inverse=True)
+        refuse_beyond_memory(View(self._stored, rows=distinct), f"{len(distinct)} of its rows")
+        found = fetched_rows(self._stored, distinct)
+        return found if len(distinct) == len(asked) and (distinct == asked).all() else found[where]
+
+    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+        """As `nearest_neighbors`, by pairs of groups of rows; where everybody looks for everybody, a pair serves both sides."""
+        everyone, both = np.arange(self.shape[0]), queries is None and candidates is None
+        queries = everyone if queries is None else queries
+        candidates = everyone if candidates is None else np.sort(candidates)
+        found = np.full((len(queries), n_neighbors), -1, dtype=np.int64), np.full((len(queries), n_neighbors), np.inf)
+        if not len(queries) or not n_neighbors:
+            return found
+        self._refuse_hours(len(queries) * len(candidates))
+        mine, theirs = self._groups(len(queries), n_neighbors), self._groups(len(candidates), n_neighbors)
+        pairs = [(one, other) for one in range(len(mine)) for other in range(one if both else 0, len(theirs))]
+        ends = [(queries[mine[one]], candidates[theirs[other]]) for one, other in pairs]
+        together = [np.union1d(*pair) for pair in ends]
+        places = [tuple(np.searchsorted(rows, end) for end in pair) for rows, pair in zip(together, ends, strict=True)]
+        work = partial(_nearest_between, n_neighbors=n_neighbors, both=both)
+        answers = self._stored.over_rows(together, work, places)
+        for (one, other), rows, (forth, back) in zip(pairs, together, answers, strict=True):
+            _merge(found, mine[one], rows, forth)
+            if back is not None:
+                _merge(found, theirs[other], rows, back)
+        return found
+
+    def _groups(self, length: int, n_neighbors: int) -> list[slice]:
+        """Runs of so many rows that two of them fit into memory, and so many that each has enough neighbours within one."""
+        fitting = max(n_neighbors + 1, self._stored.fitting(self.shape[1], 0.5))
+        n_runs = max(1, min(-(-length // fitting), length // (n_neighbors + 1)))
+        borders = [length * place // n_runs for place in range(n_runs + 1)]
+        return [slice(*ends) for ends in pairwise(borders)]
+
+    def _refuse_hours(self, n_pairs: int) -> None:
+        hours = n_pairs * self.shape[1] * self._stored.density / EXACT_PER_HOUR
+        if hours > self._hours:
+            raise InputError(
+                f"an exact search for neighbours among {n_pairs:,} pairs of rows would take about {hours:,.0f} hours; pass "
+                "neighbors='approximate', or compress='kmeans' to a sieve, or wait: graphsieve.stored(X, hours=…)."
+            )
+
+    def distances(self, first: Integers, second: Integers) -> Floats:
+        """As `squared_distances`, so many pairs at a time as the rows of which fit into memory."""
+        result = np.empty(len(first))
+        step = max(1, self._stored.fitting(self.shape[1], 1.0) // 2)
+        for start in range(0, len(first), step):
+            part = slice(start, start + step)
+            rows = np.union1d(first[part], second[part])
+            ends = np.searchsorted(rows, first[part]), np.searchsorted(rows, second[part])
+            result[part] = next(iter(self._stored.over_rows([rows], squared_distances, [ends[0]], [ends[1]])))
+        return result
+
+    def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
+        """As `approximate_neighbors`: proposed by a sketch of the rows, measured on the rows themselves."""
+        sketch, faithful = self._sketch()
+        if faithful:
+            return approximate_neighbors(sketch, n_neighbors)
+        near = approximate_neighbors(sketch, max(n_neighbors, min(PROPOSED * n_neighbors, MOST_PROPOSED)))[0]
+        del sketch
+        squared = np.zeros(near.shape)
+        for part in self._stored.over_columns(self._stored.column_groups(share=0.5), _squares_of_columns, shared=(near,)):
+            squared += part
+        sort_lists(squared, near)
+        return near[:, :n_neighbors].copy(), squared[:, :n_neighbors].copy()
+
+    def _sketch(self) -> tuple[Floats, bool]:
+        """The rows along some directions, and whether these are all that there are."""
+        n_samples, n_features = self.shape
+        width = min(SKETCH_WIDTH, max(2, self._stored.memory // (SKETCH_SHARE * BYTES * n_samples)))
+        groups = self._stored.row_groups()
+        if n_features <= width:
+            return np.concatenate(list(self._stored.over_rows(groups, itself))), True
+        n_drawn = min(SKETCH_SAMPLE, max(4 * width, self._stored.fitting(n_features, 1.0)))
+        sample = fetched_rows(self._stored, drawn_rows(n_samples, n_drawn, seed=5))
+        center = sample.mean(axis=0)
+        directions = randomized_svd(sample - center, width, random_state=0)[2].T
+        along = self._stored.over_rows(groups, _along, shared=(center, np.ascontiguousarray(directions)))
+        return np.concatenate(list(along)), False
+
+
+def fetched_rows(stored: Stored, rows: Group) -> Any:
+    """Some rows, brought here."""
+    return next(iter(stored.over_rows([rows], itself)))
+
+
+def checked_extremes(stored: Stored) -> Floats:
+    """The smallest and the largest value of every column, and the first of least magnitude; all of them finite."""
+    groups = stored.row_groups()
+    found: Floats | None = None
+    for here in stored.over_rows(groups, _checked_extremes, [group.start for group in groups], shared=(stored.names,)):
+        if found is None:
+            found = here
+        else:
+            least = np.where(np.abs(here[2]) < np.abs(found[2]), here[2], found[2])
+            found = np.stack([np.minimum(found[0], here[0]), np.maximum(found[1], here[1]), least])
+    assert found is not None
+    return found
+
+
+def refuse_narrow_memory(stored: Stored) -> None:
+    """A column is always read as a whole."""
+    needed = int(HELD * BYTES * stored.shape[0] * (1 if not stored.is_sparse else 2 * stored.density))
+    if needed > stored.memory:
+        raise InputError(
+            f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is worked on, and memory is "
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory={memory_text(needed)!r}) or more."
+        )
+
+
+def refuse_beyond_memory(stored: Stored, what: str) -> None:
+    """What is to be brought into memory as a whole must fit there."""
+    if stored.n_bytes > stored.memory:
+        raise InputError(
+            f"this method needs {what} in memory at once, {memory_text(stored.n_bytes)}, and memory is "
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or use another method."
+        )
+
+
+def _checked_extremes(piece: Any, first_row: int, names: tuple[str, ...] | None) -> Floats:
+    check_finite_piece(piece, names, first_row)
+    return extremes_of(piece)
+
+
+def _entries(piece: Any) -> Integers:
+    if sp.issparse(piece):
+        return np.asarray(np.diff(sp.csr_array(piece).indptr), dtype=np.int64)
+    return np.asarray(np.count_nonzero(piece, axis=1), dtype=np.int64)
+
+
+def _divided(piece: Any, columns: Group, *, exponent: NDArray[np.intc], size: Floats) -> Any:
+    """As `Table.divided`, of a piece that has these columns."""
+    exponent, size = exponent[columns], size[columns]
+    if not sp.issparse(piece):
+        return scale_by_power_of_two(piece, -exponent) / size
+    if isinstance(piece, sp.csr_array):
+        owner = piece.indices
+    else:
+        owner = np.repeat(np.arange(piece.shape[1]), np.diff(piece.indptr))
+    data = scale_by_power_of_two(piece.data, -exponent[owner]) / size[owner]
+    return type(piece)((data, piece.indices, piece.indptr), shape=piece.shape)
+
+
+def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:
+    """A piece as distances are taken: float64, multiplied by a power of two."""
+    if sp.issparse(piece):
+        scaled = piece.astype(np.float64)
+        if exponent:
+            scaled.data = scale_by_power_of_two(scaled.data, -exponent)
+        return scaled
+    rows = np.ascontiguousarray(piece, dtype=np.float64)
+    return scale_by_power_of_two(rows, -exponent) if exponent else rows
+
+
+def _along(rows: Floats, center: Floats, directions: Floats) -> Floats:
+    return np.asarray((rows - center) @ directions)
+
+
+def _nearest_between(rows: Any, places: tuple[Integers, Integers], *, n_neighbors: int, both: bool) -> tuple[Any, Any]:
+    """Whom the rows at the first places have near them at the second places; and, for both sides, the other way round."""
+    queries, candidates = places
+    same = len(queries) == len(candidates) and bool((queries == candidates).all())
+    overlap = bool(np.isin(queries, candidates).any())
+    forth = queries, *nearest_neighbors(rows, min(n_neighbors, len(candidates) - overlap), queries=queries, candidates=candidates)
+    if not both or same:
+        return forth[1:], None
+    return forth[1:], nearest_neighbors(rows, min(n_neighbors, len(queries)), queries=candidates, candidates=queries)
+
+
+def _merge(found: tuple[Integers, Floats], group: slice, rows: Integers, more: tuple[Integers, Floats]) -> None:
+    """Keep the nearest of those found so far and of more, ties by lower index."""
+    indices = np.concatenate([found[0][group], rows[more[0]]], axis=1)
+    distances = np.concatenate([found[1][group], more[1]], axis=1)
+    # Positions of nobody must stay behind everybody.
+    indices[np.isinf(distances)] = np.iinfo(np.int64).max
+    order = np.lexsort((indices, distances), axis=1)[:, : found[0].shape[1]]
+    found[0][group], found[1][group] = np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
+
+
+def _squares_of_columns(piece: Floats, near: Integers) -> Floats:
+    """What some columns add to the squared distances of every row to those in its list."""
+    piece = np.ascontiguousarray(piece)
+    found, (n_samples, n_near) = np.empty(near.shape), near.shape
+    for start in range(0, n_samples, ROWS_AT_ONCE):
+        here = slice(start, min(start + ROWS_AT_ONCE, n_samples))
+        mine = np.repeat(np.arange(here.start, here.stop), n_near)
+        found[here] = squared_distances(piece, mine, near[here].ravel()).reshape(-1, n_near)
+    return found
+
+
+def _columnwise(piece: Any) -> Any:
+    return sp.csc_array(piece) if sp.issparse(piece) else piece
