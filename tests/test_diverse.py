@@ -20,7 +20,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, Supervision, centered
-from graphsieve.centered import ColumnSpace, centered_parts, largest_correlations
+from graphsieve.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
 from graphsieve.prediction import predicted
@@ -210,7 +210,8 @@ def test_chunks_of_any_width_make_no_difference(stored: Any, monkeypatch: pytest
 
 def test_parts_have_the_units_of_the_table() -> None:
     X = np.array([[1e9, 1.0, 3.0], [1e9 + 4, 2.0, 3.0], [1e9 + 2, 6.0, 3.0]])
-    values = np.concatenate([part for _, part in centered_parts(Table(X))], axis=1) * 2.0**30  # the power of two above 1e9
+    parts = [part for block in Table(X).blocks() for _, part in centered_parts(block, top_exponent(Table(X)))]
+    values = np.concatenate(parts, axis=1) * 2.0**30  # the power of two above 1e9
     np.testing.assert_allclose(values, [[-2, -2, 0], [2, -1, 0], [0, 3, 0]], atol=1e-12)
 
 

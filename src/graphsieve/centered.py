@@ -8,6 +8,7 @@ columns survive that up to an error of about one over the root of the number of 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,9 @@ class ColumnSpace:
             self._columns, self._means = _sparse_columns(table)
         else:
             self._columns = np.empty((self.n_rows, table.n_features))
-            for part, values in centered_parts(table):
-                self._columns[:, part] = self.project(values)
+            centered = partial(_centered_and_added, top=top_exponent(table), signs=self._signs)
+            for part, values in table.evaluations(centered):
+                self._columns[:, part] = values
         self.squares = np.concatenate([np.einsum("ij,ij->j", values, values) for _, values in self.parts()])
 
     def project(self, vectors: Floats) -> Floats:
@@ -151,21 +153,25 @@ def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPAR
     return np.minimum(largest, 1.0)
 
 
-def centered_parts(table: Table) -> Iterator[tuple[slice, Floats]]:
-    """The columns with mean zero in common units, all samples, a few columns at a time."""
-    top = _top_exponent(table)
-    for block in table.blocks():
-        factor = _factor(block, top)
-        for part, values in block.dense_parts():
-            # Each column was already shifted by its value of least magnitude, so that an offset costs no digits here.
-            centered = values - values.mean(axis=0)
-            centered *= np.where(block.constant[part], 0.0, factor[part])
-            yield slice(block.start + part.start, block.start + part.stop), centered
+def centered_parts(block: Block, top: int) -> Iterator[tuple[slice, Floats]]:
+    """The columns of a block with mean zero in common units, those of ``2**top``: all samples, a few columns at a time."""
+    factor = _factor(block, top)
+    for part, values in block.dense_parts():
+        # Each column was already shifted by its value of least magnitude, so that an offset costs no digits here.
+        centered = values - values.mean(axis=0)
+        centered *= np.where(block.constant[part], 0.0, factor[part])
+        yield part, centered
 
 
-def _top_exponent(table: Table) -> int:
-    exponents = [block.exponent[~block.constant] for block in table.blocks()]
+def top_exponent(table: Table) -> int:
+    """The largest exponent of the columns that vary."""
+    exponents = [block.exponent[~block.constant] for block in table.wide_blocks()]
     return int(max((part.max() for part in exponents if len(part)), default=0))
+
+
+def _centered_and_added(block: Block, *, top: int, signs: Any) -> Floats:
+    parts = [values if signs is None else np.asarray(signs @ values) for _, values in centered_parts(block, top)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _factor(block: Block, top: int) -> Floats:
@@ -175,7 +181,7 @@ def _factor(block: Block, top: int) -> Floats:
 
 
 def _sparse_columns(table: Table) -> tuple[Any, Floats]:
-    top, parts = _top_exponent(table), []
+    top, parts = top_exponent(table), []
     for block in table.blocks():
         values = sp.csc_array(block.values)
         parts.append(values @ sp.diags_array(np.where(block.constant, 0.0, _factor(block, top))))
@@ -186,8 +192,7 @@ def _sparse_columns(table: Table) -> tuple[Any, Floats]:
 def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | None:
     """Into how many sums the samples go, or None where the table can be held as it is."""
     n_samples, n_features = table.n_samples, table.n_features
-    held = table.matrix.nnz if table.is_sparse else n_samples * n_features
-    if held <= most_elements and min(n_samples, n_features) <= most_rows:
+    if table.n_entries <= most_elements and min(n_samples, n_features) <= most_rows:
         return None
     sums = max(FEWEST_SUMS, most_elements // n_features)
     if n_features > most_rows:

@@ -50,6 +50,7 @@ class Block:
     exponent: NDArray[np.intc]
     constant: NDArray[np.bool_]
     unread: bool = False
+    extremes: NDArray[np.float64] | None = None  # of the original columns, where they are known: smallest and largest
 
     @cached_property
     def values(self) -> Any:
@@ -78,7 +79,8 @@ class Block:
             part = slice(start, min(start + width, self.width))
             ends = (self.start + part.start, self.start + part.stop)
             held = self.held if self.is_stored else self.held[:, part]
-            yield Block(*ends, held, self.shift[part], self.exponent[part], self.constant[part], self.unread)
+            known = None if self.extremes is None else self.extremes[:, part]
+            yield Block(*ends, held, self.shift[part], self.exponent[part], self.constant[part], self.unread, known)
 
     @property
     def width(self) -> int:
@@ -99,8 +101,9 @@ class Block:
     @property
     def range(self) -> NDArray[np.float64]:
         """Largest minus smallest value of every column, in the block's units."""
-        if self.unread:  # scaled and shifted as all values would be, and so with the same bits
-            low, high = column_extremes(self.held)[:2] * np.ldexp(1.0, -self.exponent) - self.shift
+        if self.unread or self.extremes is not None:  # scaled and shifted as all values would be, and so with the same bits
+            known = column_extremes(self.held)[:2] if self.extremes is None else self.extremes[:2]
+            low, high = scale_by_power_of_two(known, -self.exponent) - self.shift
             return np.asarray(high - low)
         if not self.is_sparse:
             return np.asarray(self.values.max(axis=0) - self.values.min(axis=0))
@@ -230,7 +233,47 @@ class Table:
 
     def evaluated(self, form: Form, *, wide: bool = False) -> Any:
         """What the form makes of all columns; one that takes only sums can do with wide blocks."""
-        return np.concatenate([form(block) for block in (self.wide_blocks() if wide else self.blocks())], axis=-1)
+        return np.concatenate([found for _, found in self.evaluations(form, wide=wide)], axis=-1)
+
+    def evaluations(self, form: Form, *, wide: bool = False) -> Iterator[tuple[slice, Any]]:
+        """What the form makes of some columns after the other, and which ones these are."""
+        for block in self.wide_blocks() if wide else self.blocks():
+            yield slice(block.start, block.stop), form(block)
+
+    def need_memory(self) -> None:
+        """Say that all numbers are needed at once; a table that is read piece by piece refuses."""
+
+    @property
+    def most_held(self) -> int:
+        """How many numbers may be made of it at once: about as many as it has, if it is in memory itself."""
+        return self.n_samples * self.n_features
+
+    @property
+    def n_entries(self) -> int:
+        """How many numbers are held: for a sparse table, those other than zero."""
+        return int(self._matrix.nnz) if self.is_sparse else self.n_samples * self.n_features
+
+    @property
+    def smallest(self) -> float:
+        """The smallest of all numbers; of a sparse table, of those that are held."""
+        values = self._matrix.data if self.is_sparse else self._matrix
+        return float(values.min()) if values.size else 0.0
+
+    def entries_by_row(self) -> NDArray[np.int64]:
+        """The number of values other than zero in every row."""
+        if self.is_sparse:  # of which no zero is stored
+            return np.bincount(self._matrix.indices, minlength=self.n_samples).astype(np.int64)
+        return np.asarray(np.count_nonzero(self._matrix, axis=1), dtype=np.int64)
+
+    def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
+        """Some rows of some columns, or of all, in their own units; nothing larger is made on the way."""
+        if columns is None:
+            return self._matrix[rows]
+        return self._matrix[:, columns][rows].toarray() if self.is_sparse else self._matrix[np.ix_(rows, columns)]
+
+    def named(self, names: tuple[str, ...] | None) -> Table:
+        """The same table with other names of its columns."""
+        return Table.trusted(self._matrix, names, block_elements=self._block_elements)
 
     def wide_blocks(self) -> Iterator[Block]:
         """As `blocks`, but with many columns at a time where sums read X itself; for forms that do not ask for values."""
@@ -330,10 +373,15 @@ def _unread_block(part: NDArray[Any], extremes: NDArray[np.float64], start: int)
 
 
 def on_columns(block: Block, form: Form) -> Any:
-    """What the form makes of the columns of a stored table, a few of them at a time, wherever they are read."""
+    """What the form makes of the columns of a stored block, a few of them at a time, wherever they are read."""
+    return np.concatenate([found for _, found in by_columns(block, form)], axis=-1)
+
+
+def by_columns(block: Block, form: Form) -> Iterator[tuple[slice, Any]]:
+    """The same, some columns after the other, and which ones these are."""
     groups = block.held.column_groups(block.start, block.stop)
     found = block.held.over_columns(groups, _on_read_columns, [group.start for group in groups], shared=(form,))
-    return np.concatenate(list(found), axis=-1)
+    return zip(groups, found, strict=True)
 
 
 def _on_read_columns(piece: Any, start: int, form: Form) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -347,7 +348,7 @@ def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: An
 
 
 def _relevant(table: Table, outcome: _Outcome) -> Mattering:
-    p_values = np.concatenate([_relevance(block, outcome) for block in table.take(outcome.rows).blocks()])
+    p_values = table.take(outcome.rows).evaluated(partial(_relevance, outcome=outcome))
     testable = ~np.isnan(p_values)
     mask = _named(p_values)
     vary = "varies" if mask.sum() == 1 else "vary"
@@ -564,7 +565,7 @@ class _Walk:
         exponents = table.column_exponents()
         self.shifts = exponents - exponents[weights > 0].max()
         everyone = dense_weighting(np.ones(table.n_samples))
-        scatter = np.concatenate([moments(block, everyone).scatter[0] for block in table.blocks()])
+        scatter = table.evaluated(lambda block: moments(block, everyone).scatter[0], wide=True)
         scatter = scatter * np.ldexp(1.0, 2 * np.where(exponents == NO_EXPONENT, 0, self.shifts))
         most = MOST_VARIANCE * float(np.median(scatter[weights > 0]))
         self.weights = weights * most / np.maximum(scatter, most) if most > 0 else weights
@@ -598,10 +599,7 @@ class _Walk:
         if not len(columns):
             return False
         fresh, own = orthonormal_steps(scaled_columns(self.table, columns, self.shifts), self.basis)
-        gains = np.zeros((len(columns), self.table.n_features))
-        for block in self.table.blocks():
-            products = np.asarray(block.values.T @ fresh).T
-            gains[:, block.start : block.stop] = (np.ldexp(products, self.shifts[block.start : block.stop])) ** 2
+        gains = np.ldexp(self.table.evaluated(partial(_products, vectors=fresh)), self.shifts) ** 2
         steps = gains @ self.weights
         total = float(self.scatter.sum())
         for step, column in enumerate(columns):
@@ -613,6 +611,10 @@ class _Walk:
             self.explained.append(min(1.0, self.explained[-1] + float(steps[step]) / total))
         self.basis = np.hstack([self.basis, fresh])
         return True
+
+
+def _products(block: Block, *, vectors: Floats) -> Floats:
+    return np.asarray(block.values.T @ vectors).T
 
 
 def scaled_columns(table: Table, columns: Integers, shifts: NDArray[np.intc]) -> Floats:

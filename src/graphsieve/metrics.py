@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphsieve.columns import Table
 from graphsieve.neighbors import nearest_neighbors
+from graphsieve.streaming import StoredRows, StoredTable
 from graphsieve.sums import weighted_sum
 
 Metric = Literal["euclidean", "cosine"]
@@ -50,6 +51,9 @@ class Directions:
     @cached_property
     def rows(self) -> tuple[Any, int]:
         """As `Table.rows`; where some are zeros there is one column more, which sets those apart."""
+        if isinstance(self._table, StoredTable):
+            stored = self._table.stored
+            return StoredRows(stored, directions=_directions_of_sparse if stored.is_sparse else _directions_of_dense), 0
         matrix = self._table.matrix
         return _sparse_directions(matrix) if self._table.is_sparse else _dense_directions(matrix), 0
 
@@ -90,10 +94,9 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
     >>> chosen_metric(Table(np.tri(100, k=-1) - np.tri(100, k=-7)))
     ('cosine', '94 % of all values are zero and none is negative, as in counts')
     """
-    values = table.matrix.data if table.is_sparse else table.matrix
-    if values.size and values.min() < 0:
+    if table.smallest < 0:
         return "euclidean", "there are negative values"
-    entries = _entries(table)
+    entries = table.entries_by_row()
     zeros = 1 - float(entries.sum()) / (table.n_samples * table.n_features)
     if zeros < MOSTLY_ZERO:
         return "euclidean", f"{_percent(zeros)} % of all values are zero, fewer than {_percent(MOSTLY_ZERO)} %"
@@ -107,14 +110,16 @@ def _percent(share: float) -> int:
     return int(100 * share)
 
 
-def _entries(table: Table) -> Integers:
-    """The number of values other than zero in every row."""
-    if table.is_sparse:  # of which no zero is stored
-        return np.bincount(table.matrix.indices, minlength=table.n_samples).astype(np.int64)
-    return np.asarray(np.count_nonzero(table.matrix, axis=1), dtype=np.int64)
+def _directions_of_dense(rows: Any) -> Floats:
+    """Of some of all rows: always with the last column, since others may need it."""
+    return _dense_directions(rows, always=True)
 
 
-def _dense_directions(matrix: Any) -> Floats:
+def _directions_of_sparse(rows: Any) -> Any:
+    return _sparse_directions(rows, always=True)
+
+
+def _dense_directions(matrix: Any, *, always: bool = False) -> Floats:
     rows = np.array(matrix, dtype=np.float64, order="C")
     largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     empty = largest == 0
@@ -123,10 +128,10 @@ def _dense_directions(matrix: Any) -> Floats:
     rows /= np.where(empty, 1.0, largest)[:, None]
     squares = weighted_sum(np.ones(rows.shape[1]), np.square(rows).T)
     rows /= np.sqrt(np.where(empty, 1.0, squares))[:, None]
-    return np.concatenate([rows, empty[:, None]], axis=1, dtype=np.float64) if empty.any() else rows
+    return np.concatenate([rows, empty[:, None]], axis=1, dtype=np.float64) if always or empty.any() else rows
 
 
-def _sparse_directions(matrix: Any) -> Any:
+def _sparse_directions(matrix: Any, *, always: bool = False) -> Any:
     rows = sp.csr_array(matrix, dtype=np.float64)
     rows.sort_indices()
     filled = np.diff(rows.indptr)
@@ -138,4 +143,6 @@ def _sparse_directions(matrix: Any) -> Any:
     data = data / np.sqrt(np.bincount(owner, weights=data**2, minlength=rows.shape[0]))[owner]
     unit = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
     empty = filled == 0
-    return sp.csr_array(sp.hstack([unit, sp.csr_array(empty[:, None].astype(np.float64))])) if empty.any() else unit
+    if not always and not empty.any():
+        return unit
+    return sp.csr_array(sp.hstack([unit, sp.csr_array(empty[:, None].astype(np.float64))]))

@@ -149,9 +149,7 @@ def _some(places: Integers, number: int, chance: np.random.Generator) -> Integer
 
 def _corner(table: Table, rows: Integers, columns: Integers) -> Floats:
     """Some rows of some columns; nothing larger is made on the way."""
-    if table.is_sparse:
-        return np.asarray(table.matrix[:, columns][rows].toarray(), dtype=np.float64)
-    return np.asarray(table.matrix[np.ix_(rows, columns)], dtype=np.float64)
+    return np.asarray(table.corner(rows, columns), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -337,7 +335,7 @@ def _along_graph(
     space = _some(np.arange(len(rows)), min(SPACE_ROWS, SPACE_NUMBERS // n_columns), chance)
     drawn = _some(np.arange(len(space)), POINTS, chance)
     # Rows of CSC are taken as they are: Table.take would turn the whole table first.
-    near = table.matrix[rows[space]] if everything else _corner(table, rows[space], columns)
+    near = table.corner(rows[space]) if everything else _corner(table, rows[space], columns)
     lines, _ = rescaled(Table.trusted(_sparse_if_mostly_zero(near), None), scale).rows
     neighbors, _ = nearest_neighbors(lines, min(NEIGHBORS, len(space) - 1), queries=drawn)
     alongs: list[dict[str, Any] | None] = [_along(axis, space[drawn], space[neighbors]) for axis in axes]

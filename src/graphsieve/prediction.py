@@ -8,12 +8,13 @@ chance. How far it can be trusted is measured on labels that were left out one a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.centered import centered_parts
-from graphsieve.columns import Table
+from graphsieve.centered import centered_parts, top_exponent
+from graphsieve.columns import Block, Table
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -44,8 +45,9 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     outputs, rows = _outputs(known)
     if len(rows) < 3:
         return None
-    if len(rows) > MOST_LABELED < table.n_features:
-        kept = _spread_over_classes(outputs)[np.linspace(0, len(rows) - 1, MOST_LABELED).round().astype(np.int64)]
+    most = _most_labeled(table)
+    if len(rows) > most:
+        kept = _spread_over_classes(outputs)[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]
         outputs, rows = outputs[kept], rows[kept]
     centered = outputs - outputs.mean(axis=0)
     if not centered.any():
@@ -56,10 +58,17 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     penalty, left_out = _best_penalty(left, squares, centered)
     inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
     values = np.zeros((table.n_samples, outputs.shape[1]))
-    for _, part in centered_parts(table):
-        values += part @ (_of_rows(part, rows).T @ inner)
+    for _, part in table.evaluations(partial(_predictions, top=top_exponent(table), rows=rows, inner=inner)):
+        values += part
     of_classes = known.targets is None or known.probabilities is not None
     return Prediction(values - values.mean(axis=0), _skill(outputs, left_out, classes=of_classes))
+
+
+def _most_labeled(table: Table) -> int:
+    """From how many labelled samples to learn."""
+    if table.n_features > MOST_LABELED:
+        return MOST_LABELED
+    return max(MOST_LABELED, table.most_held // table.n_features)
 
 
 def _outputs(known: Supervision) -> tuple[Floats, Integers]:
@@ -92,16 +101,35 @@ def _left_singular(table: Table, rows: Integers) -> tuple[Floats, Floats]:
     """Left singular vectors and squared singular values of the labelled samples, by way of the smaller product."""
     if len(rows) <= table.n_features:
         kernel = np.zeros((len(rows), len(rows)))
-        for _, part in centered_parts(table):
-            own = _of_rows(part, rows)
-            kernel += own @ own.T
+        for _, part in table.evaluations(partial(_kernel, top=top_exponent(table), rows=rows)):
+            kernel += part
         squares, vectors = np.linalg.eigh(kernel)
     else:
-        own = np.concatenate([_of_rows(part, rows) for _, part in centered_parts(table)], axis=1)
+        own = table.evaluated(partial(_labeled, top=top_exponent(table), rows=rows))
         squares, right = np.linalg.eigh(own.T @ own)
         vectors = (own @ right) / np.sqrt(np.maximum(squares, np.finfo(float).tiny))
     real = squares > 1e-12 * max(float(squares.max(initial=0.0)), 0.0)
     return np.asarray(vectors[:, real]), np.asarray(squares[real])
+
+
+def _labeled(block: Block, *, top: int, rows: Integers) -> Floats:
+    return np.concatenate([_of_rows(part, rows) for _, part in centered_parts(block, top)], axis=1)
+
+
+def _kernel(block: Block, *, top: int, rows: Integers) -> Floats:
+    total = np.zeros((len(rows), len(rows)))
+    for _, part in centered_parts(block, top):
+        own = _of_rows(part, rows)
+        total += own @ own.T
+    return total
+
+
+def _predictions(block: Block, *, top: int, rows: Integers, inner: Floats) -> Floats:
+    """What the columns of a block add to the predictions of all samples."""
+    total = np.zeros((block.n_samples, inner.shape[1]))
+    for _, part in centered_parts(block, top):
+        total += part @ (_of_rows(part, rows).T @ inner)
+    return total
 
 
 def _best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float, Floats]:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from graphsieve import __version__
 from graphsieve.choosing import choose_method
-from graphsieve.columns import Table
-from graphsieve.containers import column_names
 from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve.files import replace_file
 from graphsieve.parameters import count, nearest, quoted
@@ -111,7 +109,7 @@ method_params, compress, n_prototypes, n_jobs, progress
     sieve = GraphSieve(method, **settings) if method not in ITERATED else _search_sieve(method, settings)
     with noting_warnings() as warned:
         table, known = sieve._fit(X, y, supervision)
-    names = _names(X, feature_names, table.n_features)
+    names = _names(table, feature_names)
     scored = np.argsort(sieve.ranking_)
     scored = scored[~np.isnan(sieve.scores_[scored])]
     count = getattr(sieve, "count_", None)
@@ -133,9 +131,7 @@ method_params, compress, n_prototypes, n_jobs, progress
         count_reason=None if count is None else count.reason,
         known=knowledge_facts(known),
         parameters=_parameters(sieve),
-        portraits=portray(
-            Table.trusted(table.matrix, names), known, scored, scale=cast(Scale, sieve.scale_), random_state=random_state
-        ),
+        portraits=portray(table.named(names), known, scored, scale=cast(Scale, sieve.scale_), random_state=random_state),
         warnings=tuple(warned),
     )
 
@@ -158,10 +154,11 @@ def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
     return make(**{**given, **own, "method_params": None} if "method_params" in takes else {**given, **own})
 
 
-def _names(X: Any, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+def _names(table: Table, given: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the columns: as given, as the table has them, or x0, x1, …."""
+    n_features = table.n_features
     if given is None:
-        return column_names(X) or tuple(f"x{j}" for j in range(n_features))
+        return table.feature_names or tuple(f"x{j}" for j in range(n_features))
     names = tuple(given.tolist() if hasattr(given, "tolist") else given)
     odd = next((name for name in names if not isinstance(name, str)), None)
     if isinstance(given, str) or odd is not None:

@@ -6,6 +6,7 @@ exception: they are counted from the rank of zero, which leaves zeros where they
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -50,12 +51,14 @@ def rescaled(table: Table, scale: Scale) -> Table:
         return table
     if scale == "rank":
         return _ranked(table)
-    exponents, sizes = [], []
-    for block in table.blocks():
-        size = _size(block, scale)
-        exponents.append(block.exponent)
-        sizes.append(np.where(block.constant | (size == 0), 1.0, size))
-    return table.divided(np.concatenate(exponents), np.concatenate(sizes))
+    exponents, sizes = table.evaluated(partial(_divisors, scale=scale), wide=scale != "robust")
+    return table.divided(exponents.astype(np.intc), sizes)
+
+
+def _divisors(block: Block, *, scale: Scale) -> Floats:
+    """What the columns are divided by: powers of two, and what is left."""
+    size = _size(block, scale)
+    return np.stack([block.exponent, np.where(block.constant | (size == 0), 1.0, size)])
 
 
 def of_unit_variance(table: Table) -> Table:
@@ -127,7 +130,7 @@ def effective_support(table: Table) -> Floats:
     >>> effective_support(Table([[0, 0, 7], [0, 0, 7], [1, 0, 7], [1, 9, 7]])).round(2)
     array([4.  , 1.71,  nan])
     """
-    return np.concatenate([_block_support(block) for block in table.blocks()])
+    return np.asarray(table.evaluated(_block_support))
 
 
 def _size(block: Block, scale: Scale) -> Floats:
@@ -141,22 +144,26 @@ def _size(block: Block, scale: Scale) -> Floats:
 
 
 def _standard_deviation(block: Block) -> Floats:
-    return np.asarray(np.sqrt(moments(block, _everyone(block)).scatter[0] / block.values.shape[0]))
+    return np.asarray(np.sqrt(moments(block, _everyone(block)).scatter[0] / block.n_samples))
 
 
 def _everyone(block: Block) -> Any:
-    return dense_weighting(np.ones(block.values.shape[0]))
+    return dense_weighting(np.ones(block.n_samples))
 
 
 def _binary_logarithms_of_sizes(table: Table) -> tuple[Floats, Floats]:
     """Ranges and standard deviations of the columns that vary, as logarithms, since they themselves may overflow."""
-    ranges, deviations = [], []
-    for block in table.blocks():
-        deviation = _standard_deviation(block)
-        varying = ~block.constant & (deviation > 0)
-        ranges.append(np.log2(block.range[varying]) + block.exponent[varying])
-        deviations.append(np.log2(deviation[varying]) + block.exponent[varying])
-    return np.concatenate(ranges), np.concatenate(deviations)
+    ranges, deviations = table.evaluated(_logarithms_of_sizes, wide=True)
+    varying = ~np.isnan(deviations)
+    return ranges[varying], deviations[varying]
+
+
+def _logarithms_of_sizes(block: Block) -> Floats:
+    deviation, found = _standard_deviation(block), np.full((2, block.width), np.nan)
+    varying = ~block.constant & (deviation > 0)
+    found[0, varying] = np.log2(block.range[varying]) + block.exponent[varying]
+    found[1, varying] = np.log2(deviation[varying]) + block.exponent[varying]
+    return found
 
 
 def _times(apart: float) -> str:
@@ -223,6 +230,7 @@ def _block_support(block: Block) -> Floats:
 
 def _ranked(table: Table) -> Table:
     """Average ranks, less that of zero (or the one that zero would have between its neighbours), as shares of the samples."""
+    table.need_memory()
     matrix = _sparse_ranks(table.matrix) if table.is_sparse else np.empty(table.matrix.shape)
     if not table.is_sparse:
         width = max(1, TEMPORARY_ELEMENTS // table.n_samples)

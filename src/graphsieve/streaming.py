@@ -10,7 +10,7 @@ memory, and whoever is near there is measured on the table itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -26,9 +26,9 @@ from graphsieve.columns import (
     Block,
     Form,
     Table,
+    by_columns,
     exponents_of,
     extremes_of,
-    on_columns,
     replace_start,
     scale_by_power_of_two,
     unit_exponent,
@@ -38,7 +38,7 @@ from graphsieve.errors import InputError
 from graphsieve.kernels.tiles import sort_lists
 from graphsieve.neighbors import RowsElsewhere, nearest_neighbors, squared_distances
 from graphsieve.storage import memory_text, stored_in
-from graphsieve.storage.pieces import BYTES, HELD, HOURS, Group, Stored, View, itself
+from graphsieve.storage.pieces import BYTES, HELD, Group, Stored, View, gathered, itself
 
 SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from which they are found
 SKETCH_SHARE = 8  # of the memory, one part in so many is for the sketch
@@ -84,6 +84,9 @@ class StoredTable(Table):
     @property
     def matrix(self) -> Any:
         """There is none in memory: whoever needs one asks for a part of the table first."""
+        return self.need_memory()
+
+    def need_memory(self) -> None:
         raise InputError(
             f"this method needs all of X in memory, and X is read piece by piece ({memory_text(self.stored.n_bytes)}); use a "
             "method that does not, or pass X as an array."
@@ -95,17 +98,19 @@ class StoredTable(Table):
         low, high, least = self._extremes
         exponent = exponents_of(self._extremes)
         shift = scale_by_power_of_two(least, -exponent)
-        return Block(0, self.n_features, self.stored, shift, exponent, high == low)
+        return Block(0, self.n_features, self.stored, shift, exponent, high == low, extremes=self._extremes[:2])
 
     def blocks(self) -> Iterator[Block]:
-        """The columns from left to right, read here, a few at a time."""
-        groups = self.stored.column_groups()
-        for group, piece in zip(groups, self.stored.over_columns(groups, itself), strict=True):
+        """The columns from left to right, brought here a few at a time."""
+        for group in self.stored.column_groups():
+            piece = next(iter(self.stored.over_columns([group], itself)))
             for block in Table.trusted(piece, None).blocks():
                 yield replace_start(block, group.start)
 
-    def evaluated(self, form: Form, *, wide: bool = False) -> Any:
-        return form(self.whole) if wide else on_columns(self.whole, form)
+    def evaluations(self, form: Form, *, wide: bool = False) -> Iterator[tuple[slice, Any]]:
+        if wide:
+            return iter(((slice(0, self.n_features), form(self.whole)),))
+        return by_columns(self.whole, form)
 
     def wide_blocks(self) -> Iterator[Block]:
         return iter((self.whole,))
@@ -123,7 +128,7 @@ class StoredTable(Table):
         if self.geometry is not None:
             return self.geometry.rows
         exponent = unit_exponent(int(exponents_of(self._extremes).max()))
-        return StoredRows(self.stored, exponent, hours=self.stored.hours), exponent
+        return StoredRows(self.stored, exponent), exponent
 
     def take(self, rows: NDArray[Any]) -> Table:
         chosen = np.asarray(rows, dtype=np.int64)
@@ -156,14 +161,33 @@ class StoredTable(Table):
         return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
 
     def entries_by_row(self) -> Integers:
-        """The number of values other than zero in every row."""
         groups = self.stored.row_groups()
         return np.concatenate(list(self.stored.over_rows(groups, _entries)))
 
     @property
+    def most_held(self) -> int:
+        return self.stored.memory // (HELD * BYTES)
+
+    @property
+    def n_entries(self) -> int:
+        return int(self.n_samples * self.n_features * self.stored.density)
+
+    @property
     def smallest(self) -> float:
-        """The smallest number of all."""
         return float(self._extremes[0].min())
+
+    def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
+        chosen, where = np.unique(rows, return_inverse=True)
+        kept, places = (None, slice(None)) if columns is None else np.unique(columns, return_inverse=True)
+        view = View(self.stored, rows=chosen, columns=kept)
+        piece = gathered(list(view.over_rows(View(self.stored, rows=chosen).row_groups(), itself)))
+        dense = piece.toarray() if sp.issparse(piece) else piece
+        return dense[where][:, places]
+
+    def named(self, names: tuple[str, ...] | None) -> Table:
+        table = StoredTable(self.stored, extremes=self._extremes)
+        table.feature_names = names
+        return table
 
 
 class StoredRows(RowsElsewhere):
@@ -175,14 +199,15 @@ class StoredRows(RowsElsewhere):
         The table.
     exponent : int
         Its numbers are multiplied by ``2**-exponent``.
-    hours : float
-        The longest exact search that is begun.
+    directions : callable or None
+        What is made of some rows instead, with one column more, where their directions are to be compared.
     """
 
-    def __init__(self, stored: Stored, exponent: int = 0, *, hours: float = HOURS) -> None:
-        self._stored = View(stored, change=partial(_scaled, exponent=exponent))
-        self._hours = hours
-        self.shape = stored.shape
+    def __init__(self, stored: Stored, exponent: int = 0, *, directions: Callable[[Any], Any] | None = None) -> None:
+        change = partial(_scaled, exponent=exponent) if directions is None else partial(_turned, directions=directions)
+        self._stored, self._hours = View(stored, change=change), stored.hours
+        self._turned = directions is not None
+        self.shape = (stored.shape[0], stored.shape[1] + self._turned)
 
     def __getitem__(self, rows: Any) -> Any:
         asked = np.arange(self.shape[0])[rows]
@@ -241,6 +266,10 @@ class StoredRows(RowsElsewhere):
 
     def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
         """As `approximate_neighbors`: proposed by a sketch of the rows, measured on the rows themselves."""
+        if self._turned:
+            raise InputError(
+                "neighbors='approximate' compares rows as they are, not by cosine; pass metric='euclidean'."
+            )
         sketch, faithful = self._sketch()
         if faithful:
             return approximate_neighbors(sketch, n_neighbors)
@@ -338,6 +367,10 @@ def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:
         return scaled
     rows = np.ascontiguousarray(piece, dtype=np.float64)
     return scale_by_power_of_two(rows, -exponent) if exponent else rows
+
+
+def _turned(piece: Any, _: Group, *, directions: Callable[[Any], Any]) -> Any:
+    return directions(piece)
 
 
 def _along(rows: Floats, center: Floats, directions: Floats) -> Floats:

@@ -165,6 +165,7 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
 
 def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
+    table.need_memory()
     k = capped_neighbors(n_neighbors, table.n_samples)
     order = np.argsort(codes, kind="stable")
     begin = np.searchsorted(codes[order], np.arange(n_classes + 1))

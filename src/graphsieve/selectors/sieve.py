@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
 from graphsieve.parameters import jobs
+from graphsieve.storage import stored_in
 from graphsieve.supervision import Supervision
 from graphsieve.threads import at_most_jobs
 
@@ -34,7 +35,15 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _describe(self, X: Any) -> None:
         """Remember the number and the names of the columns, as scikit-learn does."""
-        validate_data(self, X, skip_check_array=True)
+        stored = stored_in(X)
+        if stored is None:
+            validate_data(self, X, skip_check_array=True)
+            return
+        self.n_features_in_ = stored.shape[1]
+        if stored.names is not None:
+            self.feature_names_in_ = np.array(stored.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
 
     def _need_knowledge(self, y: Any, supervision: Any) -> None:
         """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
