@@ -4,10 +4,36 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 
 PATIENCE = 2.0  # seconds before the first word
 PAUSE = 0.2  # seconds between two
+
+_wanted: ContextVar[bool | None] = ContextVar("wanted", default=None)
+
+
+@contextmanager
+def showing(wanted: bool | None) -> Iterator[None]:
+    """While inside, whoever is not told otherwise shows progress or does not; None: on a terminal."""
+    before = _wanted.set(wanted)
+    try:
+        yield
+    finally:
+        _wanted.reset(before)
+
+
+def say(line: str) -> None:
+    """A line that stays, where progress is shown."""
+    if _is_shown(_wanted.get()):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+def _is_shown(wanted: bool | None) -> bool:
+    return (sys.stderr is not None and sys.stderr.isatty()) if wanted is None else wanted
 
 
 class Progress:
@@ -18,13 +44,12 @@ class Progress:
     title : str
         What is being done.
     shown : bool or None
-        None: if the error stream is a terminal.
+        None: as `showing` says, or if the error stream is a terminal.
     """
 
     def __init__(self, title: str, shown: bool | None = None) -> None:
         self.title = title
-        stream = sys.stderr
-        self.shown = (stream is not None and stream.isatty()) if shown is None else shown
+        self.shown = _is_shown(_wanted.get() if shown is None else shown)
         self._next = time.monotonic() + PATIENCE
         self._width = 0
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from graphsieve import __version__
 from graphsieve.choosing import choose_method
+from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve.files import replace_file
 from graphsieve.parameters import count, nearest, quoted

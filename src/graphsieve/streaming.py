@@ -37,6 +37,7 @@ from graphsieve.containers import check_finite_piece
 from graphsieve.errors import InputError
 from graphsieve.kernels.tiles import sort_lists
 from graphsieve.neighbors import RowsElsewhere, nearest_neighbors, squared_distances
+from graphsieve.progress import say
 from graphsieve.storage import memory_text, stored_in
 from graphsieve.storage.pieces import BYTES, HELD, Group, Stored, View, gathered, itself
 
@@ -63,6 +64,7 @@ def table_of(stored: Stored) -> Table:
         table = Table(whole)
         table.feature_names = stored.names
         return table
+    say(f"graphsieve: {stored.plan()}.")
     return StoredTable(stored)
 
 
@@ -267,9 +269,7 @@ class StoredRows(RowsElsewhere):
     def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
         """As `approximate_neighbors`: proposed by a sketch of the rows, measured on the rows themselves."""
         if self._turned:
-            raise InputError(
-                "neighbors='approximate' compares rows as they are, not by cosine; pass metric='euclidean'."
-            )
+            raise InputError("neighbors='approximate' compares rows as they are, not by cosine; pass metric='euclidean'.")
         sketch, faithful = self._sketch()
         if faithful:
             return approximate_neighbors(sketch, n_neighbors)

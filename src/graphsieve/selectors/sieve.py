@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
-from graphsieve.parameters import jobs
+from graphsieve.parameters import boolean, either, jobs
+from graphsieve.progress import showing
 from graphsieve.storage import stored_in
 from graphsieve.supervision import Supervision
 from graphsieve.threads import at_most_jobs
@@ -26,7 +27,8 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         """Fit by at most `n_jobs` threads, and give back the table and what is known as they were read."""
-        with at_most_jobs(jobs()("n_jobs", self.n_jobs)):
+        shown = either(None, boolean())("progress", getattr(self, "progress", None))
+        with at_most_jobs(jobs()("n_jobs", self.n_jobs)), showing(shown):
             return self._fit_here(X, y, supervision)
 
     def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:

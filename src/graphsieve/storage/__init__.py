@@ -13,11 +13,9 @@ import numpy as np
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import quoted
 from graphsieve.storage.arrays import Filed, Mapped
-from graphsieve.storage.pieces import HOURS, MEMORY, Stored
+from graphsieve.storage.pieces import HOURS, MEMORY, UNITS, Stored, memory_text
 
 __all__ = ["Stored", "memory_text", "stored", "stored_in"]
-
-UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def stored(X: Any, *, memory: int | str = MEMORY, hours: float = HOURS) -> Stored:
@@ -85,17 +83,6 @@ def _checked(X: Any) -> Any:
     if X.shape[0] < 2 or X.shape[1] < 1:
         raise InputError(f"X has shape {tuple(X.shape)}; at least 2 samples and 1 feature are needed.")
     return X
-
-
-def memory_text(n_bytes: int) -> str:
-    """
-    Examples
-    --------
-    >>> memory_text(3 * 2**29)
-    '1.5 GiB'
-    """
-    unit = next((unit for unit in ("T", "G", "M", "K") if n_bytes >= UNITS[unit]), "")
-    return f"{n_bytes / UNITS[unit]:.1f} {unit}iB" if unit else f"{n_bytes} bytes"
 
 
 def _bytes(memory: Any) -> int:

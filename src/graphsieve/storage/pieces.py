@@ -18,10 +18,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve.progress import Progress
+
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
 HOURS = 2.0  # that an exact search may take unless somebody says otherwise
 BYTES = 8  # of a number while it is worked on
 HELD = 4  # pieces that are in memory at once: one worked on, its scaled copy, one being read, and what it is read into
+
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+EDGE_BYTES = 64  # of a neighbour while a graph is built: where it is, how far, and the same again while edges are sorted
 
 Integers = NDArray[np.int64]
 Group = slice | Integers  # which rows, or which columns: a run of them, or their positions
@@ -79,6 +84,19 @@ class Stored(ABC):
         """What all numbers would take in memory."""
         return int(self.shape[0] * self.shape[1] * self.density * (BYTES if not self.is_sparse else 2 * BYTES))
 
+    def plan(self, n_neighbors: int = 10) -> str:
+        """What a run will take, in words: how the table is read, the memory for pieces and for a graph of so many neighbours.
+
+        Methods without neighbours need no graph, and twice as many neighbours take twice the memory.
+        """
+        size, pieces = memory_text(self.n_bytes), memory_text(self.memory)
+        graph = memory_text(self.shape[0] * n_neighbors * EDGE_BYTES)
+        groups = f"{len(self.row_groups())} groups of rows and {len(self.column_groups())} of columns"
+        return (
+            f"{self.shape[0]:,} × {self.shape[1]:,} numbers ({size}), read in {groups}: up to {pieces} of memory for pieces, and "
+            f"about {graph} for a graph of {n_neighbors} neighbours"
+        )
+
     def row_groups(self, share: float = 1.0) -> list[slice]:
         """All rows in runs that fit into a share of the memory, along the borders where those allow it."""
         return runs(self.row_borders, self.fitting(self.shape[1], share))
@@ -108,12 +126,12 @@ class Local(Stored):
     def over_rows(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        return _one_ahead(self.read_rows, groups, work, given, shared)
+        return _one_ahead(self.read_rows, groups, _told(work, given, shared), title="reading groups of rows")
 
     def over_columns(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        return _one_ahead(self.read_columns, groups, work, given, shared)
+        return _one_ahead(self.read_columns, groups, _told(work, given, shared), title="reading groups of columns")
 
 
 class View(Stored):
@@ -157,6 +175,18 @@ class View(Stored):
         asked = [_within(self._columns, group) for group in groups]
         seen = partial(_seen_columns, work, self._rows, self._change)
         return self._base.over_columns(asked, seen, list(groups), *given, shared=shared)
+
+
+def memory_text(n_bytes: int) -> str:
+    """A number of bytes as people say it.
+
+    Examples
+    --------
+    >>> memory_text(3 * 2**29)
+    '1.5 GiB'
+    """
+    unit = next((unit for unit in ("T", "G", "M", "K") if n_bytes >= UNITS[unit]), "")
+    return f"{n_bytes / UNITS[unit]:.1f} {unit}iB" if unit else f"{n_bytes} bytes"
 
 
 def runs(borders: Integers, longest: int) -> list[slice]:
@@ -212,20 +242,22 @@ def itself(piece: Any) -> Any:
     return piece
 
 
-def _one_ahead(
-    read: Work, groups: Sequence[Group], work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]
-) -> Iterator[Any]:
-    if len(groups) == 1:
-        yield work(usual(read(groups[0])), *(part[0] for part in given), *shared)
-        return
-    with ThreadPoolExecutor(1) as reader:
+def _one_ahead(read: Work, groups: Sequence[Group], work: Work, *, title: str) -> Iterator[Any]:
+    """What `work` makes of each piece and its place, while the next one is read."""
+    with ThreadPoolExecutor(1) as reader, Progress(title) as shown:
         coming = reader.submit(read, groups[0]) if len(groups) else None
         for place in range(len(groups)):
             assert coming is not None
             piece = usual(coming.result())
             coming = reader.submit(read, groups[place + 1]) if place + 1 < len(groups) else None
-            yield work(piece, *(part[place] for part in given), *shared)
+            yield work(piece, place)
+            shown.tell(f"{place + 1} of {len(groups)}")
             del piece
+
+
+def _told(work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]) -> Work:
+    """The work on a piece and its place among the groups."""
+    return lambda piece, place: work(piece, *(part[place] for part in given), *shared)
 
 
 def _within(chosen: Integers | None, group: Group) -> Group:
