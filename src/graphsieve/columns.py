@@ -380,13 +380,13 @@ def on_columns(block: Block, form: Form) -> Any:
 def by_columns(block: Block, form: Form) -> Iterator[tuple[slice, Any]]:
     """The same, some columns after the other, and which ones these are."""
     groups = block.held.column_groups(block.start, block.stop)
-    found = block.held.over_columns(groups, _on_read_columns, [group.start for group in groups], shared=(form,))
-    return zip(groups, found, strict=True)
+    for found in block.held.over_columns(groups, _on_read_columns, [group.start for group in groups], shared=(form,)):
+        yield from found
 
 
-def _on_read_columns(piece: Any, start: int, form: Form) -> Any:
-    table = Table.trusted(piece, None)
-    return np.concatenate([form(replace_start(block, start)) for block in table.blocks()], axis=-1)
+def _on_read_columns(piece: Any, start: int, form: Form) -> list[tuple[slice, Any]]:
+    blocks = (replace_start(block, start) for block in Table.trusted(piece, None).blocks())
+    return [(slice(block.start, block.stop), form(block)) for block in blocks]
 
 
 def replace_start(block: Block, start: int) -> Block:

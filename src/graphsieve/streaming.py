@@ -35,15 +35,14 @@ from graphsieve.columns import (
 )
 from graphsieve.containers import check_finite_piece
 from graphsieve.errors import InputError
-from graphsieve.kernels.tiles import sort_lists
 from graphsieve.neighbors import RowsElsewhere, nearest_neighbors, squared_distances
 from graphsieve.progress import say
 from graphsieve.storage import memory_text, stored_in
-from graphsieve.storage.pieces import BYTES, HELD, Group, Stored, View, gathered, itself
+from graphsieve.storage.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
 
 SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from which they are found
-SKETCH_SHARE = 8  # of the memory, one part in so many is for the sketch
-PROPOSED, MOST_PROPOSED = 4, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
+SKETCH_BYTES = 16  # of a number in the sketch, with the copies that the search makes; together they may take the memory
+PROPOSED, MOST_PROPOSED = 3, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
 ROWS_AT_ONCE = 2**15  # measured together
 EXACT_PER_HOUR = 60 * 2**42  # rows² × columns in an hour on two cores, by groups of rows
 
@@ -168,7 +167,7 @@ class StoredTable(Table):
 
     @property
     def most_held(self) -> int:
-        return self.stored.memory // (HELD * BYTES)
+        return self.stored.memory // (ROWS_HELD * BYTES)
 
     @property
     def n_entries(self) -> int:
@@ -242,7 +241,7 @@ class StoredRows(RowsElsewhere):
 
     def _groups(self, length: int, n_neighbors: int) -> list[slice]:
         """Runs of so many rows that two of them fit into memory, and so many that each has enough neighbours within one."""
-        fitting = max(n_neighbors + 1, self._stored.fitting(self.shape[1], 0.5))
+        fitting = max(n_neighbors + 1, self._stored.fitting_rows(0.5))
         n_runs = max(1, min(-(-length // fitting), length // (n_neighbors + 1)))
         borders = [length * place // n_runs for place in range(n_runs + 1)]
         return [slice(*ends) for ends in pairwise(borders)]
@@ -258,7 +257,7 @@ class StoredRows(RowsElsewhere):
     def distances(self, first: Integers, second: Integers) -> Floats:
         """As `squared_distances`, so many pairs at a time as the rows of which fit into memory."""
         result = np.empty(len(first))
-        step = max(1, self._stored.fitting(self.shape[1], 1.0) // 2)
+        step = max(1, self._stored.fitting_rows() // 2)
         for start in range(0, len(first), step):
             part = slice(start, start + step)
             rows = np.union1d(first[part], second[part])
@@ -275,20 +274,21 @@ class StoredRows(RowsElsewhere):
             return approximate_neighbors(sketch, n_neighbors)
         near = approximate_neighbors(sketch, max(n_neighbors, min(PROPOSED * n_neighbors, MOST_PROPOSED)))[0]
         del sketch
+        near = near.astype(np.min_scalar_type(-self.shape[0]), copy=False)  # long lists of short numbers
         squared = np.zeros(near.shape)
         for part in self._stored.over_columns(self._stored.column_groups(share=0.5), _squares_of_columns, shared=(near,)):
             squared += part
-        sort_lists(squared, near)
-        return near[:, :n_neighbors].copy(), squared[:, :n_neighbors].copy()
+            del part
+        return _first_in_lists(near, squared, n_neighbors)
 
     def _sketch(self) -> tuple[Floats, bool]:
         """The rows along some directions, and whether these are all that there are."""
         n_samples, n_features = self.shape
-        width = min(SKETCH_WIDTH, max(2, self._stored.memory // (SKETCH_SHARE * BYTES * n_samples)))
+        width = min(SKETCH_WIDTH, max(2, self._stored.memory // (SKETCH_BYTES * n_samples)))
         groups = self._stored.row_groups()
         if n_features <= width:
             return np.concatenate(list(self._stored.over_rows(groups, itself))), True
-        n_drawn = min(SKETCH_SAMPLE, max(4 * width, self._stored.fitting(n_features, 1.0)))
+        n_drawn = min(SKETCH_SAMPLE, max(4 * width, self._stored.fitting_rows()))
         sample = fetched_rows(self._stored, drawn_rows(n_samples, n_drawn, seed=5))
         center = sample.mean(axis=0)
         directions = randomized_svd(sample - center, width, random_state=0)[2].T
@@ -317,7 +317,7 @@ def checked_extremes(stored: Stored) -> Floats:
 
 def refuse_narrow_memory(stored: Stored) -> None:
     """A column is always read as a whole."""
-    needed = int(HELD * BYTES * stored.shape[0] * (1 if not stored.is_sparse else 2 * stored.density))
+    needed = stored.column_bytes
     if needed > stored.memory:
         raise InputError(
             f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is worked on, and memory is "
@@ -405,7 +405,18 @@ def _squares_of_columns(piece: Floats, near: Integers) -> Floats:
     for start in range(0, n_samples, ROWS_AT_ONCE):
         here = slice(start, min(start + ROWS_AT_ONCE, n_samples))
         mine = np.repeat(np.arange(here.start, here.stop), n_near)
-        found[here] = squared_distances(piece, mine, near[here].ravel()).reshape(-1, n_near)
+        found[here] = squared_distances(piece, mine, near[here].astype(np.int64).ravel()).reshape(-1, n_near)
+    return found
+
+
+def _first_in_lists(near: NDArray[Any], squared: Floats, n_neighbors: int) -> tuple[Integers, Floats]:
+    """The nearest in every list, ties by lower index."""
+    found = np.empty((len(near), n_neighbors), dtype=np.int64), np.empty((len(near), n_neighbors))
+    for start in range(0, len(near), ROWS_AT_ONCE):
+        here = slice(start, start + ROWS_AT_ONCE)
+        order = np.lexsort((near[here], squared[here]), axis=1)[:, :n_neighbors]
+        found[0][here] = np.take_along_axis(near[here], order, axis=1)
+        found[1][here] = np.take_along_axis(squared[here], order, axis=1)
     return found
 
 

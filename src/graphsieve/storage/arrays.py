@@ -18,6 +18,7 @@ class Mapped(Local):
 
     def __init__(self, array: NDArray[Any], memory: int) -> None:
         self._array, self.shape, self.memory = array, (array.shape[0], array.shape[1]), memory
+        self.itemsize = max(4, array.itemsize)
         self._pages = _own_pages(array)
 
     def read_rows(self, rows: Group) -> NDArray[Any]:
@@ -59,6 +60,7 @@ class Filed(Local):
 
     def __init__(self, array: Any, memory: int) -> None:
         self._array, self.shape, self.memory = array, (int(array.shape[0]), int(array.shape[1])), memory
+        self.itemsize = max(4, np.dtype(array.dtype).itemsize)
 
     @property
     def row_borders(self) -> Integers:

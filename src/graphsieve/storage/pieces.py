@@ -23,7 +23,8 @@ from graphsieve.progress import Progress
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
 HOURS = 2.0  # that an exact search may take unless somebody says otherwise
 BYTES = 8  # of a number while it is worked on
-HELD = 4  # pieces that are in memory at once: one worked on, its scaled copy, one being read, and what it is read into
+ROWS_HELD = 4  # groups of rows in memory at once: one worked on, its copy for distances, one being read, and some room
+COLUMNS_HELD = 1.25  # of columns: the fewer groups there are, the less often a file of rows is read, so nothing is read ahead
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 EDGE_BYTES = 64  # of a neighbour while a graph is built: where it is, how far, and the same again while edges are sorted
@@ -48,6 +49,8 @@ class Stored(ABC):
         The columns' names.
     memory : int
         Bytes that the pieces in use may take together.
+    itemsize : int
+        Bytes of a number as it is kept.
     hours : float
         The longest exact search for neighbours that is begun.
     at_hand : bool
@@ -59,6 +62,7 @@ class Stored(ABC):
     density: float = 1.0
     names: tuple[str, ...] | None = None
     memory: int = MEMORY
+    itemsize: int = BYTES
     hours: float = HOURS
     at_hand: bool = True
 
@@ -99,17 +103,25 @@ class Stored(ABC):
 
     def row_groups(self, share: float = 1.0) -> list[slice]:
         """All rows in runs that fit into a share of the memory, along the borders where those allow it."""
-        return runs(self.row_borders, self.fitting(self.shape[1], share))
+        return runs(self.row_borders, self.fitting_rows(share))
 
     def column_groups(self, start: int = 0, stop: int | None = None, share: float = 1.0) -> list[slice]:
         """Columns from `start` to `stop` in runs that fit into a share of the memory."""
         stop = self.shape[1] if stop is None else stop
-        return runs(np.array([start, stop]), self.fitting(self.shape[0], share))
+        return runs(np.array([start, stop]), self._fitting(self.shape[0], self.itemsize * COLUMNS_HELD / share))
 
-    def fitting(self, length: int, share: float) -> int:
-        """How many rows or columns of so many numbers may be read at once, within a share of the memory."""
-        entry = BYTES if not self.is_sparse else 2 * BYTES * self.density
-        return max(1, int(share * self.memory / (HELD * entry * max(1, length)))) if entry else max(1, length)
+    def fitting_rows(self, share: float = 1.0) -> int:
+        """How many rows may be read at once, within a share of the memory."""
+        return self._fitting(self.shape[1], BYTES * ROWS_HELD / share)
+
+    @property
+    def column_bytes(self) -> int:
+        """What a single column takes while it is worked on."""
+        return int(COLUMNS_HELD * self.shape[0] * self.density * (self.itemsize if not self.is_sparse else 2 * BYTES))
+
+    def _fitting(self, length: int, bytes_each: float) -> int:
+        each = bytes_each if not self.is_sparse else 2 * bytes_each * self.density
+        return max(1, int(self.memory / (each * max(1, length)))) if each else max(1, length)
 
 
 class Local(Stored):
@@ -126,12 +138,16 @@ class Local(Stored):
     def over_rows(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        return _one_ahead(self.read_rows, groups, _told(work, given, shared), title="reading groups of rows")
+        return _one_ahead(self.read_rows, groups, _told(work, given, shared))
 
     def over_columns(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        return _one_ahead(self.read_columns, groups, _told(work, given, shared), title="reading groups of columns")
+        told = _told(work, given, shared)
+        with Progress("reading groups of columns") as shown:
+            for place, group in enumerate(groups):
+                yield told(usual(self.read_columns(group)), place)
+                shown.tell(f"{place + 1} of {len(groups)}")
 
 
 class View(Stored):
@@ -154,7 +170,7 @@ class View(Stored):
         n_rows = base.shape[0] if rows is None else len(rows)
         self.shape = (n_rows, base.shape[1] if columns is None else len(columns))
         self.is_sparse, self.density, self.memory = base.is_sparse, base.density, base.memory
-        self.hours, self.at_hand = base.hours, base.at_hand
+        self.itemsize, self.hours, self.at_hand = BYTES if change else base.itemsize, base.hours, base.at_hand
         self.names = base.names if columns is None or base.names is None else tuple(base.names[j] for j in columns)
 
     @property
@@ -242,9 +258,9 @@ def itself(piece: Any) -> Any:
     return piece
 
 
-def _one_ahead(read: Work, groups: Sequence[Group], work: Work, *, title: str) -> Iterator[Any]:
+def _one_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]:
     """What `work` makes of each piece and its place, while the next one is read."""
-    with ThreadPoolExecutor(1) as reader, Progress(title) as shown:
+    with ThreadPoolExecutor(1) as reader, Progress("reading groups of rows") as shown:
         coming = reader.submit(read, groups[0]) if len(groups) else None
         for place in range(len(groups)):
             assert coming is not None
