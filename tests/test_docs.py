@@ -23,8 +23,12 @@ EVALUATION_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "evaluation.md").read_tex
 LARGE_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "large-tables.md").read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+SCALING_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
 def test_the_readme_has_the_examples_it_had():
     assert sum(bool(output) for _, output in LARGE_BLOCKS) == 2
+    assert sum(bool(output) for _, output in SCALING_BLOCKS) >= 1
     assert len(BLOCKS) == 6
     assert len(EVALUATION_BLOCKS) >= 4
     assert len(SEARCH_BLOCKS) >= 3
@@ -32,7 +36,9 @@ def test_the_readme_has_the_examples_it_had():
     assert sum(bool(output) for _, output in BLOCKS) == 1
 
 
-@pytest.mark.parametrize(("code", "output"), BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS)
+@pytest.mark.parametrize(
+    ("code", "output"), BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS + SCALING_BLOCKS
+)
 def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, encoding="utf-8"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from suite import floating, growth, imports, laplacian, large, machine, peers_part, scoring_part, scripts
+from suite import floating, growth, imports, laplacian, large, machine, peers_part, scale_part, scoring_part, scripts
 from suite.part import Bar, Part, table
 
 PARTS: tuple[Part, ...] = (
     machine.PART,
     laplacian.PART,
     large.PART,
+    scale_part.PART,
     peers_part.PART,
     scoring_part.PART,
     growth.PART,

@@ -1,0 +1,324 @@
+"""Tables that are read piece by piece: the protocol itself, on arrays that only pretend to lie elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphsieve import GraphSieve, InputError, InputTypeError, Supervision, rank, scores, stored
+from graphsieve.columns import Table
+from graphsieve.metrics import measured
+from graphsieve.neighbors import nearest_neighbors, squared_distances
+from graphsieve.progress import Progress, say, showing
+from graphsieve.storage.pieces import Group, Local, View, memory_text, runs
+from graphsieve.streaming import StoredRows, StoredTable, as_table
+from graphsieve.sums import group_weightings, moments
+
+
+class Pretended(Local):
+    """An array or a sparse matrix in memory, of which nobody gets more than the piece that was asked for."""
+
+    def __init__(self, X: Any, memory: int, *, borders: list[int] | None = None) -> None:
+        self._X, self.shape, self.memory = X, X.shape, memory
+        self.is_sparse = bool(sp.issparse(X))
+        self.density = X.nnz / max(1, X.shape[0] * X.shape[1]) if self.is_sparse else 1.0
+        self._borders = borders
+        self.largest = 0  # numbers in a piece so far
+
+    @property
+    def row_borders(self) -> np.ndarray:
+        return super().row_borders if self._borders is None else np.array(self._borders)
+
+    def read_rows(self, rows: Group) -> Any:
+        return self._seen(sp.csr_array(self._X)[rows] if self.is_sparse else self._X[rows].copy())
+
+    def read_columns(self, columns: Group) -> Any:
+        return self._seen(sp.csc_array(self._X)[:, columns] if self.is_sparse else self._X[:, columns].copy())
+
+    def _seen(self, piece: Any) -> Any:
+        self.largest = max(self.largest, piece.nnz if self.is_sparse else piece.size)
+        return piece
+
+
+def small_memory(X: Any, groups: int = 3) -> int:
+    """So little that columns and rows come in about so many groups."""
+    return max(20 * len(X) + 20, X.size * 10 // groups)
+
+
+@st.composite
+def tables(draw: Any, *, least: int = 6) -> np.ndarray:
+    """With ties, copies and constants, on a grid on which sums are exact."""
+    n, p = draw(st.integers(least, 30)), draw(st.integers(1, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.integers(-6, 7, size=(n, p)) / 4
+    X[:, 0] = draw(st.sampled_from([0.0, 3.25, 1e8]))
+    return X + draw(st.sampled_from([0.0, 1024.0]))
+
+
+# ---- groups
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 20))
+def test_runs_cover_everything_once_and_are_short_enough(lengths: list[int], longest: int) -> None:
+    borders = np.concatenate([[0], np.cumsum(lengths)])
+    found = runs(borders, longest)
+    assert [place for run in found for place in range(run.start, run.stop)] == list(range(borders[-1]))
+    assert max(run.stop - run.start for run in found) <= longest
+    if longest >= max(lengths):  # then no piece of the file is ever read twice
+        assert {run.start for run in found} <= set(borders.tolist())
+
+
+def test_nobody_gets_more_than_memory_allows() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 40))
+    pretended = Pretended(X, 200 * 10 * 4)
+    scores.fisher_score(pretended, np.arange(200) % 3)
+    scores.laplacian_score(pretended, bandwidth=50.0)
+    assert len(pretended.column_groups()) == 10
+    assert 8 * pretended.largest <= pretended.memory
+
+
+@given(tables(), st.data())
+def test_views_are_what_indexing_gives(X: np.ndarray, data: Any) -> None:
+    some_rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(X) - 1), min_size=2))))
+    some_columns = np.array(sorted(data.draw(st.sets(st.integers(0, X.shape[1] - 1), min_size=1))))
+    view = View(Pretended(X, small_memory(X)), rows=some_rows, columns=some_columns, change=lambda piece, _: piece * 2)
+    wanted = 2 * X[np.ix_(some_rows, some_columns)]
+    np.testing.assert_array_equal(np.concatenate(list(view.over_rows(view.row_groups(), np.copy))), wanted)
+    np.testing.assert_array_equal(np.concatenate(list(view.over_columns(view.column_groups(), np.copy)), axis=1), wanted)
+    assert view.shape == wanted.shape
+
+
+# ---- sums
+
+
+@given(tables(), st.integers(2, 9), st.booleans(), st.data())
+def test_moments_merged_from_rows_are_those_of_all_rows(X: np.ndarray, groups: int, sparse: bool, data: Any) -> None:
+    codes = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=len(X), max_size=len(X))))
+    weightings = group_weightings(codes, 3, np.arange(1.0, len(X) + 1))
+    table = StoredTable(Pretended(sp.csr_array(X) if sparse else X, small_memory(X, groups)))
+    found = moments(table.whole, weightings)
+    for code in range(3):
+        weights, here = np.arange(1.0, len(X) + 1)[codes == code], X[codes == code]
+        if not len(here):
+            assert not found.mass[code]
+            assert not found.scatter[code].any()
+            continue
+        mean = (weights @ here) / weights.sum()
+        scatter = weights @ (here - mean) ** 2
+        unscaled = (found.mean[code] + table.whole.shift) * np.exp2(table.whole.exponent)
+        np.testing.assert_allclose(unscaled, mean, rtol=1e-12)
+        np.testing.assert_allclose(found.scatter[code] * np.exp2(2 * table.whole.exponent), scatter, rtol=1e-9, atol=1e-9)
+        equal = (here == here[0]).all(axis=0)
+        assert (found.scatter[code][equal] == 0).all()  # exactly, however the rows are cut
+
+
+def test_extremes_and_constants_are_those_of_the_table() -> None:
+    X = np.array([[3.0, -2.0, 0.0, 5.0], [-1.0, 2.0, 0.0, 5.0], [4.0, 7.0, 0.0, 5.0]])
+    for given_X in (X, sp.csr_array(X)):
+        table = StoredTable(Pretended(given_X, 60))
+        whole, block = table.whole, next(Table(given_X).blocks())
+        assert whole.constant.tolist() == [False, False, True, True]
+        np.testing.assert_array_equal(whole.exponent, block.exponent)
+        np.testing.assert_array_equal(whole.shift, block.shift)  # the first value of least magnitude: -1, -2, 0, 5
+        np.testing.assert_array_equal(whole.range * np.exp2(whole.exponent), [5.0, 9.0, 0.0, 0.0])
+
+
+# ---- neighbours
+
+
+@given(tables(least=8), st.integers(1, 4), st.booleans(), st.data())
+def test_neighbours_by_groups_are_those_of_all_rows(X: np.ndarray, k: int, sparse: bool, data: Any) -> None:
+    kept = sp.csr_array(X) if sparse else X
+    rows = StoredTable(Pretended(kept, small_memory(X, 6))).rows[0]
+    whole = Table(kept).rows[0]
+    subset = st.sets(st.integers(0, len(X) - 1), min_size=k + 2)
+    queries = data.draw(st.none() | subset.map(lambda chosen: np.array(sorted(chosen))))
+    candidates = data.draw(st.none() | subset.map(lambda chosen: np.array(sorted(chosen))))
+    found = rows.nearest(k, queries, candidates)
+    wanted = nearest_neighbors(whole, k, queries=queries, candidates=candidates)
+    np.testing.assert_array_equal(found[1], wanted[1])  # to the last bit, and ties by lower index
+    np.testing.assert_array_equal(found[0], wanted[0])
+
+
+def test_neighbours_come_from_several_groups() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    rows = StoredRows(Pretended(X, 100 * 3 * 8))
+    assert len(rows._groups(100, 2)) > 3
+
+
+@given(tables(), st.integers(0, 2**32 - 1))
+def test_distances_of_pairs(X: np.ndarray, seed: int) -> None:
+    first, second = np.random.default_rng(seed).integers(len(X), size=(2, 50))
+    rows = StoredTable(Pretended(X, small_memory(X, 6))).rows[0]
+    np.testing.assert_array_equal(squared_distances(rows, first, second), ((X[first] - X[second]) ** 2).sum(axis=1))
+
+
+def test_directions_are_compared_as_in_memory() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.1, size=(120, 60)).astype(float)
+    counts[7] = counts[70] = 0.0
+    for X in (counts, sp.csr_array(counts)):
+        table = StoredTable(Pretended(X, 120 * 60 * 4))
+        found = measured(table, "cosine").rows[0].nearest(4, None, None)
+        wanted = measured(Table(X), "cosine")
+        np.testing.assert_array_equal(found[0], nearest_neighbors(wanted.rows[0], 4)[0])
+        chosen = GraphSieve("laplacian", n_features_to_select=5).fit(Pretended(X, 120 * 60 * 4))
+        assert chosen.metric_ == "cosine"
+        np.testing.assert_array_equal(chosen.ranking_, GraphSieve("laplacian", n_features_to_select=5).fit(X).ranking_)
+
+
+def test_approximate_neighbours_are_near_ones_and_measured_exactly() -> None:
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(6000, 4))
+    X = np.sin(places @ rng.normal(size=(4, 150))) + 0.02 * rng.normal(size=(6000, 150))
+    table = StoredTable(Pretended(X, 6000 * 150 * 4))
+    near, squared = table.rows[0].approximately(5)
+    np.testing.assert_allclose(squared, ((X[:, None] - X[near]) ** 2).sum(axis=2), rtol=1e-12)
+    exact = nearest_neighbors(X, 5)[1]
+    assert (squared <= exact[:, -1:] * (1 + 1e-12)).mean() > 0.9
+    given_X = {"n_neighbors": 5, "bandwidth": 10.0}
+    found = scores.laplacian_score(Pretended(X, 6000 * 150 * 4), **given_X, neighbors="approximate")
+    np.testing.assert_allclose(found, scores.laplacian_score(X, **given_X), rtol=0.05)
+
+
+def test_a_sketch_of_few_columns_is_the_rows_themselves() -> None:
+    X = np.random.default_rng(0).normal(size=(5000, 4))
+    rows = StoredTable(Pretended(X, 5000 * 4 * 16)).rows[0]
+    sketch, faithful = rows._sketch()
+    assert faithful
+    np.testing.assert_array_equal(sketch, X)
+
+
+# ---- refused
+
+
+def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
+    class Huge(Pretended):
+        """Claims more rows than it has."""
+
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    rows = StoredRows(Huge(X, 10_000))
+    rows.shape = (10**8, 1000)
+    with pytest.raises(InputError, match=r"about 37,896 hours; pass neighbors='approximate', or compress='kmeans'"):
+        rows._refuse_hours(10**16)  # 1e16 · 1000 / (60 · 2^42) = 37,895.6
+    rows._refuse_hours(10**9)
+
+
+def test_memory_that_holds_no_column_is_refused() -> None:
+    X = np.zeros((1000, 3))
+    with pytest.raises(
+        InputError, match=r"a single column of 1,000 rows takes 9.8 KiB .* memory is 4.9 KiB; pass graphsieve.stored"
+    ):
+        StoredTable(Pretended(X, 5000))
+
+
+def test_what_needs_all_numbers_says_so() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    pretended = Pretended(X, 60 * 8 * 4)
+    for call in (
+        lambda: scores.relieff_score(pretended, np.arange(60) % 2),
+        lambda: GraphSieve("laplacian", scale="rank").fit(pretended),
+    ):
+        with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece \(3.8 KiB\)"):
+            call()
+
+
+@pytest.mark.parametrize("memory", ["many", "-1", 0, True, None, "1 EB", float("nan")])
+def test_memory_is_a_number_of_bytes(memory: Any, tmp_path: Any) -> None:
+    X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
+    with pytest.raises(InputError, match="memory must be a number of bytes, or a text such as '2 GiB'"):
+        stored(X, memory=memory)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"), [("1.5 GiB", 3 * 2**29), ("512MB", 2**29), ("100", 100), (2**20, 2**20), ("2 k", 2048)]
+)
+def test_memory_as_people_write_it(text: Any, n_bytes: int, tmp_path: Any) -> None:
+    X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
+    assert stored(X, memory=text).memory == n_bytes
+
+
+@pytest.mark.parametrize("hours", [0, -1, True, "2", float("nan")])
+def test_hours_are_a_positive_number(hours: Any, tmp_path: Any) -> None:
+    X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
+    with pytest.raises(InputError, match="hours must be a positive number"):
+        stored(X, hours=hours)
+
+
+def test_what_is_in_memory_is_no_stored_table() -> None:
+    with pytest.raises(InputTypeError, match="pass what is in memory already as it is"):
+        stored(np.zeros((4, 2)))
+
+
+# ---- said
+
+
+def test_bytes_in_words() -> None:
+    assert [memory_text(size) for size in (5, 2048, 3 * 2**29, 2**41)] == ["5 bytes", "2.0 KiB", "1.5 GiB", "2.0 TiB"]
+
+
+def test_the_plan_is_told_before_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    GraphSieve("fisher", progress=True).fit(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
+    told = capsys.readouterr().err
+    assert told.startswith("graphsieve: 60 × 8 numbers (3.8 KiB), read in ")
+    GraphSieve("fisher", progress=False).fit(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
+    scores.fisher_score(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)  # the error stream is no terminal here
+    assert capsys.readouterr().err == ""
+
+
+def test_showing_holds_inside_only(capsys: pytest.CaptureFixture[str]) -> None:
+    with showing(True):
+        assert Progress("work").shown
+        say("inside")
+    say("outside")
+    assert not Progress("work").shown
+    assert capsys.readouterr().err == "inside\n"
+
+
+# ---- the whole way
+
+
+def test_small_ones_are_read_whole_and_large_ones_are_not() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert type(as_table(Pretended(X, 10**6))) is Table
+    assert isinstance(as_table(Pretended(X, 300)), StoredTable)
+
+
+def test_ranking_of_a_stored_table_is_that_of_the_array() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=90)
+    X = rng.normal(size=(90, 12)) + 2.0 * labels[:, None] * (np.arange(12) < 3)
+    names = [f"gene {j}" for j in range(12)]
+    pretended = Pretended(X, 90 * 12 * 4, borders=[0, 7, 50, 90])
+    for given_X in ({"n_features_to_select": "auto"}, {"n_features_to_select": 3}, {"method": "laplacian"}):
+        found = rank(pretended, labels, **given_X, feature_names=names)
+        wanted = rank(X, labels, **given_X, feature_names=names)
+        np.testing.assert_array_equal(found.ranks, wanted.ranks)
+        np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-10)
+        assert found.portraits == wanted.portraits
+        assert found.to_json().count("gene 3") == 1
+
+
+def test_partly_known_rows_may_be_too_many_for_memory() -> None:
+    rng = np.random.default_rng(0)
+    X, target = rng.normal(size=(80, 9)), rng.normal(size=80)
+    target[::5] = np.nan
+    pretended = Pretended(X, 80 * 9 * 3)
+    assert isinstance(as_table(pretended).take(np.flatnonzero(~np.isnan(target))), StoredTable)
+    found = scores.supervised_laplacian_score(pretended, target)
+    np.testing.assert_allclose(found, scores.supervised_laplacian_score(X, target), rtol=1e-10)
+
+
+def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphsieve.builders.EDGES_KEPT", 10)  # so that pairs are made on the fly
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 9)), rng.integers(2, size=60)
+    known = Supervision.from_labels(labels)
+    found = GraphSieve("constrained_laplacian").fit(Pretended(X, 60 * 9 * 7), supervision=known)
+    np.testing.assert_allclose(found.scores_, GraphSieve("constrained_laplacian").fit(X, supervision=known).scores_, rtol=1e-10)
