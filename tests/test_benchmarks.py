@@ -196,7 +196,7 @@ def test_parts_are_chosen_by_name_or_all_but_the_large():
         return [one.name for one in run.wanted_parts(names, large)]
 
     assert len(set(NAMES)) == len(NAMES)
-    assert chosen([], False) == [name for name in NAMES if name not in ("large", "diverse", "quality")]
+    assert chosen([], False) == [name for name in NAMES if name not in ("large", "scale", "diverse", "quality")]
     assert chosen([], True) == NAMES
     assert chosen(["imports", "limits"], False) == ["limits", "imports"]
     assert chosen(["imports"], True) == ["large", "imports", "diverse", "quality"]
