@@ -199,7 +199,7 @@ def test_parts_are_chosen_by_name_or_all_but_the_large():
     assert chosen([], False) == [name for name in NAMES if name not in ("large", "scale", "diverse", "quality")]
     assert chosen([], True) == NAMES
     assert chosen(["imports", "limits"], False) == ["limits", "imports"]
-    assert chosen(["imports"], True) == ["large", "imports", "diverse", "quality"]
+    assert chosen(["imports"], True) == ["large", "scale", "imports", "diverse", "quality"]
 
 
 def test_an_unknown_part_is_refused(capsys):
