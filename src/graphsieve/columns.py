@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.containers import column_label, read_matrix
+from graphsieve.containers import column_label, read_matrix, sums_are_finite
 from graphsieve.kernels.rows import Numbers, readable
 from graphsieve.kernels.samples import column_extremes
 from graphsieve.storage.pieces import Stored
@@ -146,7 +146,7 @@ class Table:
     """
 
     def __init__(self, X: Any, *, block_elements: int = BLOCK_ELEMENTS) -> None:
-        self._matrix, self.feature_names = read_matrix(X)
+        self._matrix, self.feature_names = read_matrix(X, self._all_finite)
         self._block_elements = block_elements
         self.geometry: Geometry | None = None
         self.compressed: Any = None
@@ -331,6 +331,13 @@ class Table:
     @cached_property
     def _extremes(self) -> NDArray[np.float64]:
         return column_extremes(self._matrix)
+
+    def _all_finite(self, matrix: NDArray[Any]) -> bool:
+        """By its extremes, where sums will need them: so one reading of X does for both."""
+        if not readable(matrix):
+            return sums_are_finite(matrix)
+        self._extremes = column_extremes(matrix)
+        return bool(np.isfinite(self._extremes).all())
 
     def _sparse_blocks(self) -> Iterator[Block]:
         matrix, start = self._matrix, 0

@@ -24,12 +24,15 @@ WORTH_THREADS = 2**22  # numbers to look at
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
-def read_matrix(X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """A finite real 2-D array or canonical CSC matrix of the numbers in `X`, and the names of its columns if it has any."""
+def read_matrix(X: Any, all_finite: Callable[[NDArray[Any]], bool] | None = None) -> tuple[Any, tuple[str, ...] | None]:
+    """A finite real 2-D array or canonical CSC matrix of the numbers in `X`, and the names of its columns if it has any.
+
+    Whoever reads all numbers of an array anyway may say whether they are finite, as far as it can tell.
+    """
     names = column_names(X)
     matrix = _read_sparse(X) if sp.issparse(X) else _read_dense(X, names)
     _check_shape(matrix.shape)
-    _check_finite(matrix, names)
+    _check_finite(matrix, names, all_finite or sums_are_finite)
     return matrix, names
 
 
@@ -277,7 +280,7 @@ def _check_shape(shape: tuple[int, int]) -> None:
         raise InputError("X has 1 sample; at least 2 are needed to compare.")
 
 
-def _sums_are_finite(values: NDArray[Any]) -> bool:
+def sums_are_finite(values: NDArray[Any]) -> bool:
     """Finite sums prove that all is finite; only an odd one needs the slow look. It may overflow without harm."""
     n_threads = available_threads() if values.size >= WORTH_THREADS else 1
     parts = np.array_split(values, n_threads)
@@ -297,14 +300,16 @@ def _sums_are_finite(values: NDArray[Any]) -> bool:
 
 def check_finite_piece(piece: Any, names: tuple[str, ...] | None, first_row: int) -> None:
     """Refuse what is not finite in some rows of a table, counting them from `first_row`."""
-    _check_finite(piece, names, first_row)
+    _check_finite(piece, names, sums_are_finite, first_row)
 
 
-def _check_finite(matrix: Any, names: tuple[str, ...] | None, first_row: int = 0) -> None:
+def _check_finite(
+    matrix: Any, names: tuple[str, ...] | None, all_finite: Callable[[NDArray[Any]], bool], first_row: int = 0
+) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f":
         return
-    if _sums_are_finite(values):
+    if sums_are_finite(values) if sp.issparse(matrix) else all_finite(values):
         return
     if sp.issparse(matrix):
         entries = matrix.tocoo()

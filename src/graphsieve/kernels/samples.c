@@ -128,33 +128,34 @@ INLINED void add_samples(const table *from, const weighted *by, Py_ssize_t begin
     }
 }
 
-/* ---- The smallest, the largest and the first value of least magnitude of every column ---- */
+/* ---- The smallest, the largest and the first value of least magnitude of every column; NaN where one is NaN ---- */
 
-#define EXTREMES(NAME, TYPE, MAGNITUDE)                                                                                                             \
-    INLINED void NAME(const table *from, Py_ssize_t begin, Py_ssize_t width, double *found)                                              \
-    {                                                                                                                                    \
-        TYPE low[STRIP], high[STRIP], least[STRIP];                                                                                      \
-        const TYPE *row = (const TYPE *)from->start + begin;                                                                             \
-        memcpy(low, row, (size_t)width * sizeof(TYPE));                                                                                  \
-        memcpy(high, row, (size_t)width * sizeof(TYPE));                                                                                 \
-        memcpy(least, row, (size_t)width * sizeof(TYPE));                                                                                \
-        for (Py_ssize_t i = 1; i < from->n_rows; i++) {                                                                                  \
-            row = (const TYPE *)(from->start + i * from->stride) + begin;                                                                \
-            if (i + AHEAD < from->n_rows) {                                                                                              \
-                ask_for_row(from, i + AHEAD, begin, width, sizeof(TYPE) == sizeof(float) ? SINGLE : DOUBLE);                             \
-            }                                                                                                                            \
-            for (Py_ssize_t c = 0; c < width; c++) {                                                                                     \
-                TYPE x = row[c];                             \
-                low[c] = x < low[c] ? x : low[c];                                                                                        \
-                high[c] = x > high[c] ? x : high[c];                                                                                     \
-                least[c] = MAGNITUDE(x) < MAGNITUDE(least[c]) ? x : least[c];                                                                          \
-            }                                                                                                                            \
-        }                                                                                                                                \
-        for (Py_ssize_t c = 0; c < width; c++) {                                                                                         \
-            found[begin + c] = (double)low[c];                                                                                           \
-            found[from->width + begin + c] = (double)high[c];                                                                            \
-            found[2 * from->width + begin + c] = (double)least[c];                                                                       \
-        }                                                                                                                                \
+#define EXTREMES(NAME, TYPE, MAGNITUDE)                                                                                                 \
+    INLINED void NAME(const table *from, Py_ssize_t begin, Py_ssize_t width, double *found)                                             \
+    {                                                                                                                                   \
+        TYPE low[STRIP], high[STRIP], least[STRIP], missing[STRIP] = {0};                                                               \
+        const TYPE *row = (const TYPE *)from->start + begin;                                                                            \
+        memcpy(low, row, (size_t)width * sizeof(TYPE));                                                                                 \
+        memcpy(high, row, (size_t)width * sizeof(TYPE));                                                                                \
+        memcpy(least, row, (size_t)width * sizeof(TYPE));                                                                               \
+        for (Py_ssize_t i = 0; i < from->n_rows; i++) {                                                                                 \
+            row = (const TYPE *)(from->start + i * from->stride) + begin;                                                               \
+            if (i + AHEAD < from->n_rows) {                                                                                             \
+                ask_for_row(from, i + AHEAD, begin, width, sizeof(TYPE) == sizeof(float) ? SINGLE : DOUBLE);                            \
+            }                                                                                                                           \
+            for (Py_ssize_t c = 0; c < width; c++) {                                                                                    \
+                TYPE x = row[c];                                                                                                        \
+                low[c] = x < low[c] ? x : low[c];                                                                                       \
+                high[c] = x > high[c] ? x : high[c];                                                                                    \
+                least[c] = MAGNITUDE(x) < MAGNITUDE(least[c]) ? x : least[c];                                                           \
+                missing[c] = x == x ? missing[c] : x;                                                                                   \
+            }                                                                                                                           \
+        }                                                                                                                               \
+        for (Py_ssize_t c = 0; c < width; c++) {                                                                                        \
+            found[begin + c] = missing[c] == 0 ? (double)low[c] : NAN;                                                                  \
+            found[from->width + begin + c] = missing[c] == 0 ? (double)high[c] : NAN;                                                   \
+            found[2 * from->width + begin + c] = missing[c] == 0 ? (double)least[c] : NAN;                                              \
+        }                                                                                                                               \
     }
 EXTREMES(single_extremes, float, fabsf)
 EXTREMES(double_extremes, double, fabs)
@@ -298,6 +299,6 @@ static PyObject *column_extremes(PyObject *module, PyObject *args)
 PyMethodDef sample_functions[] = {
     {"weighted_sums", weighted_sums, METH_VARARGS,
      "weighted_sums(rows, scale, shift, begin, weighting, weights, origin, center, start, stop, total): adds to total"},
-    {"column_extremes", column_extremes, METH_VARARGS, "column_extremes(rows, start, stop, found): smallest, largest, of least magnitude"},
+    {"column_extremes", column_extremes, METH_VARARGS, "column_extremes(rows, start, stop, found): smallest, largest, of least magnitude; or NaN"},
     {NULL, NULL, 0, NULL},
 };

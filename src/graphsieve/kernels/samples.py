@@ -112,7 +112,7 @@ def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats
 
 
 def column_extremes(rows: NDArray[Any]) -> Floats:
-    """The smallest and the largest value of every column, and the first of least magnitude."""
+    """The smallest and the largest value of every column, and the first of least magnitude; NaN where one is NaN."""
     if readable(rows):
         return _shared_extremes(rows)
     found = np.empty((3, rows.shape[1]))
@@ -139,7 +139,7 @@ def _shared_extremes(rows: NDArray[Any]) -> Floats:
     low, high, least = found[:, 0].min(axis=0), found[:, 1].max(axis=0), found[0, 2]
     for later in found[1:, 2]:
         least = np.where(np.abs(later) < np.abs(least), later, least)
-    return np.stack([low, high, least])
+    return np.stack([low, high, np.where(np.isnan(low), np.nan, least)])
 
 
 # ---- Without a compiler ----
