@@ -46,6 +46,7 @@ ORDER = [
     "tables",
     "kernels.rows",
     "kernels.edges",
+    "kernels.band",
     "kernels.samples",
     "columns",
     "sums",

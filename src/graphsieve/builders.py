@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from graphsieve.columns import Table
+from graphsieve.columns import LARGEST_EXPONENT, Table
 from graphsieve.errors import warn
-from graphsieve.graph import CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
+from graphsieve.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
 from graphsieve.kernels.rounds import list_links
 from graphsieve.neighbors import TargetRuns, nearest_in, squared_distances, target_runs
 from graphsieve.sums import group_weightings
@@ -29,7 +29,8 @@ from graphsieve.threads import available_threads, in_threads
 FARTHEST_APART = 400  # powers of two between targets and features, beyond which nothing changes any more
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
-MANY_EDGES = 2**20  # whose weights are worth starting threads for
+MANY_EDGES = 2**20  # whose weights are worth starting threads for, …
+EDGES_IN_CACHE = 2**15  # … each of which makes so many at a time
 FEW_NEIGHBORS = 32  # whether two are in each other's lists is seen by looking; in longer ones by sorting
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
 
@@ -81,8 +82,13 @@ def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> N
     k = capped_neighbors(n_neighbors, len(target))
     scaled, exponent = _scaled_target(target)
     runs = target_runs(scaled, k)
-    first, second, squared = runs.sample_pairs()  # along the target: ends that are soon met again are near in memory
-    has_blocks = bool((runs.size > 1).any())
+    has_blocks = len(runs.size) < len(target)
+    band = None if has_blocks else runs.band()
+    if band is not None:
+        weights, used = heat_weights(band[1], bandwidth, exponent=exponent, overwrite=True)
+        warn_if_few_edges(weights, len(target))
+        return Neighborhood(BandGraph(runs.order, band[0], weights), k, used)
+    first, second, squared = runs.sample_pairs()
     smallest = 0.0 if has_blocks else None
     weights, used = heat_weights(squared, bandwidth, exponent=exponent, smallest=smallest, overwrite=True)
     graph: Graph = SparseGraph.of_distinct(len(target), first, second, weights)
@@ -293,27 +299,29 @@ class _MeanLength:
 
 
 def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool = False) -> Floats:
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        excess = np.subtract(squared, smallest, out=squared if overwrite else None)
-        if bandwidth == 0:  # one that underflows beside huge features leaves the shortest edges only, as its limit does
-            return np.where(excess == 0, 1.0, 0.0)
-        excess /= -bandwidth
-        return _exponentials(excess)
-
-
-def _exponentials(values: Floats) -> Floats:
-    """In place, and by all threads where there are very many."""
-    if len(values) < MANY_EDGES:
-        return np.exp(values, out=values)
-    parts = np.array_split(values, 4 * available_threads())
+    """By all threads where there are very many."""
+    weights = squared if overwrite else np.empty_like(squared)
+    if len(squared) < MANY_EDGES:
+        _fill_heat(squared, smallest, bandwidth, weights)
+        return weights
+    parts = [np.array_split(column, -(-len(column) // EDGES_IN_CACHE)) for column in (squared, weights)]
 
     def work(places: Iterator[int]) -> None:
-        with np.errstate(under="ignore"):
-            for place in places:
-                np.exp(parts[place], out=parts[place])
+        for place in places:
+            _fill_heat(parts[0][place], smallest, bandwidth, parts[1][place])
 
-    in_threads(work, range(len(parts)), available_threads())
-    return values
+    in_threads(work, range(len(parts[0])), available_threads())
+    return weights
+
+
+def _fill_heat(squared: Floats, smallest: float, bandwidth: float, weights: Floats) -> None:
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        np.subtract(squared, smallest, out=weights)
+        if bandwidth == 0:  # one that underflows beside huge features leaves the shortest edges only, as its limit does
+            weights[:] = weights == 0
+            return
+        weights /= -bandwidth
+        np.exp(weights, out=weights)
 
 
 def _in_original_units(squared: Floats, exponent: int) -> Floats:
@@ -337,6 +345,8 @@ def _comparable(row_exponent: int, target_exponent: int) -> tuple[int, int]:
 
 def _scaled_target(target: Floats) -> tuple[Floats, int]:
     exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
+    if abs(exponent) <= LARGEST_EXPONENT:  # the same number, quicker
+        return target * np.ldexp(1.0, -exponent), exponent
     return np.ldexp(target, -exponent), exponent
 
 

@@ -24,6 +24,7 @@ from scipy.sparse.csgraph import connected_components
 from graphsieve.columns import BLOCK_ELEMENTS, Block, Table, on_columns
 from graphsieve.errors import InputError
 from graphsieve.streaming import as_table
+from graphsieve.kernels.band import Band
 from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
@@ -169,6 +170,46 @@ class SparseGraph(EdgeGraph):
     def keep(self, chosen: NDArray[np.bool_]) -> SparseGraph:
         """The graph of the chosen edges."""
         return SparseGraph.of_distinct(self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen])
+
+
+class BandGraph(EdgeGraph):
+    """A graph along an order of the samples: each is linked with the next few after it, and with nobody beyond.
+
+    Sums walk the samples in this order and fetch each once, so that they neither list the edges nor read the ends of each anew.
+
+    Parameters
+    ----------
+    order : array of int of shape (n_samples,)
+        The samples, each once.
+    counts : array of int of shape (n_samples,)
+        With how many of those right after it each sample in `order` is linked.
+    weights : array of float of shape (n_edges,)
+        Non-negative; those of the first in `order` to its next ones, nearest first, then those of the second, and so on.
+
+    Examples
+    --------
+    >>> path = BandGraph(np.array([2, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 3.0]))
+    >>> path.degree()
+    array([4., 3., 1.])
+    >>> path.energy([[1.0], [3.0], [4.0]])  # (4 − 1)² + 3 (1 − 3)²
+    array([21.])
+    """
+
+    def __init__(self, order: Integers, counts: Integers, weights: Floats) -> None:
+        super().__init__(len(order))
+        self._band = Band(order, np.concatenate([[0], np.cumsum(counts)]), weights)
+
+    def edges(self) -> Iterator[Edges]:
+        low, high = self._band.places()
+        order, weights = self._band.order, self._band.weights
+        kept = slice(None) if weights.all() else weights > 0
+        yield order[low[kept]], order[high[kept]], weights[kept]
+
+    def degree(self) -> Floats:
+        return self._band.degree()
+
+    def block_energy(self, block: Block) -> Floats:
+        return super().block_energy(block) if block.is_sparse else self._band.sums(block.numbers)
 
 
 class StreamedGraph(EdgeGraph):

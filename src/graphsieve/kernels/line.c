@@ -99,23 +99,73 @@ static PyObject *line_pairs(PyObject *module, PyObject *args)
     return good ? PyLong_FromSsize_t(found) : NULL;
 }
 
-/* The k nearest stand around each value, and the farthest of them was the last to be taken. */
-static void fill_reach(const double *values, Py_ssize_t count, Py_ssize_t k, double *reach)
+#define AT_ONCE 512 /* values on which all steps are done before the next ones: they stay in the innermost cache */
+
+/* The k nearest and the value itself stand side by side: of all such windows, the one that ends nearest. */
+INLINED void fill_reach(const double *restrict values, Py_ssize_t count, Py_ssize_t k, double *restrict reach)
 {
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Py_ssize_t left = i - 1, right = i + 1;
-        double farthest = 0.0;
-        for (Py_ssize_t taken = 0; taken < k; taken++) {
-            double to_left = left >= 0 ? values[i] - values[left] : INFINITY;
-            double to_right = right < count ? values[right] - values[i] : INFINITY;
-            int is_left = to_left <= to_right;
-            farthest = is_left ? to_left : to_right;
-            left -= is_left;
-            right += !is_left;
+    for (Py_ssize_t start = 0; start < count; start += AT_ONCE) {
+        Py_ssize_t stop = count - start < AT_ONCE ? count : start + AT_ONCE;
+        for (Py_ssize_t i = start; i < stop; i++) {
+            reach[i] = INFINITY;
         }
-        reach[i] = farthest;
+        for (Py_ssize_t before = 0; before <= k && k < count; before++) {
+            Py_ssize_t low = start > before ? start : before, after = k - before, high = stop < count - after ? stop : count - after;
+            for (Py_ssize_t i = low; i < high; i++) {
+                double to_left = values[i] - values[i - before], to_right = values[i + after] - values[i];
+                double farthest = to_left > to_right ? to_left : to_right;
+                reach[i] = farthest < reach[i] ? farthest : reach[i];
+            }
+        }
     }
 }
+
+/* ---- Pairs without gaps: each with the next few ---- */
+
+/* How many of the next `k` each is a pair with. Whether these are all, without gaps: only distances that tie by rounding are otherwise.
+   Nobody reaches farther than k + 1 places without reaching that far, so one step more proves it. */
+INLINED int fill_counts(const double *restrict values, const double *restrict reach, Py_ssize_t count, Py_ssize_t k, int64_t *restrict counts)
+{
+    int64_t before[AT_ONCE], odd = 0;
+    for (Py_ssize_t start = 0; start < count; start += AT_ONCE) {
+        Py_ssize_t here = count - start < AT_ONCE ? count - start : AT_ONCE;
+        const double *value = values + start, *far = reach + start;
+        for (Py_ssize_t i = 0; i < here; i++) {
+            before[i] = 1;
+            counts[start + i] = 0;
+        }
+        for (Py_ssize_t step = 1; step <= k + 1; step++) {
+            Py_ssize_t stop = count - start - step < here ? count - start - step : here;
+            for (Py_ssize_t i = 0; i < stop; i++) {
+                double gap = value[i + step] - value[i];
+                int64_t near = (gap <= far[i]) | (gap <= far[i + step]);
+                odd |= near & ~before[i];
+                before[i] = near;
+                counts[start + i] += near;
+            }
+        }
+        for (Py_ssize_t i = 0; i < here; i++) {
+            odd |= counts[start + i] > k;
+        }
+    }
+    return !odd;
+}
+
+static void do_reach(const double *values, Py_ssize_t count, Py_ssize_t k, double *reach) { fill_reach(values, count, k, reach); }
+static int do_counts(const double *values, const double *reach, Py_ssize_t count, Py_ssize_t k, int64_t *counts)
+{
+    return fill_counts(values, reach, count, k, counts);
+}
+#if HAVE_AVX2_CHOICE
+WITH_AVX2 static void do_reach_avx2(const double *values, Py_ssize_t count, Py_ssize_t k, double *reach) { fill_reach(values, count, k, reach); }
+WITH_AVX2 static int do_counts_avx2(const double *values, const double *reach, Py_ssize_t count, Py_ssize_t k, int64_t *counts)
+{
+    return fill_counts(values, reach, count, k, counts);
+}
+#else
+#define do_reach_avx2 do_reach
+#define do_counts_avx2 do_counts
+#endif
 
 static PyObject *line_reach(PyObject *module, PyObject *args)
 {
@@ -134,15 +184,89 @@ static PyObject *line_reach(PyObject *module, PyObject *args)
     int good = has_length(&views[1], 0, count, "reach");
     if (good) {
         Py_BEGIN_ALLOW_THREADS
-        fill_reach(views[0].buf, count, k, views[1].buf);
+        (has_avx2() ? do_reach_avx2 : do_reach)(views[0].buf, count, k, views[1].buf);
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, 2);
     return answer(good, "");
 }
 
+static PyObject *line_counts(PyObject *module, PyObject *args)
+{
+    (void)module;
+    static const char *const names[3] = {"values", "reach", "counts"};
+    static const int dimensions[3] = {1, 1, 1};
+    PyObject *objects[3];
+    Py_buffer views[3];
+    Py_ssize_t k;
+    if (!PyArg_ParseTuple(args, "OOnO", &objects[0], &objects[1], &k, &objects[2])
+        || !read_arrays(objects, views, names, "ddl", dimensions, 3)) {
+        return NULL;
+    }
+    Py_ssize_t count = views[0].shape[0];
+    int good = has_length(&views[1], 0, count, names[1]) && has_length(&views[2], 0, count, names[2]), closed = 0;
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS
+        k = k < count ? k : count;
+        closed = (has_avx2() ? do_counts_avx2 : do_counts)(views[0].buf, views[1].buf, count, k, views[2].buf);
+        Py_END_ALLOW_THREADS
+    }
+    release_arrays(views, 3);
+    return good ? PyBool_FromLong(closed) : NULL;
+}
+
+/* Whether each has a number of pairs with the next that are there, and all together as many as there is room for. */
+static int counts_fit(const int64_t *counts, Py_ssize_t count, Py_ssize_t room)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (counts[i] < 0 || counts[i] >= count - i || counts[i] > room) {
+            return 0;
+        }
+        room -= counts[i];
+    }
+    return room == 0;
+}
+
+static void fill_squares(const double *values, const int64_t *counts, Py_ssize_t count, double *squared)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        for (Py_ssize_t step = 1; step <= counts[i]; step++) {
+            double gap = values[i + step] - values[i];
+            *squared++ = gap * gap;
+        }
+    }
+}
+
+static PyObject *line_squares(PyObject *module, PyObject *args)
+{
+    (void)module;
+    static const char *const names[3] = {"values", "counts", "squared"};
+    static const int dimensions[3] = {1, 1, 1};
+    PyObject *objects[3];
+    Py_buffer views[3];
+    if (!PyArg_ParseTuple(args, "OOO", &objects[0], &objects[1], &objects[2])
+        || !read_arrays(objects, views, names, "dld", dimensions, 3)) {
+        return NULL;
+    }
+    Py_ssize_t count = views[0].shape[0];
+    int good = has_length(&views[1], 0, count, names[1]);
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS
+        good = counts_fit(views[1].buf, count, views[2].shape[0]);
+        if (good) {
+            fill_squares(views[0].buf, views[1].buf, count, views[2].buf);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    release_arrays(views, 3);
+    return answer(good, "counts must be of pairs that are there, and as many as squared has room for");
+}
+
 PyMethodDef line_functions[] = {
     {"line_reach", line_reach, METH_VARARGS, "line_reach(values, k, reach): how far the k-th nearest of each is"},
+    {"line_counts", line_counts, METH_VARARGS,
+     "line_counts(values, reach, k, counts): of pairs with the next k; whether these are all, without gaps"},
+    {"line_squares", line_squares, METH_VARARGS, "line_squares(values, counts, squared): the squared distances of these pairs"},
     {"line_pairs", line_pairs, METH_VARARGS, "line_pairs(values, reach, order, first, second, squared): how many pairs there are"},
     {NULL, NULL, 0, NULL},
 };

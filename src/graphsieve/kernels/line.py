@@ -27,6 +27,38 @@ def line_reach(values: Floats, n_neighbors: int) -> Floats:
     return reach
 
 
+def line_counts(values: Floats, reach: Floats, n_neighbors: int) -> Integers | None:
+    """With how many of those right after it each of increasing values is a pair, of which either is within reach of the other.
+
+    `reach` is that of `line_reach`, so that all pairs are among the next k and without gaps. Only distances that tie by rounding are
+    not: then None.
+    """
+    counts = np.zeros(len(values), dtype=np.int64)
+    if hasattr(compiled(), "line_counts"):
+        given = np.ascontiguousarray(values), np.ascontiguousarray(reach)
+        return counts if compiled().line_counts(*given, n_neighbors, counts) else None
+    before = np.ones(len(values), dtype=bool)
+    for step in range(1, min(n_neighbors + 2, len(values))):  # one more, as a proof that nobody reaches farther
+        gap = values[step:] - values[:-step]
+        near = (gap <= reach[:-step]) | (gap <= reach[step:])
+        if (near & ~before[: len(near)]).any():
+            return None
+        counts[: len(near)] += near
+        before = near
+    return counts if counts.max(initial=0) <= n_neighbors else None
+
+
+def line_squares(values: Floats, counts: Integers) -> Floats:
+    """The squared distances of the pairs of each value with as many right after it."""
+    squared = np.empty(int(counts.sum()))
+    if hasattr(compiled(), "line_squares"):
+        compiled().line_squares(np.ascontiguousarray(values), counts, squared)
+        return squared
+    low = np.repeat(np.arange(len(values)), counts)
+    high = low + 1 + np.arange(len(low)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray((values[high] - values[low]) ** 2)
+
+
 def line_pairs(values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0) -> tuple[Integers, Integers, Floats]:
     """The pairs of which either is within reach of the other, by increasing value, and their squared distances.
 

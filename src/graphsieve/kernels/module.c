@@ -1,6 +1,7 @@
 /* The extension module: one table of functions per file, to be named twice below. */
 #include "arguments.h"
 
+extern PyMethodDef band_functions[];
 extern PyMethodDef edge_functions[];
 extern PyMethodDef line_functions[];
 extern PyMethodDef manhattan_functions[];
@@ -11,7 +12,7 @@ extern PyMethodDef tile_functions[];
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {edge_functions, line_functions, manhattan_functions, pair_functions, round_functions, sample_functions, tile_functions};
+    PyMethodDef *tables[] = {band_functions, edge_functions, line_functions, manhattan_functions, pair_functions, round_functions, sample_functions, tile_functions};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         if (PyModule_AddFunctions(module, tables[i]) != 0) {
             return -1;
