@@ -50,6 +50,10 @@ class Graph(ABC):
         """The degree-weighted spreads of a block of features, in the block's own units."""
         return np.asarray(moments(block, self._degree_weighting).scatter[0])
 
+    def block_forms(self, block: Block) -> tuple[Floats, Floats]:
+        """Both at once, for graphs that can do with one reading of the block."""
+        return self.block_energy(block), self.block_spread(block)
+
     def energy(self, X: Any) -> Floats:
         """½ Σ_ij W_ij (f_i − f_j)² for every column f of `X`."""
         return self._over_table(X, self.block_energy)
@@ -209,7 +213,13 @@ class BandGraph(EdgeGraph):
         return self._band.degree()
 
     def block_energy(self, block: Block) -> Floats:
-        return super().block_energy(block) if block.is_sparse else self._band.sums(block.numbers)
+        return super().block_energy(block) if block.is_sparse else self._band.energy(block.numbers)
+
+    def block_spread(self, block: Block) -> Floats:
+        return super().block_spread(block) if block.is_sparse else self.block_forms(block)[1]
+
+    def block_forms(self, block: Block) -> tuple[Floats, Floats]:
+        return super().block_forms(block) if block.is_sparse else self._band.energy_and_spread(block.numbers)
 
 
 class StreamedGraph(EdgeGraph):

@@ -41,4 +41,4 @@ def divided(numerator: Floats, denominator: Floats) -> Floats:
 def laplacian_ratio(table: Table, graph: Graph) -> Floats:
     """E(f) / spread(f) on one graph, which lies in [0, 2]: the core of all Laplacian scores."""
     check_same_samples(graph.n_samples, table.n_samples)
-    return ratio(table, graph.block_energy, graph.block_spread)
+    return per_feature(table, lambda block: divided(*graph.block_forms(block)), wide=True)

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from graphsieve.kernels import compiled
 from graphsieve.kernels.edges import plain_sums
-from graphsieve.kernels.rows import Numbers, in_parts, in_turn, readable, summed
+from graphsieve.kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
+from graphsieve.kernels.samples import mean_and_scatter
 
-PLACES_AT_ONCE = 2**16  # places of one sum
+PLACES_AT_ONCE = 2**16  # places of one sum: whole groups
+GROUP = 32  # places whose mean is taken together, as the compiled kernel does
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,10 +34,11 @@ class Band(NamedTuple):
     def degree(self) -> Floats:
         """The sum of the weights of each sample's edges."""
         degree = np.empty(len(self.order))
-        degree[self.order] = self._degree_of_places()
+        degree[self.order] = self.degree_of_places()
         return degree
 
-    def _degree_of_places(self) -> Floats:
+    def degree_of_places(self) -> Floats:
+        """The same, along the order."""
         total = np.zeros(len(self.order))
         if hasattr(compiled(), "band_degree"):
             compiled().band_degree(self.begin, self.weights, total)
@@ -44,20 +47,63 @@ class Band(NamedTuple):
             total += np.bincount(ends, self.weights, len(total))
         return total
 
-    def sums(self, numbers: Numbers) -> Floats:
+    def energy(self, numbers: Numbers) -> Floats:
         """Σ_e w_e (f_first − f_second)² for every column."""
+        return np.asarray(self._sums(numbers, 1, None, None, None)[0])
+
+    def energy_and_spread(self, numbers: Numbers) -> tuple[Floats, Floats]:
+        """The same, and Σ_i d_i (f_i − mean)² with degrees d and the mean that they weigh, in one reading.
+
+        The samples are taken in groups. Of each, the scatter is taken around its own mean, and then that of the means.
+        """
+        degree, width = self.degree_of_places(), numbers.rows.shape[1]
+        mass = weighted_rows(degree, _group_borders(len(degree))) @ np.ones(len(degree))
+        means = np.zeros((len(mass), width))
+        energy, within = self._sums(numbers, 2, degree, mass, means)
+        between = mean_and_scatter(Numbers(means), mass[:, None], np.add.reduceat(mass, [0]))[1][0]
+        return energy, within + between
+
+    def _sums(self, numbers: Numbers, n_rows: int, degree: Floats | None, mass: Floats | None, means: Floats | None) -> Floats:
+        """The energies and, where `means` are to be filled, the scatter around them."""
         parts = in_parts(len(self.order), PLACES_AT_ONCE)
-        if not (readable(numbers.rows) and hasattr(compiled(), "band_sums")):
-            return self._plain_sums(numbers.values(), parts)
-        kernel = compiled().band_sums
+        if readable(numbers.rows) and hasattr(compiled(), "band_sums"):
+            kernel = compiled().band_sums
 
-        def work(number: int, start: int, stop: int, total: Floats) -> None:
-            kernel(*numbers, *self, parts[number].start, parts[number].stop, start, stop, total)
+            def work(number: int, start: int, stop: int, total: Floats) -> None:
+                part = parts[number]
+                kernel(*numbers, *self, degree, mass, means, part.start, part.stop, start, stop, total)
 
-        return summed((numbers.rows.shape[1],), len(parts), len(self.weights), work)
+            return summed((n_rows, numbers.rows.shape[1]), len(parts), len(self.weights), work)
+        values = numbers.values()
+        sums = [self._plain_energies(values, parts)]
+        if degree is not None and mass is not None and means is not None:
+            sums.append(in_turn(np.array([self._plain_scatter(values, part, degree, mass, means) for part in parts])))
+        return np.stack(sums)
 
-    def _plain_sums(self, values: Floats, parts: list[slice]) -> Floats:
+    # ---- Without a compiler ----
+
+    def _plain_energies(self, values: Floats, parts: list[slice]) -> Floats:
         low, high = self.places()
         first, second = self.order[low], self.order[high]
         edges = [slice(self.begin[part.start], self.begin[part.stop]) for part in parts]
         return in_turn(np.array([plain_sums(values, first[part], second[part], self.weights[part], 2) for part in edges]))
+
+    def _plain_scatter(self, values: Floats, part: slice, degree: Floats, mass: Floats, means: Floats) -> Floats:
+        """Fills the means of the groups of a part of the places."""
+        weights, rows = degree[part], values[self.order[part]]
+        borders, group = _group_borders(len(weights)), np.arange(len(weights)) // GROUP
+        here = slice(part.start // GROUP, part.start // GROUP + len(borders) - 1)
+        used = mass[here] > 0
+        first = np.minimum.reduceat(np.where(weights > 0, np.arange(len(weights)), len(weights)), borders[:-1])
+        origin = rows[np.where(used, first, borders[:-1])]
+        rows -= origin[group]
+        relative = np.zeros_like(origin)
+        relative[used] = (weighted_rows(weights, borders) @ rows)[used] / mass[here][used, None]
+        rows -= relative[group]
+        rows *= rows
+        means[here] = np.where(used[:, None], relative + origin, 0.0)
+        return np.asarray((weighted_rows(weights, borders[[0, -1]]) @ rows)[0])
+
+
+def _group_borders(n_places: int) -> Integers:
+    return np.append(np.arange(0, n_places, GROUP), n_places)
