@@ -17,7 +17,7 @@ from graphsieve.errors import InputError
 from graphsieve.graph import BandGraph, SparseGraph
 from graphsieve.kernels import band, rows, samples
 from graphsieve.kernels.band import Band
-from graphsieve.kernels.line import line_counts, line_pairs, line_reach, line_squares
+from graphsieve.kernels.line import line_band, line_pairs, line_reach, line_squares
 from graphsieve.kernels.rows import Numbers
 from graphsieve.kernels.samples import column_extremes
 from graphsieve.neighbors import target_runs
@@ -115,7 +115,7 @@ def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
 
 def test_a_band_is_the_graph_of_its_edges():
     made = random_band(4)
-    graph = BandGraph(made.order, np.diff(made.begin), made.weights)
+    graph = BandGraph(*made)
     ((first, second, weights),) = graph.edges()
     assert (weights > 0).all()
     same = SparseGraph(N, first, second, weights)
@@ -140,7 +140,7 @@ def test_pairs_along_a_line_are_with_the_next_few(target, k, plainly):
         found = runs.band()
         assert found is not None
         first, second, squared = runs.sample_pairs()
-        made = Band(runs.order, np.concatenate([[0], np.cumsum(found[0])]), found[1])
+        made = Band(runs.order, *found)
         low, high = made.places()
     assert_array_equal(runs.order[low], first)
     assert_array_equal(runs.order[high], second)
@@ -149,14 +149,14 @@ def test_pairs_along_a_line_are_with_the_next_few(target, k, plainly):
 
 @pytest.mark.parametrize("n", [1, 2, 6, 511, 513, 1500])
 @pytest.mark.parametrize("k", [1, 3, 40])
-def test_counts_have_no_gaps_and_are_the_same_with_plain_kernels(n, k, plain):
+def test_pairs_have_no_gaps_and_are_the_same_with_plain_kernels(n, k, plain):
     values = np.sort(np.random.default_rng(n).normal(size=n))
     reach = line_reach(values, min(k, n - 1))
-    counts = line_counts(values, reach, k)
-    assert_array_equal(plain(line_counts, values, reach, k), counts)
-    assert_array_equal(plain(line_squares, values, counts), line_squares(values, counts))
+    begin = line_band(values, reach, k)
+    assert_array_equal(plain(line_band, values, reach, k), begin)
+    assert_array_equal(plain(line_squares, values, begin), line_squares(values, begin))
     low = line_pairs(values, reach, np.arange(n))[0]
-    assert_array_equal(np.bincount(low, minlength=n), counts)
+    assert_array_equal(np.bincount(low, minlength=n), np.diff(begin))
 
 
 @pytest.mark.parametrize("plainly", ["0", "1"])
@@ -194,8 +194,8 @@ def test_arrays_that_do_not_fit_are_refused():
             floats((2, 3)),
         ],
         "band_degree": [begin, floats(3), floats(4)],
-        "line_counts": [floats(3), floats(3), 1, whole(0, 0, 0)],
-        "line_squares": [floats(3), whole(2, 0, 0), floats(2)],
+        "line_band": [floats(3), floats(3), 1, whole(0, 0, 0, 0)],
+        "line_squares": [floats(3), whole(0, 2, 2, 2), floats(2)],
     }  # fmt: skip
     wrong = {
         "band_sums": [
@@ -210,10 +210,10 @@ def test_arrays_that_do_not_fit_are_refused():
             (0, whole(0, 2, 3, 3)), (0, whole(0, 2, 3, 3, 4)), (0, whole(0, 4, 3, 3, 3)), (0, floats(5)), (1, floats(2)),
             (2, floats(3)), (2, whole(0, 0, 0, 0)),
         ],
-        "line_counts": [(0, floats(2)), (1, floats(2)), (1, whole(0, 0, 0)), (2, 1.5), (3, floats(3)), (3, whole(0, 0))],
+        "line_band": [(0, floats(2)), (1, floats(2)), (1, whole(0, 0, 0)), (2, 1.5), (3, floats(4)), (3, whole(0, 0, 0))],
         "line_squares": [
-            (0, floats(2)), (1, whole(3, 0, 0)), (1, whole(1, 0, 1)), (1, whole(2, 1, -1)), (1, whole(2, 1, 0)), (2, floats(3)),
-            (2, whole(0, 0)),
+            (0, floats(2)), (1, whole(0, 3, 3, 3)), (1, whole(0, 1, 1, 2)), (1, whole(0, 2, 3, 2)), (1, whole(0, 2, 2)),
+            (1, whole(-1, 1, 1, 1)), (2, floats(3)), (2, whole(0, 0)),
         ],
     }  # fmt: skip
     for name, cases in wrong.items():

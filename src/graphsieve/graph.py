@@ -185,23 +185,23 @@ class BandGraph(EdgeGraph):
     ----------
     order : array of int of shape (n_samples,)
         The samples, each once.
-    counts : array of int of shape (n_samples,)
-        With how many of those right after it each sample in `order` is linked.
+    begin : array of int of shape (n_samples + 1,)
+        Where the edges of each sample in `order` begin: it is linked with as many of those right after it.
     weights : array of float of shape (n_edges,)
         Non-negative; those of the first in `order` to its next ones, nearest first, then those of the second, and so on.
 
     Examples
     --------
-    >>> path = BandGraph(np.array([2, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 3.0]))
+    >>> path = BandGraph(np.array([2, 0, 1]), np.array([0, 1, 2, 2]), np.array([1.0, 3.0]))
     >>> path.degree()
     array([4., 3., 1.])
     >>> path.energy([[1.0], [3.0], [4.0]])  # (4 − 1)² + 3 (1 − 3)²
     array([21.])
     """
 
-    def __init__(self, order: Integers, counts: Integers, weights: Floats) -> None:
+    def __init__(self, order: Integers, begin: Integers, weights: Floats) -> None:
         super().__init__(len(order))
-        self._band = Band(order, np.concatenate([[0], np.cumsum(counts)]), weights)
+        self._band = Band(order, begin, weights)
 
     def edges(self) -> Iterator[Edges]:
         low, high = self._band.places()

@@ -22,7 +22,7 @@ from scipy.spatial import cKDTree
 
 from graphsieve.columns import Table
 from graphsieve.kernels import mention_plain_kernels
-from graphsieve.kernels.line import line_counts, line_pairs, line_reach, line_squares
+from graphsieve.kernels.line import line_band, line_pairs, line_reach, line_squares
 from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
 from graphsieve.kernels.tiles import sort_lists
 from graphsieve.proposals import (
@@ -407,12 +407,12 @@ class TargetRuns:
         return left[of_left], right, squared[pair][of_left]
 
     def band(self) -> tuple[Integers, Floats] | None:
-        """The same pairs, where every sample has a target of its own, as the number of those right after each in `order`.
+        """The same pairs, where every sample has a target of its own: where those of each with the next in `order` begin.
 
         And their squared distances. None where pairs have gaps between them, because distances tie by rounding.
         """
-        counts = line_counts(self.values, self.reach, self.n_neighbors)
-        return None if counts is None else (counts, line_squares(self.values, counts))
+        begin = line_band(self.values, self.reach, self.n_neighbors)
+        return None if begin is None else (begin, line_squares(self.values, begin))
 
     @property
     def linked(self) -> Integers:
@@ -457,7 +457,8 @@ def target_runs(target: Floats, n_neighbors: int) -> TargetRuns:
     begins = np.ones(len(target), dtype=bool)
     np.not_equal(sorted_target[1:], sorted_target[:-1], out=begins[1:])
     if begins.all():  # as most targets of very many samples do
-        return TargetRuns(n_neighbors, order, np.arange(len(target)), np.ones(len(target), dtype=np.int64), sorted_target)
+        once = np.broadcast_to(np.int64(1), len(target))
+        return TargetRuns(n_neighbors, order, np.arange(len(target)), once, sorted_target)
     start = np.flatnonzero(begins)
     size = np.diff(start, append=len(target))
     return TargetRuns(n_neighbors, order, start, size, sorted_target[start])

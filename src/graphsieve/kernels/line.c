@@ -191,10 +191,10 @@ static PyObject *line_reach(PyObject *module, PyObject *args)
     return answer(good, "");
 }
 
-static PyObject *line_counts(PyObject *module, PyObject *args)
+static PyObject *line_band(PyObject *module, PyObject *args)
 {
     (void)module;
-    static const char *const names[3] = {"values", "reach", "counts"};
+    static const char *const names[3] = {"values", "reach", "begin"};
     static const int dimensions[3] = {1, 1, 1};
     PyObject *objects[3];
     Py_buffer views[3];
@@ -204,11 +204,16 @@ static PyObject *line_counts(PyObject *module, PyObject *args)
         return NULL;
     }
     Py_ssize_t count = views[0].shape[0];
-    int good = has_length(&views[1], 0, count, names[1]) && has_length(&views[2], 0, count, names[2]), closed = 0;
+    int good = has_length(&views[1], 0, count, names[1]) && has_length(&views[2], 0, count + 1, names[2]), closed = 0;
     if (good) {
         Py_BEGIN_ALLOW_THREADS
+        int64_t *begin = views[2].buf;
         k = k < count ? k : count;
-        closed = (has_avx2() ? do_counts_avx2 : do_counts)(views[0].buf, views[1].buf, count, k, views[2].buf);
+        begin[0] = 0;
+        closed = (has_avx2() ? do_counts_avx2 : do_counts)(views[0].buf, views[1].buf, count, k, begin + 1);
+        for (Py_ssize_t i = 0; i < count; i++) {
+            begin[i + 1] += begin[i];
+        }
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, 3);
@@ -216,21 +221,21 @@ static PyObject *line_counts(PyObject *module, PyObject *args)
 }
 
 /* Whether each has a number of pairs with the next that are there, and all together as many as there is room for. */
-static int counts_fit(const int64_t *counts, Py_ssize_t count, Py_ssize_t room)
+static int pairs_fit(const int64_t *begin, Py_ssize_t count, Py_ssize_t room)
 {
+    int good = begin[0] == 0 && begin[count] == room;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (counts[i] < 0 || counts[i] >= count - i || counts[i] > room) {
-            return 0;
-        }
-        room -= counts[i];
+        int64_t next = begin[i + 1] - begin[i];
+        good &= next >= 0 && next < count - i;
     }
-    return room == 0;
+    return good;
 }
 
-static void fill_squares(const double *values, const int64_t *counts, Py_ssize_t count, double *squared)
+static void fill_squares(const double *values, const int64_t *begin, Py_ssize_t count, double *squared)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
-        for (Py_ssize_t step = 1; step <= counts[i]; step++) {
+        Py_ssize_t next = begin[i + 1] - begin[i];
+        for (Py_ssize_t step = 1; step <= next; step++) {
             double gap = values[i + step] - values[i];
             *squared++ = gap * gap;
         }
@@ -240,7 +245,7 @@ static void fill_squares(const double *values, const int64_t *counts, Py_ssize_t
 static PyObject *line_squares(PyObject *module, PyObject *args)
 {
     (void)module;
-    static const char *const names[3] = {"values", "counts", "squared"};
+    static const char *const names[3] = {"values", "begin", "squared"};
     static const int dimensions[3] = {1, 1, 1};
     PyObject *objects[3];
     Py_buffer views[3];
@@ -249,24 +254,24 @@ static PyObject *line_squares(PyObject *module, PyObject *args)
         return NULL;
     }
     Py_ssize_t count = views[0].shape[0];
-    int good = has_length(&views[1], 0, count, names[1]);
+    int good = has_length(&views[1], 0, count + 1, names[1]);
     if (good) {
         Py_BEGIN_ALLOW_THREADS
-        good = counts_fit(views[1].buf, count, views[2].shape[0]);
+        good = pairs_fit(views[1].buf, count, views[2].shape[0]);
         if (good) {
             fill_squares(views[0].buf, views[1].buf, count, views[2].buf);
         }
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, 3);
-    return answer(good, "counts must be of pairs that are there, and as many as squared has room for");
+    return answer(good, "pairs must be there, and as many as squared has room for");
 }
 
 PyMethodDef line_functions[] = {
     {"line_reach", line_reach, METH_VARARGS, "line_reach(values, k, reach): how far the k-th nearest of each is"},
-    {"line_counts", line_counts, METH_VARARGS,
-     "line_counts(values, reach, k, counts): of pairs with the next k; whether these are all, without gaps"},
-    {"line_squares", line_squares, METH_VARARGS, "line_squares(values, counts, squared): the squared distances of these pairs"},
+    {"line_band", line_band, METH_VARARGS,
+     "line_band(values, reach, k, begin): of the pairs of each with the next k; whether these are all, without gaps"},
+    {"line_squares", line_squares, METH_VARARGS, "line_squares(values, begin, squared): the squared distances of these pairs"},
     {"line_pairs", line_pairs, METH_VARARGS, "line_pairs(values, reach, order, first, second, squared): how many pairs there are"},
     {NULL, NULL, 0, NULL},
 };

@@ -27,17 +27,17 @@ def line_reach(values: Floats, n_neighbors: int) -> Floats:
     return reach
 
 
-def line_counts(values: Floats, reach: Floats, n_neighbors: int) -> Integers | None:
-    """With how many of those right after it each of increasing values is a pair, of which either is within reach of the other.
+def line_band(values: Floats, reach: Floats, n_neighbors: int) -> Integers | None:
+    """Where the pairs begin of each of increasing values with those right after it, of which either is within reach of the other.
 
-    `reach` is that of `line_reach`, so that all pairs are among the next k and without gaps. Only distances that tie by rounding are
-    not: then None.
+    `reach` is that of `line_reach`, so that all pairs are among the next k, without gaps. Where distances tie by rounding they
+    may not be: then None.
     """
-    counts = np.zeros(len(values), dtype=np.int64)
-    if hasattr(compiled(), "line_counts"):
+    begin = np.zeros(len(values) + 1, dtype=np.int64)
+    if hasattr(compiled(), "line_band"):
         given = np.ascontiguousarray(values), np.ascontiguousarray(reach)
-        return counts if compiled().line_counts(*given, n_neighbors, counts) else None
-    before = np.ones(len(values), dtype=bool)
+        return begin if compiled().line_band(*given, n_neighbors, begin) else None
+    counts, before = begin[1:], np.ones(len(values), dtype=bool)
     for step in range(1, min(n_neighbors + 2, len(values))):  # one more, as a proof that nobody reaches farther
         gap = values[step:] - values[:-step]
         near = (gap <= reach[:-step]) | (gap <= reach[step:])
@@ -45,17 +45,20 @@ def line_counts(values: Floats, reach: Floats, n_neighbors: int) -> Integers | N
             return None
         counts[: len(near)] += near
         before = near
-    return counts if counts.max(initial=0) <= n_neighbors else None
+    if counts.max(initial=0) > n_neighbors:
+        return None
+    np.cumsum(counts, out=counts)
+    return begin
 
 
-def line_squares(values: Floats, counts: Integers) -> Floats:
-    """The squared distances of the pairs of each value with as many right after it."""
-    squared = np.empty(int(counts.sum()))
+def line_squares(values: Floats, begin: Integers) -> Floats:
+    """The squared distances of the pairs of each value with as many right after it as `begin` says."""
     if hasattr(compiled(), "line_squares"):
-        compiled().line_squares(np.ascontiguousarray(values), counts, squared)
+        squared = np.empty(int(begin[-1]))
+        compiled().line_squares(np.ascontiguousarray(values), begin, squared)
         return squared
-    low = np.repeat(np.arange(len(values)), counts)
-    high = low + 1 + np.arange(len(low)) - np.repeat(np.cumsum(counts) - counts, counts)
+    low = np.repeat(np.arange(len(values)), np.diff(begin))
+    high = low + 1 + np.arange(len(low)) - begin[low]
     return np.asarray((values[high] - values[low]) ** 2)
 
 

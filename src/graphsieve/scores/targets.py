@@ -63,7 +63,7 @@ def _on_known_targets(table: Table, target: Floats, n_neighbors: int, bandwidth:
     labeled = np.flatnonzero(~np.isnan(target))
     if len(labeled) < 2:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
-    near = target_graph(target[labeled], n_neighbors, bandwidth)
+    near = target_graph(target if len(labeled) == len(target) else target[labeled], n_neighbors, bandwidth)
     return near, laplacian_ratio(rows_of(table, labeled), near.graph)
 
 
