@@ -191,7 +191,7 @@ CASES = {
         for name, prepare, reads in TALL
         for dtype in ("float32", "float64")
     },
-    "sls float64": Case("sls with its search along the target", supervised_laplacian, "float64"),
+    "sls float64": Case("sls with its search along the target", supervised_laplacian, "float64", 5),
     **{
         f"sparse {filled}": Case(f"CSC 20,000 x 20,000, {filled:.2%}", sparse_columns(filled)) for filled in (0.001, 0.002, 0.004)
     },
