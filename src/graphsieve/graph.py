@@ -23,8 +23,8 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsieve.columns import BLOCK_ELEMENTS, Block, Table, on_columns
 from graphsieve.errors import InputError
-from graphsieve.streaming import as_table
 from graphsieve.kernels.band import Band
+from graphsieve.streaming import as_table
 from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
@@ -53,6 +53,9 @@ class Graph(ABC):
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
         """Both at once, for graphs that can do with one reading of the block."""
         return self.block_energy(block), self.block_spread(block)
+
+    def _both(self, block: Block) -> Floats:
+        return np.stack(self.block_forms(block))
 
     def energy(self, X: Any) -> Floats:
         """½ Σ_ij W_ij (f_i − f_j)² for every column f of `X`."""
@@ -99,6 +102,12 @@ class EdgeGraph(Graph):
         for first, second, weights in self.edges():
             total += edge_sum(block, first, second, weights)
         return total
+
+    def block_forms(self, block: Block) -> tuple[Floats, Floats]:
+        if not block.is_stored:
+            return super().block_forms(block)
+        energy, spread = on_columns(block, self._both)  # both while the columns are there
+        return energy, spread
 
 
 class SparseGraph(EdgeGraph):
@@ -213,13 +222,18 @@ class BandGraph(EdgeGraph):
         return self._band.degree()
 
     def block_energy(self, block: Block) -> Floats:
-        return super().block_energy(block) if block.is_sparse else self._band.energy(block.numbers)
+        return super().block_energy(block) if _listed(block) else self._band.energy(block.numbers)
 
     def block_spread(self, block: Block) -> Floats:
-        return super().block_spread(block) if block.is_sparse else self.block_forms(block)[1]
+        return super().block_spread(block) if _listed(block) else self.block_forms(block)[1]
 
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
-        return super().block_forms(block) if block.is_sparse else self._band.energy_and_spread(block.numbers)
+        return super().block_forms(block) if _listed(block) else self._band.energy_and_spread(block.numbers)
+
+
+def _listed(block: Block) -> bool:
+    """Whether sums over edges list them: where values are sparse, or are yet to be read."""
+    return block.is_sparse or block.is_stored
 
 
 class StreamedGraph(EdgeGraph):

@@ -335,8 +335,10 @@ def refuse_beyond_memory(stored: Stored, what: str) -> None:
 
 
 def _checked_extremes(piece: Any, first_row: int, names: tuple[str, ...] | None) -> Floats:
-    check_finite_piece(piece, names, first_row)
-    return extremes_of(piece)
+    found = extremes_of(piece)
+    if not np.isfinite(found).all():
+        check_finite_piece(piece, names, first_row)
+    return found
 
 
 def _entries(piece: Any) -> Integers:
