@@ -21,11 +21,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from graphsieve.columns import BLOCK_ELEMENTS, Block, Table, on_columns
+from graphsieve.columns import Block, Table, on_columns
 from graphsieve.errors import InputError
 from graphsieve.kernels.band import Band
 from graphsieve.streaming import as_table
-from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
+from graphsieve.sums import columns_at_once, cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -443,7 +443,7 @@ class LiftedGraph(Graph):
 
 def _few_at_a_time(block: Block, n_weightings: int, form: Callable[[Block], Floats]) -> Floats:
     """A form of the block, of so few columns at a time that what is kept for each of them and each weighting stays small."""
-    width = max(1, BLOCK_ELEMENTS // max(1, n_weightings))
+    width = columns_at_once(block, n_weightings)
     if block.is_sparse or block.width <= width:
         return form(block)
     return np.concatenate([form(part) for part in block.parts(width)])

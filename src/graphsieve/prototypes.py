@@ -8,12 +8,17 @@ neighbours on the lattice near each other; `kmeans` only wants every sample near
 end the mean of its samples, so that prototypes weighted by their counts have exactly the mean of what they stand for.
 
 How counts enter a score was measured (benchmarks/prototypes.py): the graph of the prototypes is lifted to the samples.
+
+Rows that are read piece by piece (`StoredRows`) are asked what rows in memory are asked, group by group: sums are added up,
+choices are put in line. Only prototypes travel, and no more is ever held than a group and a few arrays of their size.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import isqrt
 from types import MappingProxyType
 from typing import Any
@@ -24,10 +29,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
-from graphsieve.columns import Table, scale_by_power_of_two
+from graphsieve.approximate import drawn_rows
+from graphsieve.columns import Block, Table, scale_by_power_of_two
 from graphsieve.errors import InputError, warn
 from graphsieve.parameters import choice, count, either, quoted
-from graphsieve.sums import TEMPORARY_ELEMENTS, group_weightings, moments
+from graphsieve.storage import memory_text
+from graphsieve.storage.pieces import BYTES, HELD
+from graphsieve.streaming import StoredRows, StoredTable, fetched_rows
+from graphsieve.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 from graphsieve.supervision import Supervision
 
 EPOCHS = 20
@@ -38,6 +47,8 @@ AXES_TRIED, AXES_ROUNDS = 12, 6
 GRID = 2.0**-24  # of the longest sample: distances are squared, so that half of the digits are left
 MINIBATCH_FROM = 2**27  # samples × prototypes
 BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances taken at once: they stay in the cache
+DRAWN_PER_PROTOTYPE = 32  # rows from which k-means starts where not all of them are in memory …
+ROUNDS = 10  # … and how often it reads all of them after that, at most
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -108,7 +119,7 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
 
     Parameters
     ----------
-    rows : array or CSR matrix of shape (n_samples, n_features)
+    rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
         The samples, finite float64 numbers whose squares are so too.
     shape : (int, int), int or None
         The sides of the lattice; or a number of units, not exceeded, arranged such that the sides are to each other about as the
@@ -133,23 +144,19 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     >>> found.quantization_error
     0.75
     """
-    samples = _Samples(rows)
-    axes, deviations = samples.principal_plane()
-    sides = _lattice_sides(shape, samples.n_samples, deviations)
-    path = _lattice_paths(sides)
-    units = _initial_plane(sides, axes, deviations)
-    first = max(max(sides) / 2, FINAL_RADIUS)
-    for radius in np.geomspace(first, FINAL_RADIUS, count(1)("n_epochs", n_epochs)):
-        units = _epoch(samples, units, path, radius)
-    return _prototypes(samples, samples.nearest(units))
+    samples = _samples(rows)
+    return _prototypes(samples, _chosen_on_map(samples, shape, n_epochs))
 
 
 def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
     """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are very many.
 
+    Of rows that are read piece by piece, some are drawn, 32 for each prototype if so many fit into memory. K-means on them gives
+    the start of at most ten rounds over all rows, each of which reads them once.
+
     Parameters
     ----------
-    rows : array or CSR matrix of shape (n_samples, n_features)
+    rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
         The samples, finite float64 numbers whose squares are so too.
     n_prototypes : int or None
         How many, at most: fewer where fewer samples differ. None for the square root of the number of samples.
@@ -170,14 +177,8 @@ def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Pr
     >>> np.sort(found.centers.ravel()), found.counts
     (array([0.5, 9. ]), array([2, 2]))
     """
-    _refuse_lattice(n_prototypes)
-    samples = _Samples(rows)
-    wanted = samples.n_different(_n_units(n_prototypes, samples.n_samples))
-    many = samples.n_samples * wanted > MINIBATCH_FROM
-    method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
-    method.set_params(n_clusters=wanted, n_init=1, random_state=random_state)
-    method.fit(samples.rows)
-    return _prototypes(samples, samples.nearest(method.cluster_centers_ - samples.mean))
+    samples = _samples(rows)
+    return _prototypes(samples, _chosen_by_kmeans(samples, n_prototypes, random_state))
 
 
 COMPRESSIONS: Mapping[str, Callable[[Any, Size, int], Prototypes]] = MappingProxyType(
@@ -232,15 +233,66 @@ def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, r
         return _as_they_are(table, known)
     if len(kept) + _asked_units(n_prototypes, len(others)) < 2:
         raise InputError(f"n_prototypes={n_prototypes} would leave a graph of a single prototype; ask for at least 2.")
-    found = COMPRESSIONS[how](table.rows[0][others], n_prototypes, random_state)
-    n_found = len(found.counts)
+    above = _kept_rows(table, kept)
+    samples = _samples(_some_rows(table.rows[0], others))
+    assignment = _numbered(
+        _chosen_on_map(samples, n_prototypes) if how == "som" else _chosen_by_kmeans(samples, n_prototypes, random_state)
+    )
+    n_found = int(assignment.max()) + 1
     if len(kept) + n_found < 2:
         warn("nothing to compress: all samples have the same prototype; the samples are taken as they are.")
         return _as_they_are(table, known)
     member = np.empty(table.n_samples, dtype=np.int64)
-    member[kept], member[others] = np.arange(len(kept)), len(kept) + found.assignment
-    counts = np.concatenate([np.ones(len(kept)), found.counts])
-    return Compressed(_with_means(table, kept, member, n_found), _padded(known[kept], n_found), counts, n_found, member)
+    member[kept], member[others] = np.arange(len(kept)), len(kept) + assignment
+    counts = np.concatenate([np.ones(len(kept)), np.bincount(assignment)])
+    below = _group_means(table, member - len(kept), n_found)
+    return Compressed(_stacked(table, above, below), _padded(known[kept], n_found), counts, n_found, member)
+
+
+def _chosen_on_map(samples: _Samples | _StoredSamples, shape: Size, n_epochs: int = EPOCHS) -> Integers:
+    """The unit of a trained map that is nearest to each sample."""
+    samples.refuse_many(_asked_units(shape, samples.n_samples))
+    axes, deviations = samples.principal_plane()
+    sides = _lattice_sides(shape, samples.n_samples, deviations)
+    path = _lattice_paths(sides)
+    units = _initial_plane(sides, axes, deviations)
+    first = max(max(sides) / 2, FINAL_RADIUS)
+    for radius in np.geomspace(first, FINAL_RADIUS, count(1)("n_epochs", n_epochs)):
+        units = _epoch(samples, units, path, radius)
+    return samples.nearest(units)
+
+
+def _chosen_by_kmeans(samples: _Samples | _StoredSamples, n_prototypes: Size, random_state: int) -> Integers:
+    """The center of k-means that is nearest to each sample."""
+    _refuse_lattice(n_prototypes)
+    wanted = _n_units(n_prototypes, samples.n_samples)
+    if isinstance(samples, _Samples):
+        return samples.nearest(_kmeans_centers(samples, wanted, random_state) - samples.mean)
+    samples.refuse_many(wanted)
+    return samples.nearest(_streamed_centers(samples, wanted, random_state))
+
+
+def _kmeans_centers(samples: _Samples, wanted: int, random_state: int) -> Floats:
+    wanted = samples.n_different(wanted)
+    many = samples.n_samples * wanted > MINIBATCH_FROM
+    method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
+    method.set_params(n_clusters=wanted, n_init=1, random_state=random_state)
+    method.fit(samples.rows)
+    return np.asarray(method.cluster_centers_)
+
+
+def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
+    """Those of some samples, moved to the means of all samples that are nearest to them; as deviations."""
+    drawn = samples.drawn(DRAWN_PER_PROTOTYPE * wanted, at_least=wanted, seed=random_state)
+    centers: Floats = _kmeans_centers(drawn, wanted, random_state) - samples.mean
+    for _ in range(ROUNDS if drawn.n_samples < samples.n_samples else 0):
+        counts, sums = samples.unit_sums(centers)
+        # A center that no sample chose any more stays where it is.
+        moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
+        if np.array_equal(moved, centers):
+            break
+        centers = moved
+    return centers
 
 
 def _as_they_are(table: Table, known: Supervision) -> Compressed:
@@ -286,30 +338,119 @@ def _padded(known: Supervision, n_more: int) -> Supervision:
     )
 
 
-def _with_means(table: Table, kept: Integers, member: Integers, n_groups: int) -> Table:
-    """The kept rows, and below them the mean of every group.
+def _some_rows(rows: Any, chosen: Integers) -> Any:
+    """Some rows; those that are read piece by piece stay where they are."""
+    if not isinstance(rows, StoredRows):
+        return rows[chosen]
+    return rows if len(chosen) == rows.shape[0] else rows.only(chosen)
+
+
+def _kept_rows(table: Table, kept: Integers) -> Any:
+    """The samples that are kept, in memory; None where there are none."""
+    if not len(kept):
+        return None
+    above = table.take(kept)
+    if isinstance(above, StoredTable):
+        raise InputError(
+            f"the {len(kept):,} samples of which something is known are kept as they are and take "
+            f"{memory_text(above.stored.n_bytes)} in memory, of which they may have half, and memory is "
+            f"{memory_text(above.stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or do not compress."
+        )
+    return above.matrix
+
+
+def _group_means(table: Table, codes: Integers, n_groups: int) -> list[Any]:
+    """The mean of every group, by blocks of columns; code < 0 is in no group.
 
     From the table's own blocks, not from the rows for distances: there, a column of 1e-300 beside one of 1e300 is lost.
     """
-    groups = group_weightings(member - len(kept), n_groups)
-    means = []
-    for block in table.blocks():
-        values = scale_by_power_of_two(moments(block, groups).mean + block.shift, block.exponent)
-        means.append(sp.csc_array(values) if table.is_sparse else values)
-    above = table.take(kept).matrix
+    groups = group_weightings(codes, n_groups)
+    found = []
+    for block in _narrow_blocks(table, n_groups):
+        values = scale_by_power_of_two(means(block, groups) + block.shift, block.exponent)
+        found.append(sp.csc_array(values) if table.is_sparse else values)
+    return found
+
+
+def _narrow_blocks(table: Table, n_groups: int) -> Iterator[Block]:
+    """Blocks of which the means of so many groups are not too much; of a stored table each is a reading of it."""
+    if not isinstance(table, StoredTable):
+        return table.blocks()
+    return (part for block in table.wide_blocks() for part in block.parts(columns_at_once(block, n_groups)))
+
+
+def _stacked(table: Table, above: Any, below: list[Any]) -> Table:
     if table.is_sparse:
-        return Table.trusted(sp.csc_array(sp.vstack([above, sp.hstack(means)])), table.feature_names)
-    return Table.trusted(np.concatenate([above, np.concatenate(means, axis=1)]), table.feature_names)
+        rows = [sp.hstack(below)] if above is None else [above, sp.hstack(below)]
+        return Table.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
+    joined = np.concatenate(below, axis=1)
+    return Table.trusted(joined if above is None else np.concatenate([above, joined]), table.feature_names)
 
 
-class _Samples:
-    """Rows, dense or sparse, as deviations from their mean; a sparse matrix stays as it is and the mean enters the products."""
+class _Deviations(ABC):
+    """Samples as deviations from their mean, wherever they are."""
 
-    def __init__(self, rows: Any) -> None:
+    n_samples: int
+    n_features: int
+
+    @abstractmethod
+    def nearest(self, units: Floats) -> Integers:
+        """The nearest unit of each sample; of those that are equally near as far as rounding can tell, the first."""
+
+    @abstractmethod
+    def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
+        """Of how many samples each unit is the nearest, and the sum of their deviations."""
+
+    @abstractmethod
+    def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
+        """The number of each group's samples, and the sum of their deviations."""
+
+    @abstractmethod
+    def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
+        """The distance of each sample to the center it is assigned to."""
+
+    @abstractmethod
+    def scatter_along(self, basis: Floats) -> Floats:
+        """Basisᵀ times the scatter of the samples times basis."""
+
+    @abstractmethod
+    def scatter_times(self, basis: Floats) -> Floats:
+        """The scatter of the samples times basis."""
+
+    @abstractmethod
+    def refuse_many(self, n_units: int) -> None:
+        """So many units must fit into memory."""
+
+    def principal_plane(self) -> tuple[Floats, Floats]:
+        """The two first principal axes as columns, and the standard deviations along them; zeros where there is only one."""
+        basis = self._basis()
+        scatter = self.scatter_along(basis)
+        size = len(scatter)
+        eigenvalues, vectors = la.eigh(scatter, subset_by_index=[max(0, size - 2), size - 1])
+        axes, deviations = np.zeros((self.n_features, 2)), np.zeros(2)
+        axes[:, : len(eigenvalues)] = _with_fixed_signs(basis @ vectors[:, ::-1])
+        deviations[: len(eigenvalues)] = np.sqrt(np.maximum(eigenvalues[::-1], 0) / self.n_samples)
+        return axes, deviations
+
+    def _basis(self) -> Floats:
+        """An orthonormal basis of all features, or where they are many of a small space near to the first principal axes."""
+        if self.n_features <= EXACT_AXES_UP_TO:
+            return np.eye(self.n_features)
+        basis = np.random.default_rng(0).normal(size=(self.n_features, AXES_TRIED))
+        for _ in range(AXES_ROUNDS):
+            basis = la.qr(self.scatter_times(basis), mode="economic")[0]
+        return basis
+
+
+class _Samples(_Deviations):
+    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix stays as it is and the mean
+    enters the products."""
+
+    def __init__(self, rows: Any, mean: Floats | None = None) -> None:
         self.rows = _as_rows(rows)
         self.is_sparse = bool(sp.issparse(rows))
         self.n_samples, self.n_features = self.rows.shape
-        self.mean = np.asarray(self.rows.mean(axis=0), dtype=np.float64).ravel()
+        self.mean = np.asarray(self.rows.mean(axis=0), dtype=np.float64).ravel() if mean is None else mean
         self.centered: Floats | None = None if self.is_sparse else self.rows - self.mean
         # As long as the numbers that enter the products, because these are what rounding errors are made of.
         if self.centered is None:
@@ -337,7 +478,6 @@ class _Samples:
         return np.asarray((raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.mean))
 
     def nearest(self, units: Floats) -> Integers:
-        """The nearest unit of each sample; of those that are equally near as far as rounding can tell, the first."""
         squares = np.einsum("ij,ij->i", units, units)
         longest = np.sqrt(squares.max())
         rounding = np.finfo(np.float64).eps * (2 * self.n_features + 16) * longest * (longest + 2 * self.lengths)
@@ -365,31 +505,29 @@ class _Samples:
                 return enough
         return len(seen)
 
-    def principal_plane(self) -> tuple[Floats, Floats]:
-        """The two first principal axes as columns, and the standard deviations along them; zeros where there is only one."""
-        basis = self._basis()
+    def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
+        return self.group_sums(self.nearest(units), len(units))
+
+    def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
+        order = np.arange(self.n_samples)
+        members = sp.csr_array((np.ones(len(order)), (assignment, order)), shape=(n_groups, len(order)))
+        return np.bincount(assignment, minlength=n_groups), self.sums(members)
+
+    def scatter_along(self, basis: Floats) -> Floats:
         scatter = np.zeros((basis.shape[1], basis.shape[1]))
         for part in self.parts(max(basis.shape)):
             along = self.products(part, basis)
             scatter += along.T @ along
-        size = len(scatter)
-        eigenvalues, vectors = la.eigh(scatter, subset_by_index=[max(0, size - 2), size - 1])
-        axes, deviations = np.zeros((self.n_features, 2)), np.zeros(2)
-        axes[:, : len(eigenvalues)] = _with_fixed_signs(basis @ vectors[:, ::-1])
-        deviations[: len(eigenvalues)] = np.sqrt(np.maximum(eigenvalues[::-1], 0) / self.n_samples)
-        return axes, deviations
+        return scatter
 
-    def _basis(self) -> Floats:
-        """An orthonormal basis of all features, or where they are many of a small space near to the first principal axes."""
-        if self.n_features <= EXACT_AXES_UP_TO:
-            return np.eye(self.n_features)
-        basis = np.random.default_rng(0).normal(size=(self.n_features, AXES_TRIED))
-        for _ in range(AXES_ROUNDS):
-            product = np.zeros_like(basis)
-            for part in self.parts(AXES_TRIED):
-                product += self._transposed_product(part, self.products(part, basis))
-            basis = la.qr(product, mode="economic")[0]
-        return basis
+    def scatter_times(self, basis: Floats) -> Floats:
+        product = np.zeros_like(basis)
+        for part in self.parts(basis.shape[1]):
+            product += self._transposed_product(part, self.products(part, basis))
+        return product
+
+    def refuse_many(self, n_units: int) -> None:
+        """There are never more than samples, and these are in memory."""
 
     def _transposed_product(self, part: slice, values: Floats) -> Floats:
         if self.centered is not None:
@@ -397,12 +535,97 @@ class _Samples:
         return np.asarray(self.rows[part].T @ values - np.outer(self.mean, values.sum(axis=0)))
 
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
-        """The distance of each sample to the center it is assigned to."""
         squared = np.empty(self.n_samples)
         for part in self.parts(max(1, self.rows.nnz // self.n_samples) if self.is_sparse else self.n_features):
             measure = _sparse_squares if self.is_sparse else _dense_squares
             squared[part] = measure(self.rows[part], centers, assignment[part])
         return np.sqrt(squared)
+
+
+class _StoredSamples(_Deviations):
+    """Rows that are read piece by piece, less the mean of all of them: every answer is put together from those of its groups."""
+
+    def __init__(self, rows: StoredRows) -> None:
+        self.pieces = rows.pieces
+        self.n_samples, self.n_features = rows.shape
+        self.groups = self.pieces.row_groups()
+
+    @cached_property
+    def mean(self) -> Floats:
+        mean = np.zeros(self.n_features)
+        for group, here in zip(self.groups, self.pieces.over_rows(self.groups, _mean_of_piece), strict=True):
+            # By a share of the difference, so that equal means stay what they are.
+            mean = here if group.start == 0 else mean + (group.stop - group.start) / group.stop * (here - mean)
+        return mean
+
+    def nearest(self, units: Floats) -> Integers:
+        return np.concatenate(list(self._answers(_Samples.nearest, shared=(units,))))
+
+    def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
+        return _added_pairs(self._answers(_Samples.unit_sums, shared=(units,)))
+
+    def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
+        return _added_pairs(self._answers(_Samples.group_sums, assignment, shared=(n_groups,)))
+
+    def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
+        return np.concatenate(list(self._answers(_distances_to, assignment, shared=(centers,))))
+
+    def scatter_along(self, basis: Floats) -> Floats:
+        return _added(self._answers(_Samples.scatter_along, shared=(basis,)))
+
+    def scatter_times(self, basis: Floats) -> Floats:
+        return _added(self._answers(_Samples.scatter_times, shared=(basis,)))
+
+    def drawn(self, n_drawn: int, *, at_least: int, seed: int) -> _Samples:
+        """Some samples in memory, as many as were asked for if they fit there."""
+        fitting = max(at_least, self.pieces.fitting(self.n_features, 1.0))
+        return _Samples(fetched_rows(self.pieces, drawn_rows(self.n_samples, min(n_drawn, fitting), seed=seed)))
+
+    def refuse_many(self, n_units: int) -> None:
+        needed, memory = HELD * BYTES * n_units * self.n_features, self.pieces.memory
+        if needed > memory:
+            fitting = max(1, memory // (HELD * BYTES * self.n_features))
+            raise InputError(
+                f"{n_units:,} prototypes of {self.n_features:,} features take {memory_text(needed)} while they are found, and "
+                f"memory is {memory_text(memory)}; pass n_prototypes={fitting} or less, or graphsieve.stored(X, memory=…) with "
+                "more."
+            )
+
+    def _answers(self, question: Callable[..., Any], *given: Integers, shared: tuple[Any, ...]) -> Iterator[Any]:
+        """What samples in memory answer, for group after group; `given` is known of each sample."""
+        work = partial(_answer, question=question, mean=self.mean)
+        return self.pieces.over_rows(self.groups, work, *([one[group] for group in self.groups] for one in given), shared=shared)
+
+
+def _samples(rows: Any) -> _Samples | _StoredSamples:
+    return _StoredSamples(rows) if isinstance(rows, StoredRows) else _Samples(rows)
+
+
+def _answer(piece: Any, *asked: Any, question: Callable[..., Any], mean: Floats) -> Any:
+    return question(_Samples(piece, mean), *asked)
+
+
+def _mean_of_piece(piece: Any) -> Floats:
+    return np.asarray(piece.mean(axis=0), dtype=np.float64).ravel()
+
+
+def _distances_to(samples: _Samples, assignment: Integers, centers: Floats) -> Floats:
+    return samples.distances_to(centers, assignment)
+
+
+def _added(parts: Iterator[Floats]) -> Floats:
+    total = next(parts)
+    for part in parts:
+        total += part
+    return total
+
+
+def _added_pairs(parts: Iterator[tuple[Integers, Floats]]) -> tuple[Integers, Floats]:
+    counts, sums = next(parts)
+    for more_counts, more_sums in parts:
+        counts += more_counts
+        sums += more_sums
+    return counts, sums
 
 
 def _as_rows(rows: Any) -> Any:
@@ -502,9 +725,9 @@ def _initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> 
     return np.asarray(np.stack([row.ravel(), column.ravel()], axis=1) @ along.T)
 
 
-def _epoch(samples: _Samples, units: Floats, path: Integers, radius: float) -> Floats:
+def _epoch(samples: _Samples | _StoredSamples, units: Floats, path: Integers, radius: float) -> Floats:
     """Eq. 14, by the sums over each unit's own samples, which are then mixed along the lattice."""
-    counts, sums = _unit_sums(samples, samples.nearest(units), len(units))
+    counts, sums = samples.unit_sums(units)
     won = np.flatnonzero(counts)
     exponent = path[:, won] ** 2 / (2 * radius**2)
     # Relative to the nearest unit that won anything, so that no unit is left without weight by underflow.
@@ -512,17 +735,15 @@ def _epoch(samples: _Samples, units: Floats, path: Integers, radius: float) -> F
     return np.asarray((influence @ sums[won]) / (influence @ counts[won])[:, None])
 
 
-def _unit_sums(samples: _Samples, assignment: Integers, n_units: int) -> tuple[Integers, Floats]:
-    """The number of each unit's samples, and the sum of their deviations."""
-    order = np.arange(samples.n_samples)
-    members = sp.csr_array((np.ones(len(order)), (assignment, order)), shape=(n_units, len(order)))
-    return np.bincount(assignment, minlength=n_units), samples.sums(members)
+def _numbered(chosen: Integers) -> Integers:
+    """The units that were chosen, numbered without those that were not."""
+    return np.unique(chosen, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _prototypes(samples: _Samples, chosen: Integers) -> Prototypes:
+def _prototypes(samples: _Samples | _StoredSamples, chosen: Integers) -> Prototypes:
     """The means of the samples that chose the same unit; units chosen by none are left out."""
-    assignment = np.unique(chosen, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    counts, sums = _unit_sums(samples, assignment, int(assignment.max()) + 1)
+    assignment = _numbered(chosen)
+    counts, sums = samples.group_sums(assignment, int(assignment.max()) + 1)
     centers = samples.mean + sums / counts[:, None]
     error = float(samples.distances_to(centers, assignment).mean())
     return Prototypes(centers, counts.astype(np.int64), assignment, error)

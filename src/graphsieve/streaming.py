@@ -210,6 +210,15 @@ class StoredRows(RowsElsewhere):
         self._turned = directions is not None
         self.shape = (stored.shape[0], stored.shape[1] + self._turned)
 
+    @property
+    def pieces(self) -> Stored:
+        """The rows themselves, to be read group by group."""
+        return self._stored
+
+    def only(self, rows: Integers) -> StoredRows:
+        """Some of the rows, left where they are."""
+        return StoredRows(View(self._stored, rows=rows), hours=self._hours)
+
     def __getitem__(self, rows: Any) -> Any:
         asked = np.arange(self.shape[0])[rows]
         distinct, where = np.unique(asked, return_inverse=True)

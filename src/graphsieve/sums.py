@@ -23,14 +23,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.columns import Block, on_columns, row_block
+from graphsieve.columns import BLOCK_ELEMENTS, Block, on_columns, row_block
 from graphsieve.kernels.edges import edge_sums, row_differences
 from graphsieve.kernels.rows import weighted_rows
 from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
+from graphsieve.storage.pieces import BYTES
 
 __all__ = [
     "TEMPORARY_ELEMENTS",
     "Moments",
+    "columns_at_once",
     "cross_energy",
     "dense_weighting",
     "edge_sum",
@@ -41,6 +43,8 @@ __all__ = [
     "row_differences",
     "weighted_sum",
 ]
+
+MOMENTS_HELD = 8  # arrays of weightings × columns that are in memory at once while moments are merged
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -108,6 +112,17 @@ def _in_order(weightings: Any) -> tuple[Any, Floats]:
     ordered = sp.csc_array(weightings)
     ordered = ordered if ordered.has_sorted_indices else ordered.sorted_indices()
     return ordered, np.asarray(ordered.sum(axis=0), dtype=np.float64)
+
+
+def columns_at_once(block: Block, n_weightings: int) -> int:
+    """Of how many columns of a block the moments under so many weightings are small enough to be taken together.
+
+    A stored table is read once for every part, so that parts are as wide as its memory allows.
+    """
+    elements = BLOCK_ELEMENTS
+    if block.is_stored:
+        elements = max(elements, block.held.memory // (MOMENTS_HELD * BYTES))
+    return int(max(1, elements // max(1, n_weightings)))
 
 
 def projection(block: Block, vector: Floats) -> Floats:
