@@ -34,7 +34,7 @@ from graphsieve.columns import Block, Table, scale_by_power_of_two
 from graphsieve.errors import InputError, warn
 from graphsieve.parameters import choice, count, either, quoted
 from graphsieve.storage import memory_text
-from graphsieve.storage.pieces import BYTES, HELD
+from graphsieve.storage.pieces import BYTES
 from graphsieve.streaming import StoredRows, StoredTable, fetched_rows
 from graphsieve.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 from graphsieve.supervision import Supervision
@@ -47,8 +47,9 @@ AXES_TRIED, AXES_ROUNDS = 12, 6
 GRID = 2.0**-24  # of the longest sample: distances are squared, so that half of the digits are left
 MINIBATCH_FROM = 2**27  # samples × prototypes
 BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances taken at once: they stay in the cache
-DRAWN_PER_PROTOTYPE = 32  # rows from which k-means starts where not all of them are in memory …
-ROUNDS = 10  # … and how often it reads all of them after that, at most
+DRAWS = 4  # times as many rows as prototypes, one after the other, stand for all where not all are in memory …
+ROUNDS = 5  # … and so often k-means reads all of them after that, at most
+UNITS_HELD = 8  # arrays of the size of all prototypes that are in memory at once
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -151,8 +152,9 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
 def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
     """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are very many.
 
-    Of rows that are read piece by piece, some are drawn, 32 for each prototype if so many fit into memory. K-means on them gives
-    the start of at most ten rounds over all rows, each of which reads them once.
+    Rows that are read piece by piece are first divided among four times as many of them: the first quarter drawn evenly, each
+    further one by the squared distance to those before. K-means on the means of these parts, weighted by their sizes, is the
+    start of at most five rounds over all rows. Together the rows are read about ten times.
 
     Parameters
     ----------
@@ -170,6 +172,7 @@ def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Pr
     References
     ----------
     Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding.
+    Bahmani, Moseley, Vattani, Kumar, Vassilvitskii (2012), Scalable k-means++ (the draws of very many rows).
 
     Examples
     --------
@@ -272,20 +275,19 @@ def _chosen_by_kmeans(samples: _Samples | _StoredSamples, n_prototypes: Size, ra
     return samples.nearest(_streamed_centers(samples, wanted, random_state))
 
 
-def _kmeans_centers(samples: _Samples, wanted: int, random_state: int) -> Floats:
+def _kmeans_centers(samples: _Samples, wanted: int, random_state: int, weights: Integers | None = None) -> Floats:
     wanted = samples.n_different(wanted)
     many = samples.n_samples * wanted > MINIBATCH_FROM
     method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
     method.set_params(n_clusters=wanted, n_init=1, random_state=random_state)
-    method.fit(samples.rows)
+    method.fit(samples.rows, sample_weight=weights)
     return np.asarray(method.cluster_centers_)
 
 
 def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
-    """Those of some samples, moved to the means of all samples that are nearest to them; as deviations."""
-    drawn = samples.drawn(DRAWN_PER_PROTOTYPE * wanted, at_least=wanted, seed=random_state)
-    centers: Floats = _kmeans_centers(drawn, wanted, random_state) - samples.mean
-    for _ in range(ROUNDS if drawn.n_samples < samples.n_samples else 0):
+    """The centers, as deviations."""
+    centers = _first_centers(samples, wanted, random_state)
+    for _ in range(ROUNDS):
         counts, sums = samples.unit_sums(centers)
         # A center that no sample chose any more stays where it is.
         moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
@@ -293,6 +295,34 @@ def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -
             break
         centers = moved
     return centers
+
+
+def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
+    """K-means on the means of many small parts. Even draws alone would miss the few samples that are far from all others."""
+    if samples.n_samples <= DRAWS * wanted:
+        return _kmeans_centers(_Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state) - samples.mean
+    rng = np.random.default_rng(random_state)
+    drawn = [samples.fetched(drawn_rows(samples.n_samples, wanted, seed=random_state)) - samples.mean]
+    squared = np.full(samples.n_samples, np.inf)
+    for _ in range(DRAWS - 1):
+        squared = samples.nearer(squared, drawn[-1])
+        chosen = _drawn_by_weight(squared, wanted, rng)
+        if not len(chosen):
+            break
+        drawn.append(samples.fetched(chosen) - samples.mean)
+    counts, sums = samples.unit_sums(np.concatenate(drawn))
+    used = np.flatnonzero(counts)
+    return _kmeans_centers(_Samples(sums[used] / counts[used, None]), wanted, random_state, counts[used])
+
+
+def _drawn_by_weight(weights: Floats, n_drawn: int, rng: np.random.Generator) -> Integers:
+    """Some positions, one after the other by their weights, none twice and none without weight; in their order."""
+    present = np.flatnonzero(weights > 0)
+    if len(present) <= n_drawn:
+        return present
+    # Whose time is up first, if each waits for a random time that is the shorter the larger its weight.
+    waiting = rng.exponential(size=len(weights))[present] / weights[present]
+    return np.sort(present[np.argpartition(waiting, n_drawn)[:n_drawn]])
 
 
 def _as_they_are(table: Table, known: Supervision) -> Compressed:
@@ -478,17 +508,37 @@ class _Samples(_Deviations):
         return np.asarray((raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.mean))
 
     def nearest(self, units: Floats) -> Integers:
+        found = np.empty(self.n_samples, dtype=np.int64)
+        for part, distances, rounding in self._compared(units):
+            reach = distances.min(axis=1) + rounding
+            found[part] = (distances <= reach[:, None]).argmax(axis=1)
+        return found
+
+    def nearer(self, squared: Floats, units: Floats) -> Floats:
+        """The squared distance to the nearest unit, if that is less than the given one; 0 where it is only rounding."""
+        found, own = squared.copy(), self._squares()
+        for part, distances, rounding in self._compared(units):
+            here = distances.min(axis=1) + own[part]
+            found[part] = np.minimum(found[part], np.where(here > rounding, here, 0.0))
+        return found
+
+    def _compared(self, units: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
+        """For some samples after the other: squared distances to all units, less the sample's own square; and their rounding."""
         squares = np.einsum("ij,ij->i", units, units)
         longest = np.sqrt(squares.max())
         rounding = np.finfo(np.float64).eps * (2 * self.n_features + 16) * longest * (longest + 2 * self.lengths)
         vectors = np.ascontiguousarray(-2 * units.T)
-        found = np.empty(self.n_samples, dtype=np.int64)
         for part in self.parts(len(units), BLOCK_ELEMENTS):
-            distances = self.products(part, vectors)  # squared, less the sample's own square
+            distances = self.products(part, vectors)
             distances += squares
-            reach = distances.min(axis=1) + rounding[part]
-            found[part] = (distances <= reach[:, None]).argmax(axis=1)
-        return found
+            yield part, distances, rounding[part]
+
+    def _squares(self) -> Floats:
+        """The squared length of each deviation."""
+        if self.centered is not None:
+            return np.asarray(self.lengths**2)
+        own = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
+        return np.asarray(np.maximum(own - 2 * (self.rows @ self.mean) + self.mean @ self.mean, 0.0))
 
     def n_different(self, enough: int) -> int:
         """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them apart.
@@ -576,22 +626,25 @@ class _StoredSamples(_Deviations):
     def scatter_times(self, basis: Floats) -> Floats:
         return _added(self._answers(_Samples.scatter_times, shared=(basis,)))
 
-    def drawn(self, n_drawn: int, *, at_least: int, seed: int) -> _Samples:
-        """Some samples in memory, as many as were asked for if they fit there."""
-        fitting = max(at_least, self.pieces.fitting(self.n_features, 1.0))
-        return _Samples(fetched_rows(self.pieces, drawn_rows(self.n_samples, min(n_drawn, fitting), seed=seed)))
+    def nearer(self, squared: Floats, units: Floats) -> Floats:
+        return np.concatenate(list(self._answers(_Samples.nearer, squared, shared=(units,))))
+
+    def fetched(self, chosen: Integers) -> Floats:
+        """Some samples, not more than there are prototypes, in memory."""
+        rows = fetched_rows(self.pieces, chosen)
+        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
     def refuse_many(self, n_units: int) -> None:
-        needed, memory = HELD * BYTES * n_units * self.n_features, self.pieces.memory
+        needed, memory = UNITS_HELD * BYTES * n_units * self.n_features, self.pieces.memory
         if needed > memory:
-            fitting = max(1, memory // (HELD * BYTES * self.n_features))
+            fitting = max(1, memory // (UNITS_HELD * BYTES * self.n_features))
             raise InputError(
                 f"{n_units:,} prototypes of {self.n_features:,} features take {memory_text(needed)} while they are found, and "
                 f"memory is {memory_text(memory)}; pass n_prototypes={fitting} or less, or graphsieve.stored(X, memory=…) with "
                 "more."
             )
 
-    def _answers(self, question: Callable[..., Any], *given: Integers, shared: tuple[Any, ...]) -> Iterator[Any]:
+    def _answers(self, question: Callable[..., Any], *given: NDArray[Any], shared: tuple[Any, ...]) -> Iterator[Any]:
         """What samples in memory answer, for group after group; `given` is known of each sample."""
         work = partial(_answer, question=question, mean=self.mean)
         return self.pieces.over_rows(self.groups, work, *([one[group] for group in self.groups] for one in given), shared=shared)
