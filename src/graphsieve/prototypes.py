@@ -286,6 +286,8 @@ def _kmeans_centers(samples: _Samples, wanted: int, random_state: int, weights: 
 
 def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
     """The centers, as deviations."""
+    if samples.n_samples <= DRAWS * wanted:  # so many rows are held in any case
+        return _kmeans_centers(_Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state) - samples.mean
     centers = _first_centers(samples, wanted, random_state)
     for _ in range(ROUNDS):
         counts, sums = samples.unit_sums(centers)
@@ -299,8 +301,6 @@ def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -
 
 def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
     """K-means on the means of many small parts. Even draws alone would miss the few samples that are far from all others."""
-    if samples.n_samples <= DRAWS * wanted:
-        return _kmeans_centers(_Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state) - samples.mean
     rng = np.random.default_rng(random_state)
     drawn = [samples.fetched(drawn_rows(samples.n_samples, wanted, seed=random_state)) - samples.mean]
     squared = np.full(samples.n_samples, np.inf)

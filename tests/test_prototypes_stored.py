@@ -1,0 +1,318 @@
+"""Prototypes of tables that are read piece by piece: those of tables in memory, or as good; no more is held than a piece."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes, stored
+from graphsieve.columns import Table
+from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
+from graphsieve.scores import METHODS
+from graphsieve.storage.pieces import HELD, Local
+from graphsieve.streaming import StoredTable
+
+HOW = sorted(COMPRESSIONS)
+
+
+class Pieces(Local):
+    """A matrix whose pieces are counted; row groups of at most `height` rows."""
+
+    def __init__(self, matrix, height, memory=None):
+        self.matrix, self.shape, self.is_sparse = matrix, matrix.shape, bool(sp.issparse(matrix))
+        self.density = matrix.nnz / (matrix.shape[0] * matrix.shape[1]) if self.is_sparse else 1.0
+        entry = 16 * self.density if self.is_sparse else 8
+        rows, column = HELD * entry * height * self.shape[1], HELD * entry * self.shape[0]
+        self.memory = int(max(rows, column) + 1) if memory is None else memory
+        self.borders = np.unique(np.append(np.arange(0, self.shape[0], height), self.shape[0]))
+        self.rows_read = 0
+
+    @property
+    def row_borders(self):
+        return self.borders
+
+    def row_groups(self, share=1.0):
+        return [slice(int(start), int(stop)) for start, stop in zip(self.borders[:-1], self.borders[1:], strict=True)]
+
+    def read_rows(self, rows):
+        found = sp.csr_array(self.matrix)[rows] if self.is_sparse else self.matrix[rows]
+        self.rows_read += found.shape[0]
+        return found
+
+    def read_columns(self, columns):
+        return sp.csc_array(self.matrix)[:, columns] if self.is_sparse else self.matrix[:, columns]
+
+    @property
+    def n_bytes(self):
+        return 2**60  # never read whole
+
+
+def blobs(n=300, p=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)) * np.linspace(2, 0.5, p) + 4 * rng.normal(size=(4, p))[rng.integers(4, size=n)]
+
+
+def kept_sparse(X):
+    return sp.csr_array(np.where(np.abs(X) > 1, X, 0.0))
+
+
+def stored_rows(matrix, height=70):
+    return StoredTable(Pieces(matrix, height)).rows[0]
+
+
+def inertia(X, found):
+    return ((X - found.centers[found.assignment]) ** 2).sum()
+
+
+# --- The map ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [None, 12, (5, 4)])
+@pytest.mark.parametrize("height", [1, 7, 150, 300])
+def test_the_map_is_that_of_rows_in_memory(sparse, shape, height):
+    X = blobs() + 3
+    matrix = kept_sparse(X) if sparse else X
+    here, there = som(matrix, shape), som(stored_rows(matrix, height), shape)
+    assert_array_equal(there.assignment, here.assignment)
+    assert_array_equal(there.counts, here.counts)
+    assert_allclose(there.centers, here.centers, rtol=1e-10, atol=1e-12)
+    assert there.quantization_error == pytest.approx(here.quantization_error, rel=1e-10)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_map_of_many_features_is_that_of_rows_in_memory(monkeypatch, sparse):
+    monkeypatch.setattr(prototypes, "EXACT_AXES_UP_TO", 5)
+    X = blobs(200, 30, seed=2)
+    matrix = kept_sparse(X) if sparse else X
+    assert_allclose(som(stored_rows(matrix), 15).centers, som(matrix, 15).centers, rtol=1e-10, atol=1e-12)
+
+
+@given(cuts=st.sets(st.integers(1, 79), max_size=8))
+def test_no_chunking_changes_the_map(cuts):
+    X = blobs(80)
+    pieces = Pieces(X, 80)
+    pieces.borders = np.array([0, *sorted(cuts), 80])
+    assert_allclose(som(StoredTable(pieces).rows[0], 9).centers, som(X, 9).centers, rtol=1e-10)
+
+
+def test_every_epoch_reads_the_rows_once():
+    pieces = Pieces(blobs(), 70)
+    rows = StoredTable(pieces).rows[0]
+    readings = {}
+    for n_epochs in (1, 4):
+        pieces.rows_read = 0
+        som(rows, 12, n_epochs=n_epochs)
+        readings[n_epochs] = pieces.rows_read / 300
+    assert readings[4] - readings[1] == 3
+    assert readings[1] <= 6  # mean, axes, the epoch, the choice, sums, distances
+
+
+# --- K-means ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
+    """Left to go on it stops where every center is the mean of the samples that are nearest to it, as the textbook has it."""
+    monkeypatch.setattr(prototypes, "ROUNDS", 200)
+    matrix = kept_sparse(blobs()) if sparse else blobs()
+    X = matrix.toarray() if sparse else matrix
+    found = kmeans(stored_rows(matrix), 10)
+    assert_array_equal(found.assignment, cdist(X, found.centers).argmin(axis=1))
+    for place in range(10):
+        assert_allclose(found.centers[place], X[found.assignment == place].mean(axis=0), atol=1e-12)
+    assert_array_equal(found.counts, np.bincount(found.assignment))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("height", [1, 33, 300])
+def test_no_chunking_changes_kmeans(sparse, height):
+    matrix = kept_sparse(blobs()) if sparse else blobs()
+    one, other = kmeans(stored_rows(matrix, 100), 10, random_state=3), kmeans(stored_rows(matrix, height), 10, random_state=3)
+    assert_array_equal(other.assignment, one.assignment)
+    assert_allclose(other.centers, one.centers, rtol=1e-10, atol=1e-12)
+
+
+def test_few_rows_for_each_prototype_are_taken_together():
+    X = blobs(60)
+    here, there = kmeans(X, 20), kmeans(StoredTable(Pieces(X, 7, memory=10_000)).rows[0], 20)
+    assert_array_equal(there.assignment, here.assignment)
+
+
+def test_another_seed_is_another_start():
+    rows = stored_rows(blobs())
+    assert len({kmeans(rows, 20, random_state=seed).quantization_error for seed in range(4)}) > 1
+
+
+def test_few_far_rows_are_found():
+    """Of 3000 rows, five stand alone, far away, each at another place: thirty rows drawn evenly would miss them."""
+    X = blobs(3000)
+    X[::600] = 1e4 * np.eye(5)
+    found = kmeans(stored_rows(X, 700), 30)
+    assert inertia(X, found) < 1.05 * inertia(X, kmeans(X, 30))
+
+
+@pytest.mark.parametrize("rows", [np.zeros((12, 2)), np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0)])
+@pytest.mark.parametrize("how", HOW)
+def test_copies_share_a_prototype(how, rows):
+    found = COMPRESSIONS[how](stored_rows(np.tile(rows, (5, 1)), 7), 4, 0)
+    assert len(found.counts) == len(np.unique(rows, axis=0))
+    assert found.quantization_error == 0
+
+
+@pytest.mark.parametrize("name", ["usps", "census_house_sub", "waveform40"])
+def test_kmeans_is_as_good_as_in_memory(shared_data, name):
+    X = np.asarray(shared_data(name)[0], dtype=np.float64)
+    here, there = kmeans(X), kmeans(stored_rows(X, 1500))
+    assert inertia(X, there) < 1.05 * inertia(X, here)
+
+
+@pytest.mark.parametrize("name", ["usps", "census_house_sub"])
+@pytest.mark.parametrize("scale", [None, "standard"])
+def test_scores_are_in_the_order_of_those_in_memory(shared_data, name, scale):
+    X = np.asarray(shared_data(name)[0], dtype=np.float64)
+    sieve = GraphSieve("laplacian", compress="kmeans", scale=scale)
+    here, there = sieve.fit(X).scores_, sieve.fit(Pieces(X, 1500)).scores_
+    assert spearmanr(here, there)[0] >= 0.9
+
+
+# --- Whole tables -------------------------------------------------------------------------------------------------------------
+
+LABELS = np.where(np.arange(300) % 60 == 3, np.arange(300) // 60 % 3, -1)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize(
+    ("known", "kept"),
+    [
+        (Supervision.from_labels(LABELS), [3, 63, 123, 183, 243]),
+        (Supervision.from_pairs(300, must_link=[(50, 7)], cannot_link=[(7, 299)]), [7, 50, 299]),
+        (Supervision.nothing(300), []),
+    ],
+)
+def test_known_samples_are_kept_as_they_are(how, sparse, known, kept):
+    matrix = kept_sparse(blobs()) if sparse else blobs()
+    X = matrix.toarray() if sparse else matrix
+    small = compressed(StoredTable(Pieces(matrix, 70)), known, how, 9)
+    assert type(small.table) is Table
+    assert small.table.is_sparse == sparse
+    found = small.table.matrix.toarray() if sparse else small.table.matrix
+    assert_array_equal(found[: len(kept)], X[kept])
+    assert_array_equal(small.counts, np.bincount(small.member))
+    assert len(small.known) == len(found)
+    for place in range(len(found)):
+        assert_allclose(found[place], X[small.member == place].mean(axis=0), atol=1e-12)
+
+
+def test_columns_of_any_size_keep_their_units():
+    X = blobs()
+    X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
+    X[:, 1] = 1e-300 * (1 + np.arange(300))
+    X[:, 2] += 1e8
+    small = compressed(StoredTable(Pieces(X, 70)), Supervision.nothing(300), "kmeans", 2)
+    for place in range(2):
+        assert_allclose(small.table.matrix[place], X[small.member == place].mean(axis=0), rtol=1e-12)
+
+
+def knowledge(name, n):
+    if name == "semi_supervised_laplacian":
+        rng = np.random.default_rng(1)
+        return Supervision.from_targets(np.where(np.arange(n) % 5 == 0, np.round(rng.normal(size=n), 1), np.nan))
+    return Supervision.from_labels(LABELS) if "labels" in METHODS[name].uses else Supervision.nothing(n)
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("scale", [None, "standard"])
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reads_neighbors])
+def test_every_score_of_a_map_is_that_in_memory(name, scale, sparse):
+    matrix = kept_sparse(blobs() * [1, 3, 9, 1, 2]) if sparse else blobs() * [1, 3, 9, 1, 2]
+    sieve, known = GraphSieve(name, compress="som", scale=scale), knowledge(name, 300)
+    here = sieve.fit(matrix, supervision=known).scores_
+    there = sieve.fit(Pieces(matrix, 70), supervision=known)
+    assert there.n_prototypes_ > 5
+    assert_allclose(there.scores_, here, rtol=1e-10)
+
+
+def test_nothing_to_compress():
+    table = StoredTable(Pieces(blobs(), 70))
+    with pytest.warns(GraphSieveWarning, match="nothing to compress"):
+        assert compressed(table, Supervision.from_labels(np.arange(300) % 2), "som", None).table is table
+
+
+# --- Memory -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
+    """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a fraction of that is ever held."""
+    rng = np.random.default_rng(0)
+    X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 200), dtype=np.float64)
+    for start in range(0, 20_000, 1000):
+        X[start : start + 1000] = rng.normal(size=(1000, 200)) + 5 * rng.normal(size=200)
+    table = StoredTable(stored(X, memory="2 MiB"))
+    tracemalloc.start()
+    try:
+        small = compressed(table, Supervision.nothing(20_000), how, 40)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 2 <= small.n_prototypes <= 40
+    assert peak < 12 * 2**20
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_too_many_prototypes_are_refused_before_anything_is_read(how):
+    pieces = Pieces(blobs(), 70, memory=10_000)
+    table = StoredTable(pieces)
+    pieces.rows_read = 0
+    with pytest.raises(InputError, match=r"100 prototypes of 5 features take 31\.2 KiB .* n_prototypes=31 or less"):
+        compressed(table, Supervision.nothing(300), how, 100)
+    assert pieces.rows_read == 0
+
+
+def test_too_many_known_samples_are_refused_before_the_search():
+    """What is kept must fit into memory."""
+    known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
+    table = StoredTable(Measured(blobs(), 70, memory=10_000))
+    with pytest.raises(InputError, match="200 samples of which something is known are kept as they are and take"):
+        compressed(table, known, "kmeans", 10)
+
+
+class Measured(Pieces):
+    """Pieces that tell their true size."""
+
+    n_bytes = Local.n_bytes
+
+
+class Sent(Pieces):
+    """Pieces that are worked on elsewhere: all that is asked of them travels there, and is weighed."""
+
+    heaviest = 0
+
+    def over_rows(self, groups, work, *given, shared=()):
+        for place, group in enumerate(groups):
+            letter = pickle.dumps((work, [one[place] for one in given], shared))
+            self.heaviest = max(self.heaviest, len(letter))
+            there, known, common = pickle.loads(letter)
+            yield pickle.loads(pickle.dumps(there(self.read_rows(group), *known, *common)))
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_only_prototypes_travel(how):
+    X = blobs(3000, 20)
+    pieces = Sent(X, 500)
+    here, there = GraphSieve("laplacian", compress=how).fit(Pieces(X, 500)), GraphSieve("laplacian", compress=how).fit(pieces)
+    assert_array_equal(there.scores_, here.scores_)
+    # Four times √3000 rows at most, what is known of 500 samples, and a few vectors; a piece would be 80,000 bytes.
+    assert 55 * 20 * 8 < pieces.heaviest < 4 * 55 * 20 * 8 + 500 * 24 + 4000
