@@ -14,10 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes, stored
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes, stored, sums
 from graphsieve.columns import Table
+from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
-from graphsieve.scores import METHODS
+from graphsieve.scores import METHODS, laplacian_score
 from graphsieve.storage.pieces import HELD, Local
 from graphsieve.streaming import StoredTable
 
@@ -269,6 +270,28 @@ def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
         tracemalloc.stop()
     assert 2 <= small.n_prototypes <= 40
     assert peak < 12 * 2**20
+
+
+@pytest.mark.parametrize(("memory", "readings"), [(100_000, 1), (10_000, 4)])
+def test_a_lifted_graph_reads_the_table_as_seldom_as_memory_allows(monkeypatch, memory, readings):
+    monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 1)
+    X = blobs(250, 16)
+    member = np.arange(250) % 30
+    graph = LiftedGraph(SparseGraph(30, np.arange(29), np.arange(1, 30)), member)
+    pieces = Pieces(X, 70, memory=memory)  # 8 arrays of 30 × 16 numbers are 30,720 bytes
+    table = StoredTable(pieces)
+    pieces.rows_read = 0
+    found = graph.block_energy(table.whole)
+    assert pieces.rows_read == readings * 250
+    assert_allclose(found * 4.0**table.whole.exponent, graph.energy(X), rtol=1e-12)
+
+
+def test_what_is_offered_in_place_of_hours_is_there():
+    pieces = Pieces(blobs(), 70)
+    pieces.hours = 1e-12
+    with pytest.raises(InputError, match="compress='kmeans' to a sieve"):
+        laplacian_score(pieces)
+    assert np.isfinite(GraphSieve("laplacian", compress="kmeans").fit(pieces).scores_).all()
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -118,6 +118,8 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     lattice lies in the choice, which the smoothed vectors made. So a sample at a border may be nearer to another prototype than
     to its own. Units that no sample chose stand for nothing and are left out; the paper keeps all.
 
+    Rows that are read piece by piece are read once in every epoch, and a few times before and after; the map is the same.
+
     Parameters
     ----------
     rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
@@ -154,7 +156,7 @@ def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Pr
 
     Rows that are read piece by piece are first divided among four times as many of them: the first quarter drawn evenly, each
     further one by the squared distance to those before. K-means on the means of these parts, weighted by their sizes, is the
-    start of at most five rounds over all rows. Together the rows are read about ten times.
+    start of at most five rounds over all rows. Together the rows are read about a dozen times.
 
     Parameters
     ----------

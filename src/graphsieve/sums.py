@@ -121,7 +121,7 @@ def columns_at_once(block: Block, n_weightings: int) -> int:
     """
     elements = BLOCK_ELEMENTS
     if block.is_stored:
-        elements = max(elements, block.held.memory // (MOMENTS_HELD * BYTES))
+        elements = max(elements // MOMENTS_HELD, block.held.memory // (MOMENTS_HELD * BYTES))
     return int(max(1, elements // max(1, n_weightings)))
 
 
