@@ -19,6 +19,7 @@ from graphsieve.columns import Table
 from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.scores import METHODS, laplacian_score
+from graphsieve.storage import arrays
 from graphsieve.storage.pieces import HELD, Local
 from graphsieve.streaming import StoredTable
 
@@ -339,3 +340,17 @@ def test_only_prototypes_travel(how):
     assert_array_equal(there.scores_, here.scores_)
     # Four times √3000 rows at most, what is known of 500 samples, and a few vectors; a piece would be 80,000 bytes.
     assert 55 * 20 * 8 < pieces.heaviest < 4 * 55 * 20 * 8 + 500 * 24 + 4000
+
+
+@pytest.mark.parametrize("at_once", [1, 2**12, 2**17, 2**22])
+def test_rows_of_a_map_that_stand_alone_are_read_a_few_at_a_time(monkeypatch, tmp_path, at_once):
+    """Each brings the 64 kB around it into memory, though it is only 80 bytes long."""
+    X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 10), dtype=np.float64)
+    X[:] = np.arange(200_000).reshape(20_000, 10)
+    monkeypatch.setattr(arrays, "ROWS_AT_ONCE", at_once)
+    mapped = arrays.Mapped(X, 2**20)
+    for rows in (np.arange(0, 20_000, 1000), np.arange(20_000), np.array([19_999]), np.array([], dtype=np.int64)):
+        assert_array_equal(mapped.read_rows(rows), X[rows])
+    alone = np.arange(0, 20_000, 1000)
+    longest = max(part.stop - part.start for part in mapped._row_parts(alone, len(alone)))
+    assert longest <= max(1, at_once // 2**16 + 1)

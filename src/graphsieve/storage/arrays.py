@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from graphsieve.storage.pieces import Group, Integers, Local
 
 ROWS_AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are given back
+PAGES_AROUND = 2**16  # bytes that come into memory with a single one
 
 
 class Mapped(Local):
@@ -24,12 +26,20 @@ class Mapped(Local):
     def read_rows(self, rows: Group) -> NDArray[Any]:
         height = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
         found = np.empty((height, self.shape[1]), dtype=self._array.dtype)
-        step = self._step(self.shape[1])
-        for start in range(0, height, step):
-            part = slice(start, min(start + step, height))
+        for part in self._row_parts(rows, height):
             found[part] = self._array[_part(rows, part)]
             self._give_back()
         return found
+
+    def _row_parts(self, rows: Group, height: int) -> list[slice]:
+        """So many rows at a time as bring few pages; one that stands alone brings those around it, too."""
+        if isinstance(rows, slice):
+            step = self._step(self.shape[1])
+            return [slice(start, min(start + step, height)) for start in range(0, height, step)]
+        length = self._array.itemsize * self.shape[1]
+        brought = np.cumsum(np.minimum(np.diff(rows, prepend=-1) * length, PAGES_AROUND + length))
+        cuts = np.flatnonzero(np.diff(brought // ROWS_AT_ONCE)) + 1
+        return [slice(int(start), int(stop)) for start, stop in pairwise([0, *cuts, height]) if stop > start]
 
     def read_columns(self, columns: Group) -> NDArray[Any]:
         width = columns.stop - columns.start if isinstance(columns, slice) else len(columns)
