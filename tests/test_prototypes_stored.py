@@ -296,7 +296,8 @@ def test_what_is_offered_in_place_of_hours_is_there():
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_too_many_prototypes_are_refused_before_anything_is_read(how):
+def test_too_many_prototypes_are_refused_before_anything_is_read(monkeypatch, how):
+    monkeypatch.setattr(prototypes, "TEMPORARY_ELEMENTS", 1)
     pieces = Pieces(blobs(), 70, memory=10_000)
     table = StoredTable(pieces)
     pieces.rows_read = 0

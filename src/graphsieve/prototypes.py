@@ -638,7 +638,7 @@ class _StoredSamples(_Deviations):
 
     def refuse_many(self, n_units: int) -> None:
         needed, memory = UNITS_HELD * BYTES * n_units * self.n_features, self.pieces.memory
-        if needed > memory:
+        if needed > max(memory, BYTES * TEMPORARY_ELEMENTS):  # whatever the memory, other arrays are as large as that
             fitting = max(1, memory // (UNITS_HELD * BYTES * self.n_features))
             raise InputError(
                 f"{n_units:,} prototypes of {self.n_features:,} features take {memory_text(needed)} while they are found, and "
