@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, IterativeSieve, rank
+from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, IterativeSieve, rank, threads
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.selectors import graph_sieve
 from graphsieve.threads import at_most_jobs, available_threads, controller, cores, in_threads, one_product_thread
@@ -101,6 +101,42 @@ def test_while_our_threads_work_blas_has_one():
     with at_most_jobs(-1):
         in_threads(lambda jobs: seen.extend(of_blas() for _ in jobs), range(6), available_threads())
     assert seen == [1] * 6
+    assert of_blas() == 2
+
+
+def no_thread_left(*_):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize("start", [no_thread_left, lambda *_: 0], ids=["refused", "dead before its first line"])
+def test_who_calls_for_help_in_vain_works_alone(monkeypatch, start):
+    """Where memory is short: such threads were an error of another kind, and a wait without end."""
+    monkeypatch.setattr(threads, "start_new_thread", start)
+    seen = []
+    in_threads(seen.extend, range(6), 3)
+    assert seen == list(range(6))
+
+
+def test_help_that_comes_late_finds_nothing_to_do(monkeypatch):
+    late, seen = [], []
+    monkeypatch.setattr(threads, "start_new_thread", lambda function, given: late.append(function))
+    in_threads(seen.extend, range(6), 3)
+    assert len(late) == 2
+    for function in late:
+        function()
+    assert seen == list(range(6))
+
+
+def test_an_error_of_a_helper_reaches_who_called_it():
+    together, caller = Barrier(2, timeout=30), get_ident()
+
+    def work(jobs):
+        together.wait()
+        if get_ident() != caller:
+            raise ZeroDivisionError("of a helper")
+
+    with pytest.raises(ZeroDivisionError, match="of a helper"):
+        in_threads(work, range(2), 2)
     assert of_blas() == 2
 
 

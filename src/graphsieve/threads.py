@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from threading import Lock
-from typing import Any, TypeVar
+from threading import Condition, Lock
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -108,19 +108,62 @@ def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_thr
             work(iter(jobs))
             return
         queue = _Queue(jobs)
+        helpers = _Helpers(work, queue)
+        try:
+            helpers.call(n_threads - 1)
+            work(queue)
+        finally:  # after an error or an interruption nobody begins anything new
+            queue.close()
+            helpers.wait()
+        helpers.check()
 
-        def work_or_stop() -> None:
-            try:
-                work(queue)
-            finally:  # after an error nobody begins anything new
-                queue.close()
 
-        with ThreadPoolExecutor(n_threads) as pool:
+class _Helpers(Generic[Job]):
+    """Threads that share the work of the one who calls them, and without whom it is done as well.
+
+    Where memory is short, a thread may not start, or die before its first line; `Thread.start` would wait for that one for ever.
+    So only those are waited for who have begun.
+    """
+
+    def __init__(self, work: Callable[[Iterator[Job]], None], queue: _Queue[Job]) -> None:
+        self._work, self._queue = work, queue
+        self._errors: list[BaseException] = []
+        self._change = Condition()
+        self._busy, self._late = 0, False
+
+    def call(self, n_threads: int) -> None:
+        """Ask so many for help; fewer may come."""
+        for _ in range(n_threads):
             try:
-                for done in [pool.submit(work_or_stop) for _ in range(n_threads)]:
-                    done.result()
-            finally:  # nor after an interruption
-                queue.close()
+                start_new_thread(self._help, ())
+            except (RuntimeError, MemoryError):
+                return
+
+    def _help(self) -> None:
+        with self._change:
+            if self._late:
+                return
+            self._busy += 1
+        try:
+            self._work(self._queue)
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            self._queue.close()
+            with self._change:
+                self._busy -= 1
+                self._change.notify_all()
+
+    def wait(self) -> None:
+        """Until none of them is at work; whoever begins later finds nothing to do."""
+        with self._change:
+            self._late = True
+            self._change.wait_for(lambda: not self._busy)
+
+    def check(self) -> None:
+        """Raise what went wrong with one of them."""
+        if self._errors:
+            raise self._errors[0]
 
 
 class _Queue(Iterator[Job]):
