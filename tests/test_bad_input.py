@@ -12,9 +12,9 @@ import decimal
 import fractions
 import itertools
 import re
+import sys
 import warnings
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import oracle
+from cases import case, cases_in_table, cases_of
 from graphsieve import (
     ConstraintConflictError,
     GraphSieve,
@@ -45,19 +46,12 @@ from strategies import frozen
 
 ROWS = set(range(1, 115)) - {7, 13, 19, 32, 42, 49, 53, 65, 76, 84, 96, 99, 104, 111}
 LEFT_OUT = {
-    31: "a table larger than memory needs the out-of-core walk; a memmap that fits is row 30",
-    51: "Dask comes later",
-    52: "Dask comes later",
+    31: "in test_bad_input_faults.py, in a process of its own",
+    51: "in test_bad_input_faults.py",
+    52: "in test_bad_input_faults.py",
     91: "the table says it does not apply here: X and y are given apart",
     103: "samples have row numbers here, not ids",
 }
-COVERED: set[int] = set()
-
-
-def case(*rows):
-    """Mark a test with the rows of the table that it covers."""
-    COVERED.update(rows)
-    return lambda test: test
 
 
 # ---------------------------------------------------------------------------------------------------------------------------
@@ -2363,14 +2357,11 @@ def test_what_is_given_is_never_written_to():
 
 
 def test_every_row_of_the_table_is_covered_or_left_out_for_a_reason():
-    assert COVERED.isdisjoint(LEFT_OUT)
-    assert COVERED | LEFT_OUT.keys() == ROWS
-    assert len(COVERED) == 95
+    covered = cases_of(sys.modules[__name__])
+    assert covered.isdisjoint(LEFT_OUT)
+    assert covered | LEFT_OUT.keys() == ROWS
+    assert len(covered) == 95
 
 
 def test_the_rows_are_those_of_the_table():
-    path = Path(__file__).parents[2] / "shared" / "BAD_INPUT.md"
-    if not path.exists():
-        pytest.skip("the table is not at hand")
-    rows = re.findall(r"^\| (\d+) \| (\w+) \|", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {int(row) for row, where in rows if "A" in where and int(row) <= 114} == ROWS
+    assert {number for number, where in cases_in_table().items() if "A" in where and number <= 114} == ROWS

@@ -112,6 +112,8 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.")
     if hasattr(X, "obs") and hasattr(X, "var") and hasattr(X, "X"):
         raise InputTypeError("X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene names).")
+    if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, NaN where nobody has counted
+        raise InputError("X is a Dask array of unknown size; call X.compute_chunk_sizes() first.")
     if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
     if _is_frame(X, "polars"):

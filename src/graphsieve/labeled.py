@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import get_scorer
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from graphsieve.errors import InputError
+from graphsieve.scikit_learn import get_tags
 from graphsieve.supervision import Supervision
 
 

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
 from graphsieve.parameters import boolean, either, jobs
 from graphsieve.progress import showing
+from graphsieve.scikit_learn import validate_data
 from graphsieve.storage import stored_in
 from graphsieve.supervision import Supervision
 from graphsieve.threads import at_most_jobs

@@ -35,9 +35,9 @@ class ByteSource(io.RawIOBase):
         self._stream = stream
         self._most = most
         self._file = seekable
+        self._read = 0  # bytes taken from the stream, of which the first are looked at before they are given out
         self.head = _read_fully(self._guarded, HEAD)
         self._ahead = memoryview(self.head)
-        self._read = len(self.head)
 
     def readable(self) -> bool:
         """It can be read."""
@@ -50,7 +50,6 @@ class ByteSource(io.RawIOBase):
             self._ahead = self._ahead[len(part) :]
         else:
             part = self._guarded(min(len(target), AT_ONCE))
-            self._read += len(part)
             self.check_size(self._read)
         target[: len(part)] = part
         self.offset += len(part)
@@ -76,14 +75,16 @@ class ByteSource(io.RawIOBase):
 
     def _guarded(self, size: int) -> bytes:
         try:
-            return bytes(self._stream.read(size) or b"")
+            part = bytes(self._stream.read(size) or b"")
+            self._read += len(part)
+            return part
         except InputError:
             raise
         except OSError as error:
             if isinstance(error, gzip.BadGzipFile):
                 raise InputError(f"{self.name} is damaged: {words(error)}; get it again.") from None
             raise InputError(
-                f"{self.name} cannot be read beyond byte {self.offset}: {error.strerror or words(error)}; get it again."
+                f"{self.name} cannot be read beyond byte {self._read}: {error.strerror or words(error)}; get it again."
             ) from None
         except Exception as error:  # whatever a decompressor says
             raise InputError(f"{self.name} is damaged: {words(error)}; get it again.") from None
