@@ -28,7 +28,7 @@ DIFFERENT = {
     91: "X and y are given apart",
     103: "samples are known by their row, and rows have no names",
     106: "an error always: who knows which of the two is wrong can leave it out",
-    126: "the error is that of the step after ours, which we do not see; the documentation of GraphSieve names LabeledOnly",
+    126: "the error is that of the step after ours, which we do not see; LabeledOnly, as in the README, is the way round it",
     202: "a MemoryError, as everywhere in Python; the sieve stays as it was, and the command line exits with 3",
     208: "the warning says how many eigenvectors converged, which are used; propagation of labels says how far it is off",
     210: "there is no graphsieve[dask]; a file that needs a library that is missing is an InputError with its name",

@@ -375,7 +375,8 @@ def _unread_block(part: NDArray[Any], extremes: NDArray[np.float64], start: int)
     exponent = exponents_of(extremes)
     if np.abs(exponent).max() > LARGEST_EXPONENT:
         return None
-    shift = least * np.ldexp(1.0, -exponent)
+    with np.errstate(under="ignore"):
+        shift = least * np.ldexp(1.0, -exponent)
     return Block(start, start + part.shape[1], part, shift, exponent, high == low, unread=True)
 
 
@@ -483,6 +484,7 @@ def scale_by_power_of_two(values: NDArray[np.float64], exponent: Any) -> NDArray
     """``values * 2**exponent`` in two exact steps, because ``2**1073`` itself is no float64; always a new array."""
     whole = np.asarray(exponent, dtype=np.intc)
     half = whole // 2
-    scaled: NDArray[np.float64] = values * np.ldexp(1.0, half)
-    scaled *= np.ldexp(1.0, whole - half)
+    with np.errstate(under="ignore"):  # what vanishes beside the largest value of its column does no harm
+        scaled: NDArray[np.float64] = values * np.ldexp(1.0, half)
+        scaled *= np.ldexp(1.0, whole - half)
     return scaled

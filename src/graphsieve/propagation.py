@@ -356,7 +356,8 @@ def _complete_shares(rows: Any, codes: Integers, asked: Integers, width: float) 
 def _log_sum(logarithms: Floats) -> float:
     """log2 Σ 2**x."""
     top = logarithms.max()
-    return float(top + np.log2(np.exp2(logarithms - top).sum()))
+    with np.errstate(under="ignore"):
+        return float(top + np.log2(np.exp2(logarithms - top).sum()))
 
 
 def solve_dense(logarithms: Floats, n_classes: int) -> Floats:

@@ -21,6 +21,9 @@ from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
 
+LEAST_WEIGHT = (
+    1e-290  # of all pairs of one kind; from products of smaller probabilities no digits are left, and quotients overflow
+)
 N_NEIGHBORS = 5  # along a target, as published for the supervised Laplacian score
 
 
@@ -61,7 +64,7 @@ def _share(table: Table, together: Graph, apart: Graph) -> Floats:
     """One minus the mean squared difference over the edges of one graph over that over the edges of the other."""
     # Where there are pairs of one kind only, they are compared with all pairs of samples.
     everyone = complete_graph(table.n_samples)
-    together = together if together.degree().any() else everyone
-    apart = apart if apart.degree().any() else everyone
+    together = together if together.degree().sum() > LEAST_WEIGHT else everyone
+    apart = apart if apart.degree().sum() > LEAST_WEIGHT else everyone
     by_chance = float(together.degree().sum() / apart.degree().sum())
     return np.clip(1 - ratio(table, together.block_energy, apart.block_energy) / by_chance, 0.0, 1.0)

@@ -126,7 +126,8 @@ def score(
     table = as_table(X)
     known = known if isinstance(known, Supervision) else known(table.n_samples)
     check_length(known, table)
-    values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
+    with np.errstate(under="ignore"):  # what underflows is meant to vanish, also for whoever has told numpy to raise
+        values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
     warn_of_unscorable(values)
     return values
 

@@ -26,6 +26,9 @@ Integers = NDArray[np.int64]
 BASES = (*(name for name, method in METHODS.items() if "labels" in method.uses), "floating")
 """What can select features by labels alone: every score that uses them, and the floating search."""
 OF_LABELS: tuple[Kind, ...] = ("labels",)
+DIGITS = (
+    12  # in which confidences are compared: those that are equal on paper differ by rounding, and that by the number of threads
+)
 
 
 @dataclass(frozen=True)
@@ -290,7 +293,7 @@ def _until_a_set_returns(
 
 def _best_round(seed: Selection, rounds: list[HybridRound], stopped: str) -> HybridPath:
     """The round of the highest confidence, or the first selection where nobody could join."""
-    confidences = np.array([joined.confidence for joined in rounds])
+    confidences = np.array([joined.confidence for joined in rounds]).round(DIGITS)
     if not len(rounds[int(confidences.argmax())].confident):
         warn(
             "no unlabelled sample has a most likely class, so that the labels could not be carried along; "
@@ -309,7 +312,7 @@ def _one_round(
     select: Callable[[Supervision], Selection],
 ) -> HybridRound:
     confident = most_confident(known, carried, confident_fraction)
-    predicted = carried.probabilities[confident].argmax(axis=1)
+    predicted = carried.probabilities[confident].round(DIGITS).argmax(axis=1)
     labels = known.codes.copy()
     labels[confident] = predicted
     selection = select(replace(known, labels=labels))
@@ -320,7 +323,7 @@ def _one_round(
 def most_confident(known: Supervision, carried: Propagation, fraction: float) -> Integers:
     """The given share of the unlabelled samples, rounded, with whoever is as confident as the last of them."""
     unlabeled = np.flatnonzero(known.codes < 0)
-    confidence = carried.confidence[unlabeled]
+    confidence = carried.confidence[unlabeled].round(DIGITS)
     able = (confidence > 0) & ~carried.unreached[unlabeled]
     if not able.any():
         return unlabeled[:0]

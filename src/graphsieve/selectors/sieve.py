@@ -29,7 +29,8 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         """Fit by at most `n_jobs` threads, and give back the table and what is known as they were read."""
         shown = either(None, boolean())("progress", getattr(self, "progress", None))
-        with at_most_jobs(jobs()("n_jobs", self.n_jobs)), showing(shown):
+        # What underflows is meant to vanish, also for whoever has told numpy to raise.
+        with at_most_jobs(jobs()("n_jobs", self.n_jobs)), showing(shown), np.errstate(under="ignore"):
             return self._fit_here(X, y, supervision)
 
     def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
