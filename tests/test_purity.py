@@ -42,9 +42,11 @@ from graphsieve import (
     stability,
 )
 from graphsieve.cli import main
+from graphsieve.files import replace_file
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
+from graphsieve.tables import text
 from strategies import frozen
 
 N, P = 36, 5
@@ -278,6 +280,26 @@ def test_nothing_in_the_process_is_changed_by_reading_and_by_the_command(tmp_pat
     assert main(["rank", "nowhere.csv"]) == 2
     capsys.readouterr()
     assert state() == before
+
+
+def test_a_file_is_written_without_a_word_to_other_threads(tmp_path, monkeypatch):
+    """The mask of new files belongs to the process: while it is changed, files of other threads would be open to all."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the mask was changed"))
+    monkeypatch.setattr(os, "chdir", lambda path: pytest.fail("the folder was changed"))
+    replace_file(tmp_path / "new.txt", "text")
+    replace_file(tmp_path / "new.txt", "other text")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("new.txt", "other text")]
+
+
+def test_of_two_who_read_long_cells_the_last_restores_the_limit():
+    usual = csv.field_size_limit()
+    one, other = text._long_cells(), text._long_cells()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert csv.field_size_limit() == text.LONGEST_CELL
+    other.__exit__(None, None, None)
+    assert csv.field_size_limit() == usual
 
 
 # ---- copies, threads and processes

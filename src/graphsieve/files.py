@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
+from secrets import token_hex
 
 from graphsieve.errors import InputError
 
@@ -16,21 +16,20 @@ def replace_file(path: Path, content: str | bytes) -> None:
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
     data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".graphsieve-", suffix=".part")
+    mode = _mode(path)
+    name = path.parent / f".graphsieve-{token_hex(8)}.part"
     try:
-        with os.fdopen(handle, "wb") as file:
+        # Rights as for any new file of this process; or as for the one that is replaced, and until then nobody's but ours.
+        with open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if mode is None else 0o600)) as file:
             file.write(data)
-        os.chmod(name, _mode(path))
+        if mode is not None:
+            os.chmod(name, mode)
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
 
 
-def _mode(path: Path) -> int:
-    """Who may read and write: as for the file that is replaced, or else as for any file that this process makes."""
-    if path.is_file() and not path.is_symlink():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _mode(path: Path) -> int | None:
+    """Who may read and write the file that is replaced; None where there is none."""
+    return path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else None

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
@@ -39,6 +40,8 @@ LONGEST_LINE = 2**29  # characters
 LONGEST_CELL = 2**27  # characters; a quote that is not closed would swallow the file
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
+_lock = Lock()
+_limits: list[int] = []  # of the csv module before, once for everybody who reads now
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
@@ -378,9 +381,16 @@ def _decodes(head: bytes) -> bool:
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Python refuses cells beyond 131,072 characters; we do so much later, and leave its limit as it was."""
-    before = csv.field_size_limit(LONGEST_CELL)
+    """Python refuses cells beyond 131,072 characters; we do so much later, and leave its limit as it was.
+
+    The limit belongs to the process: of several threads that read, the first raises it and the last restores it.
+    """
+    with _lock:
+        _limits.append(_limits[0] if _limits else csv.field_size_limit(LONGEST_CELL))
     try:
         yield
     finally:
-        csv.field_size_limit(before)
+        with _lock:
+            before = _limits.pop()
+            if not _limits:
+                csv.field_size_limit(before)
