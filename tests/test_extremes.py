@@ -213,6 +213,27 @@ def test_whoever_wants_errors_of_numpy_gets_none(way):
             answer(way, table, known)
 
 
+COUNTED = ("labels", "targets", "pairs", "probabilities", None)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("what", COUNTED)
+def test_how_many_matter_in_extreme_tables(what, kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        sieve = GraphSieve(n_features_to_select="auto").fit(table_of(kind), supervision=known_of(N).get(what))
+    check(Answer(sieve), table_of(kind))
+
+
+@pytest.mark.parametrize("what", COUNTED)
+@pytest.mark.filterwarnings("ignore:.*cannot be scored")
+def test_huge_constants_do_not_change_how_many_matter(what):
+    known, wide = known_of(N).get(what), np.insert(PLAIN, [1, 3], [1e300, -1e300], axis=1)
+    alone, beside = (GraphSieve(n_features_to_select="auto").fit(table, supervision=known) for table in (PLAIN, wide))
+    assert_array_equal(np.delete(beside.get_support(), [1, 4]), alone.get_support())
+
+
 def test_only_the_variance_refuses_a_table_for_the_size_of_its_numbers():
     refused = {
         (way, kind) for way in WAYS for kind in TABLES for known in each_knowledge(way) if not answer(way, table_of(kind), known)

@@ -566,7 +566,8 @@ class _Walk:
         self.shifts = exponents - exponents[weights > 0].max()
         everyone = dense_weighting(np.ones(table.n_samples))
         scatter = table.evaluated(lambda block: moments(block, everyone).scatter[0], wide=True)
-        scatter = scatter * np.ldexp(1.0, 2 * np.where(exponents == NO_EXPONENT, 0, self.shifts))
+        # Only columns without weight can be larger than all that have one; of a huge constant 0 · inf would be no number.
+        scatter = scatter * np.ldexp(1.0, 2 * np.where(exponents == NO_EXPONENT, 0, np.minimum(self.shifts, 0)))
         most = MOST_VARIANCE * float(np.median(scatter[weights > 0]))
         self.weights = weights * most / np.maximum(scatter, most) if most > 0 else weights
         self.scatter = self.weights * scatter

@@ -186,7 +186,8 @@ def _axis(values: Floats) -> _Axis:
     scaled = scale_by_power_of_two(values, -exponent)
     low = float(scaled.min())
     width = float(scaled.max()) - low
-    shares = (scaled - low) / width if width > 0 else np.zeros(len(scaled))
+    with np.errstate(under="ignore"):
+        shares = (scaled - low) / width if width > 0 else np.zeros(len(scaled))
     centers = _evenly_spaced(np.unique(shares))
     return _Axis(shares, low, width, exponent, (0.0, 1.0) if centers else _without_tails(shares), centers)
 
