@@ -20,7 +20,7 @@ from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.scores import METHODS, laplacian_score
 from graphsieve.storage import arrays
-from graphsieve.storage.pieces import HELD, Local
+from graphsieve.storage.pieces import ROWS_HELD, Local
 from graphsieve.streaming import StoredTable
 
 HOW = sorted(COMPRESSIONS)
@@ -33,7 +33,7 @@ class Pieces(Local):
         self.matrix, self.shape, self.is_sparse = matrix, matrix.shape, bool(sp.issparse(matrix))
         self.density = matrix.nnz / (matrix.shape[0] * matrix.shape[1]) if self.is_sparse else 1.0
         entry = 16 * self.density if self.is_sparse else 8
-        rows, column = HELD * entry * height * self.shape[1], HELD * entry * self.shape[0]
+        rows, column = ROWS_HELD * entry * height * self.shape[1], ROWS_HELD * entry * self.shape[0]
         self.memory = int(max(rows, column) + 1) if memory is None else memory
         self.borders = np.unique(np.append(np.arange(0, self.shape[0], height), self.shape[0]))
         self.rows_read = 0

@@ -217,7 +217,7 @@ class StoredRows(RowsElsewhere):
 
     def only(self, rows: Integers) -> StoredRows:
         """Some of the rows, left where they are."""
-        return StoredRows(View(self._stored, rows=rows), hours=self._hours)
+        return StoredRows(View(self._stored, rows=rows))
 
     def __getitem__(self, rows: Any) -> Any:
         asked = np.arange(self.shape[0])[rows]
