@@ -32,6 +32,9 @@ ORDER = [
     "containers",
     "storage.pieces",
     "storage.arrays",
+    "storage.tasks",
+    "storage.engines",
+    "storage.distributed",
     "storage",
     "tables.opening",
     "tables.table",
@@ -181,7 +184,7 @@ ORDER = [
     "cli",
     "__main__",
 ]
-OPTIONAL = {"pandas", "polars", "matplotlib", "pyarrow", "anndata", "h5py", "zstandard"}
+OPTIONAL = {"pandas", "polars", "matplotlib", "pyarrow", "anndata", "h5py", "zstandard", "dask", "distributed"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "misc", "common", "tools"}
 
 

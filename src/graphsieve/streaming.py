@@ -251,12 +251,12 @@ class StoredRows(RowsElsewhere):
     def _groups(self, length: int, n_neighbors: int) -> list[slice]:
         """Runs of so many rows that two of them fit into memory, and so many that each has enough neighbours within one."""
         fitting = max(n_neighbors + 1, self._stored.fitting_rows(0.5))
-        n_runs = max(1, min(-(-length // fitting), length // (n_neighbors + 1)))
+        n_runs = max(1, min(max(-(-length // fitting), self._stored.at_once), length // (n_neighbors + 1)))
         borders = [length * place // n_runs for place in range(n_runs + 1)]
         return [slice(*ends) for ends in pairwise(borders)]
 
     def _refuse_hours(self, n_pairs: int) -> None:
-        hours = n_pairs * self.shape[1] * self._stored.density / EXACT_PER_HOUR
+        hours = n_pairs * self.shape[1] * self._stored.density / EXACT_PER_HOUR * 2 / max(2, self._stored.at_once)
         if hours > self._hours:
             raise InputError(
                 f"an exact search for neighbours among {n_pairs:,} pairs of rows would take about {hours:,.0f} hours; pass "

@@ -13,6 +13,7 @@ import numpy as np
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import quoted
 from graphsieve.storage.arrays import Filed, Mapped
+from graphsieve.storage.distributed import Distributed, is_distributed, refuse_unknown
 from graphsieve.storage.pieces import HOURS, MEMORY, UNITS, Stored, memory_text
 
 __all__ = ["Stored", "memory_text", "stored", "stored_in"]
@@ -29,8 +30,8 @@ def stored(X: Any, *, memory: int | str = MEMORY, hours: float = HOURS) -> Store
     X : np.memmap, h5py.Dataset, zarr.Array, dask.array.Array, pyarrow.parquet.ParquetFile or anndata.AnnData
         The table, of shape (n_samples, n_features).
     memory : int or str
-        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"``. The graph comes on top of that, and
-        a table that is smaller than that is read whole.
+        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"``, with Dask on each worker. The graph
+        comes on top of that. A table that is smaller than that is read whole, unless it is one of Dask.
     hours : float
         The longest exact search for neighbours that is begun; beyond, there is an error that says how long it would take.
 
@@ -69,6 +70,9 @@ def stored_in(X: Any, *, memory: int = MEMORY, always: bool = False) -> Stored |
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             return None  # to be refused as any other array is
         return Mapped(X, memory) if always or X.nbytes > memory else None
+    if is_distributed(X):
+        refuse_unknown(X)
+        return Distributed(_checked(X), memory)
     library = type(X).__module__.partition(".")[0]
     if library in ("h5py", "zarr") and hasattr(X, "shape") and hasattr(X, "dtype"):
         return Filed(_checked(X), memory)

@@ -55,6 +55,12 @@ class Stored(ABC):
         The longest exact search for neighbours that is begun.
     at_hand : bool
         Whether this process reads it, so that a small one may as well be read whole.
+    at_once : int
+        Groups that are worked on at the same time, so that there should be as many.
+    beside : int
+        How many of them share one memory.
+    columns_held : float
+        Groups of columns that each of them has in memory.
     """
 
     shape: tuple[int, int]
@@ -65,6 +71,9 @@ class Stored(ABC):
     itemsize: int = BYTES
     hours: float = HOURS
     at_hand: bool = True
+    at_once: int = 1
+    beside: int = 1
+    columns_held: float = COLUMNS_HELD
 
     @abstractmethod
     def over_rows(
@@ -82,6 +91,11 @@ class Stored(ABC):
     def row_borders(self) -> Integers:
         """Where reading rows may begin and end without reading anything twice."""
         return np.array([0, self.shape[0]])
+
+    @property
+    def column_borders(self) -> Integers:
+        """The same for columns."""
+        return np.array([0, self.shape[1]])
 
     @property
     def n_bytes(self) -> int:
@@ -103,12 +117,15 @@ class Stored(ABC):
 
     def row_groups(self, share: float = 1.0) -> list[slice]:
         """All rows in runs that fit into a share of the memory, along the borders where those allow it."""
-        return runs(self.row_borders, self.fitting_rows(share))
+        return runs(self.row_borders, min(self.fitting_rows(share), -(-self.shape[0] // self.at_once)))
 
     def column_groups(self, start: int = 0, stop: int | None = None, share: float = 1.0) -> list[slice]:
         """Columns from `start` to `stop` in runs that fit into a share of the memory."""
         stop = self.shape[1] if stop is None else stop
-        return runs(np.array([start, stop]), self._fitting(self.shape[0], self.itemsize * COLUMNS_HELD / share))
+        borders = self.column_borders
+        inner = borders[(borders > start) & (borders < stop)]
+        fitting = self._fitting(self.shape[0], self.itemsize * self.columns_held / share)
+        return runs(np.array([start, *inner, stop]), min(fitting, -(-(stop - start) // self.at_once)))
 
     def fitting_rows(self, share: float = 1.0) -> int:
         """How many rows may be read at once, within a share of the memory."""
@@ -117,10 +134,10 @@ class Stored(ABC):
     @property
     def column_bytes(self) -> int:
         """What a single column takes while it is worked on."""
-        return int(COLUMNS_HELD * self.shape[0] * self.density * (self.itemsize if not self.is_sparse else 2 * BYTES))
+        return int(self.columns_held * self.shape[0] * self.density * (self.itemsize if not self.is_sparse else 2 * BYTES))
 
     def _fitting(self, length: int, bytes_each: float) -> int:
-        each = bytes_each if not self.is_sparse else 2 * bytes_each * self.density
+        each = self.beside * (bytes_each if not self.is_sparse else 2 * bytes_each * self.density)
         return max(1, int(self.memory / (each * max(1, length)))) if each else max(1, length)
 
 
@@ -171,12 +188,18 @@ class View(Stored):
         self.shape = (n_rows, base.shape[1] if columns is None else len(columns))
         self.is_sparse, self.density, self.memory = base.is_sparse, base.density, base.memory
         self.itemsize, self.hours, self.at_hand = BYTES if change else base.itemsize, base.hours, base.at_hand
+        self.at_once, self.beside, self.columns_held = base.at_once, base.beside, base.columns_held
         self.names = base.names if columns is None or base.names is None else tuple(base.names[j] for j in columns)
 
     @property
     def row_borders(self) -> Integers:
         borders = self._base.row_borders
         return borders if self._rows is None else np.unique(np.searchsorted(self._rows, borders))
+
+    @property
+    def column_borders(self) -> Integers:
+        borders = self._base.column_borders
+        return borders if self._columns is None else np.unique(np.searchsorted(self._columns, borders))
 
     def over_rows(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()

@@ -1,0 +1,157 @@
+"""Arrays of Dask: the work goes to where the blocks are, and only what it finds comes back."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve.errors import InputError, InputTypeError
+from graphsieve.storage.engines import Errand, Sent, compute_each, engine_of
+from graphsieve.storage.pieces import Group, Integers, Stored, Work
+from graphsieve.storage.tasks import Manner, Place, columns_of, count_entries, name_of, received
+
+REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
+
+_kinds: OrderedDict[Any, tuple[bool, float]] = OrderedDict()
+
+
+class Distributed(Stored):
+    """A Dask array, of blocks that are NumPy arrays or SciPy's CSR or CSC matrices, chunked in any way.
+
+    It is never brought to this process, however small it is: that is Dask's to say. `memory` is what one worker may use.
+    """
+
+    at_hand = False
+
+    def __init__(self, array: Any, memory: int) -> None:
+        self._array, self.memory = array, memory
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self._borders = tuple(np.cumsum([0, *sizes]) for sizes in array.chunks)
+        self._blocks = array.to_delayed()
+        self._sent = Sent()
+        engine = engine_of(array, self._sent)
+        self.at_once, self.beside = engine.at_once, engine.beside
+        self.is_sparse, self.density = self._kind()
+
+    @property
+    def row_borders(self) -> Integers:
+        return np.unique(self._borders[0])
+
+    @property
+    def column_borders(self) -> Integers:
+        return np.unique(self._borders[1])
+
+    def over_rows(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        return self._over(0, groups, work, given, shared)
+
+    def over_columns(
+        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+    ) -> Iterator[Any]:
+        return self._over(1, groups, work, given, shared)
+
+    def _over(
+        self, axis: int, groups: Sequence[Group], work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]
+    ) -> Iterator[Any]:
+        engine, name = engine_of(self._array, self._sent), name_of(work, shared)
+        manner = Manner(axis, self.is_sparse, engine.threads)
+        for start in range(0, len(groups), engine.wave):
+            here = range(start, min(start + engine.wave, len(groups)))
+            errands = [Errand(self._parts(groups[place], axis), tuple(part[place] for part in given)) for place in here]
+            yield from received(engine.run(name, errands, manner, work, shared))
+
+    def _parts(self, group: Group, axis: int) -> list[list[tuple[Any, Place]]]:
+        """The parts of blocks that make up some rows, or some columns."""
+        all_of_it = slice(0, self.shape[1 - axis])
+        rows, columns = (group, all_of_it) if axis == 0 else (all_of_it, group)
+        across = _met(columns, self._borders[1])
+        return [
+            [(self._blocks[i, j], Place(self._block_shape(i, j), inner_rows, inner_columns)) for j, inner_columns in across]
+            for i, inner_rows in _met(rows, self._borders[0])
+        ]
+
+    def _block_shape(self, i: int, j: int) -> tuple[int, int]:
+        return int(self._array.chunks[0][i]), int(self._array.chunks[1][j])
+
+    def _kind(self) -> tuple[bool, float]:
+        """Whether blocks are sparse, and how filled they are: Dask often believes in arrays where there are matrices."""
+        known = _kinds.get((self._array.name, self._array.chunks))
+        if known is None:
+            blocks = [(self._blocks[place], self._block_shape(*place)) for place in np.ndindex(*self._blocks.shape)]
+            filled = [(block, shape) for block, shape in blocks if 0 not in shape]
+            is_sparse = sp.issparse(self._array._meta) or self._counted(filled[:1])[0][0]
+            known = False, 1.0
+            if is_sparse:
+                n_entries = sum(entries for _, entries in self._counted(filled))
+                known = True, n_entries / (self.shape[0] * self.shape[1])
+            _kinds[self._array.name, self._array.chunks] = known
+            while len(_kinds) > REMEMBERED:
+                _kinds.popitem(last=False)
+        return known
+
+    @staticmethod
+    def _counted(blocks: Sequence[tuple[Any, tuple[int, int]]]) -> list[Any]:
+        return received(compute_each("graphsieve-count-entries", count_entries, blocks))
+
+
+def is_distributed(X: Any) -> bool:
+    """Whether X is of Dask, which is not loaded for that."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def refuse_unknown(X: Any) -> None:
+    """Only arrays, and only of blocks whose sizes are known."""
+    if not hasattr(X, "chunks") or not hasattr(X, "to_delayed"):
+        raise InputTypeError(
+            f"X is a {type(X).__name__} of Dask; pass a dask.array.Array, of a data frame for instance "
+            "X.to_dask_array(lengths=True)."
+        )
+    if any(isnan(size) for sizes in X.chunks for size in sizes):
+        raise InputError("X has blocks of unknown size; call X.compute_chunk_sizes() first.")
+
+
+def chosen_columns(X: Any, columns: NDArray[np.int64]) -> Any:
+    """Some columns of a Dask array, increasing, as a Dask array of which nothing is computed; the rows keep their chunks."""
+    import dask.array  # noqa: PLC0415 - whoever has such an array has loaded it
+
+    cuts = np.searchsorted(columns, np.cumsum([0, *X.chunks[1]]))
+    parts = []
+    for place in np.flatnonzero(np.diff(cuts)).tolist():
+        here = columns[cuts[place] : cuts[place + 1]] - sum(X.chunks[1][:place])
+        sizes = X.chunks[0], (len(here),)
+        parts.append(X.blocks[:, place].map_blocks(columns_of, columns=here, chunks=sizes, dtype=X.dtype, meta=X._meta))
+    return dask.array.concatenate(parts, axis=1) if parts else X[:, :0]
+
+
+def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
+    """The chunks that a group meets, with its positions within each: None for all, a slice where they follow each other."""
+    met: list[tuple[int, Group | None]] = []
+    if isinstance(group, slice):
+        first = max(0, int(np.searchsorted(borders, group.start, side="right")) - 1)
+        for place in range(first, len(borders) - 1):
+            if borders[place] >= group.stop:
+                break
+            ends = max(group.start, int(borders[place])), min(group.stop, int(borders[place + 1]))
+            _meet(met, place, borders, slice(*ends))
+    else:
+        cuts = np.searchsorted(group, borders)
+        for place in np.flatnonzero(np.diff(cuts)).tolist():
+            here = group[cuts[place] : cuts[place + 1]]
+            run = len(here) == here[-1] - here[0] + 1
+            _meet(met, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here)
+    return met or [(0, slice(0, 0))]
+
+
+def _meet(met: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group) -> None:
+    begin, end = int(borders[place]), int(borders[place + 1])
+    if not isinstance(here, slice):
+        met.append((place, here - begin))
+    elif here.stop > here.start:
+        met.append((place, None if (here.start, here.stop) == (begin, end) else slice(here.start - begin, here.stop - begin)))
