@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError
-from graphsieve.storage.engines import Errand, Sent, compute_each, engine_of
+from graphsieve.storage.engines import Errand, Kept, engine_of
 from graphsieve.storage.pieces import Group, Integers, Stored, Work
 from graphsieve.storage.tasks import Manner, Place, columns_of, count_entries, name_of, received
 
@@ -34,8 +34,8 @@ class Distributed(Stored):
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self._borders = tuple(np.cumsum([0, *sizes]) for sizes in array.chunks)
         self._blocks = array.to_delayed()
-        self._sent = Sent()
-        engine = engine_of(array, self._sent)
+        self._kept = Kept()
+        engine = engine_of(array, self._kept)
         self.at_once, self.beside = engine.at_once, engine.beside
         self.is_sparse, self.density = self._kind()
 
@@ -60,7 +60,7 @@ class Distributed(Stored):
     def _over(
         self, axis: int, groups: Sequence[Group], work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]
     ) -> Iterator[Any]:
-        engine, name = engine_of(self._array, self._sent), name_of(work, shared)
+        engine, name = engine_of(self._array, self._kept), name_of(work, shared)
         manner = Manner(axis, self.is_sparse, engine.threads)
         for start in range(0, len(groups), engine.wave):
             here = range(start, min(start + engine.wave, len(groups)))
@@ -82,23 +82,22 @@ class Distributed(Stored):
 
     def _kind(self) -> tuple[bool, float]:
         """Whether blocks are sparse, and how filled they are: Dask often believes in arrays where there are matrices."""
-        known = _kinds.get((self._array.name, self._array.chunks))
-        if known is None:
-            blocks = [(self._blocks[place], self._block_shape(*place)) for place in np.ndindex(*self._blocks.shape)]
-            filled = [(block, shape) for block, shape in blocks if 0 not in shape]
-            is_sparse = sp.issparse(self._array._meta) or self._counted(filled[:1])[0][0]
-            known = False, 1.0
-            if is_sparse:
-                n_entries = sum(entries for _, entries in self._counted(filled))
-                known = True, n_entries / (self.shape[0] * self.shape[1])
-            _kinds[self._array.name, self._array.chunks] = known
+        key = self._array.name, self._array.chunks
+        if key not in _kinds:
+            is_sparse = sp.issparse(self._array._meta) or self._counted(only_first=True)[0][0]
+            n_entries = sum(entries for _, entries in self._counted()) if is_sparse else self.shape[0] * self.shape[1]
+            _kinds[key] = is_sparse, n_entries / (self.shape[0] * self.shape[1])
             while len(_kinds) > REMEMBERED:
                 _kinds.popitem(last=False)
-        return known
+        return _kinds[key]
 
-    @staticmethod
-    def _counted(blocks: Sequence[tuple[Any, tuple[int, int]]]) -> list[Any]:
-        return received(compute_each("graphsieve-count-entries", count_entries, blocks))
+    def _counted(self, *, only_first: bool = False) -> list[tuple[bool, int]]:
+        """Of all blocks, or of the first that holds anything."""
+        places = [place for place in np.ndindex(*self._blocks.shape) if 0 not in self._block_shape(*place)]
+        blocks = [(self._blocks[place], Place(self._block_shape(*place), None, None)) for place in places]
+        engine = engine_of(self._array, self._kept)
+        errands = [Errand([[block]], ()) for block in (blocks[:1] if only_first else blocks)]
+        return received(engine.run(name_of(count_entries), errands, Manner(0, None, engine.threads), count_entries, ()))
 
 
 def is_distributed(X: Any) -> bool:

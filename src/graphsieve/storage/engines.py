@@ -8,6 +8,7 @@ import uuid
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -75,10 +76,11 @@ class Here(Engine):
 
 
 class Apart(Engine):
-    """Processes that Dask starts for each call. All that they exchange passes this one, so each computes its blocks itself."""
+    """Processes on this machine. All that these exchange passes through this one, so each computes its blocks itself."""
 
-    def __init__(self, n_processes: int) -> None:
+    def __init__(self, n_processes: int, kept: Kept) -> None:
         self.at_once, self.beside = n_processes, 1
+        self._kept = kept
 
     def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
         import cloudpickle  # noqa: PLC0415 - comes with Dask
@@ -90,12 +92,7 @@ class Apart(Engine):
             needed = dask.optimize(parts)[0]  # of all blocks, only those of this group
             packet = cloudpickle.dumps((needed, _Call(manner, work, errand.given, shared)))
             tasks.append(_task(_by_itself, name, place, packet))
-        return _computed(tasks, chunksize=1)
-
-    @property
-    def wave(self) -> int:
-        """Processes are started anew for each wave, and take one errand after the other."""
-        return 2**30
+        return _computed(tasks, chunksize=1, pool=self._kept.pool(self.at_once))
 
     @property
     def threads(self) -> int | None:
@@ -105,10 +102,10 @@ class Apart(Engine):
 class Cluster(Engine):
     """Workers of `dask.distributed`. What is large travels once, and again if it is lost with the last worker that had it."""
 
-    def __init__(self, client: Any, sent: Sent) -> None:
+    def __init__(self, client: Any, kept: Kept) -> None:
         threads = list(client.nthreads().values()) or [1]
         self.at_once, self.beside = sum(threads), max(threads)
-        self._client, self._sent = client, sent
+        self._client, self._kept = client, kept
 
     def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
         lost = _lost()
@@ -116,15 +113,15 @@ class Cluster(Engine):
             try:
                 return self._run(name, errands, manner, work, shared)
             except lost:
-                self._sent.forget()
+                self._kept.forget()
         return self._run(name, errands, manner, work, shared)
 
     def _run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
         name = _unique(name)
         common, arrays = packed((work, shared))
-        everywhere = self._sent.broadcast(self._client, arrays)
+        everywhere = self._kept.broadcast(self._client, arrays)
         own = [packed(errand.given) for errand in errands]
-        somewhere = iter(self._sent.scattered(self._client, [array for _, arrays in own for array in arrays]))
+        somewhere = iter(self._kept.scattered(self._client, [array for _, arrays in own for array in arrays]))
         tasks = []
         for place, (parts, (packet, arrays)) in enumerate(zip(_all_cut(errands), own, strict=True)):
             travelled = [*everywhere, *(next(somewhere) for _ in arrays)]
@@ -132,10 +129,13 @@ class Cluster(Engine):
         return _computed(tasks)
 
 
-class Sent:
-    """The arrays that every worker has, as long as the array itself is there, and unchanged."""
+class Kept:
+    """What is kept from call to call: the arrays that every worker has, each as long as it is there itself, and unchanged; or
+    the processes that Dask would otherwise start for every call.
+    """
 
     def __init__(self) -> None:
+        self._pool: Any = None
         self._known: dict[int, tuple[weakref.ref[NDArray[Any]], bytes, Any]] = {}
         self._client: Any = None
 
@@ -165,15 +165,28 @@ class Sent:
         """Send everything again when it is needed."""
         self._known.clear()
 
+    def pool(self, n_processes: int) -> Any:
+        """Processes as Dask would start them, or those that somebody told Dask to use; they end with the table."""
+        import dask  # noqa: PLC0415
+        from dask.multiprocessing import get_context  # noqa: PLC0415
+
+        chosen = dask.config.get("pool", None)
+        if chosen is not None:
+            return chosen
+        if self._pool is None or self._pool._max_workers != n_processes:
+            self._pool = ProcessPoolExecutor(n_processes, mp_context=get_context())
+            weakref.finalize(self, self._pool.shutdown)
+        return self._pool
+
     def __reduce__(self) -> Any:
-        return Sent, ()
+        return Kept, ()
 
     def _is_there(self, array: NDArray[Any], digest: bytes) -> bool:
         known = self._known.get(id(array))
         return known is not None and known[0]() is array and known[1] == digest and known[2].status == "finished"
 
 
-def engine_of(array: Any, sent: Sent) -> Engine:
+def engine_of(array: Any, kept: Kept) -> Engine:
     """What Dask would compute this array with now."""
     import dask  # noqa: PLC0415 - only who has an array of Dask needs it
     from dask import local, multiprocessing  # noqa: PLC0415
@@ -182,17 +195,11 @@ def engine_of(array: Any, sent: Sent) -> Engine:
     get = get_scheduler(collections=[array])
     client = getattr(get, "__self__", None)
     if client is not None and hasattr(client, "scatter"):
-        return Cluster(client, sent)
+        return Cluster(client, kept)
     if get in (local.get_sync, dask.get):
         return Here(1)
     n_workers = int(dask.config.get("num_workers", None) or getattr(dask.system, "CPU_COUNT", 1))
-    return Apart(n_workers) if get is multiprocessing.get else Here(n_workers)
-
-
-def compute_each(name: str, function: Work, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """A function of blocks and what is said of each, by whatever engine there is; for results that are small."""
-    name = _unique(name)
-    return _computed([_task(function, name, place, *given) for place, given in enumerate(arguments)])
+    return Apart(n_workers, kept) if get is multiprocessing.get else Here(n_workers)
 
 
 class _Call:
@@ -254,7 +261,7 @@ def _digest(array: NDArray[Any]) -> bytes:
     return hashlib.blake2b(ordered.reshape(-1).view(np.uint8), key=hashlib.blake2b(kind, digest_size=32).digest()).digest()
 
 
-def _dropped(sent: weakref.ref[Sent], place: int, _: Any) -> None:
+def _dropped(sent: weakref.ref[Kept], place: int, _: Any) -> None:
     keeper = sent()
     if keeper is not None:
         keeper.drop(place)

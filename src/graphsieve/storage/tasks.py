@@ -39,7 +39,7 @@ class Manner:
     """How pieces are made and worked on."""
 
     axis: int  # along which there are groups
-    is_sparse: bool
+    is_sparse: bool | None  # None for one block alone, as it is
     threads: int | None  # groups that are worked on at the same time in one process; None to leave threads alone
 
 
@@ -107,6 +107,8 @@ def worked(parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[A
 
 def joined(parts: list[list[Any]], manner: Manner) -> Any:
     """The parts as one piece, as those who work on pieces expect them; never to be written to."""
+    if manner.is_sparse is None:
+        return parts[0][0]
     if manner.is_sparse:
         wanted = "csr" if manner.axis == 0 else "csc"
         compressed = [[part if sp.issparse(part) else sp.csr_array(part) for part in row] for row in parts]
@@ -120,13 +122,9 @@ def joined(parts: list[list[Any]], manner: Manner) -> Any:
     return alone
 
 
-def count_entries(block: Any, shape: tuple[int, int]) -> Outcome:
+def count_entries(block: Any) -> tuple[bool, int]:
     """Whether a block is sparse, and how many numbers other than zero it has."""
-    try:
-        check_block(block, shape)
-    except InputError as error:
-        return Outcome(refused=error)
-    return Outcome((bool(sp.issparse(block)), int(block.nnz) if sp.issparse(block) else int(np.count_nonzero(block))))
+    return (True, int(block.nnz)) if sp.issparse(block) else (False, int(np.count_nonzero(block)))
 
 
 def columns_of(block: Any, columns: NDArray[np.int64]) -> Any:
