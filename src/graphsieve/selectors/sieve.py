@@ -16,6 +16,7 @@ from graphsieve.parameters import boolean, either, jobs
 from graphsieve.progress import showing
 from graphsieve.scikit_learn import validate_data
 from graphsieve.storage import stored_in
+from graphsieve.storage.distributed import chosen_columns, is_distributed
 from graphsieve.supervision import Supervision
 from graphsieve.threads import at_most_jobs
 
@@ -57,6 +58,24 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self._support
+
+    def transform(self, X: Any) -> Any:
+        """The selected columns of X; of a Dask array as a Dask array, of which nothing is computed.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or dask.array.Array of shape (n_samples, n_features)
+            The same features as in `fit`.
+        """
+        if not is_distributed(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        if getattr(X, "ndim", None) != 2 or X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has shape {X.shape}, but {type(self).__name__} is expecting {self.n_features_in_} features as input; pass "
+                "those that it was fitted on."
+            )
+        return chosen_columns(X, np.flatnonzero(self._support))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.storage.engines import Errand, Kept, engine_of
-from graphsieve.storage.pieces import Group, Integers, Stored, Work
+from graphsieve.storage.pieces import ROWS_HELD, Group, Integers, Stored, Work
 from graphsieve.storage.tasks import Manner, Place, columns_of, count_entries, name_of, received
 
 REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
@@ -28,10 +28,12 @@ class Distributed(Stored):
     """
 
     at_hand = False
+    columns_held = ROWS_HELD  # here, too: parts of blocks, what they are put together to, and the parts of the next group
 
     def __init__(self, array: Any, memory: int) -> None:
         self._array, self.memory = array, memory
         self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.itemsize = max(4, np.dtype(array.dtype).itemsize)
         self._borders = tuple(np.cumsum([0, *sizes]) for sizes in array.chunks)
         self._blocks = array.to_delayed()
         self._kept = Kept()
