@@ -117,7 +117,7 @@ def joined(parts: list[list[Any]], manner: Manner) -> Any:
     dense = [[part.toarray() if sp.issparse(part) else np.asarray(part) for part in row] for row in parts]
     if len(dense) * len(dense[0]) > 1:
         return usual(np.block(dense))
-    alone = np.require(usual(dense[0][0]), requirements="ALIGNED").view()
+    alone = np.require(usual(dense[0][0]), requirements=["ALIGNED"]).view()
     alone.flags.writeable = False  # it may be the caller's own array
     return alone
 
@@ -203,4 +203,4 @@ class _Unpacker(pickle.Unpickler):
         self._arrays = arrays
 
     def persistent_load(self, place: Any) -> Any:
-        return np.require(self._arrays[place], requirements="ALIGNED")  # what comes over a network may begin anywhere
+        return np.require(self._arrays[place], requirements=["ALIGNED"])  # what comes over a network may begin anywhere
