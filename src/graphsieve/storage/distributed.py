@@ -109,7 +109,9 @@ def is_distributed(X: Any) -> bool:
 
 def refuse_unknown(X: Any) -> None:
     """Only arrays, and only of blocks whose sizes are known."""
-    if not hasattr(X, "chunks") or not hasattr(X, "to_delayed"):
+    from dask.array import Array  # noqa: PLC0415 - whoever has something of Dask has loaded it
+
+    if not isinstance(X, Array):
         raise InputTypeError(
             f"X is a {type(X).__name__} of Dask; pass a dask.array.Array, of a data frame for instance "
             "X.to_dask_array(lengths=True)."

@@ -145,11 +145,11 @@ class Kept:
             self.forget()
             self._client = client
         digests = [_digest(array) for array in arrays]
-        for array, digest in zip(arrays, digests, strict=True):
-            if not self._is_there(array, digest):
-                future = client.scatter(array, broadcast=True, hash=False)
-                gone = partial(_dropped, weakref.ref(self), id(array))
-                self._known[id(array)] = weakref.ref(array, gone), digest, future
+        missing = [(array, digest) for array, digest in zip(arrays, digests, strict=True) if not self._is_there(array, digest)]
+        futures = client.scatter([array for array, _ in missing], broadcast=True, hash=False) if missing else []
+        for (array, digest), future in zip(missing, futures, strict=True):
+            gone = partial(_dropped, weakref.ref(self), id(array))
+            self._known[id(array)] = weakref.ref(array, gone), digest, future
         return [self._known[id(array)][2] for array in arrays]
 
     @staticmethod
@@ -174,6 +174,8 @@ class Kept:
         if chosen is not None:
             return chosen
         if self._pool is None or self._pool._max_workers != n_processes:
+            if self._pool is not None:
+                self._pool.shutdown()
             self._pool = ProcessPoolExecutor(n_processes, mp_context=get_context())
             weakref.finalize(self, self._pool.shutdown)
         return self._pool

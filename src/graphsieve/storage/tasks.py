@@ -148,7 +148,8 @@ def name_of(work: Work, shared: Sequence[Any] = ()) -> str:
         return "graphsieve-fetch"
     named = getattr(innermost, "__qualname__", type(innermost).__qualname__)
     words = re.findall("[a-z]+", named.partition(".<locals>")[0].rpartition(".")[2].lower())
-    return "-".join(["graphsieve", *words])
+    # Dask takes a word of eight letters that begins with one from a to f for a hash, and does not show it.
+    return "-".join(["graphsieve", *(word[:7] if re.fullmatch("[a-f].{7}", word) else word for word in words)])
 
 
 def _innermost(work: Any) -> Any:

@@ -1,0 +1,523 @@
+"""Arrays of Dask give what arrays give, however they are cut and whoever computes them, and never come here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+from functools import partial
+
+import dask
+import dask.array as da
+import distributed
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dask.utils import key_split
+from distributed import Client, LocalCluster
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+from sklearn.pipeline import make_pipeline
+
+from graphsieve import GraphSieve, InputError, Supervision, scores, stored
+from graphsieve.errors import InputTypeError, warn
+from graphsieve.storage import engines
+from graphsieve.storage.distributed import Distributed
+from graphsieve.storage.tasks import name_of, packed, unpacked
+from graphsieve.threads import available_threads
+
+N_SAMPLES, N_FEATURES = 60, 7
+RNG = np.random.default_rng(5)
+DENSE = RNG.normal(size=(N_SAMPLES, N_FEATURES)) * 10.0 ** RNG.integers(-1, 2, N_FEATURES) + RNG.normal(size=N_FEATURES)
+SPARSE = DENSE * (RNG.random(DENSE.shape) < 0.4)
+LABELS = RNG.integers(0, 3, N_SAMPLES)
+PARTLY = np.where(np.arange(N_SAMPLES) % 3 == 0, -1, LABELS)
+TARGET = np.where(np.arange(N_SAMPLES) % 2 == 0, np.nan, DENSE[:, 1] + RNG.normal(size=N_SAMPLES))
+PROBABILITIES = RNG.dirichlet([1.0, 1.0, 1.0], N_SAMPLES)
+
+SCORES = {
+    "LS": partial(scores.laplacian_score, bandwidth=100.0),
+    "SLS": lambda X: scores.supervised_laplacian_score(X, TARGET),
+    "SSLS": lambda X: scores.semi_supervised_laplacian_score(X, TARGET),
+    "CLS": lambda X: scores.constrained_laplacian_score(X, [(0, 5), (7, 9)], [(1, 2), (3, 40)], bandwidth=100.0),
+    "WLS": lambda X: scores.weighted_laplacian_score(X, PROBABILITIES),
+    "Fisher": lambda X: scores.fisher_score(X, PARTLY),
+    "LSDF": lambda X: scores.lsdf_score(X, PARTLY),
+}
+SIEVES = {
+    "default": lambda X: GraphSieve().fit(X, LABELS).scores_,
+    "nothing known": lambda X: GraphSieve().fit(X).scores_,
+    "laplacian": lambda X: GraphSieve("laplacian").fit(X).scores_,
+    "standard": lambda X: GraphSieve("laplacian", scale="standard").fit(X).scores_,
+}
+METHODS = SCORES | SIEVES
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """What every method gives in memory."""
+    return {
+        (name, sparse): method(sp.csr_array(SPARSE) if sparse else DENSE) for name, method in METHODS.items() for sparse in (0, 1)
+    }
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes of one thread each, of which nothing is left behind."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+        pids = list(client.run(os.getpid).values())
+    assert len(pids) == 2
+    assert not [pid for pid in pids if is_running(pid)]
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def dask_array(X, chunks, *, sparse=False, meta=True):
+    """X in chunks, dense or of CSR blocks, of which Dask may know or not."""
+    array = da.from_array(np.ascontiguousarray(X), chunks=chunks)
+    if not sparse:
+        return array
+    return array.map_blocks(sp.csr_array, dtype=float, meta=sp.csr_array((0, 0)) if meta else np.empty((0, 0)))
+
+
+def cuts(total):
+    """Sizes of chunks, some of them of nothing."""
+    return st.lists(st.integers(0, total), max_size=5).map(lambda ends: tuple(np.diff([0, *sorted(ends), total]).tolist()))
+
+
+@settings(max_examples=max(5, settings.default.max_examples // 2))
+@given(chunks=st.tuples(cuts(N_SAMPLES), cuts(N_FEATURES)), sparse=st.booleans(), meta=st.booleans(), threads=st.integers(1, 3))
+def test_scores_do_not_depend_on_chunks(expected, chunks, sparse, meta, threads):
+    X = dask_array(SPARSE if sparse else DENSE, chunks, sparse=sparse, meta=meta)
+    with dask.config.set(scheduler="threads" if threads > 1 else "synchronous", num_workers=threads):
+        for name, method in SCORES.items():
+            np.testing.assert_allclose(method(X), expected[name, sparse], rtol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", SIEVES)
+def test_sieves_do_not_depend_on_chunks(expected, name, sparse):
+    X = dask_array(SPARSE if sparse else DENSE, (13, 3), sparse=sparse)
+    with dask.config.set(scheduler="threads", num_workers=2):
+        np.testing.assert_allclose(SIEVES[name](X), expected[name, sparse], rtol=1e-10)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_worker_processes_of_a_cluster(client, expected, sparse):
+    X = dask_array(SPARSE if sparse else DENSE, (23, 4), sparse=sparse, meta=False)
+    with client.as_current():
+        for name in [*SCORES, *([] if sparse else ["default", "laplacian"])]:
+            np.testing.assert_allclose(METHODS[name](X), expected[name, sparse], rtol=1e-10, err_msg=name)
+
+
+def test_processes(expected):
+    X = dask_array(SPARSE, (33, 4), sparse=True)
+    with dask.config.set(scheduler="processes", num_workers=2):
+        held = stored(X)
+        for name, method in SCORES.items():
+            np.testing.assert_allclose(method(held), expected[name, True], rtol=1e-10, err_msg=name)
+    same = dask.config.set(scheduler="processes", num_workers=2, pool=held._kept.pool(2))  # those that are there already
+    with same, pytest.raises(InputError, match=r"^X has 1 NaN [^\n]* first at row 45;[^\n]*$"):
+        scores.variance_score(da.from_array(with_nan(DENSE), chunks=(20, 7)))
+
+
+def with_nan(X):
+    spoiled = X.copy()
+    spoiled[45, 2] = np.nan
+    return spoiled
+
+
+def test_small_memory_makes_many_groups(expected):
+    """So little that groups are parts of chunks."""
+    column = 4 * 8 * N_SAMPLES
+    for sparse in (False, True):
+        X = dask_array(SPARSE if sparse else DENSE, (25, 4), sparse=sparse)
+        with dask.config.set(scheduler="synchronous"):
+            held = stored(X, memory=column + 8)
+            assert len(held.row_groups()) > 3
+            assert len(held.column_groups()) > 3 or sparse
+            for name in ("LS", "WLS", "Fisher"):
+                np.testing.assert_allclose(SCORES[name](held), expected[name, sparse], rtol=1e-10, err_msg=name)
+
+
+def test_groups_for_every_worker(client):
+    X = dask_array(DENSE, (30, 7))
+    with client.as_current():
+        held = stored(X)
+    assert held.at_once == 2
+    assert len(held.column_groups()) == 2
+    assert len(held.row_groups()) == 2
+
+
+def large_blocks(block, block_info=None):
+    """A block of numbers that are made where it is."""
+    place = block_info[None]["chunk-location"]
+    return np.random.default_rng(list(place)).normal(size=block.shape)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        partial(scores.laplacian_score, n_neighbors=3, bandwidth=1e3),
+        lambda X: scores.fisher_score(X, np.arange(2000) % 3),
+        lambda X: GraphSieve("laplacian", scale="standard", n_neighbors=3).fit(X).scores_,
+    ],
+    ids=["laplacian_score", "fisher_score", "GraphSieve"],
+)
+def test_never_collected(client, monkeypatch, method):
+    """All that the client is given, counted in bytes: less than a quarter of X, and never as much as two blocks at a time."""
+    X = da.zeros((2000, 400), chunks=(250, 200)).map_blocks(large_blocks, dtype=float)
+    sizes, gather = [], Client.gather
+
+    def counted(self, *args, **options):
+        found = gather(self, *args, **options)
+        sizes.append(len(pickle.dumps(found)))
+        return found
+
+    monkeypatch.setattr(distributed.Client, "gather", counted)
+    with client.as_current():
+        found = method(X)
+        assert len(sizes) >= 2
+        assert sum(sizes) < X.nbytes / 4
+        assert max(sizes) < 2 * X.nbytes / X.npartitions
+        whole = X.compute()
+    assert sizes[-1] > X.nbytes  # so this is where it would have been seen
+    np.testing.assert_allclose(found, method(whole), rtol=1e-10)
+
+
+def test_tasks_have_names(client):
+    X = dask_array(DENSE, (20, 4))
+    with client.as_current():
+        SCORES["LS"](X)
+        SCORES["Fisher"](X)
+    seen = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    ours = {name for name in seen if name.startswith("graphsieve-")}
+    assert {"graphsieve-cut", "graphsieve-checked-extreme", "graphsieve-nearest-between", "graphsieve-moments-of-rows"} <= ours
+    assert any("energy" in name or "edge" in name for name in ours), ours
+
+
+def test_names_say_what_is_done():
+    def outer():
+        return lambda block: block
+
+    def _centered_energies():
+        pass
+
+    for work in (_centered_energies, sorted, with_nan, np.add):
+        name = name_of(work)
+        assert key_split(f"{name}-0123456789abcdef0123456789abcdef-3") == name
+    assert name_of(partial(partial(sorted, reverse=True), [])) == "graphsieve-sorted"
+    assert name_of(sorted, (np.zeros(3), outer())) == "graphsieve-test-names-say-what-is-done"
+
+
+def total_with(piece, offset):
+    return float(piece.sum() + offset.sum())
+
+
+def test_shared_arrays_are_sent_once(client, monkeypatch):
+    sent, scatter = [], Client.scatter
+
+    def counted(self, data, *args, **options):
+        sent.append((type(data), options.get("broadcast")))
+        return scatter(self, data, *args, **options)
+
+    monkeypatch.setattr(distributed.Client, "scatter", counted)
+    with client.as_current():
+        held = stored(dask_array(np.ones((8, 4)), (2, 2)))
+        offset = np.ones(50_000)
+        totals = partial(held.over_rows, [slice(0, 4), np.array([5, 7])], total_with, shared=(offset,))
+        assert list(totals()) == list(totals()) == [50_016, 50_008]
+        assert sent == [(list, True)]
+        offset[:] = 2  # what has changed is sent again
+        assert list(totals()) == [100_016, 100_008]
+        assert len(sent) == 2
+        assert len(held._kept._known) == 1
+        del offset, totals  # and what is gone is freed
+        assert not held._kept._known
+        own = [np.full(20_000, 1.0), np.full(20_000, 2.0)]  # what is given for a group goes to one worker
+        assert list(held.over_rows([slice(0, 1), slice(1, 2)], total_with, own)) == [20_004, 40_004]
+        assert sent[2:] == [(list, None)]
+
+
+def slow_total_with(piece, offset, folder):
+    with open(os.path.join(folder, f"{os.getpid()}"), "w"):
+        time.sleep(1.0)
+    return total_with(piece, offset)
+
+
+def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
+    """Both workers are killed while they work with an array that only they have; others take their places."""
+    pids = set(client.run(os.getpid).values())
+
+    def kill():
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.05)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+    with client.as_current():
+        held = stored(dask_array(np.ones((8, 4)), (2, 2)))
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = list(held.over_rows([slice(0, 4), slice(4, 8)], slow_total_with, shared=(np.ones(50_000), str(tmp_path))))
+        killer.join()
+        client.wait_for_workers(2, timeout=60)
+    assert found == [50_016, 50_016]
+    assert not pids & set(client.run(os.getpid).values())
+
+
+def test_gives_up_with_the_error_of_dask(client, monkeypatch):
+    def lost(*args, **options):
+        tries.append(1)
+        raise distributed.KilledWorker("a task", None, 3)
+
+    tries = []
+    with client.as_current():
+        held = stored(dask_array(DENSE, (20, 4)))
+        monkeypatch.setattr(engines.Cluster, "_run", lost)
+        with pytest.raises(distributed.KilledWorker):
+            list(held.over_rows([slice(0, 4)], np.sum))
+    assert len(tries) == engines.TRIES
+
+
+def logged_block(block, folder):
+    """A slow block that tells in which process it was made."""
+    time.sleep(0.02)
+    with open(os.path.join(folder, f"{time.time_ns()}-{os.getpid()}"), "w"):
+        return block
+
+
+def test_a_worker_dies_in_the_middle(client, tmp_path):
+    X = np.random.default_rng(0).normal(size=(600, 6))
+    expected = scores.laplacian_score(X)
+    pids = set(client.run(os.getpid).values())
+    assert len(pids) == 2
+    killed = []
+
+    def kill():
+        while len(list(tmp_path.iterdir())) < 20:
+            time.sleep(0.01)
+        victim = int(min(tmp_path.iterdir()).name.split("-")[1])
+        os.kill(victim, signal.SIGKILL)
+        killed.extend([victim, time.time_ns()])
+
+    with client.as_current():
+        array = da.from_array(X, chunks=(60, 3)).map_blocks(
+            logged_block, folder=str(tmp_path), dtype=float, meta=np.empty((0, 0))
+        )
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = scores.laplacian_score(array)
+        end = time.time_ns()
+        killer.join()
+        client.wait_for_workers(2, timeout=60)
+    victim, when = killed
+    assert victim in pids
+    assert when < end
+    made = [tuple(map(int, path.name.split("-"))) for path in tmp_path.iterdir()]
+    assert any(moment < when and pid == victim for moment, pid in made)
+    assert sum(moment > when for moment, _ in made) >= 20  # all blocks are needed again, for the sums over edges
+    assert victim not in {pid for moment, pid in made if moment > when}
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("where", ["threads", "cluster"])
+def test_errors_come_in_their_own_words(client, where):
+    X = da.from_array(with_nan(DENSE), chunks=(20, 4))
+    scheduler = client.as_current() if where == "cluster" else dask.config.set(scheduler="threads")
+    with scheduler, pytest.raises(InputError) as here:
+        scores.variance_score(X)
+    with pytest.raises(InputError) as there:
+        scores.variance_score(with_nan(DENSE))
+    assert "row 45" in str(here.value)
+    assert str(here.value).splitlines() == [str(here.value)]
+    assert "row 45" in str(there.value)
+
+
+def warning_work(piece):
+    warn("something is odd.")
+    return len(piece)
+
+
+def test_warnings_come_here_once(client):
+    with client.as_current():
+        held = stored(dask_array(DENSE, (20, 4)))
+        with pytest.warns(UserWarning, match=r"^something is odd\.$") as caught:
+            assert list(held.over_rows([slice(0, 4), slice(4, 6)], warning_work)) == [4, 2]
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X[X[:, 0] > 0], "unknown size; call X.compute_chunk_sizes"),
+        (lambda X: X.astype(complex), "type complex128"),
+        (lambda X: X.astype(object), "type object"),
+        (lambda X: X[:, 0], "1-D"),
+        (lambda X: X[:1], "at least 2 samples"),
+        (lambda X: X.map_blocks(lambda block: block[:1], dtype=float, meta=np.empty((0, 0))), "its chunks promise"),
+        (lambda X: da.ma.masked_array(X, X > 0), "blocks of type numpy.MaskedArray"),
+        (lambda X: X.map_blocks(lambda block: block.astype(object), dtype=float, meta=np.empty((0, 0))), "type object"),
+        (
+            lambda X: X.map_blocks(lambda block: block.tolist(), dtype=float, meta=np.empty((0, 0))),
+            "blocks of type builtins.list",
+        ),
+        (lambda X: dask.delayed(DENSE), "is a Delayed.* of Dask; pass a dask.array.Array"),
+    ],
+)
+def test_what_is_refused(change, message):
+    with dask.config.set(scheduler="threads"), pytest.raises(InputError, match=message) as caught:
+        scores.variance_score(change(da.from_array(DENSE, chunks=(20, 4))))
+    assert "\n" not in str(caught.value)
+
+
+def test_known_when_its_sizes_are():
+    X = da.from_array(DENSE, chunks=(20, 7))
+    some = X[X[:, 1] > 0].compute_chunk_sizes()
+    np.testing.assert_allclose(scores.variance_score(some), scores.variance_score(DENSE[DENSE[:, 1] > 0]), rtol=1e-10)
+
+
+def test_entries_are_counted():
+    for meta in (True, False):
+        held = stored(dask_array(SPARSE, (20, 4), sparse=True, meta=meta))
+        assert held.is_sparse
+        assert held.density == np.count_nonzero(SPARSE) / SPARSE.size
+    held = stored(dask_array(SPARSE, (20, 4)))
+    assert (held.is_sparse, held.density) == (False, 1.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pieces_are_those_of_the_array(sparse):
+    X = dask_array(SPARSE, ((20, 0, 17, 23), (3, 4)), sparse=sparse)
+    held = stored(X)
+    groups = [slice(0, 60), slice(19, 38), np.array([0, 19, 20, 59]), np.array([], dtype=np.int64), np.arange(20, 37)]
+    for group, piece in zip(groups, held.over_rows(groups, np.copy if not sparse else abs), strict=True):
+        wanted = SPARSE[group] if not sparse else abs(SPARSE[group])
+        np.testing.assert_array_equal(piece.toarray() if sparse else piece, wanted)
+    groups = [slice(0, 7), slice(2, 5), np.array([0, 2, 3, 6]), np.array([5])]
+    for group, piece in zip(groups, held.over_columns(groups, np.copy if not sparse else abs), strict=True):
+        wanted = SPARSE[:, group] if not sparse else abs(SPARSE[:, group])
+        np.testing.assert_array_equal(piece.toarray() if sparse else piece, wanted)
+
+
+def write_to(piece):
+    piece[:] = 0
+
+
+def test_nobody_writes_to_the_callers_array():
+    X = DENSE.copy()
+    held = stored(da.from_array(X, chunks=(60, 7)))
+    with pytest.raises(ValueError, match="read-only"):
+        list(held.over_rows([slice(0, 60)], write_to))
+    np.testing.assert_array_equal(X, DENSE)
+
+
+def n_threads_within(piece):
+    return available_threads()
+
+
+def test_threads_share_the_cores():
+    before = available_threads()
+    with dask.config.set(scheduler="threads", num_workers=64):
+        held = stored(da.from_array(DENSE, chunks=(20, 7)))
+        assert list(held.over_rows([slice(0, 4), slice(4, 8)], n_threads_within)) == [1, 1]
+    assert available_threads() == before
+
+
+def test_packets():
+    large, small = np.arange(20_000), np.arange(3)
+    packet, arrays = packed((lambda x: x + large[-1], large, small, "text", large))
+    assert len(arrays) == 1
+    assert arrays[0] is large
+    assert len(packet) < 5000
+    unaligned = np.frombuffer(b"." + large.tobytes(), dtype=large.dtype, offset=1)
+    assert not unaligned.flags.aligned
+    function, first, second, text, again = unpacked(packet, [unaligned])
+    assert function(1) == 20_000
+    assert first.flags.aligned
+    np.testing.assert_array_equal(first, large)
+    np.testing.assert_array_equal(again, large)
+    np.testing.assert_array_equal(second, small)
+    assert text == "text"
+
+
+def failing_block(block):
+    raise AssertionError("somebody computed this")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_transform_is_lazy(sparse):
+    X = dask_array(SPARSE, ((20, 17, 23), (3, 2, 2)), sparse=sparse)
+    sieve = GraphSieve("fisher", n_features_to_select=3).fit(X, LABELS)
+    chosen = sieve.transform(X)
+    assert isinstance(chosen, da.Array)
+    assert chosen.chunks[0] == X.chunks[0]
+    assert chosen.shape == (60, 3)
+    blocks = [chosen.blocks[place].compute() for place in np.ndindex(*chosen.numblocks)]
+    assert all(sp.issparse(block) == sparse for block in blocks)
+    if not sparse:
+        np.testing.assert_array_equal(chosen.compute(), SPARSE[:, sieve.get_support()])
+    never = da.from_array(SPARSE, chunks=(20, 3)).map_blocks(failing_block, dtype=float, meta=np.empty((0, 0)))
+    assert sieve.transform(never).shape == (60, 3)
+    with pytest.raises(InputError, match=r"shape \(60, 5\), but GraphSieve is expecting 7 features"):
+        sieve.transform(never[:, :5])
+
+
+def test_pipeline_and_knowledge_of_dask():
+    X, y = da.from_array(DENSE, chunks=(20, 4)), da.from_array(LABELS, chunks=11)
+    pipeline = make_pipeline(GraphSieve("fisher", n_features_to_select=2))
+    chosen = pipeline.fit_transform(X, y)
+    alone = GraphSieve("fisher", n_features_to_select=2).fit(DENSE, LABELS)
+    assert isinstance(chosen, da.Array)
+    np.testing.assert_array_equal(chosen.compute(), alone.transform(DENSE))
+    np.testing.assert_array_equal(pipeline.transform(X).compute(), alone.transform(DENSE))
+    known = Supervision.from_probabilities(da.from_array(PROBABILITIES, chunks=(20, 3)))
+    found = GraphSieve("weighted_laplacian").fit(X, supervision=known).scores_
+    np.testing.assert_allclose(found, GraphSieve("weighted_laplacian").fit(DENSE, supervision=known).scores_, rtol=1e-10)
+
+
+def test_hours():
+    X = da.from_array(DENSE, chunks=(20, 4))
+    with pytest.raises(InputError, match=r"would take about .* hours; pass neighbors='approximate'"):
+        scores.laplacian_score(stored(X, hours=1e-12))
+    with pytest.raises(InputTypeError, match="stored tables are"):
+        stored(DENSE)
+
+
+def test_approximate_neighbours():
+    """Of few columns the sketch is the table itself, so that scores are those of the approximate search in memory."""
+    X = np.random.default_rng(3).normal(size=(20_000, 5)) @ np.random.default_rng(4).normal(size=(5, 8))
+    with dask.config.set(scheduler="threads", num_workers=2):
+        found = GraphSieve("laplacian", neighbors="approximate").fit(da.from_array(X, chunks=(3000, 5)))
+    here = GraphSieve("laplacian", neighbors="approximate").fit(X)
+    np.testing.assert_allclose(found.scores_, here.scores_, rtol=1e-10)
+    assert found.neighbor_recall_ > 0.8
+
+
+def test_approximate_neighbours_of_many_columns():
+    X = np.random.default_rng(3).normal(size=(3000, 5)) @ np.random.default_rng(4).normal(size=(5, 90))
+    X += 0.1 * np.random.default_rng(5).normal(size=X.shape) * np.linspace(0, 3, 90)
+    with dask.config.set(scheduler="threads", num_workers=2):
+        found = GraphSieve("laplacian", neighbors="approximate").fit(da.from_array(X, chunks=(1000, 50)))
+    exact = GraphSieve("laplacian", neighbors="exact").fit(X)
+    assert spearmanr(found.scores_, exact.scores_).statistic > 0.99
+
+
+def test_a_table_can_be_copied():
+    held = stored(da.from_array(DENSE, chunks=(20, 4)))
+    assert isinstance(held, Distributed)
+    copy = pickle.loads(pickle.dumps(held))
+    np.testing.assert_allclose(scores.variance_score(copy), scores.variance_score(DENSE), rtol=1e-10)
