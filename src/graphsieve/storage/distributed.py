@@ -122,15 +122,14 @@ def refuse_unknown(X: Any) -> None:
 
 def chosen_columns(X: Any, columns: NDArray[np.int64]) -> Any:
     """Some columns of a Dask array, increasing, as a Dask array of which nothing is computed; the rows keep their chunks."""
-    import dask.array  # noqa: PLC0415 - whoever has such an array has loaded it
-
-    cuts = np.searchsorted(columns, np.cumsum([0, *X.chunks[1]]))
-    parts = []
-    for place in np.flatnonzero(np.diff(cuts)).tolist():
-        here = columns[cuts[place] : cuts[place + 1]] - sum(X.chunks[1][:place])
-        sizes = X.chunks[0], (len(here),)
-        parts.append(X.blocks[:, place].map_blocks(columns_of, columns=here, chunks=sizes, dtype=X.dtype, meta=X._meta))
-    return dask.array.concatenate(parts, axis=1) if parts else X[:, :0]
+    borders = np.cumsum([0, *X.chunks[1]])
+    ends = np.searchsorted(columns, borders)
+    met = np.flatnonzero(np.diff(ends)).tolist()
+    if not met:
+        return X[:, :0]
+    inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in met]
+    sizes = X.chunks[0], tuple(len(here) for here in inner)
+    return X.blocks[:, met].map_blocks(columns_of, columns=inner, chunks=sizes, dtype=X.dtype, meta=X._meta)
 
 
 def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:

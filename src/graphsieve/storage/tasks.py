@@ -127,9 +127,9 @@ def count_entries(block: Any) -> tuple[bool, int]:
     return (True, int(block.nnz)) if sp.issparse(block) else (False, int(np.count_nonzero(block)))
 
 
-def columns_of(block: Any, columns: NDArray[np.int64]) -> Any:
-    """Some columns of a block."""
-    return block[:, columns]
+def columns_of(block: Any, columns: Sequence[NDArray[np.int64]], block_id: tuple[int, int]) -> Any:
+    """Some columns of a block, by its place among the blocks of columns."""
+    return block[:, columns[block_id[1]]]
 
 
 def name_of(work: Work, shared: Sequence[Any] = ()) -> str:
