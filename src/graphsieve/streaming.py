@@ -251,7 +251,7 @@ class StoredRows(RowsElsewhere):
     def _groups(self, length: int, n_neighbors: int) -> list[slice]:
         """Runs of so many rows that two of them fit into memory, and so many that each has enough neighbours within one."""
         fitting = max(n_neighbors + 1, self._stored.fitting_rows(0.5))
-        n_runs = max(1, min(max(-(-length // fitting), self._stored.at_once), length // (n_neighbors + 1)))
+        n_runs = max(1, min(max(-(-length // fitting), 2 * self._stored.at_once - 1), length // (n_neighbors + 1)))
         borders = [length * place // n_runs for place in range(n_runs + 1)]
         return [slice(*ends) for ends in pairwise(borders)]
 
