@@ -54,7 +54,7 @@ class Graph(ABC):
         """Both at once, for graphs that can do with one reading of the block."""
         return self.block_energy(block), self.block_spread(block)
 
-    def _both(self, block: Block) -> Floats:
+    def _energy_and_spread(self, block: Block) -> Floats:
         return np.stack(self.block_forms(block))
 
     def energy(self, X: Any) -> Floats:
@@ -106,7 +106,7 @@ class EdgeGraph(Graph):
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
         if not block.is_stored:
             return super().block_forms(block)
-        energy, spread = on_columns(block, self._both)  # both while the columns are there
+        energy, spread = on_columns(block, self._energy_and_spread)  # both while the columns are there
         return energy, spread
 
 
