@@ -202,7 +202,7 @@ def test_tasks_have_names(client):
     X = dask_array(DENSE, (20, 4))
     with client.as_current():
         SCORES["LS"](X)
-        SCORES["Fisher"](X)
+        scores.fisher_score(X, LABELS)
     seen = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     ours = {name for name in seen if name.startswith("graphsieve-")}
     assert {"graphsieve-cut", "graphsieve-checked-extreme", "graphsieve-nearest-between", "graphsieve-moments-of-rows"} <= ours
