@@ -12,6 +12,8 @@ ORDER = [
     "",  # the package itself, which loads what is asked for and nothing before
     "errors",
     "scikit_learn",
+    "optional",
+    "arrow_columns",
     "kernels",
     "files",
     "parameters",
@@ -35,6 +37,9 @@ ORDER = [
     "storage.tasks",
     "storage.engines",
     "storage.distributed",
+    "storage.parquet",
+    "storage.annotated",
+    "storage.opening",
     "storage",
     "tables.opening",
     "tables.table",

@@ -97,7 +97,7 @@ def _read_sparse(X: Any) -> sp.csc_array:
     exact.eliminate_zeros()
     if exact.dtype.kind in "iu":
         beyond = (exact.data > LARGEST_EXACT_INTEGER) | (exact.data < -LARGEST_EXACT_INTEGER)
-        _warn_of_rounded(np.unique(np.repeat(np.arange(exact.shape[1]), np.diff(exact.indptr))[beyond]), None)
+        warn_of_rounded(np.unique(np.repeat(np.arange(exact.shape[1]), np.diff(exact.indptr))[beyond]), None)
     matrix = exact.astype(np.float64, copy=False)
     # The libraries below read 32-bit indices only, wherever those suffice.
     index = sp.get_index_dtype(maxval=max(*matrix.shape, matrix.nnz))
@@ -194,14 +194,15 @@ def _warn_of_large_integers(array: NDArray[Any], names: tuple[str, ...] | None, 
         return
     high, low = np.fmax.reduce(array, axis=0), np.fmin.reduce(array, axis=0)
     candidates = np.flatnonzero((high >= LARGEST_EXACT_INTEGER) | (low <= -LARGEST_EXACT_INTEGER)).tolist()
-    _warn_of_rounded([j for j in candidates if _is_rounded(column(j).max()) or _is_rounded(column(j).min())], names)
+    warn_of_rounded([j for j in candidates if _is_rounded(column(j).max()) or _is_rounded(column(j).min())], names)
 
 
 def _is_rounded(value: Any) -> bool:
     return isinstance(value, Integral) and abs(int(value)) > LARGEST_EXACT_INTEGER
 
 
-def _warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...] | None) -> None:
+def warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...] | None) -> None:
+    """Warn of columns whose integers are beyond those that float64 holds."""
     if len(columns):
         where = column_label(names, int(columns[0]))
         warn(f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such columns).")
@@ -212,7 +213,7 @@ def _objects_to_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> ND
     for row, column in np.ndindex(*array.shape):
         result[row, column] = _object_to_float(array[row, column], names, row, column)
     rounded = [j for j in range(array.shape[1]) if any(_is_rounded(value) for value in array[:, j])]
-    _warn_of_rounded(rounded, names)
+    warn_of_rounded(rounded, names)
     return result
 
 
@@ -300,13 +301,13 @@ def sums_are_finite(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(sums).all())
 
 
-def check_finite_piece(piece: Any, names: tuple[str, ...] | None, first_row: int) -> None:
-    """Refuse what is not finite in some rows of a table, counting them from `first_row`."""
-    _check_finite(piece, names, sums_are_finite, first_row)
+def check_finite_piece(piece: Any, names: tuple[str, ...] | None, first_row: int, first_column: int = 0) -> None:
+    """Refuse what is not finite in a piece of a table, counting rows and columns from its first ones."""
+    _check_finite(piece, names, sums_are_finite, first=(first_row, first_column))
 
 
 def _check_finite(
-    matrix: Any, names: tuple[str, ...] | None, all_finite: Callable[[NDArray[Any]], bool], first_row: int = 0
+    matrix: Any, names: tuple[str, ...] | None, all_finite: Callable[[NDArray[Any]], bool], *, first: tuple[int, int] = (0, 0)
 ) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f":
@@ -321,7 +322,7 @@ def _check_finite(
         rows, columns = np.nonzero(~np.isfinite(values))
         bad_values = values[rows, columns]
     if len(rows):
-        raise InputError(_not_finite_message(rows + first_row, columns, bad_values, matrix.shape[0], names))
+        raise InputError(_not_finite_message(rows + first[0], columns + first[1], bad_values, matrix.shape[0], names))
 
 
 def _not_finite_message(

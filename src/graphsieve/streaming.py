@@ -33,7 +33,7 @@ from graphsieve.columns import (
     scale_by_power_of_two,
     unit_exponent,
 )
-from graphsieve.containers import check_finite_piece
+from graphsieve.containers import check_finite_piece, warn_of_rounded
 from graphsieve.errors import InputError
 from graphsieve.neighbors import RowsElsewhere, nearest_neighbors, squared_distances
 from graphsieve.progress import say
@@ -59,12 +59,18 @@ def as_table(X: Any) -> Table:
 def table_of(stored: Stored) -> Table:
     """A stored table, read whole if it fits into its memory and is at hand."""
     if stored.at_hand and stored.n_bytes <= stored.memory:
-        whole = next(iter(stored.over_rows([slice(0, stored.shape[0])], itself)))
+        over, length = (stored.over_columns, stored.shape[1]) if stored.columnwise else (stored.over_rows, stored.shape[0])
+        whole = next(iter(over([slice(0, length)], itself)))
+        check_finite_piece(whole, stored.names, 0)
         table = Table(whole)
         table.feature_names = stored.names
-        return table
-    say(f"graphsieve: {stored.plan()}.")
-    return StoredTable(stored)
+        if whole.dtype.kind in "iu":  # of which it has warned itself
+            return table
+    else:
+        say(f"graphsieve: {stored.plan()}.")
+        table = StoredTable(stored)
+    warn_of_rounded(sorted(stored.rounded), stored.names)
+    return table
 
 
 class StoredTable(Table):
@@ -312,9 +318,12 @@ def fetched_rows(stored: Stored, rows: Group) -> Any:
 
 def checked_extremes(stored: Stored) -> Floats:
     """The smallest and the largest value of every column, and the first of least magnitude; all of them finite."""
-    groups = stored.row_groups()
+    groups = stored.column_groups() if stored.columnwise else stored.row_groups()
+    starts, shared = [group.start for group in groups], (stored.names, stored.columnwise)
+    if stored.columnwise:
+        return np.concatenate(list(stored.over_columns(groups, _checked_extremes, starts, shared=shared)), axis=1)
     found: Floats | None = None
-    for here in stored.over_rows(groups, _checked_extremes, [group.start for group in groups], shared=(stored.names,)):
+    for here in stored.over_rows(groups, _checked_extremes, starts, shared=shared):
         if found is None:
             found = here
         else:
@@ -343,10 +352,10 @@ def refuse_beyond_memory(stored: Stored, what: str) -> None:
         )
 
 
-def _checked_extremes(piece: Any, first_row: int, names: tuple[str, ...] | None) -> Floats:
+def _checked_extremes(piece: Any, first: int, names: tuple[str, ...] | None, columnwise: bool) -> Floats:
     found = extremes_of(piece)
     if not np.isfinite(found).all():
-        check_finite_piece(piece, names, first_row)
+        check_finite_piece(piece, names, *((0, first) if columnwise else (first, 0)))
     return found
 
 

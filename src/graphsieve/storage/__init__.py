@@ -6,34 +6,52 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import quoted
-from graphsieve.storage.arrays import Filed, Mapped
-from graphsieve.storage.distributed import Distributed, is_distributed, refuse_unknown
-from graphsieve.storage.pieces import HOURS, MEMORY, UNITS, Stored, memory_text
+from graphsieve.storage.annotated import annotated_data, sparse_dataset
+from graphsieve.storage.arrays import Filed, Mapped, checked_array
+from graphsieve.storage.distributed import Distributed, refuse_unknown
+from graphsieve.storage.opening import from_group, opened
+from graphsieve.storage.parquet import parquet_dataset, parquet_file
+from graphsieve.storage.pieces import HOURS, MEMORY, UNITS, Stored, memory_text, reading
 
 __all__ = ["Stored", "memory_text", "stored", "stored_in"]
 
 
-def stored(X: Any, *, memory: int | str = MEMORY, hours: float = HOURS) -> Stored:
+def stored(
+    X: Any,
+    *,
+    memory: int | str = MEMORY,
+    hours: float = HOURS,
+    columns: Sequence[str] | None = None,
+    key: str | None = None,
+) -> Stored:
     """A table that is read piece by piece, for every score and for `GraphSieve`.
 
     Arrays of HDF5, Zarr and Dask, Parquet files, backed AnnData and memory maps are taken as they are, too; this is for saying
-    how much memory they may take.
+    how much memory they may take, which columns are meant, or just the name of a file.
 
     Parameters
     ----------
-    X : np.memmap, h5py.Dataset, zarr.Array, dask.array.Array, pyarrow.parquet.ParquetFile or anndata.AnnData
-        The table, of shape (n_samples, n_features).
+    X : np.memmap, h5py.Dataset, zarr.Array, dask.array.Array, pyarrow.parquet.ParquetFile, pyarrow.dataset.Dataset, \
+anndata.AnnData, str or pathlib.Path
+        The table, of shape (n_samples, n_features); or the name of a file that ends in .npy, .parquet, .h5, .hdf5, .h5ad or
+        .zarr. A file is opened for reading only, and closed when the table is no longer used.
     memory : int or str
         Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"``, with Dask on each worker. The graph
         comes on top of that. A table that is smaller than that is read whole, unless it is one of Dask.
     hours : float
         The longest exact search for neighbours that is begun; beyond, there is an error that says how long it would take.
+    columns : sequence of str, optional
+        The names of the columns to be read, of a table that has names; they come in the order of the file.
+    key : str, optional
+        The name of the array in a file of HDF5 or Zarr, such as ``"X"`` or ``"layers/counts"``, where it has several.
 
     Returns
     -------
@@ -50,43 +68,122 @@ def stored(X: Any, *, memory: int | str = MEMORY, hours: float = HOURS) -> Store
     ...     fisher_score(stored(X, memory="1 MiB"), ["a", "a", "b", "b"])
     array([4.])
     """
-    found = stored_in(X, memory=_bytes(memory), always=True)
+    if isinstance(hours, bool) or not isinstance(hours, int | float) or not hours > 0:
+        raise InputError(f"hours must be a positive number, got {quoted(hours)}.")
+    _check_columns(columns)
+    if key is not None and not isinstance(key, str):
+        raise InputTypeError(f"key must be the name of an array, got {quoted(key)}.")
+    found = _found(X, _bytes(memory), columns, key)
     if found is None:
         raise InputTypeError(
             f"stored tables are memory maps, arrays of HDF5, Zarr or Dask, Parquet files and backed AnnData, got {quoted(X)}; "
             "pass what is in memory already as it is."
         )
-    if isinstance(hours, bool) or not isinstance(hours, int | float) or not hours > 0:
-        raise InputError(f"hours must be a positive number, got {quoted(hours)}.")
     found.hours = float(hours)
     return found
 
 
-def stored_in(X: Any, *, memory: int = MEMORY, always: bool = False) -> Stored | None:
+def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
     """What X is, if it is read piece by piece; None where it is in memory, or small enough to be read as any array is."""
     if isinstance(X, Stored):
-        return X
-    if isinstance(X, np.memmap):
-        if X.ndim != 2 or X.dtype.kind not in "biuf":
-            return None  # to be refused as any other array is
-        return Mapped(X, memory) if always or X.nbytes > memory else None
-    if is_distributed(X):
-        refuse_unknown(X)
-        return Distributed(_checked(X), memory)
+        return _checked(X)
+    if isinstance(X, np.memmap) and (X.nbytes <= memory or X.ndim != 2 or X.dtype.kind not in "biuf"):
+        return None  # to be read or refused as any other array is
+    return _recognized(X, memory, None, None)
+
+
+def _found(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    """What `stored` was given."""
+    if isinstance(X, str | Path):
+        return _checked(opened(X, memory, key, columns))
+    if isinstance(X, Stored):
+        raise InputTypeError("X is a stored table already; pass it as it is, or say memory and columns where it is made.")
+    return _recognized(X, memory, columns, key)
+
+
+def _recognized(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    """X by the library that it comes from."""
     library = type(X).__module__.partition(".")[0]
-    if library in ("h5py", "zarr") and hasattr(X, "shape") and hasattr(X, "dtype"):
-        return Filed(_checked(X), memory)
-    return None
+    make = _KINDS.get(library) if not isinstance(X, np.memmap) else _from_map
+    with reading(f"what it lies in, a {type(X).__name__} of {library}"):
+        found = None if make is None else make(X, memory, columns, key)
+    return None if found is None else _checked(found)
 
 
-def _checked(X: Any) -> Any:
-    if len(X.shape) != 2:
-        raise InputError(f"X is {len(X.shape)}-D with shape {tuple(X.shape)}; expected a 2-D array (samples × features).")
-    if np.dtype(X.dtype).kind not in "biuf":
-        raise InputError(f"X holds values of type {X.dtype}; every feature must be numeric.")
-    if X.shape[0] < 2 or X.shape[1] < 1:
-        raise InputError(f"X has shape {tuple(X.shape)}; at least 2 samples and 1 feature are needed.")
-    return X
+def _from_map(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    if X._mmap is None:  # what was computed from a map is in memory
+        return None
+    _refuse(columns, key)
+    return Mapped(checked_array(X), memory)
+
+
+def _from_array_file(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    """Arrays and groups of HDF5 and Zarr."""
+    if type(X).__name__ in ("Group", "File"):
+        return from_group(X, memory, key, columns)
+    if type(X).__name__ not in ("Dataset", "Array"):
+        return None
+    _refuse(columns, key)
+    return Filed(checked_array(X), memory)
+
+
+def _from_arrow(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    """Parquet files, one or many."""
+    make = {"ParquetFile": parquet_file, "FileSystemDataset": parquet_dataset, "UnionDataset": parquet_dataset}.get(
+        type(X).__name__
+    )
+    if make is None:
+        return None
+    _refuse(None, key)
+    return make(X, memory, columns)
+
+
+def _from_annotated(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    """AnnData whose matrix is in a file, and that matrix itself, if it is sparse."""
+    if getattr(X, "isbacked", False):
+        _refuse(None, key)
+        return annotated_data(X, memory, columns)
+    if not hasattr(X, "group") or not hasattr(X, "format"):
+        return None
+    _refuse(columns, key)
+    return sparse_dataset(X, memory)
+
+
+def _from_dask(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    refuse_unknown(X)
+    _refuse(columns, key)
+    return Distributed(checked_array(X), memory)
+
+
+_KINDS = {
+    "h5py": _from_array_file,
+    "zarr": _from_array_file,
+    "pyarrow": _from_arrow,
+    "anndata": _from_annotated,
+    "dask": _from_dask,
+    "dask_expr": _from_dask,
+}
+
+
+def _refuse(columns: Sequence[str] | None, key: str | None) -> None:
+    """What says something about names that there are none of."""
+    if columns is not None:
+        raise InputError("columns names columns, and X has no names; leave columns out.")
+    if key is not None:
+        raise InputError(f"key names an array in a file, and X is one table; leave key out, got {quoted(key)}.")
+
+
+def _check_columns(columns: Any) -> None:
+    if columns is None:
+        return
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
+        raise InputTypeError(f"columns must be a list of names, got {quoted(columns)}.")
+
+
+def _checked(found: Stored) -> Stored:
+    if found.shape[0] < 2 or found.shape[1] < 1:
+        raise InputError(f"X has shape {found.shape}; at least 2 samples and 1 feature are needed.")
+    return found
 
 
 def _bytes(memory: Any) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve.containers import LARGEST_EXACT_INTEGER
+from graphsieve.errors import InputError
+from graphsieve.parameters import one_line
 from graphsieve.progress import Progress
 
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
@@ -61,6 +65,10 @@ class Stored(ABC):
         How many of them share one memory.
     columns_held : float
         Groups of columns that each of them has in memory.
+    columnwise : bool
+        Whether columns are read with less effort than rows.
+    rounded : frozenset of int
+        Columns whose whole numbers are beyond those that float64 holds, as far as they have been read.
     """
 
     shape: tuple[int, int]
@@ -74,6 +82,8 @@ class Stored(ABC):
     at_once: int = 1
     beside: int = 1
     columns_held: float = COLUMNS_HELD
+    columnwise: bool = False
+    rounded: frozenset[int] = frozenset()
 
     @abstractmethod
     def over_rows(
@@ -120,29 +130,41 @@ class Stored(ABC):
         return runs(self.row_borders, min(self.fitting_rows(share), -(-self.shape[0] // self.at_once)))
 
     def column_groups(self, start: int = 0, stop: int | None = None, share: float = 1.0) -> list[slice]:
-        """Columns from `start` to `stop` in runs that fit into a share of the memory."""
+        """Columns from `start` to `stop` in runs that fit into a share of the memory, along the borders where those allow it."""
         stop = self.shape[1] if stop is None else stop
-        borders = self.column_borders
-        inner = borders[(borders > start) & (borders < stop)]
-        fitting = self._fitting(self.shape[0], self.itemsize * self.columns_held / share)
-        return runs(np.array([start, *inner, stop]), min(fitting, -(-(stop - start) // self.at_once)))
+        within = self.column_borders
+        borders = np.concatenate([[start], within[(within > start) & (within < stop)], [stop]])
+        return runs(borders, min(self.fitting_columns(share), -(-(stop - start) // self.at_once)))
 
     def fitting_rows(self, share: float = 1.0) -> int:
         """How many rows may be read at once, within a share of the memory."""
-        return self._fitting(self.shape[1], BYTES * ROWS_HELD / share)
+        return self.fitting(self.shape[1], BYTES * ROWS_HELD / share)
+
+    def fitting_columns(self, share: float = 1.0) -> int:
+        """How many columns may be read at once, within a share of the memory."""
+        return self.fitting(self.shape[0], self.itemsize * self.columns_held / share)
 
     @property
     def column_bytes(self) -> int:
         """What a single column takes while it is worked on."""
         return int(self.columns_held * self.shape[0] * self.density * (self.itemsize if not self.is_sparse else 2 * BYTES))
 
-    def _fitting(self, length: int, bytes_each: float) -> int:
+    def fitting(self, length: int, bytes_each: float) -> int:
+        """How many lines of so many numbers fit into memory, if each number takes so many bytes."""
         each = self.beside * (bytes_each if not self.is_sparse else 2 * bytes_each * self.density)
         return max(1, int(self.memory / (each * max(1, length)))) if each else max(1, length)
 
 
 class Local(Stored):
-    """A table of which this process reads the pieces, the next one while the last is worked on."""
+    """A table of which this process reads the pieces, the next one while the last is worked on.
+
+    Attributes
+    ----------
+    source : str
+        Where it lies, as a message says it.
+    """
+
+    source: str = "where it is stored"
 
     @abstractmethod
     def read_rows(self, rows: Group) -> Any:
@@ -155,7 +177,7 @@ class Local(Stored):
     def over_rows(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        return _one_ahead(self.read_rows, groups, _told(work, given, shared))
+        return _one_ahead(self._rows_read, groups, _told(work, given, shared))
 
     def over_columns(
         self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
@@ -163,8 +185,22 @@ class Local(Stored):
         told = _told(work, given, shared)
         with Progress("reading groups of columns") as shown:
             for place, group in enumerate(groups):
-                yield told(usual(self.read_columns(group)), place)
+                yield told(usual(self._columns_read(group)), place)
                 shown.tell(f"{place + 1} of {len(groups)}")
+
+    def _rows_read(self, rows: Group) -> Any:
+        with reading(self.source):
+            piece = self.read_rows(rows)
+        if isinstance(rows, slice):
+            self.rounded |= _rounded_columns(piece)
+        return piece
+
+    def _columns_read(self, columns: Group) -> Any:
+        with reading(self.source):
+            piece = self.read_columns(columns)
+        if isinstance(columns, slice):
+            self.rounded |= {columns.start + place for place in _rounded_columns(piece)}
+        return piece
 
 
 class View(Stored):
@@ -189,7 +225,15 @@ class View(Stored):
         self.is_sparse, self.density, self.memory = base.is_sparse, base.density, base.memory
         self.itemsize, self.hours, self.at_hand = BYTES if change else base.itemsize, base.hours, base.at_hand
         self.at_once, self.beside, self.columns_held = base.at_once, base.beside, base.columns_held
+        self.columnwise = base.columnwise
         self.names = base.names if columns is None or base.names is None else tuple(base.names[j] for j in columns)
+
+    @property
+    def rounded(self) -> frozenset[int]:  # type: ignore[override]
+        found = self._base.rounded
+        if self._columns is None:
+            return found
+        return frozenset(place for place, column in enumerate(self._columns.tolist()) if column in found)
 
     @property
     def row_borders(self) -> Integers:
@@ -272,13 +316,37 @@ def usual(piece: Any) -> Any:
         piece.eliminate_zeros()
         return piece
     if piece.dtype.kind == "f" and piece.dtype.itemsize not in (4, 8):
-        return piece.astype(np.float32 if piece.dtype.itemsize == 2 else np.float64)
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            return piece.astype(np.float32 if piece.dtype.itemsize == 2 else np.float64)
     return piece if piece.dtype.isnative else piece.astype(piece.dtype.newbyteorder("="))
+
+
+@contextmanager
+def reading(source: str) -> Iterator[None]:
+    """Libraries raise whatever they like while they read; a person gets one sentence."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        said = one_line(f"{type(error).__name__}: {error}".rstrip(" .:"))
+        raise InputError(f"X could not be read from {source} ({said}); open it again, or write it again.") from error
 
 
 def itself(piece: Any) -> Any:
     """The work that only brings a piece."""
     return piece
+
+
+def _rounded_columns(piece: Any) -> frozenset[int]:
+    """Columns with whole numbers that float64 does not hold."""
+    if piece.dtype.kind not in "iu" or piece.dtype.itemsize < BYTES or not piece.size:
+        return frozenset()
+    if sp.issparse(piece):
+        beyond = (piece.data > LARGEST_EXACT_INTEGER) | (piece.data < -LARGEST_EXACT_INTEGER)
+        return frozenset(piece.tocoo().coords[1][beyond].tolist()) if beyond.any() else frozenset()
+    beyond = (piece.max(axis=0) > LARGEST_EXACT_INTEGER) | (piece.min(axis=0) < -LARGEST_EXACT_INTEGER)
+    return frozenset(np.flatnonzero(beyond).tolist())
 
 
 def _one_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]:

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsieve.errors import InputError
+from graphsieve.optional import needed
 from graphsieve.tables.arrays import assembled, checked_matrix
-from graphsieve.tables.opening import ByteSource, damage_reported, needed
+from graphsieve.tables.opening import ByteSource, damage_reported
 from graphsieve.tables.table import MISSING, TableFile, listed, object_array
 
 PARTS = ("X", "obs", "var")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.arrow_columns import is_pandas_index, is_plain, is_text, why_no_numbers
 from graphsieve.containers import LARGEST_EXACT_INTEGER
 from graphsieve.errors import InputError
+from graphsieve.optional import needed
 from graphsieve.parameters import quoted
-from graphsieve.tables.opening import ByteSource, damage_reported, needed
+from graphsieve.tables.opening import ByteSource, damage_reported
 from graphsieve.tables.table import (
     MISSING,
     TableFile,
@@ -31,7 +32,6 @@ from graphsieve.tables.table import (
 )
 
 ROWS_AT_ONCE = 2**14
-_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 _TITLES = {"parquet": "Parquet", "feather": "Feather (Arrow)"}
 
 
@@ -85,32 +85,7 @@ def _wanted(name: str, schema: Any, keep: Sequence[str], pa: Any) -> list[int]:
     """The columns to be read at all."""
     check_names(name, schema.names)
     check_kept(name, keep, schema.names)
-    return [at for at, field in enumerate(schema) if field.name in keep or _why_not(field, pa) is None]
-
-
-def _why_not(field: Any, pa: Any) -> str | None:
-    """Why a column holds no numbers; None if it does."""
-    kind, types = field.type, pa.types
-    if _PANDAS_INDEX.fullmatch(field.name):
-        return "the row names of pandas"
-    if types.is_dictionary(kind):
-        return "text" if _is_text(kind.value_type, pa) else "categories"
-    if _is_text(kind, pa):
-        return "text"
-    if types.is_decimal(kind) or _is_plain(kind, pa):
-        return None
-    if types.is_temporal(kind):
-        return "dates"
-    return "lists or records" if types.is_nested(kind) else f"values of type {kind}"
-
-
-def _is_text(kind: Any, pa: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
-
-
-def _is_plain(kind: Any, pa: Any) -> bool:
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind))
+    return [at for at, field in enumerate(schema) if field.name in keep or why_no_numbers(field, pa) is None]
 
 
 class _Gathered:
@@ -121,7 +96,7 @@ class _Gathered:
         self.rounded: set[str] = set()
         self._name, self._schema, self._missing, self._pa = name, schema, missing, pa
         self._kept: dict[str, list[Any]] = {name: [] for name in keep}
-        reasons = {field.name: _why_not(field, pa) for field in schema if field.name not in self._kept}
+        reasons = {field.name: why_no_numbers(field, pa) for field in schema if field.name not in self._kept}
         self.numeric = [name for name, reason in reasons.items() if reason is None]
         self._left_out = {name: reason for name, reason in reasons.items() if reason is not None}
         self._chunks: list[NDArray[np.float64]] = []
@@ -142,7 +117,7 @@ class _Gathered:
     def table(self, format: str) -> TableFile:
         """All of it."""
         kinds = {name: self._schema.field(name).type for name in self.numeric}
-        index = [name for name in self._left_out if _PANDAS_INDEX.fullmatch(name)]
+        index = [name for name in self._left_out if is_pandas_index(name)]
         booleans = [name for name, kind in kinds.items() if self._pa.types.is_boolean(kind)]
         notes = [f"{counted(len(index), 'column')} of row names by pandas left out: {listed(index)}"] if index else []
         return TableFile(
@@ -193,14 +168,14 @@ def _kept(table: str, name: str, column: Any, missing: frozenset[str], pa: Any) 
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    if _is_text(kind, pa):
+    if is_text(kind, pa):
         return [kept_text(value, missing) for value in column.to_pylist()]
     if types.is_temporal(kind):
         return _dates(column, pa)
     if types.is_decimal(kind):
         number = int if kind.scale <= 0 else float
         return [None if value is None else number(value) for value in column.to_pylist()]
-    if _is_plain(kind, pa):
+    if is_plain(kind, pa):
         return [None if is_missing(value) else value for value in column.to_pylist()]
     raise InputError(f"column {quoted(name)} of {table} holds values of type {kind}; expected numbers or text.")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from graphsieve.errors import InputError, InputTypeError, UsageError
+from graphsieve.optional import needed
 from graphsieve.parameters import nearest, one_line, quoted
 from graphsieve.progress import Progress
 
@@ -193,14 +194,6 @@ def damage_reported(name: str, kind: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InputError(f"{name} cannot be read as {kind} ({words(error)}); write it again, or get it again.") from error
-
-
-def needed(module: str, otherwise: str) -> Any:
-    """An optional library; where it is not installed, an error that says so."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise InputError(otherwise) from None
 
 
 def default_max_bytes() -> int:

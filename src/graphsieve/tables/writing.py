@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from graphsieve.errors import UsageError
 from graphsieve.files import replace_file
+from graphsieve.optional import needed
 from graphsieve.parameters import quoted
-from graphsieve.tables.opening import needed
 from graphsieve.tables.table import TableFile, object_array
 
 WRITABLE = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": "", ".feather": ""}

@@ -1,0 +1,16 @@
+"""Libraries that graphsieve can do without."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from graphsieve.errors import InputError
+
+
+def needed(module: str, otherwise: str) -> Any:
+    """An optional library; where it is not installed, an error that says so."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InputError(otherwise) from None

@@ -1,0 +1,100 @@
+"""Files by their names → tables that are read piece by piece.
+
+Everything is opened for reading only, and closed when the table is no longer used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphsieve.errors import InputError, UsageError
+from graphsieve.optional import needed
+from graphsieve.parameters import quoted
+from graphsieve.storage.annotated import encoded, sparse_group, with_columns
+from graphsieve.storage.arrays import Filed, Mapped, checked_array
+from graphsieve.storage.parquet import checked_names, parquet_dataset, parquet_file
+from graphsieve.storage.pieces import Stored, reading
+
+HDF5 = (".h5", ".hdf5", ".h5ad")
+SUFFIXES = (".npy", ".parquet", *HDF5, ".zarr")
+NAMES_SHOWN = 5
+BUFFER = 2**16  # bytes of every column of a Parquet file that are read at once
+
+
+def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
+    """The table in a file, or in a folder of Parquet or Zarr."""
+    place = Path(path)
+    suffix = place.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {quoted(str(path))}.")
+    if not place.exists():
+        raise UsageError(f"{quoted(str(path))} does not exist; name a file that does.")
+    if key is not None and suffix in (".npy", ".parquet"):
+        raise InputError(f"key names an array of HDF5 or Zarr; leave it out for {quoted(str(path))}, got {quoted(key)}.")
+    with reading(quoted(str(path))):
+        if suffix == ".npy":
+            return _array(place, memory, columns)
+        if suffix == ".parquet":
+            return _parquet(place, memory, columns)
+        return from_group(_root(place, suffix), memory, key, columns)
+
+
+def from_group(group: Any, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
+    """An array, a sparse matrix or an AnnData in a group of HDF5 or Zarr; with a key, what is there of that name."""
+    if key is not None:
+        if key not in group:
+            raise UsageError(f"{_named(group)} has no {quoted(key)}; it has {_listed(group)}.")
+        return from_group(group[key], memory, None, columns)
+    if hasattr(group, "shape"):
+        return with_columns(Filed(checked_array(group), memory), columns, _named(group))
+    if encoded(group)[:4] in ("csr_", "csc_"):
+        return with_columns(sparse_group(group, memory), columns, _named(group))
+    if "X" in group and "var" in group:
+        return _annotated(group, memory, columns)
+    if len(list(group)) == 1:
+        return from_group(group, memory, next(iter(group)), columns)
+    raise InputError(f"{_named(group)} is not an array, it has {_listed(group)}; name one: graphsieve.stored(X, key=…).")
+
+
+def _annotated(group: Any, memory: int, columns: Sequence[str] | None) -> Stored:
+    """Only X and the names of its columns are read: layers, embeddings and graphs may be far larger."""
+    io = needed("anndata.io", f'{_named(group)} is an AnnData; install anndata to read it: pip install "graphsieve[anndata]".')
+    names = checked_names(io.read_elem(group["var"]).index, _named(group))
+    found = from_group(group["X"], memory, None, None)
+    if len(names) != found.shape[1]:
+        raise InputError(f"{_named(group)} has X of shape {found.shape} and {len(names)} rows of var; write it again.")
+    found.names = names
+    return with_columns(found, columns, _named(group))
+
+
+def _array(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
+    return with_columns(Mapped(checked_array(np.load(path, mmap_mode="r", allow_pickle=False)), memory), columns, str(path))
+
+
+def _parquet(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
+    hint = 'Parquet files are read with pyarrow; install it: pip install "graphsieve[arrow]".'
+    if path.is_dir():
+        return parquet_dataset(needed("pyarrow.dataset", hint).dataset(path, format="parquet"), memory, columns)
+    return parquet_file(needed("pyarrow.parquet", hint).ParquetFile(path, buffer_size=BUFFER, pre_buffer=False), memory, columns)
+
+
+def _root(path: Path, suffix: str) -> Any:
+    if suffix in HDF5:
+        return needed("h5py", 'HDF5 files are read with h5py; install it: pip install "graphsieve[hdf5]".').File(path, "r")
+    zarr = needed("zarr", 'Zarr arrays are read with zarr; install it: pip install "graphsieve[zarr]".')
+    return zarr.open(str(path), mode="r")
+
+
+def _named(group: Any) -> str:
+    file = getattr(group, "file", None)
+    return f"{quoted(str(group.name))} of {quoted(str(file.filename))}" if file is not None else quoted(str(group.name))
+
+
+def _listed(group: Any) -> str:
+    found = [str(name) for name in group]
+    shown = ", ".join(quoted(name) for name in found[:NAMES_SHOWN])
+    return (shown or "nothing") + (f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else "")

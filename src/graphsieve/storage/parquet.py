@@ -1,0 +1,281 @@
+"""Parquet: columns in groups of rows, each of which can be read alone.
+
+A group of rows may be larger than memory, and its rows can only be read from its first one on. So rows come in small batches,
+and who asks for rows one run after the other goes on where the last run ended. That takes a page of every column in memory;
+where there are too many columns for that, they are read a few at a time, from the first row of their group on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsieve.arrow_columns import is_pandas_index, why_no_numbers
+from graphsieve.containers import LARGEST_EXACT_INTEGER, column_label
+from graphsieve.errors import InputError
+from graphsieve.optional import needed
+from graphsieve.storage.pieces import Group, Integers, Local, positions
+from graphsieve.threads import available_threads
+
+MOST_ROWS = 2**16  # in a batch
+BATCH_BYTES = 128  # a batch is so small that it would fit into memory with as many for every number
+PAGE = 2**21  # bytes of a column that are in memory while it is read: a page and a dictionary, as most writers make them
+
+Batches = Callable[[Sequence[str], int], Iterator[Any]]  # of some columns by their names, at most so many rows at a time
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows that lie together in a file, so many bytes in each column."""
+
+    n_rows: int
+    n_bytes: int
+    batches: Batches
+
+
+class Parquet(Local):
+    """A Parquet file, or several of them one below the other.
+
+    Parameters
+    ----------
+    groups : sequence of RowGroup
+        All rows.
+    schema : pyarrow.Schema
+        The columns; all that are taken must hold numbers.
+    memory : int
+        Bytes that pieces may take.
+    columns : sequence of str or None
+        The columns to be taken, in the order of the file; None for all but the row names of pandas.
+    source : str
+        What it is called.
+    """
+
+    columnwise = True
+
+    def __init__(self, groups: Sequence[RowGroup], schema: Any, memory: int, columns: Sequence[str] | None, source: str) -> None:
+        self._pa = needed("pyarrow", 'Parquet files are read with pyarrow; install it: pip install "graphsieve[arrow]".')
+        self._groups, self.memory, self.source = groups, memory, source
+        self.names = numeric_names(schema, columns, source, self._pa)
+        self._borders = np.concatenate([[0], np.cumsum([group.n_rows for group in groups], dtype=np.int64)]).astype(np.int64)
+        self.shape = (int(self._borders[-1]), len(self.names))
+        kinds = {schema.field(name).type for name in self.names}
+        self._dtype = np.dtype(np.float32 if kinds <= {self._pa.float16(), self._pa.float32()} else np.float64)
+        self.itemsize = self._dtype.itemsize
+        self._long = {place for place, name in enumerate(self.names) if _is_long(schema.field(name).type, self._pa)}
+        self._width = max(1, memory // (2 * min(PAGE, max((group.n_bytes for group in groups), default=0) + 1)))
+        self._lock = Lock()
+        self._walk: _Walk | None = None
+
+    @property
+    def row_borders(self) -> Integers:
+        return np.unique(self._borders)
+
+    def read_rows(self, rows: Group) -> NDArray[Any]:
+        assert self.names is not None
+        asked = positions(rows)
+        found = np.empty((len(asked), self.shape[1]), dtype=self._dtype)
+        with self._lock:
+            if self._width >= self.shape[1]:
+                walk, self._walk = self._walk, None  # an error on the way ends it
+                self._walk = self._read_along(asked, self.names, found, walk)
+                return found
+            for start in range(0, self.shape[1], self._width):
+                part = slice(start, start + self._width)
+                self._read_along(asked, self.names[part], found[:, part], None)
+        return found
+
+    def read_columns(self, columns: Group) -> NDArray[Any]:
+        assert self.names is not None
+        places = positions(columns)
+        names, n_rows = [self.names[place] for place in places], self._batch_rows(len(places))
+        found = np.empty((self.shape[0], len(names)), dtype=self._dtype)
+        with self._lock:
+            done = 0
+            for batch in _batches(self._groups, names, n_rows):
+                self._fill(found[done : done + batch.num_rows], batch, names, None)
+                self._note_rounded(batch, names, places)
+                done += batch.num_rows
+        _refuse_fewer(done, len(found))
+        return found
+
+    def _read_along(self, asked: Integers, names: Sequence[str], found: NDArray[Any], walk: _Walk | None) -> _Walk | None:
+        """Write the rows that are asked for; the walk that is under way, or another one, goes on from there."""
+        done = 0
+        while done < len(asked):
+            walk = self._towards(int(asked[done]), names, walk)
+            first = walk.position
+            batch = walk.next(int(asked[-1]) + 1 - first)
+            end = int(np.searchsorted(asked, walk.position))
+            self._fill(found[done:end], batch, names, asked[done:end] - first)
+            done = end
+        return walk
+
+    def _towards(self, row: int, names: Sequence[str], walk: _Walk | None) -> _Walk:
+        """The walk that reaches a row soonest: the one under way, or one from the beginning of the group of the row."""
+        group = int(np.searchsorted(self._borders, row, side="right")) - 1
+        if walk is not None and self._borders[group] <= walk.position <= row:
+            return walk
+        return _Walk(int(self._borders[group]), _batches(self._groups[group:], names, self._batch_rows(len(names))))
+
+    def _batch_rows(self, width: int) -> int:
+        return min(MOST_ROWS, self.fitting(width, BATCH_BYTES))
+
+    def _fill(self, found: NDArray[Any], batch: Any, names: Sequence[str], rows: Integers | None) -> None:
+        """Write the columns of a batch, or some of its rows, where they belong."""
+        if rows is not None and not len(rows):
+            return
+        every = rows is None or len(rows) == batch.num_rows
+        for place, name in enumerate(names):
+            values = _numbers(_column(batch, name), self._pa)
+            found[:, place] = values if every else values[rows]
+
+    def _note_rounded(self, batch: Any, names: Sequence[str], places: Integers) -> None:
+        for name, place in zip(names, places.tolist(), strict=True):
+            if place in self._long and place not in self.rounded and _is_rounded(_column(batch, name)):
+                self.rounded |= {place}
+
+
+class _Walk:
+    """Batches one after the other, each row handed out once."""
+
+    def __init__(self, position: int, batches: Iterator[Any]) -> None:
+        self.position, self._batches, self._rest = position, batches, None
+
+    def next(self, most: int) -> Any:
+        """The next rows, at least one and at most so many."""
+        while self._rest is None or not self._rest.num_rows:
+            self._rest = next(self._batches, None)
+            _refuse_fewer(self._rest is not None, True)
+        batch: Any = self._rest.slice(0, most)
+        self._rest = self._rest.slice(batch.num_rows)
+        self.position += batch.num_rows
+        return batch
+
+
+def parquet_file(file: Any, memory: int, columns: Sequence[str] | None) -> Parquet:
+    """A `pyarrow.parquet.ParquetFile`."""
+    if file.closed:
+        raise InputError("X is a ParquetFile that is closed; open it again.")
+    about = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+    groups = [
+        RowGroup(one.num_rows, one.total_byte_size // max(1, one.num_columns), partial(_of_file, file, place))
+        for place, one in enumerate(about)
+    ]
+    return Parquet(groups, file.schema_arrow, memory, columns, "the Parquet file")
+
+
+def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) -> Parquet:
+    """A `pyarrow.dataset.Dataset` of Parquet files."""
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        raise InputError("X is a dataset with a filter; write what it selects as Parquet files, and pass these.") from None
+    odd = next((fragment for fragment in fragments if not hasattr(fragment, "row_groups")), None)
+    if odd is not None:
+        raise InputError(f"X is a dataset with {type(odd).__name__} in it; expected Parquet files.")
+    width = max(1, len(dataset.schema))
+    groups = [
+        RowGroup(
+            info.num_rows,
+            info.total_byte_size // width,
+            partial(_of_fragment, fragment.subset(row_group_ids=[info.id]), dataset.schema),
+        )
+        for fragment in fragments
+        for info in fragment.row_groups
+    ]
+    return Parquet(groups, dataset.schema, memory, columns, "the Parquet files")
+
+
+def numeric_names(schema: Any, columns: Sequence[str] | None, source: str, pa: Any) -> tuple[str, ...]:
+    """The names of the columns that are taken, all of which hold numbers."""
+    names = checked_names(schema.names, source)
+    chosen = [name for name in names if not is_pandas_index(name)] if columns is None else chosen_names(names, columns, source)
+    for place, name in enumerate(chosen):
+        reason = why_no_numbers(schema.field(name), pa)
+        if reason is not None:
+            raise InputError(
+                f"{source} holds {reason} in {column_label(chosen, place)}; every feature must be numeric: name those to be "
+                "read, graphsieve.stored(X, columns=[…])."
+            )
+    if not chosen:
+        raise InputError(f"{source} has no columns; at least 1 feature is needed.")
+    return tuple(chosen)
+
+
+def checked_names(names: Sequence[Any], source: str) -> tuple[str, ...]:
+    """Names as texts, none of them twice."""
+    found = tuple(str(name) for name in names)
+    seen: set[str] = set()
+    for place, name in enumerate(found):
+        if name in seen:
+            raise InputError(f"{source} has {column_label(found, place)} twice; give every column a name of its own.")
+        seen.add(name)
+    return found
+
+
+def chosen_names(names: Sequence[str], columns: Sequence[str], source: str) -> list[str]:
+    """Those of the names that were asked for, in the order of the file."""
+    asked = set(columns)
+    absent = [name for name in columns if name not in set(names)]
+    if absent:
+        raise InputError(f"{source} has no {column_label(absent, 0)}; columns must name columns of it.")
+    if len(asked) < len(columns) or not columns:
+        raise InputError("columns must name each column once, and at least one.")
+    return [name for name in names if name in asked]
+
+
+def _batches(groups: Sequence[RowGroup], names: Sequence[str], n_rows: int) -> Iterator[Any]:
+    return chain.from_iterable(group.batches(names, n_rows) for group in groups)
+
+
+def _of_file(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+    found: Iterator[Any] = file.iter_batches(
+        batch_size=n_rows, row_groups=[place], columns=list(names), use_threads=available_threads() > 1
+    )
+    return found
+
+
+def _of_fragment(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+    dataset = needed("pyarrow.dataset", "pyarrow has no datasets; install it again.")
+    found: Iterator[Any] = fragment.to_batches(
+        schema=schema,
+        columns={name: dataset.field(name) for name in names},
+        batch_size=n_rows,
+        batch_readahead=1,
+        fragment_scan_options=dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False),
+        use_threads=available_threads() > 1,
+    )
+    return found
+
+
+def _numbers(column: Any, pa: Any) -> NDArray[Any]:
+    """NaN where a value is missing."""
+    if not pa.types.is_floating(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _column(batch: Any, name: str) -> Any:
+    return batch.column(batch.schema.get_field_index(name))
+
+
+def _is_rounded(column: Any) -> bool:
+    compute = needed("pyarrow.compute", "pyarrow has no compute functions; install it again.")
+    ends = compute.min_max(column).as_py()
+    return ends["max"] is not None and max(ends["max"], -ends["min"]) > LARGEST_EXACT_INTEGER
+
+
+def _is_long(kind: Any, pa: Any) -> bool:
+    return bool(pa.types.is_integer(kind) and kind.bit_width == 64)
+
+
+def _refuse_fewer(found: int, expected: int) -> None:
+    if found < expected:
+        raise OSError("fewer rows than the file says")
