@@ -190,7 +190,7 @@ def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) ->
         for fragment in fragments
         for info in fragment.row_groups
     ]
-    return Parquet(groups, dataset.schema, memory, columns, "the Parquet files")
+    return Parquet(groups, dataset.schema, memory, columns, "the dataset of Parquet files")
 
 
 def numeric_names(schema: Any, columns: Sequence[str] | None, source: str, pa: Any) -> tuple[str, ...]:

@@ -1,0 +1,722 @@
+"""Tables in files give the scores of the same table in memory, however they are laid out and however little memory there is."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anndata
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from graphsieve import GraphSieve, Supervision, rank, scores, stored
+from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
+from graphsieve.scores import METHODS, score_together
+from graphsieve.storage.pieces import COLUMNS_HELD, Stored, itself
+from graphsieve.streaming import StoredTable, as_table
+
+NEED_MEMORY = {"relieff"}  # methods that cannot do with pieces
+PROMISED = [
+    "laplacian",
+    "supervised_laplacian",
+    "semi_supervised_laplacian",
+    "constrained_laplacian",
+    "weighted_laplacian",
+    "fisher",
+    "lsdf",
+]
+BANDWIDTH = 50.0  # wide enough that no weight vanishes
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table and how it is written."""
+
+    X: np.ndarray
+    chunks: tuple[int, int]
+    room: float  # how many columns fit into memory
+
+    @property
+    def names(self) -> list[str]:
+        return [f"gene {place}" for place in range(self.X.shape[1])]
+
+    def memory(self, kind: Any) -> int:
+        """Enough for so many columns of this kind."""
+        each = max(4, self.X.itemsize) if kind not in (parquet, parquet_folder) or self.X.dtype == np.float32 else 8
+        if kind in SPARSE:
+            each = 16 * np.count_nonzero(self.X) / self.X.size
+        return int(COLUMNS_HELD * each * len(self.X) * self.room) + 2
+
+
+def memory_map(folder: Path, layout: Layout) -> Any:
+    X = np.memmap(folder / "X.dat", mode="w+", shape=layout.X.shape, dtype=layout.X.dtype)
+    X[:] = layout.X
+    return X
+
+
+def map_by_columns(folder: Path, layout: Layout) -> Any:
+    np.save(folder / "X.npy", np.asfortranarray(layout.X))
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+def map_of_every_other(folder: Path, layout: Layout) -> Any:
+    """A view of a larger map, backwards."""
+    wide = np.repeat(np.repeat(layout.X, 2, axis=0), 3, axis=1)
+    np.save(folder / "X.npy", wide[::-1, ::-1])
+    return np.load(folder / "X.npy", mmap_mode="c")[::-2, ::-3]
+
+
+def npy_file(folder: Path, layout: Layout) -> Any:
+    np.save(folder / "X.npy", layout.X)
+    return folder / "X.npy"
+
+
+def hdf5_in_one_run(folder: Path, layout: Layout) -> Any:
+    with h5py.File(folder / "X.h5", "w") as file:
+        file["X"] = layout.X
+    return str(folder / "X.h5")
+
+
+def hdf5_in_chunks(folder: Path, layout: Layout) -> Any:
+    with h5py.File(folder / "X.hdf5", "w") as file:
+        file.create_dataset("X", data=layout.X, chunks=layout.chunks, compression="gzip")
+    return h5py.File(folder / "X.hdf5", "r")["X"]
+
+
+def zarr_array(folder: Path, layout: Layout) -> Any:
+    X = zarr.create_array(folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, dtype=layout.X.dtype)
+    X[:] = layout.X
+    return X
+
+
+def zarr_in_shards(folder: Path, layout: Layout) -> Any:
+    shards = (2 * layout.chunks[0], layout.chunks[1])
+    X = zarr.create_array(
+        folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, shards=shards, dtype=layout.X.dtype, zarr_format=3
+    )
+    X[:] = layout.X
+    return folder / "X.zarr"
+
+
+def zarr_of_the_second_format(folder: Path, layout: Layout) -> Any:
+    X = zarr.create_array(folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, dtype=layout.X.dtype, zarr_format=2)
+    X[:] = layout.X
+    return folder / "X.zarr"
+
+
+def arrow(layout: Layout) -> Any:
+    return pa.table(dict(zip(layout.names, layout.X.T, strict=True)))
+
+
+def parquet(folder: Path, layout: Layout) -> Any:
+    pa.parquet.write_table(arrow(layout), folder / "X.parquet", row_group_size=layout.chunks[0])
+    return pa.parquet.ParquetFile(folder / "X.parquet")
+
+
+def parquet_folder(folder: Path, layout: Layout) -> Any:
+    (folder / "X.parquet").mkdir()
+    for start in range(0, len(layout.X), 11):
+        part = arrow(layout).slice(start, 11)
+        pa.parquet.write_table(part, folder / "X.parquet" / f"{start:03}.parquet", row_group_size=layout.chunks[0])
+    return pa.dataset.dataset(folder / "X.parquet", format="parquet")
+
+
+def annotated(folder: Path, layout: Layout, X: Any) -> Path:
+    obs = pd.DataFrame(index=[f"cell {place}" for place in range(len(layout.X))])
+    anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=layout.names)).write_h5ad(folder / "X.h5ad")
+    return folder / "X.h5ad"
+
+
+def h5ad(folder: Path, layout: Layout) -> Any:
+    return anndata.read_h5ad(annotated(folder, layout, layout.X), backed="r")
+
+
+def h5ad_by_rows(folder: Path, layout: Layout) -> Any:
+    return anndata.read_h5ad(annotated(folder, layout, sp.csr_matrix(layout.X)), backed="r")
+
+
+def h5ad_by_columns(folder: Path, layout: Layout) -> Any:
+    return anndata.read_h5ad(annotated(folder, layout, sp.csc_matrix(layout.X)), backed="r")
+
+
+def h5ad_file(folder: Path, layout: Layout) -> Any:
+    return annotated(folder, layout, sp.csr_matrix(layout.X))
+
+
+def sparse_dataset(folder: Path, layout: Layout) -> Any:
+    return h5ad_by_columns(folder, layout).X
+
+
+KINDS = [
+    memory_map,
+    map_by_columns,
+    map_of_every_other,
+    npy_file,
+    hdf5_in_one_run,
+    hdf5_in_chunks,
+    zarr_array,
+    zarr_in_shards,
+    zarr_of_the_second_format,
+    parquet,
+    parquet_folder,
+    h5ad,
+    h5ad_by_rows,
+    h5ad_by_columns,
+    h5ad_file,
+    sparse_dataset,
+]
+NAMED = [parquet, parquet_folder, h5ad, h5ad_by_rows, h5ad_by_columns, h5ad_file]
+SPARSE = (h5ad_by_rows, h5ad_by_columns, h5ad_file, sparse_dataset)
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+@st.composite
+def layouts(draw: Any, dtypes: tuple[str, ...] = ("f8", "f4", "i4")) -> Layout:
+    """Columns of different sizes, many zeros, a constant, and a copy of the first column at the end."""
+    n, p = draw(st.integers(24, 50)), draw(st.integers(5, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = np.round(rng.normal(size=(n, p)) * rng.integers(1, 5, size=p), 2) * (rng.random((n, p)) < 0.7)
+    X[:, 1] = 3
+    X[:, -1] = X[:, 0]
+    dtype = np.dtype(draw(st.sampled_from(dtypes)))
+    return Layout(X.astype(dtype), (draw(st.integers(n // 5, n)), draw(st.integers(2, p))), draw(st.floats(1, 2)))
+
+
+class Opened:
+    """A table in a folder that is gone afterwards."""
+
+    def __init__(self, kind: Any, layout: Layout) -> None:
+        self._folder = Path(tempfile.mkdtemp())
+        self.given = kind(self._folder, layout)
+        self._stored = stored(self.given, memory=layout.memory(kind))
+
+    def __enter__(self) -> Stored:
+        return self._stored
+
+    def __exit__(self, *_: object) -> None:
+        del self._stored, self.given
+        shutil.rmtree(self._folder)
+
+
+def knowledge(n: int) -> dict[str, Supervision]:
+    rng = np.random.default_rng(n)
+    labels, targets = np.arange(n) % 3, rng.normal(size=n)
+    labels[::4], targets[::3] = -1, np.nan
+    return {
+        "labels": Supervision.from_labels(labels),
+        "targets": Supervision.from_targets(targets),
+        "probabilities": Supervision.from_probabilities(rng.dirichlet([1, 1, 1], n)),
+        "pairs": Supervision.from_pairs(n, [(0, 5), (7, 9)], [(1, 2), (3, n - 1)]),
+    }
+
+
+def scored(X: Any, n: int, name: str) -> np.ndarray:
+    method = METHODS[name]
+    parameters = {"bandwidth": BANDWIDTH} if "bandwidth" in method.defaults else {}
+    known = knowledge(n)[method.uses[0]] if method.uses else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        return score_together(X, {name: parameters}, supervision=known)[name]
+
+
+def assert_in_pieces(table: Stored) -> None:
+    assert len(table.row_groups()) > 1
+    assert len(table.column_groups()) > 1
+    assert isinstance(as_table(table), StoredTable)
+
+
+def dense(piece: Any) -> np.ndarray:
+    return piece.toarray() if sp.issparse(piece) else piece
+
+
+# Scores.
+
+
+def assert_scored_as_in_memory(table: Stored, X: np.ndarray, names: Any) -> None:
+    for name in names:
+        found = scored(table, len(X), name)
+        assert_allclose(found, scored(X, len(X), name), rtol=1e-10, atol=1e-10, err_msg=name)
+        assert_array_equal(found[0], found[-1], f"{name}: copies of a column do not tie")
+
+
+@every_kind
+@settings(max_examples=3)
+@given(layout=layouts())
+def test_scores_are_those_in_memory(kind, layout):
+    with Opened(kind, layout) as table:
+        assert_in_pieces(table)
+        assert_scored_as_in_memory(table, layout.X, PROMISED)
+
+
+@pytest.mark.parametrize("kind", [memory_map, map_by_columns, h5ad_by_rows])
+@given(layout=layouts())
+def test_all_scores_are_those_in_memory(kind, layout):
+    """Tables that lie by rows, by columns, and that are sparse: more kinds there are not, for those who score."""
+    with Opened(kind, layout) as table:
+        assert_in_pieces(table)
+        assert_scored_as_in_memory(table, layout.X, METHODS.keys() - NEED_MEMORY - set(PROMISED))
+
+
+@every_kind
+def test_public_functions_take_stored_tables(kind):
+    rng = np.random.default_rng(3)
+    layout = Layout(rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.8), (9, 2), 1.5)
+    labels, targets = np.where(np.arange(40) % 4, np.arange(40) % 3, -1), np.where(np.arange(40) % 2, rng.normal(size=40), np.nan)
+    chances, links = rng.dirichlet([1, 1, 1], 40), ([(0, 5), (7, 9)], [(1, 2), (3, 30)])
+    functions = {
+        "LS": lambda X: scores.laplacian_score(X, bandwidth=BANDWIDTH),
+        "SLS": lambda X: scores.supervised_laplacian_score(X, targets),
+        "SSLS": lambda X: scores.semi_supervised_laplacian_score(X, targets, n_neighbors=5),
+        "CLS": lambda X: scores.constrained_laplacian_score(X, *links, bandwidth=BANDWIDTH),
+        "WLS": lambda X: scores.weighted_laplacian_score(X, chances),
+        "Fisher": lambda X: scores.fisher_score(X, labels),
+        "LSDF": lambda X: scores.lsdf_score(X, labels),
+    }
+    with Opened(kind, layout) as table:
+        assert_in_pieces(table)
+        for name, function in functions.items():
+            assert_allclose(function(table), function(layout.X), rtol=1e-10, atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("name", sorted(NEED_MEMORY))
+def test_who_needs_memory_says_so(name):
+    layout = Layout(np.random.default_rng(0).normal(size=(30, 6)), (7, 2), 1.0)
+    with Opened(npy_file, layout) as table, pytest.raises(InputError, match="needs all of X in memory"):
+        scored(table, 30, name)
+
+
+@every_kind
+def test_what_is_given_is_taken_as_it_is(kind):
+    """Without `stored`, where it is no name of a file; a small one is read whole."""
+    layout = Layout(np.random.default_rng(1).normal(size=(30, 5)), (8, 2), 1.0)
+    labels = np.arange(30) % 3
+    opened = Opened(kind, layout)
+    with opened:
+        if not isinstance(opened.given, str | Path):
+            assert_allclose(scores.fisher_score(opened.given, labels), scores.fisher_score(layout.X, labels), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [memory_map, hdf5_in_chunks, parquet, h5ad_by_rows, h5ad_by_columns])
+@given(layout=layouts(), room=st.floats(1, 4))
+def test_scores_do_not_depend_on_memory(kind, layout, room):
+    n = len(layout.X)
+    other = Layout(layout.X, layout.chunks, room)
+    with Opened(kind, layout) as one, Opened(kind, other) as another:
+        for name in ("laplacian", "fisher", "supervised_laplacian"):
+            assert_allclose(scored(one, n, name), scored(another, n, name), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", NAMED, ids=lambda kind: kind.__name__)
+def test_names_reach_the_answer(kind):
+    rng = np.random.default_rng(2)
+    labels = np.arange(60) % 3
+    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.9)
+    X[:, [2, 5]] += labels[:, None] * [3, 2]
+    layout = Layout(X, (13, 3), 2.0)
+    frame = pd.DataFrame(X, columns=layout.names)
+    with Opened(kind, layout) as table:
+        sieve = GraphSieve("fisher", n_features_to_select=2).fit(table, labels)
+        assert sieve.get_feature_names_out().tolist() == ["gene 2", "gene 5"]
+        assert_array_equal(sieve.ranking_, GraphSieve("fisher").fit(X, labels).ranking_)
+        assert rank(table, labels).names == rank(frame, labels).names
+        assert stored(Opened(kind, layout).given, columns=["gene 5", "gene 2"]).names == ("gene 2", "gene 5")
+
+
+@pytest.mark.parametrize("kind", NAMED, ids=lambda kind: kind.__name__)
+def test_chosen_columns_are_those_columns(kind, tmp_path):
+    layout = Layout(np.random.default_rng(2).normal(size=(30, 8)), (13, 3), 1.0)
+    table = stored(kind(tmp_path, layout), columns=["gene 6", "gene 1", "gene 4"], memory=layout.memory(kind))
+    labels = np.arange(30) % 2
+    assert_allclose(scores.fisher_score(table, labels), scores.fisher_score(layout.X[:, [1, 4, 6]], labels), rtol=1e-12)
+
+
+# Reading.
+
+
+@every_kind
+@settings(max_examples=10)
+@given(layout=layouts(), data=st.data())
+def test_any_rows_and_columns_are_read_in_any_order(kind, layout, data):
+    n, p = layout.X.shape
+    with Opened(kind, layout) as table:
+        for _ in range(4):
+            rows = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+            columns = np.array(sorted(data.draw(st.sets(st.integers(0, p - 1), min_size=1))))
+            run = slice(int(rows[0]), int(rows[-1]) + 1)
+            for group in (rows, run):
+                assert_array_equal(dense(next(iter(table.over_rows([group], itself)))), layout.X[group])
+            for group in (columns, slice(int(columns[0]), int(columns[-1]) + 1)):
+                assert_array_equal(dense(next(iter(table.over_columns([group], itself)))), layout.X[:, group])
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", ">i4", ">i8", "u8", "f2", ">f4", ">f8", "longdouble"])
+@pytest.mark.parametrize("kind", [memory_map, map_by_columns, hdf5_in_one_run, hdf5_in_chunks, zarr_array])
+def test_all_kinds_of_numbers(kind, dtype):
+    if kind is zarr_array and dtype == "longdouble":
+        pytest.skip("Zarr has none")
+    X = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 9, (40, 6)).astype(dtype)
+    with Opened(kind, Layout(X, (7, 2), 2.0)) as table:
+        for name in ("laplacian", "fisher"):
+            assert_allclose(scored(table, 40, name), scored(X, 40, name), rtol=1e-10, atol=1e-10)
+
+
+@every_kind
+@pytest.mark.parametrize("memory", ["1 GiB", None])
+def test_large_integers_are_warned_of_as_in_memory(kind, memory):
+    X = np.random.default_rng(0).integers(1, 9, (40, 6))
+    X[33, 4] = 2**53 + 1
+    label = "column 'gene 4'" if kind in NAMED and not (kind is h5ad and memory) else "column 4"
+    opened = Opened(kind, Layout(X, (7, 2), 2.0))
+    with opened as table:
+        if memory:
+            table = stored(opened.given, memory=memory)  # noqa: PLW2901
+        with pytest.warns(GraphSieveWarning, match=rf"precision lost in {label}: .* \(1 such columns\)"):
+            as_table(table)
+
+
+@every_kind
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_is_refused_with_its_place(kind, value):
+    X = np.random.default_rng(0).normal(size=(60, 7))
+    layout = Layout(X, (9, 3), 1.5)
+    with Opened(kind, layout) as table:
+        third = table.row_groups()[2]
+        assert len(table.column_groups()) > 3
+    X[third.start, 5] = value
+    label = "'gene 5'" if kind in NAMED else "5"
+    opened = Opened(kind, layout)
+    with opened as table, pytest.raises(InputError, match=rf"in column {label}, first at row {third.start}; impute or drop"):
+        as_table(table)
+    with pytest.raises(InputError, match=rf"in column {label}, first at row {third.start}"):
+        as_table(stored(Opened(kind, layout).given, memory="1 GiB"))
+
+
+def test_nulls_are_missing_values(tmp_path):
+    columns = {"a": pa.array([1, 2, 3, 4, None, 6]), "b": pa.array([True, False] * 3), "c": pa.array([0.5] * 6)}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=2)
+    for memory in (100, 10_000):
+        with pytest.raises(InputError, match="1 NaN \\(missing\\) values in column 'a', first at row 4"):
+            as_table(stored(tmp_path / "t.parquet", memory=memory))
+    assert_array_equal(as_table(stored(tmp_path / "t.parquet", columns=["c", "b"])).matrix[:, 0], [1, 0] * 3)
+
+
+def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch):
+    """As where a page of every column would not fit into memory."""
+    monkeypatch.setattr("graphsieve.storage.parquet.PAGE", 50)
+    layout = Layout(np.random.default_rng(5).normal(size=(60, 40)), (23, 1), 1.0)
+    parquet(tmp_path, layout)
+    table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))
+    assert table._width < 40
+    read = list(table.over_rows(table.row_groups(), itself))
+    assert len(read) > 10
+    assert_array_equal(np.concatenate(read), layout.X)
+
+
+def test_a_run_of_rows_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
+    """A group of rows is read once for all pieces of it, not once for each."""
+    monkeypatch.setattr("graphsieve.storage.parquet.PAGE", 1)  # as if memory were enough for a page of every column
+    layout = Layout(np.random.default_rng(5).normal(size=(500, 4)), (500, 1), 1.0)
+    parquet(tmp_path, layout)
+    table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))
+    walks: list[Any] = []
+    towards = type(table)._towards
+    monkeypatch.setattr(type(table), "_towards", lambda *given: walks.append(towards(*given)) or walks[-1])
+    read = list(table.over_rows(table.row_groups(), itself))
+    assert len(read) > 3
+    assert len({id(walk) for walk in walks}) == 1
+    assert_array_equal(np.concatenate(read), layout.X)
+
+
+def test_names_with_dots_and_row_names_of_pandas(tmp_path):
+    """A name may begin like another one, and what pandas wrote as row names is no feature."""
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "a.b": [4.0, 5, 7]}, index=[7, 3, 5])
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = stored(tmp_path / "t.parquet", columns=["a"])
+    assert_array_equal(table.read_columns(slice(0, 1)), [[1], [2], [3]])
+    assert stored(tmp_path / "t.parquet").names == ("a", "a.b")
+    again = stored(pa.dataset.dataset(tmp_path / "t.parquet"))
+    assert_array_equal(again.read_rows(slice(0, 3)), frame.to_numpy())
+
+
+# Maps.
+
+
+def test_changes_of_a_copy_on_write_are_seen_and_kept(tmp_path):
+    layout = Layout(np.zeros((600, 5)), (1, 1), 1.0)
+    path = npy_file(tmp_path, layout)
+    X = np.load(path, mmap_mode="c")
+    changed = np.random.default_rng(0).normal(size=(600, 5))
+    X[:] = changed
+    labels = np.arange(600) % 2
+    assert_allclose(scores.fisher_score(stored(X, memory=8000), labels), scores.fisher_score(changed, labels), rtol=1e-10)
+    assert_array_equal(X, changed)
+    assert not np.load(path).any()
+
+
+def test_changes_of_a_shared_map_are_seen_and_kept(tmp_path):
+    X = memory_map(tmp_path, Layout(np.zeros((600, 5)), (1, 1), 1.0))
+    changed = np.random.default_rng(0).normal(size=(600, 5))
+    X[:] = changed
+    as_table(stored(X, memory=8000))
+    assert_array_equal(X, changed)
+    assert_array_equal(np.fromfile(tmp_path / "X.dat").reshape(600, 5), changed)
+
+
+@pytest.mark.parametrize("offset", [0, 128, 8192])
+def test_a_map_of_a_file_that_became_shorter_is_refused(tmp_path, offset):
+    """Reading it would end the process."""
+    (tmp_path / "X.dat").write_bytes(bytes(offset + 600 * 5 * 8))
+    X = np.memmap(tmp_path / "X.dat", mode="r", shape=(600, 5), dtype=float, offset=offset)
+    table = stored(X, memory=8000)
+    assert table.read_rows(slice(590, 600)).shape == (10, 5)
+    os.truncate(tmp_path / "X.dat", offset + 600 * 5 * 8 - 1)
+    with pytest.raises(InputError, match=r"X\.dat' has .* bytes, and the map needs .*; write it again, then map it"):
+        as_table(table)
+
+
+def test_what_was_computed_from_a_map_is_in_memory(tmp_path):
+    X = memory_map(tmp_path, Layout(np.ones((6, 2)), (1, 1), 1.0))
+    with pytest.raises(InputTypeError, match="pass what is in memory already as it is"):
+        stored(X + 1)
+
+
+# Files.
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
+@pytest.mark.parametrize("kind", [npy_file, hdf5_in_one_run, zarr_in_shards, h5ad_file, parquet])
+def test_files_are_closed_with_the_table(kind, tmp_path):
+    layout = Layout(np.random.default_rng(0).normal(size=(30, 6)), (7, 2), 1.0)
+    name = kind(tmp_path, layout)
+    table = stored(tmp_path / "X.parquet" if kind is parquet else name, memory=layout.memory(kind) * 2)
+    del name
+    labels = np.arange(30) % 2
+    scores.fisher_score(table, labels)
+    del table
+    gc.collect()
+    links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert not [link for link in links if str(tmp_path) in os.path.realpath(link)]
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()
+
+
+def test_arrays_in_files_are_found_by_their_key(tmp_path):
+    X, labels = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["deep/inside"], file["other"] = X, X[:, :2]
+    assert stored(tmp_path / "t.h5", key="deep/inside").shape == (20, 3)
+    with h5py.File(tmp_path / "t.h5") as file:
+        assert stored(file, key="other").shape == (20, 2)
+        assert stored(file["deep"]).shape == (20, 3)  # the only one there
+        assert_allclose(scores.fisher_score(file["deep"], labels), scores.fisher_score(X, labels), rtol=1e-12)
+    with pytest.raises(InputError, match=r"is not an array, it has 'deep', 'other'; name one: graphsieve\.stored"):
+        stored(tmp_path / "t.h5")
+    with pytest.raises(UsageError, match="has no 'X'; it has 'deep', 'other'"):
+        stored(tmp_path / "t.h5", key="X")
+    layout = Layout(X, (7, 2), 1.0)
+    assert stored(h5ad_file(tmp_path, layout), key="X").is_sparse
+    assert stored(tmp_path / "X.h5ad", key="X").names is None
+
+
+@pytest.mark.parametrize("layout_kind", [np.asarray, sp.csr_matrix, sp.csc_matrix])
+def test_annotated_data_in_zarr(tmp_path, layout_kind):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the library, about its formats
+        anndata.AnnData(layout_kind(X), var=pd.DataFrame(index=["a", "b", "c"])).write_zarr(tmp_path / "X.zarr")
+    table = stored(tmp_path / "X.zarr", memory=700)
+    assert table.names == ("a", "b", "c")
+    assert_array_equal(dense(table.read_rows(np.array([1, 5, 19]))), X[[1, 5, 19]])
+
+
+def broken_files(folder: Path) -> dict[str, Any]:
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    hdf5_in_chunks(folder, Layout(X, (60, 6), 1.0)).file.close()
+    content = bytearray((folder / "X.hdf5").read_bytes())
+    content[-2000:-100] = bytes(1900)
+    (folder / "X.hdf5").write_bytes(content)
+    array = zarr_array(folder, Layout(X, (30, 3), 1.0))
+    next(path for path in (folder / "X.zarr").rglob("*") if path.is_file() and "c" in path.parts).write_bytes(b"nothing")
+    parquet(folder, Layout(X, (30, 3), 1.0)).close()
+    content = bytearray((folder / "X.parquet").read_bytes())
+    content[100:900] = bytes(800)
+    (folder / "X.parquet").write_bytes(content)
+    return {"hdf5": folder / "X.hdf5", "zarr": array, "parquet": folder / "X.parquet"}
+
+
+@pytest.mark.parametrize("name", ["hdf5", "zarr", "parquet"])
+def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path, name):
+    table = stored(broken_files(tmp_path)[name], memory=1000)
+    with pytest.raises(InputError, match=r"^X could not be read from the .* \(.*\); open it again, or write it again\.$"):
+        as_table(table)
+
+
+def test_a_sparse_matrix_that_contradicts_itself_is_refused(tmp_path):
+    for name, values in {"indices": [99, 1], "indptr": [5, 4]}.items():
+        (tmp_path / name).mkdir()
+        path = h5ad_file(tmp_path / name, Layout(np.ones((6, 3)), (1, 1), 1.0))
+        with h5py.File(path, "r+") as file:
+            file[f"X/{name}"][2:4] = values
+        for memory in (200, 10_000):
+            with pytest.raises(InputError, match=r"^X could not be read from the sparse matrix '/X' \(OSError: ind"):
+                as_table(stored(path, memory=memory))
+
+
+def test_closed_files(tmp_path):
+    layout = Layout(np.random.default_rng(0).normal(size=(40, 6)), (7, 2), 1.0)
+    X = hdf5_in_chunks(tmp_path, layout)
+    table, file, rows = stored(X, memory=1000), X.file, parquet(tmp_path, layout)
+    file.close()
+    rows.close()
+    with pytest.raises(InputError, match="an HDF5 dataset of which the file is closed; open it again"):
+        scores.variance_score(X)
+    with pytest.raises(InputError, match=r"X could not be read from the HDF5 dataset '/X' of .*X\.hdf5"):
+        scores.variance_score(table)
+    with pytest.raises(InputError, match="X could not be read"):
+        stored(file)
+    with pytest.raises(InputError, match="ParquetFile that is closed"):
+        scores.variance_score(rows)
+
+
+def unusual_parquet(folder: Path) -> Path:
+    columns = {
+        "number": pa.array([1, 2]),
+        "text": pa.array(["u", "v"]),
+        "day": pa.array([1, 2], pa.date32()),
+        "list": pa.array([[1], [2]]),
+        "kind": pa.array(["x", "y"]).dictionary_encode(),
+    }
+    pa.parquet.write_table(pa.table(columns), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (None, "holds text in column 'text'; every feature must be numeric: name those to be read, .*columns="),
+        (["number", "day"], "holds dates in column 'day'"),
+        (["list"], "holds lists or records in column 'list'"),
+        (["kind"], "holds text in column 'kind'"),
+        (["number", "absent"], "has no column 'absent'"),
+        (["number", "number"], "must name each column once"),
+        ([], "at least one"),
+        ("number", "columns must be a list of names, got 'number'"),
+        ([1], "columns must be a list of names"),
+    ],
+)
+def test_columns_that_cannot_be_taken(tmp_path, columns, message):
+    path = unusual_parquet(tmp_path)
+    with pytest.raises(InputError, match=message):
+        stored(path, columns=columns)
+    with pytest.raises(InputError, match=message):
+        stored(pa.dataset.dataset(path), columns=columns)
+
+
+def test_what_does_not_apply_is_refused(tmp_path):
+    layout = Layout(np.random.default_rng(0).normal(size=(40, 6)), (7, 2), 1.0)
+    X, path = memory_map(tmp_path, layout), unusual_parquet(tmp_path)
+    refused = [
+        (lambda: stored(X, columns=["a"]), "X has no names; leave columns out"),
+        (lambda: stored(X, key="X"), "leave key out, got 'X'"),
+        (lambda: stored(npy_file(tmp_path, layout), columns=["a"]), "has no names of columns; leave columns out"),
+        (lambda: stored(path, key="X"), "leave it out for .*t.parquet', got 'X'"),
+        (lambda: stored(hdf5_in_chunks(tmp_path, layout), columns=["a"]), "X has no names"),
+        (lambda: stored(tmp_path / "t.csv"), r"files that end in \.npy, \.parquet, .*, got .*t.csv'"),
+        (lambda: stored(tmp_path / "none.npy"), "none.npy' does not exist"),
+        (lambda: stored(X, key=3), "key must be the name of an array, got 3"),
+        (lambda: stored(stored(X)), "a stored table already"),
+        (lambda: stored(layout.X), "pass what is in memory already as it is"),
+        (lambda: stored(pa.dataset.dataset(path).filter(pa.dataset.field("number") > 1)), "a dataset with a filter"),
+        (lambda: stored(X[:1]), r"X has shape \(1, 6\); at least 2 samples"),
+        (lambda: stored(X[:, 0]), "X is 1-D"),
+        (lambda: stored(X.view("c16")), "type complex128; every feature must be numeric"),
+    ]
+    for call, message in refused:
+        with pytest.raises(InputError, match=message):
+            call()
+
+
+def test_arrays_that_are_no_tables(tmp_path):
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["text"], file["line"], file["empty"] = [["a", "b"]], np.arange(3), h5py.Empty("f")
+        for name, message in {"text": "every feature must be numeric", "line": "X is 1-D", "empty": "X is 0-D"}.items():
+            with pytest.raises(InputError, match=message):
+                scores.variance_score(file[name])
+
+
+def test_annotated_data_in_other_states(tmp_path):
+    layout = Layout(np.random.default_rng(0).normal(size=(40, 6)), (7, 2), 1.0)
+    backed = h5ad(tmp_path, layout)
+    with pytest.raises(InputError, match="a view of a backed AnnData"):
+        scores.variance_score(backed[:20])
+    with pytest.raises(InputError, match=r"pass its matrix, X=adata\.X"):
+        scores.variance_score(backed.to_memory())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the library, about names
+        twice = anndata.AnnData(np.ones((3, 2)), var=pd.DataFrame(index=["g", "g"]))
+        twice.write_h5ad(tmp_path / "twice.h5ad")
+        again = anndata.read_h5ad(tmp_path / "twice.h5ad", backed="r")
+    for given_as in (tmp_path / "twice.h5ad", again):
+        with pytest.raises(InputError, match="column 'g' twice"):
+            stored(given_as)
+
+
+# Memory.
+
+PEAK = """
+import sys
+import numpy as np
+from graphsieve import stored
+from graphsieve.scores import fisher_score, supervised_laplacian_score
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+def run(X, n):
+    targets = np.full(n, np.nan)
+    targets[:2000] = np.sin(np.arange(2000))
+    fisher_score(X, np.arange(n) % 3)
+    supervised_laplacian_score(X, targets)
+
+run(np.random.default_rng(0).normal(size=(4000, 10)), 4000)
+before = peak()
+run(stored(sys.argv[1], memory="32 MiB"), 500_000)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured in /proc")
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_memory_follows_the_pieces(tmp_path, order):
+    """400 MB of numbers with 32 MiB for pieces: far less than the table, with all that comes on top."""
+    if shutil.disk_usage(tmp_path).free < 2**30:
+        pytest.skip("the disk is full")
+    path = tmp_path / "X.npy"
+    X = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=(500_000, 100), fortran_order=order == "F")
+    rng = np.random.default_rng(0)
+    for place in range(10):
+        part = (slice(None), slice(10 * place, 10 * place + 10)) if order == "F" else slice(50_000 * place, 50_000 * (place + 1))
+        X[part] = rng.normal(size=X[part].shape)
+    del X
+    run = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 250 * 2**10
+    path.unlink()
