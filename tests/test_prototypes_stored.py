@@ -348,7 +348,7 @@ def test_rows_of_a_map_that_stand_alone_are_read_a_few_at_a_time(monkeypatch, tm
     """Each brings the 64 kB around it into memory, though it is only 80 bytes long."""
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 10), dtype=np.float64)
     X[:] = np.arange(200_000).reshape(20_000, 10)
-    monkeypatch.setattr(arrays, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(arrays, "AT_ONCE", at_once)
     mapped = arrays.Mapped(X, 2**20)
     for rows in (np.arange(0, 20_000, 1000), np.arange(20_000), np.array([19_999]), np.array([], dtype=np.int64)):
         assert_array_equal(mapped.read_rows(rows), X[rows])

@@ -638,7 +638,7 @@ def test_what_does_not_apply_is_refused(tmp_path):
         (lambda: stored(X, columns=["a"]), "X has no names; leave columns out"),
         (lambda: stored(X, key="X"), "leave key out, got 'X'"),
         (lambda: stored(npy_file(tmp_path, layout), columns=["a"]), "has no names of columns; leave columns out"),
-        (lambda: stored(path, key="X"), "leave it out for .*t.parquet', got 'X'"),
+        (lambda: stored(path, key="X"), "leave it out for .*, got 'X'"),
         (lambda: stored(hdf5_in_chunks(tmp_path, layout), columns=["a"]), "X has no names"),
         (lambda: stored(tmp_path / "t.csv"), r"files that end in \.npy, \.parquet, .*, got .*t.csv'"),
         (lambda: stored(tmp_path / "none.npy"), "none.npy' does not exist"),

@@ -322,3 +322,26 @@ def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.Monk
     known = Supervision.from_labels(labels)
     found = GraphSieve("constrained_laplacian").fit(Pretended(X, 60 * 9 * 7), supervision=known)
     np.testing.assert_allclose(found.scores_, GraphSieve("constrained_laplacian").fit(X, supervision=known).scores_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_transform_reads_the_selected_columns(sparse: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 12)), np.arange(60) % 2
+    kept = sp.csr_array(X) if sparse else X
+    sieve = GraphSieve("fisher", n_features_to_select=4).fit(Pretended(kept, 60 * 12 * 4), labels)
+    found = sieve.transform(Pretended(kept, 60 * 25))
+    np.testing.assert_array_equal(found.toarray() if sparse else found, X[:, sieve.get_support()])
+    np.testing.assert_array_equal(sieve.transform(X), X[:, sieve.get_support()])
+    with pytest.raises(InputError, match=r"X has shape \(60, 11\), but GraphSieve is expecting 12 features"):
+        sieve.transform(Pretended(kept[:, :11], 60 * 12 * 4))
+
+
+def test_transform_refuses_columns_of_other_names() -> None:
+    X, labels = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    first, other = Pretended(X, 60 * 25), Pretended(X, 60 * 25)
+    first.names, other.names = ("a", "b", "c"), ("a", "c", "b")
+    sieve = GraphSieve("fisher", n_features_to_select=2).fit(first, labels)
+    assert set(sieve.get_feature_names_out()) <= {"a", "b", "c"}
+    with pytest.raises(InputError, match="column 1 of X is 'c', but it was 'b' in fit"):
+        sieve.transform(other)

@@ -437,8 +437,9 @@ def extremes_of(piece: Any) -> NDArray[np.float64]:
     owner, found = np.repeat(np.arange(width), filled), np.zeros((3, width))
     full = filled == n_samples
     found[0, full], found[1, full], found[2, full] = np.inf, -np.inf, np.inf
-    np.minimum.at(found[0], owner, columns.data)
-    np.maximum.at(found[1], owner, columns.data)
+    with np.errstate(invalid="ignore"):  # what is no number stays to be seen
+        np.minimum.at(found[0], owner, columns.data)
+        np.maximum.at(found[1], owner, columns.data)
     first = np.lexsort((np.abs(columns.data), owner))  # stable: of equal magnitudes the upper one
     begin = columns.indptr[:-1][full]
     found[2, full] = columns.data[first[begin]]

@@ -311,6 +311,19 @@ class StoredRows(RowsElsewhere):
         return np.concatenate(list(along)), False
 
 
+def read_columns(stored: Stored, columns: Integers) -> Any:
+    """Some columns, all samples, brought into memory: an array, or CSR."""
+    view = View(stored, columns=columns)
+    groups, found = view.column_groups(), None
+    pieces = view.over_columns(groups, itself)
+    if stored.is_sparse:
+        return sp.csr_array(sp.hstack(list(pieces))) if groups else sp.csr_array((stored.shape[0], 0))
+    for group, piece in zip(groups, pieces, strict=True):
+        found = np.empty(view.shape, dtype=piece.dtype) if found is None else found
+        found[:, group] = piece
+    return np.empty(view.shape) if found is None else found
+
+
 def fetched_rows(stored: Stored, rows: Group) -> Any:
     """Some rows, brought here."""
     return next(iter(stored.over_rows([rows], itself)))

@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError
-from graphsieve.parameters import boolean, either, jobs
+from graphsieve.parameters import boolean, either, jobs, quoted
 from graphsieve.progress import showing
 from graphsieve.scikit_learn import validate_data
 from graphsieve.storage import stored_in
 from graphsieve.storage.distributed import chosen_columns, is_distributed
+from graphsieve.streaming import read_columns
 from graphsieve.supervision import Supervision
 from graphsieve.threads import at_most_jobs
 
@@ -64,18 +65,34 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or dask.array.Array of shape (n_samples, n_features)
-            The same features as in `fit`.
+        X : array, sparse matrix, data frame or whatever `stored` takes, of shape (n_samples, n_features)
+            The same features as in `fit`. Of a file, only the selected columns are read, into memory.
         """
-        if not is_distributed(X):
+        if is_distributed(X):
+            self._check_features(X.shape, None)
+            return chosen_columns(X, np.flatnonzero(self._support))
+        stored = stored_in(X)
+        if stored is None:
             return super().transform(X)
+        self._check_features(stored.shape, stored.names)
+        return read_columns(stored, np.flatnonzero(self._support))
+
+    def _check_features(self, shape: tuple[int, ...], names: tuple[str, ...] | None) -> None:
+        """Refuse other features than those of `fit`, in words that scikit-learn's checks would use."""
         check_is_fitted(self)
-        if getattr(X, "ndim", None) != 2 or X.shape[1] != self.n_features_in_:
+        expected = self.n_features_in_
+        if len(shape) != 2 or shape[1] != expected:
             raise InputError(
-                f"X has shape {X.shape}, but {type(self).__name__} is expecting {self.n_features_in_} features as input; pass "
-                "those that it was fitted on."
+                f"X has shape {tuple(shape)}, but {type(self).__name__} is expecting {expected} features as input; pass those "
+                "that it was fitted on."
             )
-        return chosen_columns(X, np.flatnonzero(self._support))
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and tuple(fitted) != tuple(names):
+            place = next(j for j, (old, new) in enumerate(zip(fitted, names, strict=True)) if old != new)
+            raise InputError(
+                f"column {place} of X is {quoted(names[place])}, but it was {quoted(fitted[place])} in fit; pass the same "
+                "columns in the same order."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
