@@ -191,7 +191,7 @@ def by_dask(size: str, workers: int) -> dict[str, Any]:
         for start in range(0, n, step)
     ]
     X = da.concatenate(parts)
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None, processes=True) as cluster, Client(cluster):
+    with LocalCluster(workers, threads_per_worker=1, dashboard_address=":0", processes=True) as cluster, Client(cluster):
         X = X.persist()
         found, taken, _, _ = timed(lambda: laplacian(X, p))
     return {"workers": workers, "seconds": taken, "scores": found.tolist()}

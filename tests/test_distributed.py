@@ -68,7 +68,7 @@ def expected():
 def client():
     """Two worker processes of one thread each, of which nothing is left behind."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

@@ -30,12 +30,12 @@ def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str
     place = Path(path)
     suffix = place.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {quoted(str(path))}.")
+        raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {str(path)!r}.")
     if not place.exists():
-        raise UsageError(f"{quoted(str(path))} does not exist; name a file that does.")
+        raise UsageError(f"{str(path)!r} does not exist; name a file that does.")
     if key is not None and suffix in (".npy", ".parquet"):
-        raise InputError(f"key names an array of HDF5 or Zarr; leave it out for {quoted(str(path))}, got {quoted(key)}.")
-    with reading(quoted(str(path))):
+        raise InputError(f"key names an array of HDF5 or Zarr; leave it out for {str(path)!r}, got {quoted(key)}.")
+    with reading(repr(str(path))):
         if suffix == ".npy":
             return _array(place, memory, columns)
         if suffix == ".parquet":
@@ -91,7 +91,7 @@ def _root(path: Path, suffix: str) -> Any:
 
 def _named(group: Any) -> str:
     file = getattr(group, "file", None)
-    return f"{quoted(str(group.name))} of {quoted(str(file.filename))}" if file is not None else quoted(str(group.name))
+    return f"{quoted(str(group.name))} of {str(file.filename)!r}" if file is not None else quoted(str(group.name))
 
 
 def _listed(group: Any) -> str:
