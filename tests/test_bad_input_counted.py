@@ -22,7 +22,7 @@ DIFFERENT = {
     18: OF_THE_VARIANCE,
     20: OF_THE_VARIANCE,
     23: "no warning: with equal weights the graph is the ordinary one of nearest neighbours, which says a lot",
-    52: "no warning: an array of Dask is read whole, so that nothing has to be put together anew",
+    52: "no warning: the work goes to the blocks however they are cut, and none of them is put together anew",
     63: "the flag is 'unscorable': a column may also be constant only where it matters",
     69: "no score carries labels along a graph, so none warns of a component without any; harmonic_labels does",
     91: "X and y are given apart",
@@ -31,7 +31,7 @@ DIFFERENT = {
     126: "the error is that of the step after ours, which we do not see; LabeledOnly, as in the README, is the way round it",
     202: "a MemoryError, as everywhere in Python; the sieve stays as it was, and the command line exits with 3",
     208: "the warning says how many eigenvectors converged, which are used; propagation of labels says how far it is off",
-    210: "there is no graphsieve[dask]; a file that needs a library that is missing is an InputError with its name",
+    210: "whoever has an array of Dask has Dask; a file that needs a library that is missing is an InputError with its name",
 }
 # The table says Python and the command line; Python has nothing that the case could be about.
 NOT_IN_PYTHON = {91, 103}

@@ -37,7 +37,8 @@ class ColumnSpace:
     table : Table
         The features; they are compared as they are, so scale them first where their units differ.
     most_elements, most_rows : int
-        Above so many numbers, or where both sides are longer than so many, the samples are sketched.
+        Above so many numbers, or where both sides are longer than so many, the samples are sketched; those of a table on other
+        machines as soon as there are more than `most_rows`.
 
     Attributes
     ----------
@@ -192,10 +193,11 @@ def _sparse_columns(table: Table) -> tuple[Any, Floats]:
 def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | None:
     """Into how many sums the samples go, or None where the table can be held as it is."""
     n_samples, n_features = table.n_samples, table.n_features
-    if table.n_entries <= most_elements and min(n_samples, n_features) <= most_rows:
+    held = table.n_entries <= most_elements and min(n_samples, n_features) <= most_rows
+    if held and (table.at_hand or n_samples <= most_rows):
         return None
     sums = max(FEWEST_SUMS, most_elements // n_features)
-    if n_features > most_rows:
+    if n_features > most_rows or not table.at_hand:
         sums = min(sums, most_rows)
     return sums if sums < n_samples else None
 

@@ -244,6 +244,11 @@ class Table:
         """Say that all numbers are needed at once; a table that is read piece by piece refuses."""
 
     @property
+    def at_hand(self) -> bool:
+        """Whether this process has its numbers; those of a cluster are not to be brought here."""
+        return True
+
+    @property
     def most_held(self) -> int:
         """How many numbers may be made of it at once: about as many as it has, if it is in memory itself."""
         return self.n_samples * self.n_features

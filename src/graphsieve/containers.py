@@ -114,11 +114,20 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         raise InputTypeError("X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene names).")
     if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, NaN where nobody has counted
         raise InputError("X is a Dask array of unknown size; call X.compute_chunk_sizes() first.")
+    _refuse_elsewhere(X)
     if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
     if _is_frame(X, "polars"):
         return _read_polars(X)
     return _as_numbers(_as_array(_unmasked(X)), names)
+
+
+def _refuse_elsewhere(X: Any) -> None:
+    """What lies elsewhere is not brought here unasked: it may be larger than memory."""
+    if type(X).__module__.partition(".")[0] == "dask":
+        raise InputTypeError("X is an array of Dask, and this needs all of X in memory; pass X.compute() if it fits there.")
+    if hasattr(X, "over_columns"):
+        raise InputTypeError("X is a stored table, and this needs all of X in memory; pass the array itself if it fits there.")
 
 
 def _unmasked(X: Any) -> Any:

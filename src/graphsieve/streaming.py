@@ -44,6 +44,7 @@ SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from 
 SKETCH_BYTES = 16  # of a number in the sketch, with the copies that the search makes; together they may take the memory
 PROPOSED, MOST_PROPOSED = 3, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
 ROWS_AT_ONCE = 2**15  # measured together
+FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is brought here
 EXACT_PER_HOUR = 60 * 2**42  # rows² × columns in an hour on two cores, by groups of rows
 
 Floats = NDArray[np.float64]
@@ -137,17 +138,22 @@ class StoredTable(Table):
         exponent = unit_exponent(int(exponents_of(self._extremes).max()))
         return StoredRows(self.stored, exponent), exponent
 
+    @property
+    def _most_brought(self) -> int:
+        """Bytes of a part that is rather held here than read again and again; of a cluster's table very few."""
+        return self.stored.memory // 2 if self.stored.at_hand else min(self.stored.memory // 2, FEW_BYTES)
+
     def take(self, rows: NDArray[Any]) -> Table:
         chosen = np.asarray(rows, dtype=np.int64)
         view = View(self.stored, rows=chosen)
-        if view.n_bytes * 2 <= view.memory:
+        if view.n_bytes <= self._most_brought:
             return Table.trusted(_columnwise(fetched_rows(self.stored, chosen)), self.feature_names)
         return StoredTable(view)
 
     def take_columns(self, columns: NDArray[Any]) -> Table:
         chosen = np.asarray(columns, dtype=np.int64)
         view = View(self.stored, columns=chosen)
-        if view.n_bytes * 2 <= view.memory:
+        if view.n_bytes <= self._most_brought:
             piece = next(iter(self.stored.over_columns([chosen], itself)))
             return Table.trusted(piece, view.names)
         return StoredTable(view, extremes=self._extremes[:, columns])
@@ -170,6 +176,10 @@ class StoredTable(Table):
     def entries_by_row(self) -> Integers:
         groups = self.stored.row_groups()
         return np.concatenate(list(self.stored.over_rows(groups, _entries)))
+
+    @property
+    def at_hand(self) -> bool:
+        return self.stored.at_hand
 
     @property
     def most_held(self) -> int:
