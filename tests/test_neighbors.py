@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from graphsieve import neighbors
-from graphsieve.neighbors import nearest_neighbors, smallest_columns, squared_distances, target_runs
+from graphsieve.neighbors import mutual_neighbors, nearest_neighbors, smallest_columns, squared_distances, target_runs
 from strategies import grid_values
 
 
@@ -125,3 +125,25 @@ def test_distances_that_tie_by_rounding_alone_leave_no_edge_out(plain, monkeypat
     monkeypatch.setenv("GRAPHSIEVE_PLAIN", plain)
     first, second, _ = target_runs(np.array([0, 1e-17, 2e-17, 1.0, 5.0]), 1).sample_pairs()
     assert set(zip(first.tolist(), second.tolist(), strict=True)) == {(0, 1), (1, 2), (0, 3), (1, 3), (2, 3), (3, 4)}
+
+
+@pytest.mark.parametrize("width", [1, 3, 40])
+@pytest.mark.parametrize("kind", ["general", "ties", "offset", "copies"])
+def test_mutual_neighbours_are_those_of_two_searches(kind, width):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, width))
+    if kind == "ties":
+        X = np.round(X)
+    if kind == "offset":
+        X = X + 1e8
+    if kind == "copies":
+        X[100:600] = X[0]
+    both = rng.permutation(700)
+    first, second = np.sort(both[:300]), np.sort(both[300:])
+    for k in (1, 7, 290):
+        forth, back = mutual_neighbors(X, k, first, second)
+        for found, queries, candidates in ((forth, first, second), (back, second, first)):
+            wanted = nearest_neighbors(X, k, queries=queries, candidates=candidates)
+            np.testing.assert_array_equal(found[0], wanted[0])
+            np.testing.assert_array_equal(found[1], wanted[1])
+    assert [answer[0].shape for answer in mutual_neighbors(X, 350, first, second)] == [(300, 350), (400, 300)]

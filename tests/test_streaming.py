@@ -204,8 +204,8 @@ def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
     X = np.random.default_rng(0).normal(size=(50, 4))
     rows = StoredRows(Huge(X, 10_000))
     rows.shape = (10**8, 1000)
-    with pytest.raises(InputError, match=r"about 37,896 hours; pass neighbors='approximate', or compress='kmeans'"):
-        rows._refuse_hours(10**16)  # 1e16 · 1000 / (60 · 2^42) = 37,895.6
+    with pytest.raises(InputError, match=r"about 18,948 hours; pass neighbors='approximate', or compress='kmeans'"):
+        rows._refuse_hours(10**16)  # 1e16 · 1000 / (60 · 2^43) = 18,947.8
     rows._refuse_hours(10**9)
 
 

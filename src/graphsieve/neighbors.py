@@ -122,6 +122,38 @@ def nearest_neighbors(
     return answer
 
 
+def mutual_neighbors(rows: Any, n_neighbors: int, first: Integers, second: Integers) -> tuple[tuple[Integers, Floats], ...]:
+    """The nearest `second` of each of the `first`, and the other way round; increasing, and nobody in both.
+
+    As two calls of `nearest_neighbors`, with at most as many neighbours as there are, but every product serves both.
+    """
+    ends = (first, second), (second, first)
+    answers = [
+        (np.empty((len(one), k), dtype=np.int64), np.empty((len(one), k)))
+        for one, k in ((one, min(n_neighbors, len(other))) for one, other in ends)
+    ]
+    searches = [_Search(rows, *pair, answer) for pair, answer in zip(ends, answers, strict=True)]
+    forth, back = searches
+    work = len(first) * len(second) * max(1, forth.width)
+    if work <= DIRECTLY or not (forth.by_tiles and back.by_tiles and forth.n_proposed == back.n_proposed):
+        return tuple(
+            nearest_neighbors(rows, answer[0].shape[1], queries=one, candidates=other)
+            for (one, other), answer in zip(ends, answers, strict=True)
+        )
+    mention_plain_kernels(work)
+    points = DensePoints(forth.rows, np.float32)
+    if points.share < 1:
+        tiles = DenseTiles(points, forth.queries, forth.candidates)
+        for search, proposed in zip(searches, ProductProposals.mutual(tiles, forth.n_proposed), strict=True):
+            search.settle(proposed)
+    del points
+    for search in searches:
+        search.by_doubles()
+        search.among_copies()
+        search.within_reach()
+    return tuple(answers)
+
+
 def nearest_in(table: Table, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
     """Nearest neighbours among the samples of a table, wherever it says that they lie."""
     if table.geometry is not None:
@@ -162,16 +194,26 @@ class _Search:
         column = smallest_columns(exact, self.k)
         self.indices[:], self.distances[:] = self.candidates[column], np.take_along_axis(exact, column, axis=1)
 
+    @property
+    def n_proposed(self) -> int:
+        """How many are proposed to each query."""
+        return int(min(-(-(self.k + SPARE_CANDIDATES) // LISTED) * LISTED, len(self.candidates)))
+
+    @property
+    def by_tiles(self) -> bool:
+        """Whether products of dense rows are to propose."""
+        return self.n_proposed <= MOST_PROPOSED and not self.sparse and self.tree is None
+
     def by_proposals(self) -> None:
         """Answer what proposals can prove, the quickest first."""
-        n_proposed = min(-(-(self.k + SPARE_CANDIDATES) // LISTED) * LISTED, len(self.candidates))
+        n_proposed = self.n_proposed
         if n_proposed > MOST_PROPOSED:
             return
         if self.tree is not None:
             n_few = min(self.k + TREE_SPARE, len(self.candidates))
-            self._settle(TreeProposals(self.tree, self.rows[self.queries], n_few))
+            self.settle(TreeProposals(self.tree, self.rows[self.queries], n_few))
         elif self.sparse:
-            self._settle(ProductProposals(SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed))
+            self.settle(ProductProposals(SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed))
         else:
             self._by_products(n_proposed)
 
@@ -185,14 +227,18 @@ class _Search:
     def _by_products(self, n_proposed: int) -> None:
         points = DensePoints(self.rows, np.float32)
         if points.share < 1 and self._worth_trying(points, n_proposed):
-            self._settle(ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed))
+            self.settle(ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed))
+        del points
+        self.by_doubles()
+
+    def by_doubles(self) -> None:
+        """Answer what products in float64 can prove and those in float32 could not."""
         self.among_copies()
         tied = self.open[self.tied[self.open]]  # float64 cannot tell these apart either
         self.open = self.open[~self.tied[self.open]]
         if len(self.open):
-            del points
             tiles = DenseTiles(self.points, self.queries[self.open], self.candidates)
-            self._settle(ProductProposals(tiles, n_proposed))
+            self.settle(ProductProposals(tiles, self.n_proposed))
         self.open = np.concatenate([self.open, tied])
 
     def _worth_trying(self, points: DensePoints, n_proposed: int) -> bool:
@@ -202,7 +248,7 @@ class _Search:
         few = self.queries[:: len(self.queries) // PROBED]
         shape = (len(few), self.k)
         trial = _Search(self.rows, few, self.candidates, (np.empty(shape, dtype=np.int64), np.empty(shape)))
-        trial._settle(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
+        trial.settle(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
         return 2 * len(trial.open) <= len(few)
 
     @cached_property
@@ -210,7 +256,7 @@ class _Search:
         """All rows in float64: `DensePoints` or `SparsePoints`."""
         return SparsePoints(self.rows) if self.sparse else DensePoints(self.rows, np.float64)
 
-    def _settle(self, proposals: Proposals) -> None:
+    def settle(self, proposals: Proposals) -> None:
         """Measure whoever was proposed to the open queries and may be among the nearest; close those that are proven."""
         proven = np.zeros(len(self.open), dtype=bool)
         step = max(1, SETTLED_AT_ONCE // (self.k + SPARE_CANDIDATES))

@@ -169,7 +169,7 @@ def _is_range(which: Integers) -> bool:
 
 
 class DenseTiles:
-    """Products of some points with others, tile by tile; if these are the same, a tile serves its rows and its columns."""
+    """Products of some points with others, tile by tile; a tile serves its rows, and its columns if these want lists, too."""
 
     def __init__(self, points: DensePoints, queries: Integers, candidates: Integers) -> None:
         self.points, self.queries, self.candidates = points, queries, candidates
@@ -179,10 +179,14 @@ class DenseTiles:
         self.n_threads = threads_for(len(queries) * len(candidates) * max(16, points.n_terms))
         self.size = min(TILE_ROWS, max(64, len(candidates) // (4 * self.n_threads))) if self.n_threads > 1 else TILE_ROWS
 
-    def search(self, lists: Lists, row_norms: NDArray[Any], column_norms: NDArray[Any]) -> None:
-        """Fill the lists of the queries."""
+    def search(
+        self, lists: Lists, row_norms: NDArray[Any], column_norms: NDArray[Any], column_lists: Lists | None = None
+    ) -> None:
+        """Fill the lists of the queries, and those of the candidates, if there are any, which are as long."""
         rows, columns = _slices(len(self.queries), self.size), _slices(len(self.candidates), self.size)
         locks = [Lock() for _ in rows]
+        column_locks = locks if self.symmetric else [Lock() for _ in columns]
+        column_lists = lists if self.symmetric else column_lists
 
         def work(tiles: Iterator[tuple[int, int]]) -> None:
             room = np.empty((min(2, self.points.n_parts), self.size * self.size), dtype=self.points.kind)
@@ -191,9 +195,10 @@ class DenseTiles:
                 products = self._products(self._left[here], self._right[there], room)
                 norms = row_norms[here], column_norms[there]
                 # Two threads may want the same lists; whoever needs two locks takes the one of the rows, the lower, first.
-                diagonal, both = self.symmetric and row == column, self.symmetric and row != column
-                with locks[row], locks[column] if both else nullcontext():
-                    keep_nearest(products, norms, (lists, here), (lists if both else None, there), diagonal=diagonal)
+                diagonal = self.symmetric and row == column
+                both = None if diagonal else column_lists
+                with locks[row], nullcontext() if both is None else column_locks[column]:
+                    keep_nearest(products, norms, (lists, here), (both, there), diagonal=diagonal)
 
         in_threads(work, self._order(len(rows), len(columns)), self.n_threads)
 
@@ -256,6 +261,19 @@ class ProductProposals:
         row_norms = tiles.points.reduced_norms(tiles.queries)
         column_norms = row_norms if tiles.symmetric else tiles.points.reduced_norms(tiles.candidates)
         tiles.search(self._lists, row_norms, column_norms)
+
+    @classmethod
+    def mutual(cls, tiles: DenseTiles, n_proposed: int) -> tuple[ProductProposals, ProductProposals]:
+        """Proposals for the queries, and for the candidates among the queries, from the same products."""
+        forth, back = cls.__new__(cls), cls.__new__(cls)
+        forth._points = back._points = tiles.points
+        forth._queries, forth._candidates = tiles.queries, tiles.candidates
+        back._queries, back._candidates = tiles.candidates, tiles.queries
+        forth._lists = Lists(len(tiles.queries), n_proposed, tiles.points.kind)
+        back._lists = Lists(len(tiles.candidates), n_proposed, tiles.points.kind)
+        norms = tiles.points.reduced_norms(tiles.queries), tiles.points.reduced_norms(tiles.candidates)
+        tiles.search(forth._lists, *norms, back._lists)
+        return forth, back
 
     def part(self, here: slice) -> Proposal:
         """Those of some queries."""

@@ -35,7 +35,7 @@ from graphsieve.columns import (
 )
 from graphsieve.containers import check_finite_piece, warn_of_rounded
 from graphsieve.errors import InputError
-from graphsieve.neighbors import RowsElsewhere, nearest_neighbors, squared_distances
+from graphsieve.neighbors import RowsElsewhere, mutual_neighbors, nearest_neighbors, squared_distances
 from graphsieve.progress import say
 from graphsieve.storage import memory_text, stored_in
 from graphsieve.storage.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
@@ -45,7 +45,7 @@ SKETCH_BYTES = 16  # of a number in the sketch, with the copies that the search 
 PROPOSED, MOST_PROPOSED = 3, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
 ROWS_AT_ONCE = 2**15  # measured together
 FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is brought here
-EXACT_PER_HOUR = 60 * 2**42  # rows² × columns in an hour on two cores, by groups of rows
+EXACT_PER_HOUR = 60 * 2**43  # rows² × columns in an hour on two cores, as for a table in memory
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -425,10 +425,11 @@ def _nearest_between(rows: Any, places: tuple[Integers, Integers], *, n_neighbor
     queries, candidates = places
     same = len(queries) == len(candidates) and bool((queries == candidates).all())
     overlap = bool(np.isin(queries, candidates).any())
-    forth = queries, *nearest_neighbors(rows, min(n_neighbors, len(candidates) - overlap), queries=queries, candidates=candidates)
-    if not both or same:
-        return forth[1:], None
-    return forth[1:], nearest_neighbors(rows, min(n_neighbors, len(queries)), queries=candidates, candidates=queries)
+    if both and not same:
+        forth, back = mutual_neighbors(rows, n_neighbors, queries, candidates)
+        return forth, back
+    n_found = min(n_neighbors, len(candidates) - overlap)
+    return nearest_neighbors(rows, n_found, queries=queries, candidates=candidates), None
 
 
 def _merge(found: tuple[Integers, Floats], group: slice, rows: Integers, more: tuple[Integers, Floats]) -> None:
