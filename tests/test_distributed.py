@@ -22,7 +22,19 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.pipeline import make_pipeline
 
-from graphsieve import GraphSieve, InputError, Supervision, scores, stored
+from graphsieve import (
+    FloatingSieve,
+    GraphSieve,
+    HybridSieve,
+    InputError,
+    IterativeSieve,
+    Supervision,
+    compare,
+    feature_p_values,
+    scores,
+    stability,
+    stored,
+)
 from graphsieve.errors import InputTypeError, warn
 from graphsieve.storage import engines
 from graphsieve.storage.distributed import Distributed
@@ -382,6 +394,23 @@ def test_what_is_refused(change, message):
     with dask.config.set(scheduler="threads"), pytest.raises(InputError, match=message) as caught:
         scores.variance_score(change(da.from_array(DENSE, chunks=(20, 4))))
     assert "\n" not in str(caught.value)
+
+
+def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
+    computed = []
+    X = da.from_array(DENSE, chunks=(25, 3)).map_blocks(lambda block: computed.append(1) or block, dtype=float, meta=DENSE[:0])
+    for call in (
+        lambda: IterativeSieve(n_features_to_select=2).fit(X),
+        lambda: FloatingSieve(n_features_to_select=2).fit(X, LABELS),
+        lambda: HybridSieve(n_features_to_select=2).fit(X, PARTLY),
+        lambda: feature_p_values(X, LABELS),
+        lambda: stability("fisher", X, LABELS, n_resamples=2),
+        lambda: compare(X, LABELS),
+    ):
+        computed.clear()
+        with pytest.raises(InputError, match="needs all of X in memory, and X is read piece by piece"):
+            call()
+        assert len(computed) <= 1  # the first block says whether blocks are sparse
 
 
 def test_known_when_its_sizes_are():

@@ -9,9 +9,29 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
 
-from graphsieve import GraphSieve, InputError, InputTypeError, Supervision, rank, scores, stored
+from graphsieve import (
+    FloatingSieve,
+    GraphSieve,
+    HybridSieve,
+    InputError,
+    InputTypeError,
+    IterativeSieve,
+    LabeledOnly,
+    Supervision,
+    compare,
+    feature_p_values,
+    propagation,
+    rank,
+    scores,
+    search,
+    stability,
+    stored,
+)
 from graphsieve.columns import Table
+from graphsieve.evaluation.prefixes import read_moderate
 from graphsieve.metrics import measured
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.progress import Progress, say, showing
@@ -228,6 +248,52 @@ def test_what_needs_all_numbers_says_so() -> None:
             call()
 
 
+def searches_in_rounds(X: Any, y: np.ndarray) -> dict[str, Any]:
+    """Whoever needs all of X at once."""
+    selectors = IterativeSieve, FloatingSieve, HybridSieve
+    return {one.__name__: lambda one=one: one(n_features_to_select=2).fit(X, y) for one in selectors} | {
+        "iterative_ranking": lambda: search.iterative_ranking(X),
+        "floating_selection": lambda: search.floating_selection(X, y, n_features_to_select=2),
+        "hybrid_selection": lambda: search.hybrid_selection(X, y, n_features_to_select=2),
+        "harmonic_labels": lambda: propagation.harmonic_labels(X, y),
+        "feature_p_values": lambda: feature_p_values(X, y),
+        "stability": lambda: stability("fisher", X, y, n_resamples=2),
+        "compare": lambda: compare(X, y),
+        "learners": lambda: read_moderate(X),
+    }
+
+
+@pytest.mark.parametrize("name", list(searches_in_rounds(None, np.array([]))))
+def test_searches_in_rounds_refuse_pieces_before_anything_is_read(name: str) -> None:
+    pretended = Pretended(np.random.default_rng(0).normal(size=(40, 4)), 1000)
+    with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece \(1\.2 KiB\)"):
+        searches_in_rounds(pretended, np.arange(40) % 2)[name]()
+    assert not pretended.largest
+
+
+def test_searches_in_rounds_take_what_fits_into_memory() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 2
+    found = FloatingSieve(n_features_to_select=2).fit(Pretended(X, 10**6), y)
+    np.testing.assert_array_equal(found.ranking_, FloatingSieve(n_features_to_select=2).fit(X, y).ranking_)
+
+
+def test_a_stored_table_is_never_taken_for_an_array() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 2
+    pretended = Pretended(X, 1000)
+    assert (len(pretended), repr(pretended)) == (40, "<Pretended of 40 × 4 numbers, 1.2 KiB>")
+    attempts: list[Any] = [
+        lambda: np.asarray(pretended),
+        lambda: pretended[:3],
+        lambda: list(pretended),
+        lambda: cross_val_score(GaussianNB(), pretended, y),
+        lambda: LabeledOnly(GaussianNB()).fit(pretended, np.where(np.arange(40) < 9, -1, y)),
+    ]
+    for attempt in attempts:
+        with pytest.raises(InputTypeError, match="is read piece by piece and is no array"):
+            attempt()
+    assert not pretended.largest
+
+
 @pytest.mark.parametrize("memory", ["many", "-1", 0, True, None, "1 EB", float("nan")])
 def test_memory_is_a_number_of_bytes(memory: Any, tmp_path: Any) -> None:
     X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
@@ -322,6 +388,15 @@ def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.Monk
     known = Supervision.from_labels(labels)
     found = GraphSieve("constrained_laplacian").fit(Pretended(X, 60 * 9 * 7), supervision=known)
     np.testing.assert_allclose(found.scores_, GraphSieve("constrained_laplacian").fit(X, supervision=known).scores_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kept", [10, 2**21])  # pairs made on the fly, or kept
+def test_labels_imply_pairs_on_a_sparse_stored_table(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphsieve.builders.EDGES_KEPT", kept)
+    rng = np.random.default_rng(0)
+    X, labels = sp.csr_array(rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.5)), rng.integers(-1, 2, size=60)
+    found = GraphSieve("constrained_laplacian").fit(Pretended(X, 3 * 60 * 9 * 4), labels)
+    np.testing.assert_allclose(found.scores_, GraphSieve("constrained_laplacian").fit(X.toarray(), labels).scores_, rtol=1e-10)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

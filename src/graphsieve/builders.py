@@ -21,7 +21,7 @@ from graphsieve.columns import LARGEST_EXPONENT, Table
 from graphsieve.errors import warn
 from graphsieve.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
 from graphsieve.kernels.rounds import list_links
-from graphsieve.neighbors import TargetRuns, nearest_in, squared_distances, target_runs
+from graphsieve.neighbors import RowsElsewhere, TargetRuns, nearest_in, squared_distances, target_runs
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 from graphsieve.threads import available_threads, in_threads
@@ -216,6 +216,12 @@ def _heat_edges(rows: Any, codes: Integers, smallest: float, bandwidth: float) -
 
 def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
     """All pairs of samples with the same code ≥ 0, each once, with their squared distances, in chunks."""
+    if isinstance(rows, RowsElsewhere):  # one code after the other is brought here, and is then as any rows are
+        for code in np.unique(codes[codes >= 0]):
+            members = np.flatnonzero(codes == code)
+            for one, other, squared in _same_code_distances(rows[members], np.zeros(len(members), dtype=np.int64)):
+                yield members[one], members[other], squared
+        return
     if sp.issparse(rows):
         for one, other in same_code_pairs(codes):
             yield one, other, squared_distances(rows, one, other)

@@ -29,6 +29,7 @@ from graphsieve.errors import InputError, warn
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.parameters import count, either, positive, quoted
 from graphsieve.scores.method import check_length
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take
@@ -128,7 +129,7 @@ def harmonic_labels(
     """
     neighbors = either(None, count(1))("n_neighbors", n_neighbors)
     width = either("auto", positive())("bandwidth", bandwidth)
-    table, known = Table(X), Supervision.from_labels(y)
+    table, known = table_in_memory(X), Supervision.from_labels(y)
     check_length(known, table)
     found = propagate(table, known, n_neighbors=neighbors, bandwidth=None if isinstance(width, str) else width)
     return found.probabilities

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,9 +57,24 @@ def as_table(X: Any) -> Table:
     return Table(X) if stored is None else table_of(stored)
 
 
+def table_in_memory(X: Any) -> Table:
+    """The door of whoever needs all numbers at once: what is stored is read whole if it may be, and refused unread if not."""
+    stored = stored_in(X)
+    if stored is None:
+        return Table(X)
+    if not is_read_whole(stored):
+        refuse_pieces(stored)
+    return table_of(stored)
+
+
+def is_read_whole(stored: Stored) -> bool:
+    """Whether it fits into its memory, and this process reads it."""
+    return stored.at_hand and stored.n_bytes <= stored.memory
+
+
 def table_of(stored: Stored) -> Table:
     """A stored table, read whole if it fits into its memory and is at hand."""
-    if stored.at_hand and stored.n_bytes <= stored.memory:
+    if is_read_whole(stored):
         over, length = (stored.over_columns, stored.shape[1]) if stored.columnwise else (stored.over_rows, stored.shape[0])
         whole = next(iter(over([slice(0, length)], itself)))
         check_finite_piece(whole, stored.names, 0)
@@ -95,10 +110,7 @@ class StoredTable(Table):
         return self.need_memory()
 
     def need_memory(self) -> None:
-        raise InputError(
-            f"this method needs all of X in memory, and X is read piece by piece ({memory_text(self.stored.n_bytes)}); use a "
-            "method that does not, or pass X as an array."
-        )
+        refuse_pieces(self.stored)
 
     @cached_property
     def whole(self) -> Block:
@@ -354,6 +366,14 @@ def checked_extremes(stored: Stored) -> Floats:
             found = np.stack([np.minimum(found[0], here[0]), np.maximum(found[1], here[1]), least])
     assert found is not None
     return found
+
+
+def refuse_pieces(stored: Stored) -> NoReturn:
+    """Some methods have to see all numbers at once."""
+    raise InputError(
+        f"this method needs all of X in memory, and X is read piece by piece ({memory_text(stored.n_bytes)}); use a method that "
+        "does not, or pass X as an array."
+    )
 
 
 def refuse_narrow_memory(stored: Stored) -> None:

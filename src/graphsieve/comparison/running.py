@@ -22,7 +22,6 @@ from graphsieve.comparison.candidates import (
     usual_methods,
 )
 from graphsieve.comparison.results import Comparison
-from graphsieve.containers import read_matrix
 from graphsieve.errors import InputError, InputTypeError, Warned, warn
 from graphsieve.evaluation import Evaluation, evaluate
 from graphsieve.evaluation.gathering import gathered, noted
@@ -31,6 +30,7 @@ from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parallel import in_parallel
 from graphsieve.parameters import count, either, quoted
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,8 @@ def compare(
     >>> found.evaluation.selectors
     ('auto', 'fisher', 'random', 'all')
     """
-    table, given_names = read_matrix(X)
+    read = table_in_memory(X)
+    table, given_names = read.matrix, read.feature_names
     table = table.tocsr() if hasattr(table, "tocsr") else table if table.dtype.kind == "f" else table.astype(np.float64)
     n_samples, n_features = table.shape
     names = _names(feature_names, given_names, n_features)

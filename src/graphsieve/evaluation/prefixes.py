@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from graphsieve.containers import column_label, read_matrix
+from graphsieve.containers import column_label
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.evaluation.learners import check_learner, predictions
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parameters import quoted
 from graphsieve.reading import one_dimensional
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
 
 Floats = NDArray[np.float64]
@@ -109,7 +110,8 @@ def chosen_columns(X: Any, features: Integers) -> Any:
 
 def read_moderate(X: Any) -> Any:
     """The checked matrix; refused where it holds numbers whose squares are none, since learners square them."""
-    matrix, names = read_matrix(X)
+    read = table_in_memory(X)
+    matrix, names = read.matrix, read.feature_names
     size = np.abs(matrix).max(axis=0)
     largest = np.asarray(size.toarray().ravel() if sp.issparse(size) else size, dtype=np.float64)
     odd = np.flatnonzero((largest > 1 / SMALLEST) | ((largest < SMALLEST) & (largest > 0)))

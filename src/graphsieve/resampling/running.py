@@ -13,7 +13,6 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from graphsieve.chance import generator, seed_number
-from graphsieve.columns import Table
 from graphsieve.errors import InputError, Warned
 from graphsieve.evaluation.gathering import gathered, give, noted
 from graphsieve.evaluation.prefixes import checked_order
@@ -27,6 +26,7 @@ from graphsieve.resampling.measures import agreement, share_interval
 from graphsieve.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.selectors.knowledge import all_knowledge, wanted_features
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
 
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ def stability(
     >>> [name for name, stable in zip(found.names, found.stable(0.9)) if stable]
     ['petal length (cm)', 'petal width (cm)']
     """
-    table = Table(X)
+    table = table_in_memory(X)
     names = table.feature_names or tuple(f"x{j}" for j in range(table.n_features))
     called, one = _one_selector(selector)
     reading = {"method": "auto", "target_type": _target_type(target_type, one), "unlabeled": unlabeled}

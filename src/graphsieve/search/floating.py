@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Table
 from graphsieve.errors import InputError, warn
 from graphsieve.parameters import boolean, either
 from graphsieve.progress import Progress
 from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ def floating_selection(
     >>> sorted(floating_selection(X, y, n_features_to_select=2).tolist())
     [0, 1]
     """
-    table, known = Table(X), Supervision.from_y(y)
+    table, known = table_in_memory(X), Supervision.from_y(y)
     check_length(known, table)
     wanted = wanted_count(n_features_to_select, table.n_features)
     shown = either(None, boolean())("progress", progress)

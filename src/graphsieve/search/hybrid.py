@@ -19,6 +19,7 @@ from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
@@ -142,7 +143,7 @@ def hybrid_selection(
     >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
     array([3])
     """
-    table, known = Table(X), Supervision.from_labels(y)
+    table, known = table_in_memory(X), Supervision.from_labels(y)
     check_length(known, table)
     given = checked(
         {

@@ -17,6 +17,7 @@ from graphsieve.progress import Progress
 from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
 from graphsieve.threads import one_product_thread
 from graphsieve.tracking import Tracker
@@ -106,7 +107,7 @@ def iterative_ranking(
     >>> int(iterative_ranking(X, n_neighbors=2, bandwidth=10.0)[0])
     0
     """
-    table = Table(X)
+    table = table_in_memory(X)
     options = checked({"n_neighbors": n_neighbors, "bandwidth": bandwidth}, RULES)
     wanted = wanted_count(n_features_to_select, table.n_features)
     known = Supervision.nothing(table.n_samples)

@@ -14,6 +14,7 @@ from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
 from graphsieve.selectors.sieve import Sieve
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
 
 
@@ -90,7 +91,7 @@ class FloatingSieve(Sieve):
     def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
-        table = Table(X)
+        table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})
         refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")

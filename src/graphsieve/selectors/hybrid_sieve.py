@@ -25,6 +25,7 @@ from graphsieve.selectors.knowledge import (
     wanted_features,
 )
 from graphsieve.selectors.sieve import Sieve
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
 
 
@@ -135,7 +136,7 @@ class HybridSieve(Sieve):
     def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
-        table = Table(X)
+        table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
         known = all_knowledge(table, y, supervision, of_labels)

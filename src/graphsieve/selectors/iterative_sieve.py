@@ -24,6 +24,7 @@ from graphsieve.selectors.knowledge import (
     wanted_features,
 )
 from graphsieve.selectors.sieve import Sieve
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
 
 
@@ -115,7 +116,7 @@ class IterativeSieve(Sieve):
     def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         check_method(METHODS[given["method"]])
-        table = Table(X)
+        table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = read = all_knowledge(table, y, supervision, given)
         method, reason = chosen_method(known, supervision, given["method"])

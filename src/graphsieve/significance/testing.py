@@ -14,6 +14,7 @@ from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import check_length, extra_options, warn_of_unscorable
 from graphsieve.significance.methods import COVERED, p_values_of
 from graphsieve.significance.results import Control, Significance, adjusted_p_values
+from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
 
 # Along a target, tests find more with more neighbours than the published 5 (see `feature_p_values`): half of the samples, but at
@@ -127,7 +128,7 @@ def feature_p_values(
         | {"n_neighbors": n_neighbors, "bandwidth": bandwidth, "scale": scale, "progress": progress},
         PARAMETERS,
     )
-    table = Table(X)
+    table = table_in_memory(X)
     known = _what_is_known(table, y, supervision, target_type, unlabeled)
     chosen = METHODS[_by_what_is_known(known) if given["method"] == "auto" else given["method"]]
     chosen.check_knowledge(known)

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER
-from graphsieve.errors import InputError
+from graphsieve.errors import InputError, InputTypeError
 from graphsieve.parameters import one_line
 from graphsieve.progress import Progress
 
@@ -32,6 +32,11 @@ COLUMNS_HELD = 1.25  # of columns: the fewer groups there are, the less often a 
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 EDGE_BYTES = 64  # of a neighbour while a graph is built: where it is, how far, and the same again while edges are sorted
+
+NO_ARRAY = (
+    "X is a stored table, which is read piece by piece and is no array; pass it to a score, rank or GraphSieve, or pass the array "
+    "itself to what takes arrays."
+)
 
 Integers = NDArray[np.int64]
 Group = slice | Integers  # which rows, or which columns: a run of them, or their positions
@@ -124,6 +129,20 @@ class Stored(ABC):
             f"{self.shape[0]:,} × {self.shape[1]:,} numbers ({size}), read in {groups}: up to {pieces} of memory for pieces, and "
             f"about {graph} for a graph of {n_neighbors} neighbours"
         )
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.shape[0]:,} × {self.shape[1]:,} numbers, {memory_text(self.n_bytes)}>"
+
+    def __getitem__(self, _: Any) -> Any:
+        """Refuse to be cut, as scikit-learn's folds would: whoever gets a part might hold all of it."""
+        raise InputTypeError(NO_ARRAY)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Refuse to be collected unasked."""
+        raise InputTypeError(NO_ARRAY)
 
     def row_groups(self, share: float = 1.0) -> list[slice]:
         """All rows in runs that fit into a share of the memory, along the borders where those allow it."""
