@@ -380,6 +380,7 @@ def test_warnings_come_here_once(client):
         (lambda X: X.astype(object), "type object"),
         (lambda X: X[:, 0], "1-D"),
         (lambda X: X[:1], "at least 2 samples"),
+        (lambda X: X[:0], r"shape \(0, 7\); at least 2 samples"),
         (lambda X: X.map_blocks(lambda block: block[:1], dtype=float, meta=np.empty((0, 0))), "its chunks promise"),
         (lambda X: da.ma.masked_array(X, X > 0), "blocks of type numpy.MaskedArray"),
         (lambda X: X.map_blocks(lambda block: block.astype(object), dtype=float, meta=np.empty((0, 0))), "type object"),

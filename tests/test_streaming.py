@@ -35,6 +35,7 @@ from graphsieve.evaluation.prefixes import read_moderate
 from graphsieve.metrics import measured
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.progress import Progress, say, showing
+from graphsieve.searching import searched
 from graphsieve.storage.pieces import Group, Local, View, memory_text, runs
 from graphsieve.streaming import StoredRows, StoredTable, as_table
 from graphsieve.sums import group_weightings, moments
@@ -217,6 +218,21 @@ def test_a_sketch_of_few_columns_is_the_rows_themselves() -> None:
 # ---- refused
 
 
+def test_many_rows_of_few_columns_may_be_searched_approximately(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).normal(size=(6000, 2))
+    assert searched(Table(X), "approximate").geometry is None  # by a tree, which is exact
+    table = StoredTable(Pretended(X, 90_000))
+    assert searched(table, "auto").geometry is None
+    near, squared = searched(table, "approximate").geometry.nearest(4, None, None)
+    wanted = nearest_neighbors(X, 4)
+    assert (near == wanted[0]).mean() > 0.95
+    right = (near == wanted[0]).all(axis=1)
+    np.testing.assert_array_equal(squared[right], wanted[1][right])
+    monkeypatch.setattr("graphsieve.searching.EXACT_UP_TO", 6000**2)
+    assert searched(table, "auto").geometry is not None
+    assert searched(Table(X), "auto").geometry is None
+
+
 def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
     class Huge(Pretended):
         """Claims more rows than it has."""
@@ -235,6 +251,15 @@ def test_memory_that_holds_no_column_is_refused() -> None:
         InputError, match=r"a single column of 1,000 rows takes 9.8 KiB .* memory is 4.9 KiB; pass graphsieve.stored"
     ):
         StoredTable(Pretended(X, 5000))
+
+
+@pytest.mark.parametrize("n_rows", [70, 320, 1000, 107_375])  # of which 3.125 KiB and 1.024 MiB are rounded down
+def test_the_memory_that_is_asked_for_is_enough(n_rows: int, tmp_path: Any) -> None:
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", shape=(n_rows, 2), dtype=np.float64)
+    with pytest.raises(InputError, match="takes") as refused:
+        as_table(stored(X, memory=600))
+    asked = str(refused.value).split("memory='")[1].split("'")[0]
+    assert isinstance(as_table(stored(X, memory=asked)), StoredTable)
 
 
 def test_what_needs_all_numbers_says_so() -> None:

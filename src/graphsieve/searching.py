@@ -20,6 +20,7 @@ from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, suits_tree
 from graphsieve.parameters import nearest, one_line, quoted
+from graphsieve.streaming import StoredTable
 
 WAYS = ("auto", "exact", "approximate")
 # Samples² × features, up to which "auto" is exact: about a minute on two cores, as for 400,000 × 50 or
@@ -72,7 +73,7 @@ def searched(table: Table, neighbors: Any) -> Table:
                 "neighbors='approximate' compares dense rows, and X is sparse; leave it 'auto', or pass a transformer that "
                 "takes sparse rows."
             )
-        if suits_tree(table.n_samples, table.n_features):  # which is exact, and quicker
+        if _suits_tree(table):  # which is exact, and quicker
             return table
         return table.within(_Searched(table, partial(_by_cells, table), asked=neighbors == "approximate"))
     return table.within(_Searched(table, partial(_by_transformer, table, neighbors), asked=True, always=True))
@@ -106,8 +107,12 @@ class _Remembered:
 
 def takes_long(table: Table) -> bool:
     """Whether the exact search among all samples takes more than about a minute on two cores."""
-    n, width = table.n_samples, table.n_features
-    return not table.is_sparse and n**2 * width > EXACT_UP_TO and not suits_tree(n, width)
+    return not table.is_sparse and table.n_samples**2 * table.n_features > EXACT_UP_TO and not _suits_tree(table)
+
+
+def _suits_tree(table: Table) -> bool:
+    """As `suits_tree`; of rows that are elsewhere nobody makes one of all, but pairs of groups, whose number grows as n²."""
+    return not isinstance(table, StoredTable) and suits_tree(table.n_samples, table.n_features)
 
 
 def recall_of(table: Table) -> float | None:

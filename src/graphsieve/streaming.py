@@ -382,7 +382,7 @@ def refuse_narrow_memory(stored: Stored) -> None:
     if needed > stored.memory:
         raise InputError(
             f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is worked on, and memory is "
-            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory={memory_text(needed)!r}) or more."
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory={memory_text(needed, enough=True)!r}) or more."
         )
 
 

@@ -152,7 +152,8 @@ def _from_annotated(X: Any, memory: int, columns: Sequence[str] | None, key: str
 def _from_dask(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
     refuse_unknown(X)
     _refuse(columns, key)
-    return Distributed(checked_array(X), memory)
+    _refuse_few(checked_array(X).shape)  # before its first block is asked what it is
+    return Distributed(X, memory)
 
 
 _KINDS = {
@@ -181,16 +182,20 @@ def _check_columns(columns: Any) -> None:
 
 
 def _checked(found: Stored) -> Stored:
-    if found.shape[0] < 2 or found.shape[1] < 1:
-        raise InputError(f"X has shape {found.shape}; at least 2 samples and 1 feature are needed.")
+    _refuse_few(found.shape)
     return found
+
+
+def _refuse_few(shape: tuple[int, ...]) -> None:
+    if shape[0] < 2 or shape[1] < 1:
+        raise InputError(f"X has shape {tuple(shape)}; at least 2 samples and 1 feature are needed.")
 
 
 def _bytes(memory: Any) -> int:
     number = memory
     if isinstance(memory, str):
-        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?\s*", memory, re.IGNORECASE)
-        unit = UNITS[match[2].upper()] if match else 0
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])i?)?(?:B|bytes)?\s*", memory, re.IGNORECASE)
+        unit = UNITS[(match[2] or "").upper()] if match else 0
         number = float(match[1]) * unit if match else None
     if isinstance(number, bool) or not isinstance(number, int | float | np.integer) or not 1 <= number < 2**62:
         raise InputError(f"memory must be a number of bytes, or a text such as '2 GiB', got {quoted(memory)}.")

@@ -34,8 +34,8 @@ UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 EDGE_BYTES = 64  # of a neighbour while a graph is built: where it is, how far, and the same again while edges are sorted
 
 NO_ARRAY = (
-    "X is a stored table, which is read piece by piece and is no array; pass it to a score, rank or GraphSieve, or pass the array "
-    "itself to what takes arrays."
+    "X is a stored table, which is read piece by piece and is no array; pass it to a score, rank or GraphSieve, or pass the "
+    "array itself to what takes arrays."
 )
 
 Integers = NDArray[np.int64]
@@ -279,16 +279,21 @@ class View(Stored):
         return self._base.over_columns(asked, seen, list(groups), *given, shared=shared)
 
 
-def memory_text(n_bytes: int) -> str:
-    """A number of bytes as people say it.
+def memory_text(n_bytes: int, *, enough: bool = False) -> str:
+    """A number of bytes as people say it; rounded up where it is to be enough.
 
     Examples
     --------
     >>> memory_text(3 * 2**29)
     '1.5 GiB'
+    >>> memory_text(3200), memory_text(3200, enough=True)
+    ('3.1 KiB', '3.2 KiB')
     """
     unit = next((unit for unit in ("T", "G", "M", "K") if n_bytes >= UNITS[unit]), "")
-    return f"{n_bytes / UNITS[unit]:.1f} {unit}iB" if unit else f"{n_bytes} bytes"
+    if not unit:
+        return f"{n_bytes} bytes"
+    tenths = -(-10 * n_bytes // UNITS[unit]) / 10 if enough else n_bytes / UNITS[unit]
+    return f"{tenths:.1f} {unit}iB"
 
 
 def runs(borders: Integers, longest: int) -> list[slice]:
