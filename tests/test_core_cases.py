@@ -1,0 +1,206 @@
+"""Cases of the scoring core that no other test had, each found by a mutant that nobody noticed (`mutation.py`).
+
+What is expected is worked out by hand, or by the dense formula.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracle
+from graphsieve import InputError, builders, columns
+from graphsieve.columns import Table
+from graphsieve.graph import BandGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, lifted
+from graphsieve.ratio import laplacian_ratio
+from graphsieve.streaming import StoredTable
+from graphsieve.sums import columns_at_once, group_weightings, moments
+from test_streaming import Pretended
+
+MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])
+EDGES = (np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.5, 2.0, 1.0]))
+
+
+def expanded(own: float) -> np.ndarray:
+    """The weights between the samples of a lifted graph: w / √(a b) across, `own` / a within."""
+    counts = np.bincount(MEMBER)
+    small = np.zeros((5, 5))
+    for first, second, weight in zip(*EDGES, strict=True):
+        small[first, second] = small[second, first] = weight / np.sqrt(counts[first] * counts[second])
+    small += np.diag(own / counts)
+    dense = small[np.ix_(MEMBER, MEMBER)]
+    np.fill_diagonal(dense, 0.0)
+    return dense
+
+
+def check_forms(graph, W, X):
+    assert_allclose(graph.degree(), W.sum(axis=1), atol=1e-12)
+    assert_allclose(graph.energy(X), [oracle.energy(W, f) for f in X.T], rtol=1e-12)
+    assert_allclose(graph.spread(X), [oracle.spread(W, f) for f in X.T], rtol=1e-12)
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0, 0.3])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_lifted_graph_is_its_expansion(own, streamed):
+    small = StreamedGraph(5, lambda: iter([EDGES])) if streamed else SparseGraph(5, *EDGES)
+    graph, W = LiftedGraph(small, MEMBER, own=own), expanded(own)
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    check_forms(graph, W, X)
+    assert_allclose(graph.times(X), W @ X, atol=1e-12)
+    assert_allclose(graph.times(X[:, 0]), W @ X[:, 0], atol=1e-12)
+    found = graph.components()
+    assert_array_equal(found[:, None] == found, (MEMBER[:, None] <= 2) == (MEMBER <= 2))
+
+
+def test_links_within_a_row_come_once_in_a_lifted_sum_and_low_ranks_stay_low():
+    X = np.random.default_rng(1).normal(size=(9, 3))
+    factor = np.zeros((5, 1))
+    factor[[0, 3]] = 1.0  # kept samples: each stands for itself
+    block = factor[MEMBER] @ factor[MEMBER].T
+    np.fill_diagonal(block, 0.0)
+    graph = lifted(SparseGraph(5, *EDGES) + FactorGraph(factor), MEMBER)
+    assert isinstance(graph.other, FactorGraph)
+    check_forms(graph, expanded(1.0) + block, X)
+    twice = lifted(SparseGraph(5, *EDGES) + SparseGraph(5, *EDGES), MEMBER)
+    check_forms(twice, 2 * expanded(0.0) + (expanded(1.0) - expanded(0.0)), X)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 9])
+@pytest.mark.parametrize("kind", ["unread", "values", "stored"])
+def test_parts_of_a_block_are_its_columns(width, kind):
+    X = np.random.default_rng(2).normal(size=(5, 7)) * 2.0 ** np.arange(7)
+    X[:, 4] = 3.0
+    table = StoredTable(Pretended(X, 4096)) if kind == "stored" else Table(X if kind == "unread" else X.astype(">f8"))
+    (whole,) = table.wide_blocks()
+    assert whole.is_stored == (kind == "stored")
+    parts = list(whole.parts(width))
+    assert [part.width for part in parts] == [min(width, 7 - start) for start in range(0, 7, width)]
+    assert [part.start for part in parts] == list(range(0, 7, width))
+    for part in parts:
+        assert_allclose((part.values + part.shift) * 2.0**part.exponent, X[:, part.start : part.stop], rtol=1e-15)
+        assert_array_equal(part.constant, np.arange(part.start, part.stop) == 4)
+        assert_allclose(part.range * 2.0**part.exponent, np.ptp(X[:, part.start : part.stop], axis=0), rtol=1e-15)
+
+
+def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
+    squared = np.random.default_rng(3).random(1000)
+    expected = np.exp(-(squared - squared.min()) / 0.7)
+    monkeypatch.setattr(builders, "MANY_EDGES", 1000)
+    monkeypatch.setattr(builders, "EDGES_IN_CACHE", 64)
+    shares = []
+    fill = builders._fill_heat
+    monkeypatch.setattr(builders, "_fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest)))
+    assert_allclose(builders.heat_weights(squared, 0.7)[0], expected, rtol=1e-14)
+    assert sum(shares) == 1000
+    assert max(shares) <= 64
+
+
+def test_a_graph_of_other_samples_is_refused():
+    with pytest.raises(InputError, match="same samples have 3 and 4 of them"):
+        laplacian_ratio(Table(np.arange(8.0).reshape(4, 2)), SparseGraph(3, [0], [1]))
+
+
+@pytest.mark.parametrize("borders", [[0, 1, 9], [0, 3, 6, 9], [0, 8, 9]])
+def test_merged_moments_of_light_and_of_missing_weightings(borders):
+    X = np.random.default_rng(4).normal(size=(9, 3))
+    weights = np.zeros((9, 4))
+    weights[:, 0] = 0.01
+    weights[:2, 1] = [0.2, 0.3]
+    weights[7:, 2] = [0.1, 0.4]
+    block = StoredTable(Pretended(X, 240, borders=borders)).whole
+    assert len(block.held.row_groups()) > 1
+    for given in (weights, sp.csc_array(weights)):
+        found = moments(block, given)
+        assert_allclose(found.mass, [0.09, 0.5, 0.5, 0.0])
+        for place in range(3):
+            w = weights[:, place]
+            mean = w @ X / w.sum()
+            assert_allclose((found.mean[place] + block.shift) * 2.0**block.exponent, mean, rtol=1e-13)
+            assert_allclose(found.scatter[place] * 4.0**block.exponent, w @ (X - mean) ** 2, rtol=1e-13)
+        assert_array_equal(found.scatter[3], 0.0)
+
+
+def test_columns_at_once_fill_a_block_or_the_memory_of_a_stored_table():
+    X = np.zeros((4, 3))
+    (dense,) = Table(X).blocks()
+    assert columns_at_once(dense, 2**20) == columns.BLOCK_ELEMENTS // 2**20
+    assert columns_at_once(dense, 0) == columns.BLOCK_ELEMENTS
+    assert columns_at_once(dense, 2**30) == 1
+    for memory, elements in ((2**10, columns.BLOCK_ELEMENTS // 8), (2**30, 2**30 // 64)):
+        assert columns_at_once(StoredTable(Pretended(X, memory)).whole, 64) == elements // 64
+
+
+def test_weightings_of_groups():
+    codes = np.array([1, -1, 0, 1])
+    assert_array_equal(group_weightings(codes, 3).toarray(), [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    assert_array_equal(group_weightings(codes, 2, np.array([0.5, 9.0, 2.0, 0.0])).toarray(), [[0, 0.5], [0, 0], [2, 0], [0, 0]])
+
+
+def test_one_weighting_has_the_mass_of_its_sparse_form_to_the_last_bit():
+    weights = np.random.default_rng(5).random((5001, 1))
+    (block,) = Table(weights).blocks()
+    assert moments(block, weights).mass == moments(block, sp.csc_array(weights)).mass
+
+
+def test_a_zero_in_a_factor_is_nobody():
+    factor = sp.csc_array((np.array([0.0, *np.full(9, 1 / 3)]), (np.arange(10), np.zeros(10, dtype=int))), shape=(10, 1))
+    X = np.full((10, 50), 0.3)
+    X[0] = np.random.default_rng(6).random(50)
+    assert_array_equal(FactorGraph(factor).energy(X), 0.0)  # all who count are equal
+
+
+def test_edges_of_weight_zero_are_left_out():
+    first, second, weights = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 0.0])
+    graph = SparseGraph.of_distinct(3, first, second, weights)
+    band = BandGraph(np.array([0, 1, 2]), np.array([0, 1, 2, 2]), weights)
+    for one in (graph, band):
+        assert [[part.tolist() for part in chunk] for chunk in one.edges()] == [[[0], [1], [1.0]]]
+    assert_array_equal(graph.components(), [0, 0, 1])
+    assert [part.tolist() for part in next(SparseGraph(3, first, second, weights).edges())] == [[0], [1], [1.0]]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f8"])
+def test_rows_of_a_table_are_scaled_and_shifted_like_all_of_it(sparse, dtype):
+    X = np.array([[4.0, 0.0, 7.0, 1.0], [2.0, 3.0, 7.0, 2.0], [8.0, 0.0, 7.0, 3.0]], dtype=dtype)
+    shift, exponent = np.array([0.0, 0.875]), np.array([2, 3], dtype=np.intc)
+    piece = sp.csr_array(X.astype(np.float64)) if sparse else X
+    block = columns.row_block(piece, slice(1, 3), shift, exponent)
+    values = block.values.toarray() if sparse else block.values
+    assert_array_equal(values, [[0.0, 0.0], [0.75, 0.0], [0.0, 0.0]])  # 3 / 4 − 0, and 7 / 8 − 0.875
+    assert (block.start, block.stop, block.is_sparse) == (1, 3, sparse)
+    assert not block.constant.any()  # of these rows nobody knows
+    assert not sparse or block.values.nnz == 1
+
+
+def test_extremes_of_a_sparse_piece_are_those_of_its_dense_form():
+    X = np.array([[0.0, 3.0, -2.0, 0.0, 2.0], [5.0, 4.0, -1.0, 0.0, -2.0], [-1.0, 3.5, -3.0, 0.0, 2.5]])
+    expected = [[-1, 3, -3, 0, -2], [5, 4, -1, 0, 2.5], [0, 3, -1, 0, 2]]  # of 2 and −2 the upper one is the shift
+    assert_array_equal(columns.extremes_of(sp.csr_array(X)), expected)
+    assert_array_equal(columns.extremes_of(X), expected)
+    assert_array_equal(columns.extremes_of((2 * X).astype(int)), 2 * np.array(expected))
+
+
+def test_a_sparse_block_is_scaled_shifted_and_knows_what_is_constant(sparse_stays_sparse):
+    X = np.array([[0.0, 3e200, 7.0, 0.0, -2.0], [3.0, 4e200, 7.0, 0.0, 2.0], [0.0, 5e200, 7.0, 0.0, 6.0]])
+    (block,) = Table(sp.csc_array(X)).blocks()
+    assert block.is_sparse
+    exponent = np.array([2, 667, 3, 0, 3])  # 2¹ < 3 < 2², and 2⁶⁶⁶ < 5e200 < 2⁶⁶⁷
+    assert_array_equal(block.exponent, exponent)
+    assert_array_equal(block.constant, [False, False, True, True, False])
+    assert_array_equal(block.shift, np.array([0.0, 3e200, 7.0, 0.0, -2.0]) * 2.0**-exponent)
+    assert_allclose(block.values.toarray() * 2.0**exponent, X - [0.0, 3e200, 7.0, 0.0, -2.0], rtol=1e-15)
+    assert block.values.nnz == 5
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 6, 7, 100])
+def test_dense_parts_of_a_sparse_block_are_its_columns_once(sparse_stays_sparse, monkeypatch, at_once):
+    X = np.triu(np.arange(1.0, 22.0).reshape(3, 7))
+    (block,) = Table(sp.csc_array(X)).blocks()
+    monkeypatch.setattr(columns, "BLOCK_ELEMENTS", at_once)
+    parts = list(block.dense_parts())
+    width = max(1, at_once // 3)
+    assert [(part.start, part.stop) for part, _ in parts] == [(start, min(start + width, 7)) for start in range(0, 7, width)]
+    assert_array_equal(np.concatenate([values for _, values in parts], axis=1), block.values.toarray())
