@@ -70,6 +70,7 @@ class Mutant:
     statement: int  # the line on which its statement begins
     text: str  # of the line
     change: str
+    result: str  # the statement, or its first line, after the change
     source: str  # of the whole file
 
 
@@ -125,12 +126,12 @@ def is_told(node: ast.AST) -> bool:
     return warns or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.arguments)
 
 
-def places(node: ast.AST, statement: int = 0) -> Iterator[tuple[ast.AST, int]]:
-    """All nodes below this one that may be mutated, each with the line of its statement."""
+def places(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """All nodes below this one that may be mutated, each with its statement."""
     for name, field in ast.iter_fields(node):
         for child in field if isinstance(field, list) else [field]:
             if isinstance(child, ast.AST) and name not in ("annotation", "returns", "decorator_list") and not is_told(child):
-                begin = child.lineno if isinstance(child, ast.stmt) else statement
+                begin = child if isinstance(child, ast.stmt) else statement
                 yield child, begin
                 yield from places(child, begin)
 
@@ -141,12 +142,13 @@ def mutants_of(file: str) -> list[Mutant]:
     tree, lines, found = ast.parse(text), text.splitlines(), []
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     inner = {id(node) for one in functions for node in ast.walk(one) if node is not one}
-    for node, statement in [place for one in functions if id(one) not in inner for place in places(one)]:
+    for node, statement in [place for one in functions if id(one) not in inner for place in places(one, one)]:
         for other in alternatives(node):
-            line = getattr(node, "lineno", statement) if not isinstance(node, ast.Slice) else statement
+            line = getattr(node, "lineno", statement.lineno)
             change = f"{ast.unparse(node)} → {ast.unparse(other)}"
             Swap(node, other).visit(tree)
-            found.append(Mutant(file, line, statement, lines[line - 1].strip(), change, ast.unparse(tree)))
+            result = ast.unparse(other if node is statement else statement).splitlines()[0]
+            found.append(Mutant(file, line, statement.lineno, lines[line - 1].strip(), change, result, ast.unparse(tree)))
             Swap(other, node).visit(tree)
     return found
 
@@ -278,7 +280,8 @@ def survivors(mutants: list[Mutant], seen: dict[str, tuple[float, list[str]]]) -
 
     def survived(mutant: Mutant, n_tests: int) -> None:
         alive.append(mutant)
-        print(f"survived {n_tests} tests: {mutant.file}:{mutant.line}  {mutant.change}\n    {mutant.text}", flush=True)
+        print(f"survived {n_tests} tests: {mutant.file}:{mutant.line}  {mutant.change}")
+        print(f"    {mutant.text}\n    {mutant.result}", flush=True)
 
     def write(path: Path, text: str) -> None:
         path.write_text(text)
@@ -323,7 +326,7 @@ def main() -> None:
     asked = parser.parse_args()
     everyone = [mutant for file in asked.files for mutant in mutants_of(file) if asked.like in mutant.change + mutant.text]
     chosen = sample(everyone, asked.most, asked.seed)
-    explained = [mutant for mutant in chosen if explanation(mutant.file, mutant.text, mutant.change)]
+    explained = [mutant for mutant in chosen if explanation(mutant.file, mutant.text, mutant.change, mutant.result)]
     tried = [mutant for mutant in chosen if mutant not in explained]
     print(f"{len(chosen)} of {len(everyone)} mutants, {len(explained)} of them explained, the others are tried", flush=True)
     alive = survivors(tried, seen_by_tests(TESTS, asked.seen))

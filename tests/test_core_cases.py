@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import InputError, builders, columns
+from graphsieve import GraphSieveWarning, InputError, builders, columns
 from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, lifted
 from graphsieve.ratio import laplacian_ratio
@@ -93,8 +93,7 @@ def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
     fill = builders._fill_heat
     monkeypatch.setattr(builders, "_fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest)))
     assert_allclose(builders.heat_weights(squared, 0.7)[0], expected, rtol=1e-14)
-    assert sum(shares) == 1000
-    assert max(shares) <= 64
+    assert (len(shares), sum(shares), max(shares)) == (16, 1000, 63)  # ⌈1000 / 64⌉ parts, as equal as they can be
 
 
 def test_a_graph_of_other_samples_is_refused():
@@ -204,3 +203,78 @@ def test_dense_parts_of_a_sparse_block_are_its_columns_once(sparse_stays_sparse,
     width = max(1, at_once // 3)
     assert [(part.start, part.stop) for part, _ in parts] == [(start, min(start + width, 7)) for start in range(0, 7, width)]
     assert_array_equal(np.concatenate([values for _, values in parts], axis=1), block.values.toarray())
+
+
+@pytest.mark.parametrize("X", [np.array([[3.0, -2.0], [0.0, 5.0]]), sp.csc_array([[3.0, -2.0], [0.0, 5.0]])])
+def test_the_smallest_number_of_a_table(X):
+    assert Table(X).smallest == -2.0
+    assert Table(np.ones((2, 1)) if sp.issparse(X) else sp.csc_array((2, 1))).smallest == (1.0 if sp.issparse(X) else 0.0)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8")])
+def test_distances_are_taken_on_rows_divided_by_the_largest_power_of_two(sign, form):
+    X = sign * np.array([[5e200, 1.0], [-1e150, 2.0]])
+    rows, exponent = Table(form(X)).rows
+    assert exponent == 667  # 2⁶⁶⁶ < 5e200 < 2⁶⁶⁷
+    assert_array_equal(rows.toarray() if sp.issparse(rows) else rows, np.ldexp(X, -667))
+    rows, exponent = Table(form(X * 2.0**-567)).rows
+    assert exponent == 0  # 2¹⁰⁰ is ordinary
+    assert Table(form(X * 2.0**-566)).rows[1] == 101
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+def test_columns_of_zeros_alone_have_no_exponent(form):
+    X = np.array([[0.0, 3.0, 0.0], [0.0, 3.0, 9.0], [0.0, 3.0, -1.0]])
+    assert_array_equal(Table(form(X)).column_exponents(), [columns.NO_EXPONENT, 2, 4])
+
+
+@pytest.mark.parametrize(("elements", "widths"), [(12, [4, 3]), (3, [1] * 7), (1, [1] * 7), (21, [7]), (20, [6, 1])])
+def test_blocks_hold_as_many_numbers_as_they_may(elements, widths):
+    X = np.arange(21.0).reshape(3, 7)
+    assert [block.width for block in Table(X, block_elements=elements).blocks()] == widths
+    assert (Table(X, block_elements=elements).only_block is None) == (len(widths) > 1)
+    assert [block.width for block in Table(X, block_elements=elements).wide_blocks()] == [7]
+
+
+def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
+    monkeypatch.setattr(columns, "DENSE_FROM", 0.3)
+
+    def blocks(X, elements):
+        return [(block.width, block.is_sparse) for block in Table(sp.csc_array(X), block_elements=elements).blocks()]
+
+    full, empty = np.ones((4, 3)), np.zeros((4, 40))
+    empty[0] = np.arange(40) == 39
+    assert blocks(full, 8) == [(1, False)] * 3  # one entry would do, but a column is not divided; filled, and small enough
+    assert blocks(full, 3) == [(1, True)] * 3  # a dense one would be too large
+    assert blocks(full, 16 * 4) == [(1, False)] * 3
+    assert blocks(full, 16 * 8) == [(2, False), (1, False)]
+    assert blocks(empty, 4) == [(16, True), (16, True), (8, True)]
+    assert blocks(empty, 2**22) == [(40, True)]
+
+
+def test_whether_all_is_finite_is_told_by_its_extremes():
+    X = np.arange(6.0).reshape(3, 2)
+    assert Table.trusted(X, None)._all_finite(X) is True
+
+    X[1, 1] = np.nan
+    assert Table.trusted(X, None)._all_finite(X) is False
+
+
+def test_pairs_of_equal_codes_come_in_chunks_of_the_right_size(monkeypatch):
+    monkeypatch.setattr(builders, "EDGES_PER_CHUNK", 3)
+    codes = np.array([2, -1, 2, 2, 0, 2, 2])  # five alike: 4 + 3 + 2 + 1 pairs
+    chunks = [list(zip(one.tolist(), other.tolist(), strict=True)) for one, other in builders.same_code_pairs(codes)]
+    assert [len(chunk) for chunk in chunks] == [4, 3, 3]  # a sample's pairs are not divided
+    alike = [0, 2, 3, 5, 6]
+    assert sorted(pair for chunk in chunks for pair in chunk) == [(a, b) for a in alike for b in alike if a < b]
+
+
+def test_a_graph_that_hangs_on_few_edges_warns():
+    half = np.full(8, 0.5)  # eight edges of equal weight: (Σ w)² / Σ w² = 16 / 2
+    with pytest.warns(GraphSieveWarning, match="of 8 edges among 81 samples only about 8.0 count"):
+        builders.warn_if_few_edges(half, 81)
+    builders.warn_if_few_edges(half, 80)  # a tenth of an edge for each sample is enough
+    with pytest.warns(GraphSieveWarning, match="of 0 edges among 3 samples only about 0.0 count"):
+        builders.warn_if_few_edges(np.empty(0), 3)
+    builders.warn_if_few_edges(np.empty(0), 2)
