@@ -2,8 +2,36 @@
 
 from __future__ import annotations
 
+AT_A_TIME = "how much is done at a time changes no result"
+FORM = "two forms of the same, with the same sums: which one is taken is a matter of speed"
+
 # End of the file's path, part of the line, part of the change or of what the statement becomes, and why nothing is different.
-EXPLAINED: list[tuple[str, str, str, str]] = []
+EXPLAINED: list[tuple[str, str, str, str]] = [
+    ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),
+    ("sums.py", "parts = np.array_split(", "min(weightings.shape[0],", AT_A_TIME),
+    ("sums.py", "if 2 * len(nonzero) >= len(weights):", "", FORM),
+    (
+        "columns.py",
+        "known = column_extremes(self.held)[:2]",
+        "self.extremes[:3]",
+        "extremes that are known are two rows: smallest, largest",
+    ),
+    ("builders.py", "keep = _count_same_code_pairs(codes) <= EDGES_KEPT", "< EDGES_KEPT", FORM),
+    (
+        "builders.py",
+        "in_threads(work, range(len(parts[0])), available_threads())",
+        "len(parts[1])",
+        "both lists have as many parts",
+    ),
+    ("geometry.py", "total = np.zeros(block.width)", "np.ones", "the parts of a block cover it: every place is filled"),
+    (
+        "labels.py",
+        "return rows[order], float(np.ldexp(grid, -exponent))",
+        "-exponent → exponent",
+        "of columns of range 1 no number is so large that rows are scaled: the exponent is 0",
+    ),
+    ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS", AT_A_TIME),
+]
 
 
 def explanation(file: str, line: str, change: str, result: str) -> str | None:

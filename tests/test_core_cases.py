@@ -11,10 +11,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, builders, columns
+from graphsieve import GraphSieveWarning, InputError, builders, columns, scores
 from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, lifted
 from graphsieve.ratio import laplacian_ratio
+from graphsieve.scores import geometry
+from graphsieve.scores.geometry import _Spectrum
+from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
 from graphsieve.sums import columns_at_once, group_weightings, moments
 from test_streaming import Pretended
@@ -278,3 +281,88 @@ def test_a_graph_that_hangs_on_few_edges_warns():
     with pytest.warns(GraphSieveWarning, match="of 0 edges among 3 samples only about 0.0 count"):
         builders.warn_if_few_edges(np.empty(0), 3)
     builders.warn_if_few_edges(np.empty(0), 2)
+
+
+@pytest.mark.parametrize(("squared", "bandwidth"), [([0.0, 0.0, 2.0, 4.0], 3.0), ([0.0, 0.25, 0.5], 0.375), ([0.0, 0.0], 1.0)])
+def test_the_bandwidth_is_the_mean_of_the_lengths_that_are_none(squared, bandwidth):
+    weights, used = builders.heat_weights(np.array(squared), None)
+    assert used == bandwidth
+    assert_allclose(weights, np.exp(-np.array(squared) / bandwidth), rtol=1e-15)
+
+
+def edges_of(graph):
+    return {(int(a), int(b)): float(w) for part in graph.edges() for a, b, w in zip(*part, strict=True)}
+
+
+def test_unlabelled_neighbours_take_only_the_places_that_labelled_ones_leave():
+    nan = np.nan
+    # The first has one place: the second is at 1 along the target, the third at 1 in X, and labelled ones come first.
+    X, y = np.array([[0.0], [10.0], [1.0], [1.25]]), np.array([0.0, 1.0, nan, nan])
+    found = edges_of(builders.partly_known_target_graph(Table(X), y, 1, 2.0, 5.0).graph)
+    assert found == pytest.approx({(0, 1): 5 * np.exp(-(1 - 0.0625) / 2), (2, 3): 1.0})
+    # Now it has two: one is left for the two samples at 1 and −1, of which the upper one gets it.
+    X = np.array([[0.0], [10.0], [1.0], [1.25], [1.5], [-1.0], [-1.25], [-1.5]])
+    y = np.array([0.0, 1.0, *np.full(6, nan)])
+    found = edges_of(builders.partly_known_target_graph(Table(X), y, 2, np.inf, 1.0).graph)
+    assert set(found) == {(0, 1), (0, 2), (1, 4), (2, 3), (2, 4), (3, 4), (5, 6), (5, 7), (6, 7)}
+
+
+def test_samples_of_equal_target_are_one_group_for_each_target_that_comes_twice():
+    graph = builders.target_graph(np.array([3.0, 1.0, 2.0, 1.0, 3.0, 3.0]), 1, 1.0).graph
+    assert_array_equal(graph.other.factor.toarray(), [[0, 1], [1, 0], [0, 0], [1, 0], [0, 1], [0, 1]])
+
+
+def test_the_normalised_laplacian_leaves_isolated_samples_out():
+    W = np.zeros((4, 4))
+    W[0, 1] = W[1, 0] = 2.0
+    W[1, 3] = W[3, 1] = 0.5
+    degree = W.sum(axis=1)
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(4), where=degree > 0)
+    dense = np.diag(degree > 0).astype(float) - root[:, None] * W * root
+    spectrum = _Spectrum(SparseGraph.from_matrix(W), 2, None)
+    X = np.random.default_rng(7).normal(size=(4, 3))
+    assert_allclose(spectrum._apply(X), dense @ X, atol=1e-15)
+    assert_allclose(spectrum._apply(X[:, 0]), dense @ X[:, 0], atol=1e-15)
+    assert_array_equal(spectrum._components(), [0, 0, -1, 0])
+
+
+def test_an_iteration_that_does_not_converge_gets_more_room(monkeypatch):
+    X = np.random.default_rng(8).normal(size=(60, 4))
+    eigsh, calls = geometry.sla.eigsh, []
+
+    def stubborn(operator, **options):
+        calls.append(options)
+        if len(calls) == 1:
+            raise geometry.sla.ArpackNoConvergence("%s", np.empty(0), np.empty((60, 0)))
+        return eigsh(operator, **options)
+
+    monkeypatch.setattr(geometry.sla, "eigsh", stubborn)
+    found = scores.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4)
+    assert_allclose(found, oracle.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4), rtol=1e-8)
+    assert [(call["k"], call.get("ncv"), call.get("maxiter")) for call in calls] == [(3, None, None), (3, 52, 6000)]
+
+
+def test_the_best_come_first_ties_in_their_order_and_what_has_no_score_last():
+    values = np.array([1.0, np.nan, 3.0, 3.0, 2.0])
+    assert_array_equal(best_first(values, large_is_good=True), [2, 3, 4, 0, 1])
+    assert_array_equal(best_first(values, large_is_good=False), [0, 4, 2, 3, 1])
+
+
+def test_how_many_features_may_be_asked_for():
+    assert [wanted_count(asked, 5) for asked in (1, np.int8(5))] == [1, 5]
+    for asked in (0, 6, -1):
+        with pytest.raises(InputError, match=f"is {asked}, but there are 5 features; ask for 1 to 5"):
+            wanted_count(asked, 5)
+    for asked in (True, 2.0, "2"):
+        with pytest.raises(InputError, match="must be a whole number from 1 to 5"):
+            wanted_count(asked, 5)
+
+
+def test_a_parameter_that_a_method_has_not_is_refused_with_those_it_has():
+    with pytest.raises(InputError, match="method_params may hold: nothing"):
+        extra_options(scores.METHODS["variance"], {"power": 2})
+    with pytest.raises(InputError, match="method_params may hold: n_neighbors, bandwidth"):
+        extra_options(scores.METHODS["laplacian"], {"power": 2})
+    with pytest.raises(InputError, match="pass bandwidth= instead"):
+        extra_options(scores.METHODS["laplacian"], {"bandwidth": 2}, elsewhere=["bandwidth"])
+    assert extra_options(scores.METHODS["laplacian"], {"bandwidth": 2.0}) == {"bandwidth": 2.0}
