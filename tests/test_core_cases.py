@@ -11,15 +11,17 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, builders, columns, scores
+from graphsieve import GraphSieveWarning, InputError, Supervision, builders, columns, scores
 from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, lifted
+from graphsieve.kernels import samples
+from graphsieve.kernels.edges import plain_sums, row_differences
 from graphsieve.ratio import laplacian_ratio
-from graphsieve.scores import geometry
+from graphsieve.scores import geometry, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
-from graphsieve.sums import columns_at_once, group_weightings, moments
+from graphsieve.sums import columns_at_once, group_weightings, means, moments
 from test_streaming import Pretended
 
 MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])
@@ -366,3 +368,117 @@ def test_a_parameter_that_a_method_has_not_is_refused_with_those_it_has():
     with pytest.raises(InputError, match="pass bandwidth= instead"):
         extra_options(scores.METHODS["laplacian"], {"bandwidth": 2}, elsewhere=["bandwidth"])
     assert extra_options(scores.METHODS["laplacian"], {"bandwidth": 2.0}) == {"bandwidth": 2.0}
+
+
+def test_the_difference_of_constraints_needs_only_one_kind_of_pairs():
+    X = np.array([[0.0, 1.0], [1.0, 5.0], [4.0, 2.0]])
+    assert_allclose(scores.constraint_score(X, [(0, 1)], [], form="difference"), [1.0, 16.0])
+    assert_allclose(scores.constraint_score(X, [], [(0, 2)], form="difference", weight=0.5), [-8.0, -0.5])
+    core = scores.METHODS["constraint"].core
+    labels = core(Table(X), Supervision.from_labels([0, 0, 1]), form="difference", weight=0.5).values
+    assert_allclose(labels, [1.0 - 0.5 * (16 + 9), 16.0 - 0.5 * (1 + 9)])
+    for nothing in (Supervision.from_pairs(3, [], []), Supervision.from_labels([0, -1, -1])):
+        with pytest.raises(InputError, match="needs at least one must-linked or cannot-linked pair"):
+            core(Table(X), nothing, form="difference", weight=0.5)
+
+
+def test_pairs_that_labels_imply_count_once():
+    X = np.eye(6)
+    known = Supervision.from_labels([0, 0, 1, 1, -1, -1]) | Supervision.from_pairs(
+        6, must_link=[(0, 1), (2, 3), (4, 5), (0, 4)], cannot_link=[(0, 2), (2, 4)]
+    )
+
+    def weights(linked):
+        W = np.zeros((6, 6))
+        for one, other in linked:
+            W[one, other] = W[other, one] = 1.0
+        return W
+
+    given = [{(int(a), int(b)) for a, b in linked} for linked in (known.must_link, known.cannot_link)]
+    alike, apart = pairs.must_link_graph(known), pairs.cannot_link_graph(known)
+    W, V = weights(given[0] | {(0, 1), (2, 3)}), weights(given[1] | {(0, 2), (0, 3), (1, 2), (1, 3)})
+    check_forms(alike, W, X)
+    check_forms(apart, V, X)
+
+
+def test_a_class_that_nobody_has_changes_nothing_when_classes_are_balanced():
+    X = np.random.default_rng(9).normal(size=(5, 3))
+    P = np.array([[1.0, 0.0], [0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]])
+    expected = oracle.weighted_laplacian_score(X, P, class_weight="balanced")
+    with_empty = np.column_stack([P[:, 0], np.zeros(5), P[:, 1]])
+    assert_allclose(scores.weighted_laplacian_score(X, with_empty, class_weight="balanced"), expected, rtol=1e-12)
+
+
+def test_two_known_targets_are_enough_and_one_is_not():
+    X = np.array([[0.0, 3.0], [1.0, 5.0], [7.0, 5.0], [2.0, 2.0]])
+    two, one = [1.0, np.nan, 2.0, np.nan], [1.0, np.nan, np.nan, np.nan]
+    # One edge between two samples: (f − g)² over 2 · ((f − g) / 2)².
+    assert_allclose(scores.supervised_laplacian_score(X, two, n_neighbors=1), [2.0, 2.0])
+    assert_allclose(scores.pearson_score(X, two), [1.0, 1.0])
+    for function in (scores.supervised_laplacian_score, scores.pearson_score):
+        with pytest.raises(InputError, match="at least 2 samples need a known target, got 1"):
+            function(X, one)
+
+
+def test_a_correlation_with_three_classes_is_refused():
+    X = np.arange(6.0)[:, None]
+    core = scores.METHODS["pearson"].core
+    assert_allclose(core(Table(X), Supervision.from_labels([0, 0, 0, 1, 1, 1])).values, [9 / np.sqrt(17.5 * 6)])
+    with pytest.raises(InputError, match="2 classes, got 3 classes"):
+        core(Table(X), Supervision.from_labels([0, 0, 1, 1, 2, 2]))
+
+
+def test_differences_of_no_pairs_and_of_no_columns():
+    rows, nobody = np.arange(6.0).reshape(3, 2), np.empty(0, dtype=np.int64)
+    assert list(row_differences(rows, nobody, nobody)) == []
+    ((part, found),) = row_differences(rows[:, :0], np.array([0, 1]), np.array([1, 2]), spare=1)
+    assert (part, found.shape) == (slice(0, 2), (3, 0))
+    assert_array_equal(plain_sums(rows, nobody, nobody, np.empty(0), 2), [0.0, 0.0])
+
+
+def test_means_alone_are_the_means_without_a_compiler_too(plain):
+    X = np.random.default_rng(10).normal(size=(8, 3))
+    W = np.random.default_rng(11).random((8, 2))
+    (block,) = Table(X).blocks()
+    expected = (W / W.sum(axis=0)).T @ X
+    for found in (means(block, W), plain(means, block, W)):
+        assert_allclose((found + block.shift) * 2.0**block.exponent, expected, rtol=1e-12)
+
+
+def test_samples_are_summed_in_parts_only_where_weightings_are_few():
+    assert samples._parts(10, 64) == samples._parts(10, 65) == [slice(0, 10)]
+    assert samples._parts(0, 65) == [slice(0, 0)]
+    assert samples._parts(2**16 + 1, 64) == [slice(0, 2**16), slice(2**16, 2**16 + 1)]
+    assert samples._parts(2**16 + 1, 65) == [slice(0, 2**16 + 1)]
+
+
+def test_groups_that_are_equal_inside_have_no_scatter_at_all(plain):
+    X = np.random.default_rng(12).random((14, 50))
+    X[3:10], X[10:] = 0.3, 0.7
+    (block,) = Table(X).blocks()
+    weightings = group_weightings(np.repeat([0, 1, 2], [3, 7, 4]), 3, np.linspace(0.1, 0.9, 14))
+    for form in (weightings, weightings.toarray()):
+        for found in (moments(block, form), plain(moments, block, form)):
+            assert (found.scatter[0] > 0).all()
+            assert_array_equal(found.scatter[1:], 0.0)
+
+
+def test_of_equal_magnitudes_the_upper_one_is_least_however_many_threads_look(monkeypatch):
+    rows = np.array([[5.0, -2.0, 1.0], [2.0, 3.0, 4.0], [-2.0, 2.0, -1.0], [7.0, 9.0, 0.5]])
+    monkeypatch.setattr(samples, "SHARED_FROM", 1)
+    for n_threads in (1, 2, 4):
+        monkeypatch.setattr(samples, "available_threads", lambda n_threads=n_threads: n_threads)
+        assert_array_equal(samples.column_extremes(rows), [[-2, -2, -1], [7, 9, 4], [2, -2, 0.5]])
+
+
+def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plain, monkeypatch):
+    X = np.random.default_rng(13).normal(size=(3, 7))
+    (block,) = Table(X).blocks()
+    W = np.array([[0.5, 0.0], [0.25, 1.0], [0.0, 3.0]])
+    for elements in (1, 8, 2**22):
+        monkeypatch.setattr(samples, "TEMPORARY_ELEMENTS", elements)
+        found = plain(moments, block, W)
+        for place, w in enumerate(W.T):
+            mean = w @ block.values / w.sum()
+            assert_allclose(found.mean[place], mean, atol=1e-15)
+            assert_allclose(found.scatter[place], w @ (block.values - mean) ** 2, rtol=1e-12)
