@@ -31,6 +31,8 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "of columns of range 1 no number is so large that rows are scaled: the exponent is 0",
     ),
     ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS", AT_A_TIME),
+    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "", FORM),
+    ("rows.py", "if self.scale is None or self.shift is None:", " and ", "both are given, or none"),
     ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "rows.shape[0]", AT_A_TIME),
 ]
 

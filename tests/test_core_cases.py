@@ -14,6 +14,7 @@ import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision, builders, columns, scores
 from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, lifted
+from graphsieve.kernels import rows as kernel_rows
 from graphsieve.kernels import samples
 from graphsieve.kernels.edges import plain_sums, row_differences
 from graphsieve.ratio import laplacian_ratio
@@ -482,3 +483,28 @@ def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plai
             mean = w @ block.values / w.sum()
             assert_allclose(found.mean[place], mean, atol=1e-15)
             assert_allclose(found.scatter[place], w @ (block.values - mean) ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_parts", "n_threads", "ranges"),
+    [
+        (64, 1, 2, [(0, 32), (32, 64)]),
+        (40, 1, 2, [(0, 16), (16, 40)]),
+        (70, 1, 3, [(0, 16), (16, 48), (48, 70)]),
+        (10, 1, 4, [(0, 10)]),
+        (64, 2, 2, [(0, 64)]),
+    ],
+)
+def test_threads_share_parts_or_whole_groups_of_columns(monkeypatch, n_columns, n_parts, n_threads, ranges):
+    monkeypatch.setattr(kernel_rows, "SHARED_FROM", n_columns * 5)
+    monkeypatch.setattr(kernel_rows, "available_threads", lambda: n_threads)
+    seen = []
+
+    def work(part, start, stop, total):
+        seen.append((part, start, stop))
+        total[start:stop] += part + 1.0
+
+    assert_array_equal(kernel_rows.summed((n_columns,), n_parts, 5, work), np.full(n_columns, n_parts * (n_parts + 1) / 2))
+    assert sorted(seen) == [(part, *ends) for part in range(n_parts) for ends in ranges]
+    monkeypatch.setattr(kernel_rows, "in_threads", None)  # a little less work, and nobody is called
+    assert_array_equal(kernel_rows.summed((n_columns,), 1, 4, work), np.ones(n_columns))
