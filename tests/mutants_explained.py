@@ -9,7 +9,6 @@ FORM = "two forms of the same, with the same sums: which one is taken is a matte
 EXPLAINED: list[tuple[str, str, str, str]] = [
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),
     ("sums.py", "parts = np.array_split(", "min(weightings.shape[0],", AT_A_TIME),
-    ("sums.py", "if 2 * len(nonzero) >= len(weights):", "", FORM),
     (
         "columns.py",
         "known = column_extremes(self.held)[:2]",
@@ -30,8 +29,9 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "-exponent → exponent",
         "of columns of range 1 no number is so large that rows are scaled: the exponent is 0",
     ),
-    ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS", AT_A_TIME),
-    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "", FORM),
+    ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS * block.width", AT_A_TIME),
+    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "n_places < FEW_PLACES", FORM),
+    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "3 * weightings.nnz", FORM),
     ("rows.py", "if self.scale is None or self.shift is None:", " and ", "both are given, or none"),
     ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "rows.shape[0]", AT_A_TIME),
 ]

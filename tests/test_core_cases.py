@@ -22,7 +22,7 @@ from graphsieve.scores import geometry, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
-from graphsieve.sums import columns_at_once, group_weightings, means, moments
+from graphsieve.sums import columns_at_once, dense_weighting, group_weightings, means, moments
 from test_streaming import Pretended
 
 MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])
@@ -508,3 +508,10 @@ def test_threads_share_parts_or_whole_groups_of_columns(monkeypatch, n_columns, 
     assert sorted(seen) == [(part, *ends) for part in range(n_parts) for ends in ranges]
     monkeypatch.setattr(kernel_rows, "in_threads", None)  # a little less work, and nobody is called
     assert_array_equal(kernel_rows.summed((n_columns,), 1, 4, work), np.ones(n_columns))
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 3.0, 0.0, 2.0], [0.0, 3.0, 0.0, 2.0], [1.0, 3.0]])
+def test_one_weighting_is_itself_in_either_form(weights):
+    found = dense_weighting(np.array(weights))
+    assert sp.issparse(found) == (2 * np.count_nonzero(weights) < len(weights))  # where most of them are zero
+    assert_array_equal(found.toarray() if sp.issparse(found) else found, np.array(weights)[:, None])
