@@ -140,7 +140,9 @@ def test_columns_at_once_fill_a_block_or_the_memory_of_a_stored_table():
 def test_weightings_of_groups():
     codes = np.array([1, -1, 0, 1])
     assert_array_equal(group_weightings(codes, 3).toarray(), [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
-    assert_array_equal(group_weightings(codes, 2, np.array([0.5, 9.0, 2.0, 0.0])).toarray(), [[0, 0.5], [0, 0], [2, 0], [0, 0]])
+    weighted = group_weightings(codes, 2, np.array([0.5, 9.0, 2.0, 0.0]))
+    assert_array_equal(weighted.toarray(), [[0, 0.5], [0, 0], [2, 0], [0, 0]])
+    assert weighted.nnz == 2  # who weighs nothing is not there
 
 
 def test_one_weighting_has_the_mass_of_its_sparse_form_to_the_last_bit():
