@@ -251,7 +251,7 @@ def seen_by_tests(tests: list[str], kept: Path | None) -> dict[str, tuple[float,
     return {test: found for one in seen.values() for test, found in one.items()}
 
 
-def tests_of(mutant: Mutant, reached: dict[str, list[tuple[float, str]]]) -> list[str]:
+def meeting(mutant: Mutant, reached: dict[str, list[tuple[float, str]]]) -> list[str]:
     """The tests that reach its line: the quickest of each file, then the second of each, and so on."""
     found = reached.get(f"{mutant.file}:{mutant.line}") or reached.get(f"{mutant.file}:{mutant.statement}", [])
     turns: Counter[str] = Counter()
@@ -290,7 +290,7 @@ def survivors(mutants: list[Mutant], seen: dict[str, tuple[float, list[str]]]) -
 
     def start(tree: Path, mutant: Mutant) -> tuple[list[str], list[str]]:
         write(tree / mutant.file, mutant.source)
-        chosen = tests_of(mutant, reached)
+        chosen = meeting(mutant, reached)
         return sorted({test.split("::")[0] for test in chosen}), chosen
 
     def done(tree: Path, mutant: Mutant, code: int) -> None:
@@ -299,12 +299,12 @@ def survivors(mutants: list[Mutant], seen: dict[str, tuple[float, list[str]]]) -
             print(f"{len(tried)} tried", flush=True)
         write(tree / mutant.file, (HERE / mutant.file).read_text())
         if code == 0:
-            survived(mutant, len(tests_of(mutant, reached)))
+            survived(mutant, len(meeting(mutant, reached)))
 
     for mutant in mutants:
-        if not tests_of(mutant, reached):
+        if not meeting(mutant, reached):
             survived(mutant, 0)
-    in_copies([mutant for mutant in mutants if tests_of(mutant, reached)], start, done)
+    in_copies([mutant for mutant in mutants if meeting(mutant, reached)], start, done)
     return alive
 
 
