@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, warn
+from graphsieve.parameters import as_text, one_line
 from graphsieve.supervision import Kind, Supervision
 
 
@@ -94,5 +95,5 @@ def _warn_of_poor_labels(known: Supervision) -> None:
         warn(f"the target looks like an identifier: each of the {len(single)} samples has a class of its own.")
     elif len(single):
         names = known.classes if known.classes is not None else np.arange(len(sizes))
-        shown = ", ".join(str(names[code]) for code in single[:5]) + (", …" if len(single) > 5 else "")
+        shown = ", ".join(one_line(as_text(names[code])) for code in single[:5]) + (", …" if len(single) > 5 else "")
         warn(f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member ({shown}).")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from graphsieve.errors import ConstraintConflictError
+from graphsieve.parameters import as_text, quoted
 
 Integers = NDArray[np.int64]
 
@@ -65,7 +66,7 @@ class _Links:
     def chain(self, start: int, end: int) -> str:
         """The reasons from one sample to another, such as ``0 = 1 = 2``."""
         names = [
-            str(node) if node < self._n_samples else f"(both labelled {str(self._classes[node - self._n_samples])!r})"
+            str(node) if node < self._n_samples else f"(both labelled {quoted(as_text(self._classes[node - self._n_samples]))})"
             for node in self._path(start, end)
         ]
         return " = ".join(names)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve.parameters import one_line
 from graphsieve.threads import available_threads, in_threads
 
 LARGEST_EXACT_INTEGER = 2**53
@@ -92,13 +93,15 @@ def _read_sparse(X: Any) -> sp.csc_array:
         raise InputError(f"X is a {X.ndim}-D sparse array; expected 2-D (samples × features).")
     _check_kind(X.dtype)
     # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of indices.
-    exact = sp.csc_array(X, copy=True)
-    exact.sum_duplicates()
+    with np.errstate(over="ignore"):  # a sum of duplicates beyond the largest number is infinite, and refused as such
+        exact = sp.csc_array(X, copy=True)
+        exact.sum_duplicates()
     exact.eliminate_zeros()
     if exact.dtype.kind in "iu":
         beyond = (exact.data > LARGEST_EXACT_INTEGER) | (exact.data < -LARGEST_EXACT_INTEGER)
         warn_of_rounded(np.unique(np.repeat(np.arange(exact.shape[1]), np.diff(exact.indptr))[beyond]), None)
-    matrix = exact.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        matrix = exact.astype(np.float64, copy=False)
     # The libraries below read 32-bit indices only, wherever those suffice.
     index = sp.get_index_dtype(maxval=max(*matrix.shape, matrix.nnz))
     matrix.indices, matrix.indptr = matrix.indices.astype(index, copy=False), matrix.indptr.astype(index, copy=False)
@@ -144,9 +147,9 @@ def _as_array(X: Any) -> NDArray[Any]:
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise InputError(_ragged_message(X) or f"X could not be read as an array: {error}") from error
+        raise InputError(_ragged_message(X) or f"X could not be read as an array ({one_line(str(error))}).") from error
     except Exception as error:
-        raise InputError(f"X could not be read as an array: {type(error).__name__}: {error}") from error
+        raise InputError(f"X could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).") from error
     if array.ndim == 0:
         raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.")
     if array.dtype.kind == "V":
@@ -201,7 +204,8 @@ def _warn_of_large_integers(array: NDArray[Any], names: tuple[str, ...] | None, 
     """Warn of integers that float64 rounds; `column` gives the numbers as they came, or something without integers."""
     if not array.size:
         return
-    high, low = np.fmax.reduce(array, axis=0), np.fmin.reduce(array, axis=0)
+    with np.errstate(over="ignore"):  # float16 knows no 2**53, and long double more than float64
+        high, low = (extreme.reduce(array, axis=0).astype(np.float64) for extreme in (np.fmax, np.fmin))
     candidates = np.flatnonzero((high >= LARGEST_EXACT_INTEGER) | (low <= -LARGEST_EXACT_INTEGER)).tolist()
     warn_of_rounded([j for j in candidates if _is_rounded(column(j).max()) or _is_rounded(column(j).min())], names)
 
@@ -241,7 +245,9 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"X holds a {type(value).__name__} in {where}: {error}.") from error
+        raise InputTypeError(
+            f"X holds a {type(value).__name__} in {where} ({one_line(str(error))}); expected a number."
+        ) from error
     except OverflowError:
         return float("inf")
 

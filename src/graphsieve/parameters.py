@@ -6,6 +6,7 @@ A rule is a function from (name, value) to the value to use; it raises `InputErr
 from __future__ import annotations
 
 import difflib
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
@@ -21,13 +22,33 @@ MOST_SHOWN = 80  # characters of a value in a message
 
 def quoted(value: Any, most: int = MOST_SHOWN) -> str:
     """A value as a message shows it: on one line, not too long, and 0 rather than np.int64(0)."""
-    return one_line(repr(value.item() if isinstance(value, np.generic) else value), most)
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except Exception:  # of an object without words, or of a number with more digits than Python writes
+        text = f"a value of type {type(value).__name__}"
+    return one_line(text, most)
+
+
+def as_text(value: Any) -> str:
+    """What `str` gives, also of what it fails at."""
+    try:
+        return str(value)
+    except Exception:
+        return quoted(value)
 
 
 def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
     """A text with its line breaks as blanks, cut where it is too long."""
     words = " ".join(text.split())
     return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def as_float(value: Any) -> float:
+    """A real number as a float; infinite where it is too large for one, as 10**400 and some fractions are."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def count(minimum: int = 1, maximum: int | None = None) -> Rule:
@@ -70,7 +91,7 @@ def positive(most: float = sys.float_info.max) -> Rule:
     limit = "finite" if most == sys.float_info.max else f"up to {most:g}"
 
     def check(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= most:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < as_float(value) <= most:
             raise InputError(f"{name} must be a positive number, {limit}, got {quoted(value)}.")
         return float(value)
 
@@ -81,7 +102,7 @@ def between(low: float, high: float) -> Rule:
     """A number in the closed interval from `low` to `high`."""
 
     def check(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
+        if isinstance(value, bool) or not isinstance(value, Real) or not low <= as_float(value) <= high:
             raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {quoted(value)}.")
         return float(value)
 

@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +29,7 @@ from graphsieve.scaling import Scale
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.selectors import SIEVES, GraphSieve
+from graphsieve.selectors.knowledge import PARAMETERS
 from graphsieve.supervision import Supervision, TargetType
 
 SCHEMA = 1
@@ -107,7 +108,8 @@ method_params, compress, n_prototypes, n_jobs, progress
         "n_jobs": n_jobs,
         "progress": progress,
     }
-    sieve = GraphSieve(method, **settings) if method not in ITERATED else _search_sieve(method, settings)
+    is_iterated = isinstance(method, str) and method in ITERATED
+    sieve = _search_sieve(method, settings) if is_iterated else GraphSieve(method, **settings)
     with noting_warnings() as warned:
         table, known = sieve._fit(X, y, supervision)
     names = _names(table, feature_names)
@@ -119,7 +121,7 @@ method_params, compress, n_prototypes, n_jobs, progress
         scores=sieve.scores_,
         ranks=sieve.ranking_,
         selected=sieve.get_support(),
-        method=method if method in ITERATED else sieve.method_,
+        method=method if is_iterated else sieve.method_,
         reason=sieve.reason_,
         large_is_good=sieve.large_is_good_,
         n_samples=sieve.n_samples_,
@@ -142,17 +144,22 @@ def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
     make = SIEVES[method]
     takes = inspect.signature(make).parameters
     usual = inspect.signature(rank).parameters
-    own = dict(settings["method_params"] or {})
+    own = PARAMETERS["method_params"]("method_params", settings["method_params"]) or {}
     for name, value in settings.items():
-        if name not in takes and name != "method_params" and value != usual[name].default:
+        if name not in takes and name != "method_params" and _differs(value, usual[name].default):
             raise InputError(f"the search {method!r} has no {name}; leave it out, got {quoted(value)}.")
     for name in own:
         if name not in takes or name in settings:
             mine = [other for other in takes if other not in settings]
             raise InputError(f"method_params of {method!r} are {', '.join(mine)}, got {quoted(name)}{nearest(name, mine)}.")
     # What is left as it is here may have another default there.
-    given = {name: settings[name] for name in settings if name in takes and settings[name] != usual[name].default}
+    given = {name: settings[name] for name in settings if name in takes and _differs(settings[name], usual[name].default)}
     return make(**{**given, **own, "method_params": None} if "method_params" in takes else {**given, **own})
+
+
+def _differs(value: Any, default: Any) -> bool:
+    """Whether a parameter was set: an array or the like is no default, and comparing it would be no answer."""
+    return value is not default and not (isinstance(value, str | int | float) and value == default)
 
 
 def _names(table: Table, given: Sequence[str] | None) -> tuple[str, ...]:
@@ -160,7 +167,10 @@ def _names(table: Table, given: Sequence[str] | None) -> tuple[str, ...]:
     n_features = table.n_features
     if given is None:
         return table.feature_names or tuple(f"x{j}" for j in range(n_features))
-    names = tuple(given.tolist() if hasattr(given, "tolist") else given)
+    listed = given.tolist() if hasattr(given, "tolist") else given
+    if not isinstance(listed, Iterable):
+        raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given)}.")
+    names = tuple(listed)
     odd = next((name for name in names if not isinstance(name, str)), None)
     if isinstance(given, str) or odd is not None:
         raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given if odd is None else odd)}.")

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
 from graphsieve.errors import ConstraintConflictError, InputError, InputTypeError, warn
-from graphsieve.parameters import either, quoted, whole_number
+from graphsieve.parameters import as_float, as_text, either, one_line, quoted, whole_number
 
 SUM_TOLERANCE = 1e-6
 SMALL_SUM = 2.0**-900  # of a row that is scaled before it is summed
@@ -162,7 +162,7 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except Exception as error:
-        raise InputError(f"{name} could not be read as an array: {type(error).__name__}: {error}") from error
+        raise InputError(f"{name} could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).") from error
     if array.dtype.kind in "US" and isinstance(values, list | tuple):
         return np.array(values, dtype=object)
     return array.astype(object) if array.dtype.kind == "T" else array
@@ -183,6 +183,8 @@ def _is_missing(value: Any) -> bool:
         return True
     if isinstance(value, str | bytes):
         return not value.strip()
+    if isinstance(value, Decimal):
+        return value.is_nan()  # the signalling one cannot even be compared
     return _is_number(value) and bool(value != value)  # noqa: PLR0124 - only NaN differs from itself
 
 
@@ -190,16 +192,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
+def _is_known_number(value: Any) -> bool:
+    return _is_number(value) and not _is_missing(value)
+
+
 def _equal(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
     if values.dtype.kind != "O":
-        return np.asarray(values == number)
-    return np.array([_is_number(value) and bool(value == number) for value in values], dtype=bool)
+        return np.asarray(values == as_float(number) if values.dtype.kind == "f" else values == number)
+    return np.array([_is_known_number(value) and bool(value == number) for value in values], dtype=bool)
 
 
 def _any_below(values: NDArray[Any], number: int) -> bool:
     if values.dtype.kind != "O":
         return bool((values < number).any())
-    return any(_is_number(value) and value < number for value in values)
+    return any(_is_known_number(value) and value < number for value in values)
 
 
 def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
@@ -223,11 +229,11 @@ def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
     try:
         distinct = list(dict.fromkeys(values))
     except TypeError as error:
-        raise InputTypeError(f"labels must be text, numbers or the like: {error}.") from error
+        raise InputTypeError(f"labels must be text, numbers or the like ({one_line(str(error))}).") from error
     try:
         distinct.sort()
-    except TypeError:  # a mixture such as numbers and text cannot be compared; its text can
-        distinct.sort(key=str)
+    except Exception:  # a mixture such as numbers and text cannot be compared; its text can
+        distinct.sort(key=as_text)
     place = {name: code for code, name in enumerate(distinct)}
     classes = np.empty(len(distinct), dtype=object)
     classes[:] = distinct
@@ -309,7 +315,8 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
     if len(outside):
         row = int(outside[0, 0])
         raise InputError(
-            f"{name} pair {row} is ({values[row, 0]}, {values[row, 1]}), but samples are numbered 0 to {n_samples - 1}; "
+            f"{name} pair {row} is ({quoted(values[row, 0])}, {quoted(values[row, 1])}), "
+            f"but samples are numbered 0 to {n_samples - 1}; "
             "in cross-validation pass a Supervision of all samples, which is sliced with them."
         )
     values = values.astype(np.int64)

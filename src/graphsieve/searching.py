@@ -41,7 +41,7 @@ def way_to_search(name: str, value: Any) -> Any:
         if value in WAYS:
             return value
         raise InputError(
-            f"{name} must be one of {', '.join(map(repr, WAYS))} or a transformer, got {value!r}{nearest(value, WAYS)}."
+            f"{name} must be one of {', '.join(map(repr, WAYS))} or a transformer, got {quoted(value)}{nearest(value, WAYS)}."
         )
     if isinstance(value, type) or not callable(getattr(value, "fit_transform", None)) or not hasattr(value, "get_params"):
         raise InputTypeError(
@@ -49,7 +49,7 @@ def way_to_search(name: str, value: Any) -> Any:
             f"got {quoted(value)}."
         )
     if getattr(value, "mode", "distance") != "distance":
-        raise InputError(f"{name} must give distances, got a transformer with mode={value.mode!r}; set mode='distance'.")
+        raise InputError(f"{name} must give distances, got a transformer with mode={quoted(value.mode)}; set mode='distance'.")
     return value
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphsieve.consistency import check_consistency
 from graphsieve.errors import InputError, warn
-from graphsieve.parameters import choice
+from graphsieve.parameters import as_text, choice, one_line, quoted
 from graphsieve.reading import (
     NO_PAIRS,
     distinct_pairs,
@@ -29,6 +29,8 @@ from graphsieve.reading import (
 )
 
 CLASSES_SHOWN = 5
+MOST_SAMPLES = 2**48  # far beyond any memory, and still a size that arrays can be asked for
+MOST_BITS = 2000  # of a number that is written in decimals
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -141,14 +143,14 @@ class Supervision:
         if names.shape != (proba.shape[1],):
             raise InputError(f"classes must name the {proba.shape[1]} columns of label_proba, got shape {names.shape}.")
         if len({_class_key(name) for name in names}) < len(names):
-            raise InputError(f"classes must name the columns of label_proba differently, got {names.tolist()}.")
+            raise InputError(f"classes must name the columns of label_proba differently, got {quoted(names.tolist())}.")
         return cls(len(proba), probabilities=proba, classes=names)
 
     @classmethod
     def from_pairs(cls, n_samples: int, must_link: ArrayLike = (), cannot_link: ArrayLike = ()) -> Supervision:
         """Pairs of sample indices that belong together (`must_link`) or apart (`cannot_link`), each of shape (n_pairs, 2)."""
-        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise InputError(f"n_samples must be the number of samples, a positive whole number, got {n_samples!r}.")
+        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or not 1 <= n_samples <= MOST_SAMPLES:
+            raise InputError(f"n_samples must be the number of samples, a positive whole number, got {quoted(n_samples)}.")
         pairs = cls(
             int(n_samples),
             must_link=read_pairs(must_link, int(n_samples), "must_link"),
@@ -293,11 +295,11 @@ def _joined_classes(one: Supervision, other: Supervision) -> tuple[Integers | No
     assert with_labels.classes is not None
     assert with_proba.classes is not None
     place = {_class_key(name): column for column, name in enumerate(with_proba.classes)}
-    unknown = [str(name) for name in with_labels.classes if _class_key(name) not in place]
+    unknown = [as_text(name) for name in with_labels.classes if _class_key(name) not in place]
     if unknown:
+        shown = one_line(", ".join(list(place)[:CLASSES_SHOWN]))
         raise InputError(
-            f"label {unknown[0]!r} is none of the classes of label_proba ({', '.join(list(place)[:CLASSES_SHOWN])}); "
-            "name the columns with classes=."
+            f"label {quoted(unknown[0])} is none of the classes of label_proba ({shown}); name the columns with classes=."
         )
     recode = np.array([place[_class_key(name)] for name in with_labels.classes] + [-1], dtype=np.int64)
     return recode[with_labels.labels], with_proba.classes
@@ -306,4 +308,7 @@ def _joined_classes(one: Supervision, other: Supervision) -> tuple[Integers | No
 def _class_key(name: Any) -> str:
     """What two names of one class have in common: 1, 1.0 (a label beside missing ones) and True are the same class."""
     whole = isinstance(name, Integral | np.bool_) or (isinstance(name, float | np.floating) and float(name).is_integer())
-    return str(int(name)) if whole else str(name)
+    if not whole:
+        return as_text(name)
+    number = int(name)
+    return str(number) if number.bit_length() < MOST_BITS else hex(number)  # Python writes no decimals of endless numbers

@@ -138,9 +138,10 @@ def _further_knowledge(options: argparse.Namespace, whole: TableFile, table: Tab
     stay = np.isin(whole.positions, table.positions)
     found = None
     if options.pairs is not None:
-        found = _linked(options.pairs, ids[stay], ids[~stay])
+        found = _linked(options.pairs, ids[stay], ids[~stay], options.max_bytes)
     if options.proba is not None:
-        matrix, classes = read_probabilities_file(options.proba, list(ids), id_column=options.id_column)
+        limits = {"id_column": options.id_column, "max_bytes": options.max_bytes}
+        matrix, classes = read_probabilities_file(options.proba, list(ids), **limits)
         with _probabilities_by_name(name_of(options.proba), [f"row {quoted(name)}" for name in ids[stay]], classes):
             of_rows = Supervision.from_probabilities(matrix[stay], classes=np.array(classes), normalize=options.normalize_proba)
         found = of_rows if found is None else found | of_rows
@@ -158,9 +159,9 @@ def _names_of_rows(options: argparse.Namespace, whole: TableFile, table: TableFi
     return row_ids(whole, options.id_column)[np.isin(whole.positions, table.positions)]
 
 
-def _linked(source: str, ids: NDArray[Any], gone: NDArray[Any]) -> Supervision:
+def _linked(source: str, ids: NDArray[Any], gone: NDArray[Any], max_bytes: int | None) -> Supervision:
     """The pairs of a file; what is wrong with them is said by the names that the rows have there."""
-    name, pairs = name_of(source), read_pairs_file(source, list(ids), gone=list(gone))
+    name, pairs = name_of(source), read_pairs_file(source, list(ids), gone=list(gone), max_bytes=max_bytes)
     for one, other in pairs.cannot_link:
         if one == other:
             raise InputError(f"{name} says that row {quoted(ids[one])} does not belong with itself; take that pair out.")

@@ -124,7 +124,7 @@ def _parameters(texts: list[str]) -> dict[str, Any]:
             raise UsageError(f"--param takes NAME=VALUE, got {quoted(text)}.")
         try:
             found[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[name] = value
     return found
 

@@ -15,7 +15,7 @@ from graphsieve.containers import column_label
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.evaluation.learners import check_learner, predictions
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.parameters import quoted
+from graphsieve.parameters import one_line, quoted
 from graphsieve.reading import one_dimensional
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
@@ -156,7 +156,7 @@ def checked_order(order: Any, n_features: int, length: int, whose: str = "order"
     try:
         positions = np.asarray(order)
     except ValueError as error:
-        raise InputTypeError(f"{whose} could not be read as an array: {error}") from error
+        raise InputTypeError(f"{whose} could not be read as an array ({one_line(str(error))}).") from error
     if positions.ndim != 1 or (positions.dtype.kind not in "iu" and positions.size):
         raise InputTypeError(
             f"{whose} must be a 1-D array of column numbers, best first, got {positions.dtype} of shape {positions.shape}."

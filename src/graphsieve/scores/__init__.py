@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError
-from graphsieve.parameters import nearest
+from graphsieve.parameters import nearest, quoted
 from graphsieve.scores import geometry, labels, pairs, probabilities, targets
 from graphsieve.scores.geometry import laplacian_score, spec_score, variance_score
 from graphsieve.scores.labels import (
@@ -211,13 +211,13 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 def method_named(name: str) -> Method:
     """The method of that name; the error lists them all and suggests the nearest."""
     if not isinstance(name, str) or name not in METHODS:
-        raise InputError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {name!r}{nearest(name, METHODS)}.")
+        raise InputError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {quoted(name)}{nearest(name, METHODS)}.")
     return METHODS[name]
 
 
 def _scored_by(name: Any) -> Method:
     if not isinstance(name, str) or name not in METHODS:
-        raise InputError(f"methods must be some of {', '.join(METHODS)}, got {name!r}{nearest(name, METHODS)}.")
+        raise InputError(f"methods must be some of {', '.join(METHODS)}, got {quoted(name)}{nearest(name, METHODS)}.")
     return METHODS[name]
 
 

@@ -144,11 +144,11 @@ def extra_options(
     allowed = [name for name in method.defaults if name not in elsewhere]
     for name in extra:
         if name in elsewhere and name in method.defaults:
-            raise InputError(f"{what} holds {name!r}, which is a parameter of its own; pass {name}= instead.")
+            raise InputError(f"{what} holds {quoted(name)}, which is a parameter of its own; pass {name}= instead.")
         if name not in allowed:
             listed = ", ".join(allowed) or "nothing"
             raise InputError(
-                f"method {method.name!r} has no parameter {name!r}{nearest(name, allowed)}; {what} may hold: {listed}."
+                f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; {what} may hold: {listed}."
             )
     return checked(extra, RULES)
 
@@ -158,7 +158,9 @@ def wanted_count(asked: Any, n_features: int) -> int:
     if isinstance(asked, Integral) and not isinstance(asked, bool) and 1 <= int(asked) <= n_features:
         return int(asked)
     if isinstance(asked, Integral) and not isinstance(asked, bool):
-        raise InputError(f"n_features_to_select is {asked}, but there are {n_features} features; ask for 1 to {n_features}.")
+        raise InputError(
+            f"n_features_to_select is {quoted(asked)}, but there are {n_features} features; ask for 1 to {n_features}."
+        )
     raise InputError(f"n_features_to_select must be a whole number from 1 to {n_features}, got {quoted(asked)}.")
 
 

@@ -14,7 +14,7 @@ from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.metrics import METRICS, Metric, chosen_metric
-from graphsieve.parameters import boolean, choice, count, either, positive, quoted, whole_number
+from graphsieve.parameters import as_float, boolean, choice, count, either, positive, quoted, whole_number
 from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scaling import SCALES, Scale, chosen_scale
 from graphsieve.scores import METHODS, Method
@@ -211,7 +211,7 @@ def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> in
         return max(1, n_features // 2)
     if isinstance(asked, Integral) and not isinstance(asked, bool):
         return wanted_count(asked, n_features)
-    if isinstance(asked, Real) and not isinstance(asked, bool) and 0 < float(asked) <= 1:
+    if isinstance(asked, Real) and not isinstance(asked, bool) and 0 < as_float(asked) <= 1:
         return max(1, int(n_features * float(asked)))
     words = "None or 'auto'" if or_auto else "or None"
     raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, {words}, got {quoted(asked)}.")

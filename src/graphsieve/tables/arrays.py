@@ -29,6 +29,7 @@ from graphsieve.tables.table import (
 )
 
 COLUMNS_AT_ONCE = 256
+FIRST_SURROGATE, LAST_SURROGATE, LAST_CHARACTER = 0xD800, 0xDFFF, 0x10FFFF
 NAME_KEYS = ("feature_names", "columns", "names", "var_names")
 SPARSE_KEYS = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
 
@@ -66,7 +67,7 @@ def read_npz(source: ByteSource, keep: Sequence[str], key: str | None, missing: 
             matrix = checked_matrix(source.name, matrix)
             n_rows, n_columns = matrix.shape
             names_key = _names_key(source.name, headers, n_columns)
-            names = numbered(n_columns) if names_key is None else tuple(map(str, _texts(array(names_key))))
+            names = numbered(n_columns) if names_key is None else tuple(map(str, _texts(source.name, array(names_key))))
             rest = [name for name in headers if name not in used and name != names_key]
             further = {name: array(name).reshape(-1) for name in rest if _is_column(headers[name], n_rows)}
     unused = [name for name in rest if name not in further]
@@ -184,7 +185,7 @@ def python_values(table: str, column: str, values: NDArray[Any], missing: frozen
     """One Python value per row; None where it is missing."""
     kind = values.dtype.kind
     if kind in "US":
-        return [kept_text(value, missing) for value in _texts(values)]
+        return [kept_text(value, missing) for value in _texts(table, values)]
     if kind in "Mm":
         return [None if missed else str(value) for value, missed in zip(values, np.isnat(values), strict=True)]
     if kind not in "biufO":
@@ -283,7 +284,11 @@ def _is_column(header: Header, n_rows: int) -> bool:
     return header.shape in ((n_rows,), (n_rows, 1)) and not header.dtype.hasobject and header.dtype.kind != "V"
 
 
-def _texts(values: NDArray[Any]) -> list[str]:
+def _texts(name: str, values: NDArray[Any]) -> list[str]:
     if values.dtype.kind == "S":
         return [value.decode("utf-8", errors="backslashreplace") for value in values.tolist()]
+    if values.dtype.itemsize:  # numpy takes any four bytes for a character, and Python fails at those that are none
+        codes = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")).reshape(-1).view(np.uint32)
+        if ((codes > LAST_CHARACTER) | ((codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE))).any():
+            raise InputError(f"{name} holds text of characters that do not exist; write it again, or get it again.")
     return list(values.tolist())

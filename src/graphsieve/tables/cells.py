@@ -371,4 +371,7 @@ def _is_rounded(cell: str) -> bool:
     stripped = cell.strip()
     if not _WHOLE.fullmatch(stripped) or len(stripped) > 400:
         return False
-    return int(stripped) != int(float(stripped))
+    nearest = float(stripped)
+    return math.isfinite(nearest) and int(stripped) != int(
+        nearest
+    )  # beyond the largest float it is infinite, which others refuse

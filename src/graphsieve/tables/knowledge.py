@@ -64,7 +64,7 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
     return np.array([str(value) for value in values], dtype=object)
 
 
-def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] = ()) -> Pairs:
+def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] = (), max_bytes: int | None = None) -> Pairs:
     """Pairs by the names of rows, from lines ``row,row,must`` or ``row,row,cannot``, or from JSON.
 
     Parameters
@@ -75,11 +75,13 @@ def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] =
         What the rows are called.
     gone : sequence of str
         Rows that were left out; pairs with one of them are skipped.
+    max_bytes : int or None
+        As in `read_table`.
     """
     place = {name: row for row, name in enumerate(ids)}
     skipped = set(gone)
     found = Pairs([], [])
-    with opened(source, max_bytes=None, progress=False) as stream:
+    with opened(source, max_bytes=max_bytes, progress=False) as stream:
         name, text = stream.name, _text(stream.name, stream.read())
     if not text.strip():
         raise InputError(f"{name} is an empty file; expected lines of row, row, and must or cannot.")
@@ -99,7 +101,7 @@ def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] =
 
 
 def read_probabilities_file(
-    source: Source, ids: Sequence[str], *, id_column: str | None = None
+    source: Source, ids: Sequence[str], *, id_column: str | None = None, max_bytes: int | None = None
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Class probabilities and the names of the classes, in the order of the table's rows.
 
@@ -112,8 +114,10 @@ def read_probabilities_file(
         What the rows are called.
     id_column : str or None
         The column with their names.
+    max_bytes : int or None
+        As in `read_table`.
     """
-    table = _with_ids(source, id_column)
+    table = _with_ids(source, id_column, max_bytes)
     table = without_missing(table, "refuse")
     if table.left_out:
         column, why = next(iter(table.left_out.items()))
@@ -132,14 +136,14 @@ def read_probabilities_file(
     return np.asarray(matrix, dtype=np.float64), table.names
 
 
-def _with_ids(source: Source, id_column: str | None) -> TableFile:
+def _with_ids(source: Source, id_column: str | None, max_bytes: int | None) -> TableFile:
     """The table with the column of names kept apart, if it has one."""
     if id_column is None:
-        return read_table(source)
+        return read_table(source, max_bytes=max_bytes)
     try:
-        return read_table(source, keep=[id_column])
+        return read_table(source, keep=[id_column], max_bytes=max_bytes)
     except UsageError:
-        return read_table(source)
+        return read_table(source, max_bytes=max_bytes)
 
 
 def _text(name: str, content: bytes) -> str:
@@ -177,6 +181,8 @@ def _from_json(name: str, text: str) -> Iterator[_Stated]:
         document: Any = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{name} is no valid JSON in line {error.lineno}: {error.msg}; {expected}.") from None
+    except ValueError:  # Python reads no numbers of more than a few thousand digits
+        raise InputError(f"{name} holds a number of too many digits; {expected}.") from None
     except RecursionError:
         raise InputError(f"{name} is nested too deeply; {expected}.") from None
     if not isinstance(document, dict) or not document or set(document) - set(KEYS):
