@@ -467,7 +467,7 @@ def watched(kind: str, seed: int, first: int, stop: int, until: float = float("i
         if word == "case":
             last = int(rest)
         else:
-            counts[rest.split()[0]] += 1
+            counts[rest.partition(" ")[0] or "cut"] += 1
             if rest.startswith(("broken", "overgrown")):
                 faults.setdefault(rest, last)
     if child.wait() < 0 and time.monotonic() < until:

@@ -29,6 +29,8 @@ from graphsieve import (
     rank,
     scores,
 )
+from graphsieve.columns import Table
+from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from oddities import answered, maybe_odd, objects, parameters
 
@@ -280,6 +282,31 @@ def test_half_precision_beside_small_integers_in_a_frame():
     frame = pd.DataFrame({"a": np.array([1, 2, 4], dtype=np.float16), "b": np.array([1, 0, 1], dtype=np.int8)})
     expected = scores.variance_score(frame.to_numpy(dtype=float))
     np.testing.assert_allclose(scores.variance_score(frame), expected, rtol=1e-12)
+
+
+def test_a_largest_value_beyond_all_interquartile_ranges():
+    """1e308 is 1e309 ranges of 0.1, which is no number: such a column is divided by its standard deviation."""
+    column = np.array([0.0, 0.0, 0.1, 0.1, 0.1, 0.05, -1e308])
+    table = np.stack([column, np.arange(7.0)], axis=1)
+    for make in (np.asarray, sp.csr_array):
+        found = rescaled(Table(make(table)), "robust").matrix
+        found = found.toarray() if sp.issparse(found) else found
+        # n − 1 equal values beside one other are (n − 1) / n of the distance off their mean in n ways: σ = d √(n − 1) / n.
+        np.testing.assert_allclose(found[:, 0], [0, 0, 0, 0, 0, 0, -7 / np.sqrt(6)], rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(found[:, 1], np.arange(7) / 3, rtol=1e-12)
+
+
+def test_values_next_to_equal_in_a_picture():
+    """Steps of 5e-324 beside a range of 1 overflowed on the way to the pictures of a report."""
+    found = rank(np.array([[0.0, 1.0], [1e-308, 0.0], [1.0, 1.0], [1.0, 0.5]]), [0, 1, 1, 0])
+    assert sorted(found.ranks.tolist()) == [1, 2]
+
+
+def test_half_precision_as_a_target():
+    """The same for y, whose largest number was compared with 2**53."""
+    y = np.array([1.5, 0.25, 3.0, 7.0], dtype=np.float16)
+    np.testing.assert_array_equal(Supervision.from_y(y).targets, [1.5, 0.25, 3.0, 7.0])
+    assert Supervision.from_y(np.array([0, 1, 1], dtype=np.float16)).labels.tolist() == [0, 1, 1]
 
 
 def test_a_ranking_of_odd_parameters():

@@ -196,7 +196,8 @@ def _evenly_spaced(distinct: Floats) -> int:
     """How many evenly spaced values the few distinct ones are, or are part of; 0 if they are not few or not so."""
     if not 1 < len(distinct) <= FEW_VALUES:
         return 0
-    steps = distinct / np.diff(distinct).min()
+    with np.errstate(over="ignore"):  # two that are next to equal beside the others are not evenly spaced
+        steps = distinct / np.diff(distinct).min()
     even = steps[-1] < MOST_BINS - 0.5 and np.abs(steps - steps.round()).max() < 1e-6
     return int(steps[-1].round()) + 1 if even else 0
 

@@ -90,6 +90,8 @@ def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     if known.dtype.kind not in "iuf":
         return True
     if known.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            known = known.astype(np.float64)  # float16 knows no 2**53
         if not len(known) or not (known == np.floor(known)).all() or np.abs(known).max() > LARGEST_EXACT_INTEGER:
             return False  # beyond 2**53 every float is a whole number, which says nothing
         return len(np.unique(known)) <= MOST_FLOAT_CLASSES and known.min() >= -1

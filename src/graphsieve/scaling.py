@@ -23,6 +23,7 @@ SCALES: tuple[Scale, ...] = ("standard", "minmax", "robust", "rank", None)
 MIXED_UNITS = 100  # times the range of a small column, from which a large one must be measured in another unit
 SMALL, LARGE = 0.05, 0.95  # which columns, by the order of their ranges, are called small and large
 OUTSIZED = 10  # times the range of the median column, for one that varies more than all others together
+NOTHING_BESIDE = 2.0**-1000  # of an interquartile range in units of the largest value, which it could not divide
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -34,7 +35,8 @@ def rescaled(table: Table, scale: Scale) -> Table:
     - ``"standard"``: every column divided by its standard deviation.
     - ``"minmax"``: by its range.
     - ``"robust"``: by its interquartile range, which no outlier moves. Where that is zero, because half of the values or more are
-      equal, by the standard deviation: the column varies, and left as it is it alone would keep its unit.
+      equal, or so small beside the largest value that there is no number for their ratio, by the standard deviation: the column
+      varies, and left as it is it alone would keep its unit.
     - ``"rank"``: every value replaced by its average rank among those of its column, counted from the rank of zero and divided by
       the number of samples. This changes the features themselves, not only their units.
     - None: as it is.
@@ -140,7 +142,7 @@ def _size(block: Block, scale: Scale) -> Floats:
     if scale == "standard":
         return _standard_deviation(block)
     between_quartiles = _quantile(block, 0.75) - _quantile(block, 0.25)
-    return np.where(between_quartiles > 0, between_quartiles, _standard_deviation(block))
+    return np.where(between_quartiles > NOTHING_BESIDE, between_quartiles, _standard_deviation(block))
 
 
 def _standard_deviation(block: Block) -> Floats:
