@@ -247,7 +247,7 @@ def test_a_decimal_that_signals_is_missing():
 
 @pytest.mark.parametrize("mark", [HUGE, ENDLESS, 2**70, -(2**70)], ids=["huge", "endless", "large", "below"])
 def test_a_mark_of_the_unlabelled_that_no_label_can_be(mark):
-    for y in ([0.0, 1.0, 0.0], [0, 1, 0], np.array([0, 1, 0], dtype=np.uint8)):
+    for y in ([0.0, 1.0, 0.0], [0, 1, 0], np.array([0, 1, 0], dtype=np.uint8), np.array([0, 1, 0], dtype=np.float16)):
         assert Supervision.from_labels(y, unlabeled=mark).labels.tolist() == [0, 1, 0]
 
 

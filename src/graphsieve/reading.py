@@ -200,8 +200,14 @@ def _is_known_number(value: Any) -> bool:
 
 def _equal(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
     if values.dtype.kind != "O":
-        return np.asarray(values == as_float(number) if values.dtype.kind == "f" else values == number)
+        return _floats_equal(values, as_float(number)) if values.dtype.kind == "f" else np.asarray(values == number)
     return np.array([_is_known_number(value) and bool(value == number) for value in values], dtype=bool)
+
+
+def _floats_equal(values: NDArray[Any], number: float) -> NDArray[np.bool_]:
+    with np.errstate(over="ignore"):
+        wide = values.astype(np.float64)  # in half precision, 2**63 is infinite
+    return np.asarray((wide == number) & np.isfinite(wide))
 
 
 def _any_below(values: NDArray[Any], number: int) -> bool:
