@@ -37,7 +37,7 @@ from oddities import answered, maybe_odd, objects, parameters
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 EXAMPLES = settings.default.max_examples
-few, more = settings(max_examples=2 * EXAMPLES), settings(max_examples=6 * EXAMPLES)
+few, more = settings(max_examples=2 * EXAMPLES), settings(max_examples=4 * EXAMPLES)
 SIEVES = {sieve.__name__: sieve for sieve in (GraphSieve, IterativeSieve, HybridSieve, FloatingSieve)}
 # Scores that are infinite where all samples of a class agree, or none differ: fractions whose denominator can vanish.
 CAN_BE_INFINITE = {"fisher", "lsdf", "constraint", "constrained_laplacian", "weighted_laplacian", "c4"}
@@ -105,7 +105,7 @@ def names_of(function):
 @pytest.mark.parametrize("name", SIEVES)
 def test_any_fit_of_a_sieve(name):
     sieve = SIEVES[name]
-    many = settings(max_examples=(20 if sieve is GraphSieve else 6) * EXAMPLES)
+    many = settings(max_examples=(12 if sieve is GraphSieve else 4) * EXAMPLES)
     words = (*METHODS, *oddities.METHOD_WORDS)
 
     @many
@@ -126,7 +126,7 @@ def test_any_fit_of_a_sieve(name):
     check()
 
 
-@settings(max_examples=10 * EXAMPLES)
+@settings(max_examples=8 * EXAMPLES)
 @given(fits(names_of(rank), (*METHODS, *oddities.METHOD_WORDS)))
 def test_any_ranking(call):
     table, y, supervision, options = call

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from fuzzing import IDS, KINDS, NATIVE, damaged, mutated, read, valid_files, watched
 from graphsieve import InputError, read_table
 from graphsieve.cli.rank import _parameters
+from graphsieve.cli.reproduce import _read_results as read_results
 from graphsieve.tables import read_pairs_file, read_probabilities_file
 
 EXAMPLES = settings.default.max_examples
@@ -137,3 +138,12 @@ def test_parameters_of_the_command_nested_too_deeply():
         "power": "9" * 5000,
         "n_neighbors": 3,
     }
+
+
+def test_results_of_a_version_that_is_a_whole_document(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('{"schema": ["a paper", "another\\n"' + ', "and more"' * 1000 + "]}")
+    refused(lambda: read_results(path, "all"), "has results of version ['a paper'")
+    with pytest.raises(InputError) as caught:
+        read_results(path, "all")
+    assert len(str(caught.value)) < 300 + len(str(path))

@@ -59,12 +59,15 @@ def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
     from graphsieve.experiments import SCHEMA, from_facts
+    from graphsieve.parameters import quoted
     from graphsieve.report.reproduction import as_page, as_text
 
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
-            raise InputError(f"{path} has results of version {document['schema']}, this version reads {SCHEMA}; run it again.")
+            raise InputError(
+                f"{path} has results of version {quoted(document['schema'])}, this version reads {SCHEMA}; run it again."
+            )
         found = [from_facts(facts).facts() for facts in document["papers"]]
         as_page(found, command="")
         as_text(found)
