@@ -44,8 +44,8 @@ anndata.AnnData, str or pathlib.Path
         The table, of shape (n_samples, n_features); or the name of a file that ends in .npy, .parquet, .h5, .hdf5, .h5ad or
         .zarr. A file is opened for reading only, and closed when the table is no longer used.
     memory : int or str
-        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"``, with Dask on each worker. The graph
-        comes on top of that. A table that is smaller than that is read whole, unless it is one of Dask.
+        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"`` (units are powers of 1,024), with Dask
+        on each worker. The graph comes on top of that. A table that is smaller than that is read whole, unless it is one of Dask.
     hours : float
         The longest exact search for neighbours that is begun; beyond, there is an error that says how long it would take.
     columns : sequence of str, optional
