@@ -33,7 +33,6 @@ from graphsieve.scores import METHODS, score_together
 from graphsieve.storage.pieces import COLUMNS_HELD, Stored, itself
 from graphsieve.streaming import StoredTable, as_table
 
-NEED_MEMORY = {"relieff"}  # methods that cannot do with pieces
 PROMISED = [
     "laplacian",
     "supervised_laplacian",
@@ -274,7 +273,7 @@ def test_all_scores_are_those_in_memory(kind, layout):
     """Tables that lie by rows, by columns, and that are sparse: more kinds there are not, for those who score."""
     with Opened(kind, layout) as table:
         assert_in_pieces(table)
-        assert_scored_as_in_memory(table, layout.X, METHODS.keys() - NEED_MEMORY - set(PROMISED))
+        assert_scored_as_in_memory(table, layout.X, METHODS.keys() - set(PROMISED))
 
 
 @every_kind
@@ -296,13 +295,6 @@ def test_public_functions_take_stored_tables(kind):
         assert_in_pieces(table)
         for name, function in functions.items():
             assert_allclose(function(table), function(layout.X), rtol=1e-10, atol=1e-10, err_msg=name)
-
-
-@pytest.mark.parametrize("name", sorted(NEED_MEMORY))
-def test_who_needs_memory_says_so(name):
-    layout = Layout(np.random.default_rng(0).normal(size=(30, 6)), (7, 2), 1.0)
-    with Opened(npy_file, layout) as table, pytest.raises(InputError, match="needs all of X in memory"):
-        scored(table, 30, name)
 
 
 @every_kind

@@ -19,6 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import manhattan_distances
 
 from graphsieve.columns import Table
 from graphsieve.kernels import mention_plain_kernels
@@ -92,6 +94,11 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
         part = slice(start, start + step)
         sparse_pair_distances(rows, first[part], second[part], result[part])
     return result
+
+
+def absolute_distances(one: Any, other: Any) -> Floats:
+    """Sums of absolute differences of all rows with all others, from the first feature on."""
+    return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))
 
 
 def nearest_neighbors(

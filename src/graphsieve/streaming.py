@@ -27,6 +27,7 @@ from graphsieve.columns import (
     Form,
     Table,
     by_columns,
+    dense_values,
     exponents_of,
     extremes_of,
     replace_start,
@@ -35,7 +36,15 @@ from graphsieve.columns import (
 )
 from graphsieve.containers import check_finite_piece, warn_of_rounded
 from graphsieve.errors import InputError
-from graphsieve.neighbors import RowsElsewhere, mutual_neighbors, nearest_neighbors, squared_distances
+from graphsieve.kernels.samples import TEMPORARY_ELEMENTS
+from graphsieve.neighbors import (
+    RowsElsewhere,
+    absolute_distances,
+    mutual_neighbors,
+    nearest_neighbors,
+    smallest_columns,
+    squared_distances,
+)
 from graphsieve.progress import say
 from graphsieve.storage import memory_text, stored_in
 from graphsieve.storage.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
@@ -44,6 +53,8 @@ SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from 
 SKETCH_BYTES = 16  # of a number in the sketch, with the copies that the search makes; together they may take the memory
 PROPOSED, MOST_PROPOSED = 3, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
 ROWS_AT_ONCE = 2**15  # measured together
+ABSOLUTE_WORK = 64  # times as long as by products it takes to compare rows by absolute differences
+NOBODY = np.iinfo(np.int64).max  # a position behind all others
 FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is brought here
 EXACT_PER_HOUR = 60 * 2**43  # rows² × columns in an hour on two cores, as for a table in memory
 
@@ -185,6 +196,16 @@ class StoredTable(Table):
         # Division keeps the order, so that the extremes are those of before.
         return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
 
+    def on_unit_ranges(self) -> tuple[StoredRows, int]:
+        """The rows on features whose range is 1, and the exponent of their unit; a dense column loses its offset first."""
+        block = self.whole
+        size = np.where(block.range > 0, block.range, 1.0)
+        if self.is_sparse:
+            rows: tuple[StoredRows, int] = self.divided(block.exponent, size).rows
+            return rows
+        change = partial(_on_unit_ranges, exponent=block.exponent, shift=block.shift, size=size)
+        return StoredRows(View(self.stored, change=change)), 0
+
     def entries_by_row(self) -> Integers:
         groups = self.stored.row_groups()
         return np.concatenate(list(self.stored.over_rows(groups, _entries)))
@@ -290,6 +311,28 @@ class StoredRows(RowsElsewhere):
                 f"an exact search for neighbours among {n_pairs:,} pairs of rows would take about {hours:,.0f} hours; pass "
                 "neighbors='approximate', or compress='kmeans' to a sieve, or wait: graphsieve.stored(X, hours=…)."
             )
+
+    def nearest_in_groups(self, order: Integers, begin: Integers, n_neighbors: int, grid: float) -> list[NDArray[np.int32]]:
+        """As `graphsieve.kernels.manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
+        n_rows, sizes = len(order), np.diff(begin)
+        self._refuse_hours(ABSOLUTE_WORK * n_rows**2)
+        runs_of_places = self._groups(n_rows, n_neighbors)
+        kept = [min(n_neighbors, int(size)) for size in sizes]
+        found = [(np.full((n_rows, k), NOBODY, dtype=np.int64), np.full((n_rows, k), np.inf)) for k in kept]
+        pairs = [(mine, theirs) for mine in runs_of_places for theirs in runs_of_places]
+        together = [np.union1d(order[mine], order[theirs]) for mine, theirs in pairs]
+        ends = [
+            (np.searchsorted(rows, order[mine]), np.searchsorted(rows, order[theirs]))
+            for rows, (mine, theirs) in zip(together, pairs, strict=True)
+        ]
+        cuts = [_cuts(begin, theirs) for _, theirs in pairs]
+        work = partial(_nearest_in_parts, n_neighbors=n_neighbors, grid=grid)
+        answers = self._stored.over_rows(together, work, ends, cuts)
+        for (mine, theirs), parts in zip(pairs, answers, strict=True):
+            for group, distances, places in parts:
+                more = np.where(np.isinf(distances), NOBODY, theirs.start + places), distances
+                _keep_first(found[group], mine, more)
+        return [_in_order_of_places(places) for places, _ in found]
 
     def distances(self, first: Integers, second: Integers) -> Floats:
         """As `squared_distances`, so many pairs at a time as the rows of which fit into memory."""
@@ -421,6 +464,12 @@ def _divided(piece: Any, columns: Group, *, exponent: NDArray[np.intc], size: Fl
     return type(piece)((data, piece.indices, piece.indptr), shape=piece.shape)
 
 
+def _on_unit_ranges(piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats) -> Floats:
+    values: Floats = dense_values(piece, exponent[columns], shift[columns])
+    values /= size[columns]
+    return values
+
+
 def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:
     """A piece as distances are taken: float64, multiplied by a power of two."""
     if sp.issparse(piece):
@@ -452,12 +501,47 @@ def _nearest_between(rows: Any, places: tuple[Integers, Integers], *, n_neighbor
     return nearest_neighbors(rows, n_found, queries=queries, candidates=candidates), None
 
 
+def _cuts(begin: Integers, places: slice) -> list[tuple[int, int, int]]:
+    """The groups that a run of places meets, and from where to where within it."""
+    ends = np.clip(begin, places.start, places.stop) - places.start
+    return [(group, int(ends[group]), int(ends[group + 1])) for group in np.flatnonzero(np.diff(ends)).tolist()]
+
+
+def _nearest_in_parts(
+    rows: Any, places: tuple[Integers, Integers], cuts: list[tuple[int, int, int]], *, n_neighbors: int, grid: float
+) -> list[tuple[int, Floats, Integers]]:
+    """Of each group that the candidates have, who is nearest to the queries by absolute differences, and how near on the grid."""
+    queries, candidates = places
+    found = []
+    for group, start, stop in cuts:
+        others, n_kept = candidates[start:stop], min(n_neighbors, stop - start)
+        distances, near = np.empty((len(queries), n_kept)), np.empty((len(queries), n_kept), dtype=np.int64)
+        step = max(1, TEMPORARY_ELEMENTS // len(others))
+        for first in range(0, len(queries), step):
+            here = slice(first, first + step)
+            on_grid = np.rint(absolute_distances(rows[queries[here]], rows[others]) / grid)
+            on_grid[queries[here][:, None] == others] = np.inf
+            near[here] = smallest_columns(on_grid, n_kept)
+            distances[here] = np.take_along_axis(on_grid, near[here], axis=1)
+        found.append((int(group), distances, start + near))
+    return found
+
+
+def _in_order_of_places(places: Integers) -> NDArray[np.int32]:
+    """Each list by places, −1 last where there is nobody left."""
+    ordered = np.sort(places, axis=1)
+    return np.where(ordered == NOBODY, -1, ordered).astype(np.int32)
+
+
 def _merge(found: tuple[Integers, Floats], group: slice, rows: Integers, more: tuple[Integers, Floats]) -> None:
     """Keep the nearest of those found so far and of more, ties by lower index."""
-    indices = np.concatenate([found[0][group], rows[more[0]]], axis=1)
+    _keep_first(found, group, (rows[more[0]], more[1]))
+
+
+def _keep_first(found: tuple[Integers, Floats], group: slice, more: tuple[Integers, Floats]) -> None:
+    indices = np.concatenate([found[0][group], more[0]], axis=1)
     distances = np.concatenate([found[1][group], more[1]], axis=1)
-    # Positions of nobody must stay behind everybody.
-    indices[np.isinf(distances)] = np.iinfo(np.int64).max
+    indices[np.isinf(distances)] = NOBODY  # who must stay behind everybody
     order = np.lexsort((indices, distances), axis=1)[:, : found[0].shape[1]]
     found[0][group], found[1][group] = np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
 

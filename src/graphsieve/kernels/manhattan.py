@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import manhattan_distances
 
 from graphsieve.kernels import compiled
 from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, column_extremes
-from graphsieve.neighbors import smallest_columns
+from graphsieve.neighbors import absolute_distances, smallest_columns
 from graphsieve.proposals import threads_for
 from graphsieve.threads import in_threads
 
@@ -104,7 +102,7 @@ class _PlainSearch:
 
     def fill(self, queries: slice, others: slice, near: Places) -> None:
         """Who is nearest to these queries among these others."""
-        distances = _manhattan(self.rows[queries], self.rows[others])
+        distances = absolute_distances(self.rows[queries], self.rows[others])
         distances /= self.grid
         np.rint(distances, out=distances)
         itself = np.arange(queries.start, queries.stop)[:, None] == np.arange(others.start, others.stop)
@@ -116,7 +114,3 @@ class _PlainSearch:
             near[alone] = NOBODY
             near.sort(axis=1)
             near[near == NOBODY] = -1
-
-
-def _manhattan(one: Any, other: Any) -> Floats:
-    return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))

@@ -19,6 +19,7 @@ from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scaling import rescaled
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
+from graphsieve.streaming import StoredTable
 from graphsieve.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
 from graphsieve.supervision import Supervision
 
@@ -165,13 +166,10 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
 
 def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
-    table.need_memory()
     k = capped_neighbors(n_neighbors, table.n_samples)
     order = np.argsort(codes, kind="stable")
     begin = np.searchsorted(codes[order], np.arange(n_classes + 1))
-    rows, grid = _on_unit_ranges(table, order)
-    near = nearest_in_groups(rows, begin, k, grid)
-    del rows
+    near = _near_by_class(table, order, begin, k)
 
     def value(block: Block) -> Floats:
         total = np.zeros(block.width)
@@ -179,7 +177,17 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
             total += edge_sum(block, *edges, power=1)
         return divided(total, block.range)
 
-    return Scored(per_feature(table, value, wide=True), k)
+    # What is stored is read once for the edges of all classes, not once for each.
+    return Scored(per_feature(table, value, wide=not isinstance(table, StoredTable)), k)
+
+
+def _near_by_class(table: Table, order: Integers, begin: Integers, n_neighbors: int) -> list[NDArray[np.int32]]:
+    """The nearest of each class, as places in `order`."""
+    if isinstance(table, StoredTable):
+        rows, exponent = table.on_unit_ranges()
+        return rows.nearest_in_groups(order, begin, n_neighbors, float(np.ldexp(table.n_features * DISTANCE_GRID, -exponent)))
+    unit, grid = _on_unit_ranges(table, order)
+    return nearest_in_groups(unit, begin, n_neighbors, grid)
 
 
 def _on_unit_ranges(table: Table, order: Integers) -> tuple[Any, float]:
