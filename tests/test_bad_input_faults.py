@@ -160,8 +160,10 @@ def test_arrays_of_dask():
     dask = pytest.importorskip("dask.array")
     split = dask.from_array(np.array(X), chunks=(17, 2))
     assert_allclose(rank(split).scores, rank(X).scores, rtol=1e-10)
-    with pytest.raises(InputTypeError, match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)"):
+    with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece"):
         IterativeSieve().fit(split)
+    with pytest.raises(InputTypeError, match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)"):
+        Table(split)
     with pytest.raises(InputError, match=r"compute_chunk_sizes\(\)"):
         rank(split[split[:, 0] > 0])
 
