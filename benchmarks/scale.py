@@ -39,6 +39,7 @@ CHECKED_COLUMNS = 8  # that are scored in memory, too
 NEIGHBORS = 10
 SUBSAMPLE = 20_000
 SIZES = {"scaling": (40_000, 200), "overhead": (100_000, 500)}
+FEW_ROWS = 400  # scored beforehand, where only the work is to be timed
 LIMIT = 3600  # seconds for one case
 PARTS = ("memmap", "approximate", "dask")
 
@@ -116,7 +117,7 @@ def mapped(path: str, method: str, n: int, p: int) -> dict[str, Any]:
 
 
 def calls(about: dict[str, Any]) -> dict[str, Any]:
-    from graphsieve import GraphSieve, scores
+    from graphsieve import scores
 
     wide = {"n_neighbors": NEIGHBORS, "bandwidth": 1000.0, "neighbors": "approximate"}
     return {
@@ -124,7 +125,6 @@ def calls(about: dict[str, Any]) -> dict[str, Any]:
         "weighted": lambda X: scores.weighted_laplacian_score(X, about["probabilities"]),
         "supervised": lambda X: scores.supervised_laplacian_score(X, about["target"]),
         "laplacian": lambda X: scores.laplacian_score(X, **wide),
-        "default": lambda X: GraphSieve(n_features_to_select=20).fit(X, about["labels"]).scores_,
     }
 
 
@@ -175,6 +175,7 @@ def approximate(path: str, where: str) -> dict[str, Any]:
 def in_memory(size: str) -> dict[str, Any]:
     n, p = SIZES[size]
     X = table(n, p)[0]
+    laplacian(X[:FEW_ROWS], p)  # loads what is to be loaded
     found, taken, _, _ = timed(lambda: laplacian(X, p))
     return {"seconds": taken, "scores": found.tolist()}
 
@@ -193,6 +194,7 @@ def by_dask(size: str, workers: int) -> dict[str, Any]:
     X = da.concatenate(parts)
     with LocalCluster(workers, threads_per_worker=1, dashboard_address=":0", processes=True) as cluster, Client(cluster):
         X = X.persist()
+        laplacian(X[:FEW_ROWS].rechunk((FEW_ROWS // 8, -1)), p)  # loads what is to be loaded, in every worker
         found, taken, _, _ = timed(lambda: laplacian(X, p))
     return {"workers": workers, "seconds": taken, "scores": found.tolist()}
 
@@ -241,7 +243,7 @@ def answer(case: str, *arguments: Any) -> dict[str, Any]:
 def memmap_part(folder: str, gigabytes: float) -> dict[str, Any]:
     path = str(Path(folder) / "table.dat")
     file = answer("made", path, gigabytes)
-    methods = ["fisher", "weighted", "supervised", "laplacian", "default"] if "failed" not in file else []
+    methods = ["fisher", "weighted", "supervised", "laplacian"] if "failed" not in file else []
     return {"file": file, "methods": [answer("mapped", path, method, file["n"], file["p"]) for method in methods]}
 
 

@@ -15,7 +15,6 @@ TITLES = {
     "weighted": "WLS (probabilities)",
     "supervised": "SLS (target)",
     "laplacian": "Laplacian score, approximate neighbours",
-    "default": "GraphSieve() with labels, 20 columns",
 }
 
 

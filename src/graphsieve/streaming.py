@@ -286,6 +286,9 @@ class StoredRows(RowsElsewhere):
         self._refuse_hours(len(queries) * len(candidates))
         mine, theirs = self._groups(len(queries), n_neighbors), self._groups(len(candidates), n_neighbors)
         pairs = [(one, other) for one in range(len(mine)) for other in range(one if both else 0, len(theirs))]
+        pairs.sort(
+            key=lambda pair: both and pair[0] == pair[1]
+        )  # with itself it is half the work: last
         ends = [(queries[mine[one]], candidates[theirs[other]]) for one, other in pairs]
         together = [np.union1d(*pair) for pair in ends]
         places = [tuple(np.searchsorted(rows, end) for end in pair) for rows, pair in zip(together, ends, strict=True)]
@@ -300,7 +303,7 @@ class StoredRows(RowsElsewhere):
     def _groups(self, length: int, n_neighbors: int) -> list[slice]:
         """Runs of so many rows that two of them fit into memory, and so many that each has enough neighbours within one."""
         fitting = max(n_neighbors + 1, self._stored.fitting_rows(0.5))
-        n_runs = max(1, min(max(-(-length // fitting), 2 * self._stored.at_once - 1), length // (n_neighbors + 1)))
+        n_runs = max(1, min(max(-(-length // fitting), self._stored.at_once), length // (n_neighbors + 1)))
         borders = [length * place // n_runs for place in range(n_runs + 1)]
         return [slice(*ends) for ends in pairwise(borders)]
 
