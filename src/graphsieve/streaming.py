@@ -286,9 +286,7 @@ class StoredRows(RowsElsewhere):
         self._refuse_hours(len(queries) * len(candidates))
         mine, theirs = self._groups(len(queries), n_neighbors), self._groups(len(candidates), n_neighbors)
         pairs = [(one, other) for one in range(len(mine)) for other in range(one if both else 0, len(theirs))]
-        pairs.sort(
-            key=lambda pair: both and pair[0] == pair[1]
-        )  # with itself it is half the work: last
+        pairs.sort(key=lambda pair: both and pair[0] == pair[1])  # with itself it is half the work: last
         ends = [(queries[mine[one]], candidates[theirs[other]]) for one, other in pairs]
         together = [np.union1d(*pair) for pair in ends]
         places = [tuple(np.searchsorted(rows, end) for end in pair) for rows, pair in zip(together, ends, strict=True)]
