@@ -87,6 +87,7 @@ def section(part: Part, result: dict[str, Any] | None, here: dict[str, Any]) -> 
 
 def run_line(result: dict[str, Any], here: dict[str, Any]) -> str:
     """When, how long, how busy the machine was with other things, and what differed from the machine above."""
-    line = f"*{result['date'][:10]}, {result['seconds']:.0f} s; load before: {result['load']:.1f}"
+    load = f"load before: {result['load']:.1f}" if "load" in result else result["remark"]
+    line = f"*{result['date'][:10]}, {result['seconds']:.0f} s; {load}"
     other = [f"{title} {fact(result['machine'], name)}" for title, name in FACTS if result["machine"].get(name) != here.get(name)]
     return f"{line}{''.join(f'; {one}' for one in other)}.*"
