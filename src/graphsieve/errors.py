@@ -26,6 +26,21 @@ class ConstraintConflictError(InputError):
     """What is known of the samples contradicts itself."""
 
 
+class LostProcessError(RuntimeError):
+    """A process that shared the work is gone."""
+
+
+class EndedError(KeyboardInterrupt):
+    """Somebody asked this process to end; an interruption, so that the processes it started end with it.
+
+    A search answers an interruption with the best that it has found so far; not this one.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 class GraphSieveWarning(UserWarning):
     """The result stands, but something about the data deserves a look."""
 

@@ -8,12 +8,9 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from graphsieve.errors import LostProcessError
 from graphsieve.parameters import jobs
 from graphsieve.progress import Progress
-
-
-class LostProcessError(RuntimeError):
-    """A process that shared the work is gone."""
 
 
 def in_parallel(

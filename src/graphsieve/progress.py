@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import TracebackType
 
@@ -28,12 +28,18 @@ def showing(wanted: bool | None) -> Iterator[None]:
 def say(line: str) -> None:
     """A line that stays, where progress is shown."""
     if _is_shown(_wanted.get()):
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        _put(f"{line}\n")
 
 
 def _is_shown(wanted: bool | None) -> bool:
     return (sys.stderr is not None and sys.stderr.isatty()) if wanted is None else wanted
+
+
+def _put(text: str) -> None:
+    """On the error stream; where that cannot be written any more, the work goes on without a word."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 class Progress:
@@ -67,10 +73,8 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._width:
             self._write("")
-            sys.stderr.write("\r")
-            sys.stderr.flush()
+            _put("\r")
 
     def _write(self, line: str) -> None:
-        sys.stderr.write("\r" + line.ljust(self._width))
-        sys.stderr.flush()
+        _put("\r" + line.ljust(self._width))
         self._width = len(line)

@@ -7,82 +7,119 @@ outside. What a command does not need is not loaded.
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from graphsieve.cli.arguments import parser
 from graphsieve.cli.outputs import OutputError
 from graphsieve.cli.wording import for_the_command
-from graphsieve.errors import InputError, UsageError
+from graphsieve.errors import EndedError, InputError, LostProcessError, UsageError
 
 __all__ = ["main"]
 
-
-class EndedError(KeyboardInterrupt):
-    """Somebody asked this process to end; an interruption, so that the processes it started end with it."""
-
-
+_SIGNALS = {signal.SIGINT: (130, "interrupted."), signal.SIGTERM: (143, "ended from outside.")}
+_MEMORY = "the memory does not suffice; take fewer rows or columns, or a machine with more."
 _ENDINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (OutputError, 4, None),
     (UsageError, 2, None),
     (InputError, 3, None),
+    (LostProcessError, 3, None),
+    (MemoryError, 3, _MEMORY),
     (ImportError, 3, None),  # an optional library; the message names it
-    (MemoryError, 3, "the memory does not suffice; take fewer rows or columns, or a machine with more."),
-    (EndedError, 143, "ended from outside."),
     (KeyboardInterrupt, 130, "interrupted."),
 )
+_LIBRARIES = 2**28  # bytes of address space below which loading numpy and scipy is not begun
+# What the loader of libraries says, in the words of several systems, where there is no memory for one that is there.
+_NOT_LOADED = ("failed to map", "cannot allocate memory", "cannot create shared object descriptor", "out of memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parser().parse_args(given)
-    options.given = given
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
-        with _ended_like_interrupted():
-            import_module(f"graphsieve.cli.{options.command}").run(options)
-    except BrokenPipeError:
-        return 141
+        _hear(before)
+        options = parser().parse_args(given)
+        options.given = given
+        _check_address_space()
+        import_module(f"graphsieve.cli.{options.command}").run(options)
+        _hear_no_more()
+        code = 0
     except BaseException as error:
-        for kind, code, message in _ENDINGS:
-            if isinstance(error, kind):
-                return _complain(message or error, code)
-        if not isinstance(error, Exception):
-            raise
-        return _unexpected(error, debug=options.debug)
-    return 0
-
-
-@contextmanager
-def _ended_like_interrupted() -> Iterator[None]:
-    def end(number: int, frame: object) -> NoReturn:
-        raise EndedError
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
+        _hear_no_more()  # whoever is impatient and asks twice gets the same answer once
+        code = _answer_to(error, debug="--debug" in given)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            # A process that is about to end leaves it to the system, or Python would show where its last steps were interrupted.
+            is_last = arguments is None and handler is signal.default_int_handler
+            signal.signal(number, signal.SIG_DFL if is_last else handler)
+    return code
 
 
-def _unexpected(error: Exception, *, debug: bool) -> int:
-    from graphsieve.parallel import LostProcessError
+def _check_address_space() -> None:
+    """Where this process may have very little (ulimit -v), BLAS would wait for more without end, or end it without a word."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed != resource.RLIM_INFINITY and allowed < _LIBRARIES:
+        raise MemoryError
 
-    if isinstance(error, LostProcessError):
-        return _complain(error, 3)
-    if debug:
+
+def _hear(before: Mapping[signal.Signals, Any]) -> None:
+    """Whoever asks this process to end is heard, and nobody takes that for a wish to see what there is so far."""
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise EndedError(number)
+
+    for number, handler in before.items():
+        # Not where it is ignored, as in the background of a shell.
+        if handler in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, end)
+
+
+def _hear_no_more() -> None:
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _answer_to(error: BaseException, *, debug: bool) -> int:
+    """One sentence about what ended the run; its exit code."""
+    if isinstance(error, BrokenPipeError):
+        return 141
+    if isinstance(error, EndedError):
+        code, said = _SIGNALS[signal.Signals(error.number)]
+        return _complain(said, code)
+    if _is_for_want_of_memory(error):
+        return _complain(_MEMORY, 3)
+    for kind, code, message in _ENDINGS:
+        if isinstance(error, kind):
+            return _complain(message or error, code)
+    if debug or not isinstance(error, Exception):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     return _complain(f"this is a bug of ours ({what}); run it again with --debug and report what it says.", 1)
+
+
+def _is_for_want_of_memory(error: BaseException) -> bool:
+    """Also where libraries are loaded, files opened or threads started, which say so each in its own way."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    if isinstance(error, ImportError):
+        return any(words in str(error).lower() for words in _NOT_LOADED)
+    return isinstance(error, RuntimeError) and str(error).startswith("can't start new thread")
 
 
 def _complain(message: object, code: int) -> int:
     if sys.stderr is not None:
         encoding = sys.stderr.encoding or "utf-8"
         text = f"graphsieve: {for_the_command(str(message))}\n"
-        sys.stderr.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
+        with suppress(OSError):  # the exit code says it, too
+            sys.stderr.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
     return code

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from graphsieve.cli.outputs import check_outputs, show, write
+from graphsieve.cli.saying import say
 from graphsieve.errors import InputError
 
 
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
             write(path, render(found, command=command))
     show(json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n" if options.json else as_text(found))
     if page is not None:
-        print(f"The page with the figures: {page}", file=sys.stderr)
+        say(f"The page with the figures: {page}")
 
 
 def _refuse_options_of_a_run(options: argparse.Namespace) -> None:

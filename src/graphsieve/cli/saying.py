@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from graphsieve.cli.wording import for_the_command
@@ -36,8 +36,9 @@ def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
     encoding = sys.stderr.encoding or "utf-8"
     text = "".join(character if character.isprintable() or character == "\n" else "·" for character in line)
     shown = painter(sys.stderr)(text, kind) if kind else text
-    sys.stderr.write(shown.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # a log on a full disk, a terminal that is gone: no reason to lose the result
+        sys.stderr.write(shown.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, warn
+from graphsieve.errors import EndedError, InputError, warn
 from graphsieve.parameters import boolean, either
 from graphsieve.progress import Progress
 from graphsieve.scores.method import check_length, wanted_count
@@ -133,6 +133,8 @@ def float_forward(
                 search.add_the_best()
                 search.take_out_the_worthless()
                 shown.tell(f"{len(search.current)} of {wanted} features, criterion {search.value:.4g}")
+        except EndedError:
+            raise
         except KeyboardInterrupt:
             if not (partial and search.sets):
                 raise

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphsieve.choosing import warn_of_poor_knowledge
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError, RoundWarnings, warn
+from graphsieve.errors import EndedError, InputError, InputTypeError, RoundWarnings, warn
 from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve.progress import Progress
 from graphsieve.propagation import Propagation, propagate
@@ -262,6 +262,8 @@ def refine(
     with Progress("hybrid selection", progress) as shown:
         try:
             stopped = _until_a_set_returns(next_round, seed.features, rounds, n_iterations, shown)
+        except EndedError:
+            raise
         except KeyboardInterrupt:
             if not rounds:
                 raise

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import importlib
 import io
 import os
+import re
 import stat
 import sys
 import warnings
@@ -22,6 +24,8 @@ from graphsieve.progress import Progress
 HEAD = 2**16  # bytes that tell the format
 AT_ONCE = 2**18
 ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few can stand for 128 kB
+
+_DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasattr(errno, name)}  # not all on every system
 
 Source = str | os.PathLike[str] | IO[bytes]
 
@@ -193,7 +197,16 @@ def damage_reported(name: str, kind: str) -> Iterator[None]:
     except (InputError, MemoryError):
         raise
     except Exception as error:
+        check_disk(name, error)
         raise InputError(f"{name} cannot be read as {kind} ({words(error)}); write it again, or get it again.") from error
+
+
+def check_disk(name: str, error: Exception) -> None:
+    """Raise where it was the disk that failed, not what is in the file."""
+    told = re.search(r"\[Errno (\d+)\]", str(error))  # Arrow hands over the text alone
+    number = int(told[1]) if told and isinstance(error, OSError) else None
+    if number is not None and number in _DISK:
+        raise InputError(f"{name} cannot be read: {os.strerror(number)}; get it again.") from None
 
 
 def default_max_bytes() -> int:

@@ -13,7 +13,7 @@ from graphsieve.tables.annotated import read_h5ad
 from graphsieve.tables.arrays import read_npy, read_npz
 from graphsieve.tables.arrow import read_arrow
 from graphsieve.tables.matrix_market import read_mtx
-from graphsieve.tables.opening import ByteSource, Source, opened
+from graphsieve.tables.opening import ByteSource, Source, check_disk, opened
 from graphsieve.tables.table import MISSING, TableFile
 from graphsieve.tables.text import TextOptions, check_text_options, read_text
 
@@ -178,7 +178,8 @@ def _in_archive(stream: ByteSource, suffix: str) -> str:
     try:
         with zipfile.ZipFile(file) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        check_disk(stream.name, error)
         kind = "NPZ file" if suffix == "npz" else "zip archive"
         raise InputError(f"{stream.name} is a damaged {kind}; get it again.") from None
     if any(name.endswith(".npy") for name in names):
