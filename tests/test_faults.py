@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from sklearn.base import clone
 import graphsieve.tables.opening
 from forked import Forks
 from graphsieve import GraphSieve, InputError, read_table, stored
+from graphsieve.cli import main
 from graphsieve.storage.arrays import Mapped
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells which processes there are")
@@ -558,3 +560,17 @@ def test_processes_that_share_the_work_end_with_it(forks, folder, struck):
     check_one_sentence(ended, code, said)
     assert contents(folder) == before
     INJECTED["processes"] += 1
+
+
+def test_the_command_in_a_thread_leaves_signals_alone(folder, capsys, monkeypatch):
+    """Python lets only its first thread say what answers a signal."""
+    monkeypatch.chdir(folder)
+    codes = []
+    before = signal.getsignal(signal.SIGTERM)
+    for arguments in ([*COMMANDS["rank"], "--force"], ["rank", "missing.csv"]):
+        thread = threading.Thread(target=lambda given=arguments: codes.append(main(given)))
+        thread.start()
+        thread.join()
+    assert codes == [0, 2]
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert capsys.readouterr().err.splitlines()[-1] == "graphsieve: there is no file 'missing.csv'."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -23,13 +24,12 @@ from graphsieve.errors import EndedError, InputError, LostProcessError, UsageErr
 __all__ = ["main"]
 
 _SIGNALS = {signal.SIGINT: (130, "interrupted."), signal.SIGTERM: (143, "ended from outside.")}
-_MEMORY = "the memory does not suffice; take fewer rows or columns, or a machine with more."
+_MEMORY = "graphsieve: the memory does not suffice; take fewer rows or columns, or a machine with more.\n"
 _ENDINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (OutputError, 4, None),
     (UsageError, 2, None),
     (InputError, 3, None),
     (LostProcessError, 3, None),
-    (MemoryError, 3, _MEMORY),
     (ImportError, 3, None),  # an optional library; the message names it
     (KeyboardInterrupt, 130, "interrupted."),
 )
@@ -41,17 +41,17 @@ _NOT_LOADED = ("failed to map", "cannot allocate memory", "cannot create shared 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = _handlers()
     try:
         _hear(before)
         options = parser().parse_args(given)
         options.given = given
         _check_address_space()
         import_module(f"graphsieve.cli.{options.command}").run(options)
-        _hear_no_more()
+        _hear_no_more(before)
         code = 0
     except BaseException as error:
-        _hear_no_more()  # whoever is impatient and asks twice gets the same answer once
+        _hear_no_more(before)  # whoever is impatient and asks twice gets the same answer once
         code = _answer_to(error, debug="--debug" in given)
     finally:
         for number, handler in before.items():
@@ -72,6 +72,13 @@ def _check_address_space() -> None:
         raise MemoryError
 
 
+def _handlers() -> dict[signal.Signals, Any]:
+    """What answers the signals now; nothing where that is not ours to change: in threads, and where C code has set it."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    return {number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) is not None}
+
+
 def _hear(before: Mapping[signal.Signals, Any]) -> None:
     """Whoever asks this process to end is heard, and nobody takes that for a wish to see what there is so far."""
 
@@ -84,8 +91,8 @@ def _hear(before: Mapping[signal.Signals, Any]) -> None:
             signal.signal(number, end)
 
 
-def _hear_no_more() -> None:
-    for number in _SIGNALS:
+def _hear_no_more(before: Mapping[signal.Signals, Any]) -> None:
+    for number in before:
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -97,7 +104,8 @@ def _answer_to(error: BaseException, *, debug: bool) -> int:
         code, said = _SIGNALS[signal.Signals(error.number)]
         return _complain(said, code)
     if _is_for_want_of_memory(error):
-        return _complain(_MEMORY, 3)
+        error.__traceback__ = error.__context__ = error.__cause__ = None  # what the run held is free for the answer
+        return _put(_MEMORY, 3)
     for kind, code, message in _ENDINGS:
         if isinstance(error, kind):
             return _complain(message or error, code)
@@ -109,6 +117,8 @@ def _answer_to(error: BaseException, *, debug: bool) -> int:
 
 def _is_for_want_of_memory(error: BaseException) -> bool:
     """Also where libraries are loaded, files opened or threads started, which say so each in its own way."""
+    if isinstance(error, MemoryError):
+        return True
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     if isinstance(error, ImportError):
@@ -117,9 +127,12 @@ def _is_for_want_of_memory(error: BaseException) -> bool:
 
 
 def _complain(message: object, code: int) -> int:
+    return _put(f"graphsieve: {for_the_command(str(message))}\n", code)
+
+
+def _put(text: str, code: int) -> int:
     if sys.stderr is not None:
         encoding = sys.stderr.encoding or "utf-8"
-        text = f"graphsieve: {for_the_command(str(message))}\n"
         with suppress(OSError):  # the exit code says it, too
             sys.stderr.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
     return code
