@@ -235,7 +235,8 @@ def _become(question: dict, files: dict[str, Path], temporary: Path) -> None:
     os.chdir(question["cwd"])
     os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = str(temporary)
     calls = _suffer(question["fault"])
-    code = main(question["arguments"])
+    sys.argv = ["graphsieve", *question["arguments"]]
+    code = main()
     sys.setprofile(None)
     if calls is not None:
         files["calls"].write_text(str(calls.count))

@@ -12,6 +12,7 @@ ORDER = [
     "",  # the package itself, which loads what is asked for and nothing before
     "errors",
     "scikit_learn",
+    "underflow",
     "optional",
     "arrow_columns",
     "kernels",

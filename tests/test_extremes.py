@@ -6,6 +6,7 @@ any spread within), or an error of our own; never a warning of numpy, never anot
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 from functools import cache
@@ -15,10 +16,21 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision
+from graphsieve import (
+    GraphSieve,
+    GraphSieveWarning,
+    InputError,
+    Supervision,
+    compare,
+    feature_p_values,
+    rank,
+    stability,
+)
 from graphsieve.columns import Table
-from graphsieve.scores import METHODS
-from graphsieve.search import SEARCHES
+from graphsieve.evaluation import evaluate_clustering
+from graphsieve.propagation import harmonic_labels
+from graphsieve.scores import METHODS, score_together
+from graphsieve.search import SEARCHES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
 from graphsieve.selectors import SIEVES
 from strategies import frozen
 
@@ -211,6 +223,37 @@ def test_whoever_wants_errors_of_numpy_gets_none(way):
     with np.errstate(all="raise"):
         for table, known in itertools.product(tables, told):
             answer(way, table, known)
+
+
+LABELS = np.where(np.arange(N) % 3 == 2, -1, np.arange(N) % 2)
+DOORS = {
+    "diverse_selection": lambda X: diverse_selection(np.ones(P), X, n_features_to_select=3),
+    "floating_selection": lambda X: floating_selection(X, LABELS, n_features_to_select=2),
+    "hybrid_selection": lambda X: hybrid_selection(X, LABELS, n_features_to_select=2),
+    "iterative_ranking": iterative_ranking,
+    "harmonic_labels": lambda X: harmonic_labels(X, LABELS),
+    "harmonic_labels by neighbours": lambda X: harmonic_labels(X, LABELS, n_neighbors=3),
+    "feature_p_values": lambda X: feature_p_values(X, LABELS, n_permutations=200),
+    "feature_p_values, nothing known": lambda X: feature_p_values(X, n_permutations=200),
+    "stability": lambda X: stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=3),
+    "score_together": lambda X: score_together(X, ["laplacian", "spec"]),
+    "rank": lambda X: rank(X, LABELS).to_json(),
+    "compare": lambda X: compare(X, LABELS, methods=["laplacian", "fisher"], learners=["1nn"], folds=2),
+    "evaluate_clustering": lambda X: evaluate_clustering([GraphSieve()], X, np.arange(N) % 2, sizes=[2], repeats=1, n_init=1),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_whoever_wants_errors_of_numpy_gets_none_at_any_door(door):
+    """As above, for what is called without a sieve: an answer, or a sentence of ours."""
+    answers = 0
+    for table in map(table_of, TABLES):
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", GraphSieveWarning)
+            with contextlib.suppress(InputError):
+                answers += DOORS[door](table) is not None
+    assert answers >= len(TABLES) // 3
 
 
 COUNTED = ("labels", "targets", "pairs", "probabilities", None)

@@ -301,7 +301,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
 
     def without(name, *args, **kwargs):
         if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)

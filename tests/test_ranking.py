@@ -225,7 +225,7 @@ def test_a_missing_extra_is_named(ranking, monkeypatch, library, call, extra):
 
     def without(name, *args, **kwargs):
         if name.split(".")[0] == library:
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)

@@ -12,5 +12,5 @@ def needed(module: str, otherwise: str) -> Any:
     """An optional library; where it is not installed, an error that says so."""
     try:
         return importlib.import_module(module)
-    except ImportError:
+    except ModuleNotFoundError:
         raise InputError(otherwise) from None

@@ -87,7 +87,7 @@ def draw_portraits(facts: Mapping[str, Any], *, axes: Any = None) -> NDArray[Any
 def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415 - optional
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
     return plt
 

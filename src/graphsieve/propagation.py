@@ -31,6 +31,7 @@ from graphsieve.parameters import count, either, positive, quoted
 from graphsieve.scores.method import check_length
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
+from graphsieve.underflow import vanishing
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take
 DENSE_UP_TO = 2_000  # unlabelled samples of a neighbour graph that are solved as a dense matrix
@@ -86,6 +87,7 @@ class _Edges:
     squared: Floats
 
 
+@vanishing
 def harmonic_labels(
     X: Any, y: ArrayLike, *, n_neighbors: int | None = None, bandwidth: float | str = "auto"
 ) -> NDArray[np.float64]:

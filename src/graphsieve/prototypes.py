@@ -38,6 +38,7 @@ from graphsieve.storage.pieces import BYTES
 from graphsieve.streaming import StoredRows, StoredTable, fetched_rows
 from graphsieve.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 from graphsieve.supervision import Supervision
+from graphsieve.underflow import vanishing
 
 EPOCHS = 20
 FINAL_RADIUS = 0.3  # a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean
@@ -103,6 +104,7 @@ class Compressed:
     member: Integers
 
 
+@vanishing
 def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     """Prototypes by a self-organizing map, trained in batches of all samples; nothing in it is random.
 
@@ -151,6 +153,7 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     return _prototypes(samples, _chosen_on_map(samples, shape, n_epochs))
 
 
+@vanishing
 def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
     """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are very many.
 

@@ -31,12 +31,14 @@ from graphsieve.search import SEARCHES
 from graphsieve.selectors import SIEVES, GraphSieve
 from graphsieve.selectors.knowledge import PARAMETERS
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.underflow import vanishing
 
 SCHEMA = 1
 ITERATED = ("iterative", "hybrid")  # searches that leave a score for every feature
 DEPENDENCIES = ("numpy", "scipy", "scikit-learn")
 
 
+@vanishing
 def rank(
     X: Any,
     y: Any = None,
@@ -359,7 +361,7 @@ class Ranking:
         """A pandas data frame, best first, with the scores as they are."""
         try:
             import pandas as pd
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
         records = self.to_records()
         frame = pd.DataFrame(records, columns=list(records[0]) if records else None)

@@ -7,13 +7,16 @@ outside. What a command does not need is not loaded.
 
 from __future__ import annotations
 
+import atexit
 import errno
+import os
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from graphsieve.cli.arguments import parser
@@ -33,7 +36,8 @@ _ENDINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (ImportError, 3, None),  # an optional library; the message names it
     (KeyboardInterrupt, 130, "interrupted."),
 )
-_LIBRARIES = 2**28  # bytes of address space below which loading numpy and scipy is not begun
+# Bytes of address space that loading takes: numpy, scipy and scikit-learn; pandas, where scikit-learn finds it; a thread of BLAS.
+_LIBRARIES, _PANDAS, _THREAD = 352 * 2**20, 224 * 2**20, 96 * 2**20
 # What the loader of libraries says, in the words of several systems, where there is no memory for one that is there.
 _NOT_LOADED = ("failed to map", "cannot allocate memory", "cannot create shared object descriptor", "out of memory")
 
@@ -53,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:
         _hear_no_more(before)  # whoever is impatient and asks twice gets the same answer once
         code = _answer_to(error, debug="--debug" in given)
+        if arguments is None and _is_for_want_of_memory(error):
+            _leave(code)
     finally:
         for number, handler in before.items():
             # A process that is about to end leaves it to the system, or Python would show where its last steps were interrupted.
@@ -62,14 +68,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_address_space() -> None:
-    """Where this process may have very little (ulimit -v), BLAS would wait for more without end, or end it without a word."""
+    """Where this process may have little (ulimit -v), BLAS would wait for more without end, or end it without a word."""
+    allowed = _allowed_address_space()
+    if allowed is None:
+        return
+    needed = _LIBRARIES + (_PANDAS if find_spec("pandas") else 0)
+    if allowed < needed:
+        raise MemoryError
+    if allowed < needed + _THREAD * (os.cpu_count() or 1) and "OMP_NUM_THREADS" not in os.environ:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _allowed_address_space() -> int | None:
+    """In bytes; None without a limit."""
     try:
         import resource
     except ImportError:  # not on every system
-        return
+        return None
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if allowed != resource.RLIM_INFINITY and allowed < _LIBRARIES:
-        raise MemoryError
+    return None if allowed == resource.RLIM_INFINITY else allowed
 
 
 def _handlers() -> dict[signal.Signals, Any]:
@@ -119,11 +136,23 @@ def _is_for_want_of_memory(error: BaseException) -> bool:
     """Also where libraries are loaded, files opened or threads started, which say so each in its own way."""
     if isinstance(error, MemoryError):
         return True
+    if isinstance(error, SystemError):  # of a library that fails without a reason
+        return _allowed_address_space() is not None
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     if isinstance(error, ImportError):
-        return any(words in str(error).lower() for words in _NOT_LOADED)
+        told = f"{error} {error.__cause__ or ''}".lower()
+        return any(words in told for words in _NOT_LOADED)
     return isinstance(error, RuntimeError) and str(error).startswith("can't start new thread")
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process at once: libraries that found no memory while they were loaded crash when they are taken down."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _complain(message: object, code: int) -> int:

@@ -32,6 +32,7 @@ from graphsieve.parameters import count, either, quoted
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,6 +45,7 @@ _SINGLE = re.compile(r"(?<=single known member \()\d+\.0(?:, \d+\.0)*")  # the c
 LARGE_TABLE = 1_000_000  # numbers, from which on folds are fewer
 
 
+@vanishing
 def compare(
     X: Any,
     y: Any = None,

@@ -22,6 +22,7 @@ from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parameters import boolean, count
 from graphsieve.supervision import Supervision
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -72,6 +73,7 @@ def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
     return float(together[linear_sum_assignment(together, maximize=True)].sum() / len(classes))
 
 
+@vanishing
 def cluster_prefixes(
     order: Any,
     X: Any,

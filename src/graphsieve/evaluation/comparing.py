@@ -25,10 +25,12 @@ from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parallel import in_parallel
 from graphsieve.parameters import boolean, choice
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.underflow import vanishing
 
 Integers = NDArray[np.int64]
 
 
+@vanishing
 def evaluate(
     selectors: Any,
     X: Any,

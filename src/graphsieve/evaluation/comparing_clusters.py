@@ -21,11 +21,13 @@ from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parallel import in_parallel
 from graphsieve.parameters import boolean, count
 from graphsieve.supervision import Supervision
+from graphsieve.underflow import vanishing
 
 LEARNER = "kmeans"
 METRICS = ("accuracy", "nmi")
 
 
+@vanishing
 def evaluate_clustering(
     selectors: Any,
     X: Any,

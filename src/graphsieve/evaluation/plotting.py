@@ -44,7 +44,7 @@ def draw_panels(panels: Mapping[str, Sequence[Curve]], *, y_label: str, axes: An
 def _new_axes(number: int) -> NDArray[Any]:
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415 - optional
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
     _, axes = plt.subplots(
         1, number, figsize=(2.3 + 3.6 * number, 3.7), sharex=True, sharey=True, squeeze=False, layout="constrained"

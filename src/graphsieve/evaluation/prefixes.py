@@ -19,6 +19,7 @@ from graphsieve.parameters import one_line, quoted
 from graphsieve.reading import one_dimensional
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -26,6 +27,7 @@ Integers = NDArray[np.int64]
 SMALLEST = 1e-150  # magnitude of a column; and 1 / SMALLEST the largest
 
 
+@vanishing
 def score_prefixes(
     order: Any,
     X_train: Any,

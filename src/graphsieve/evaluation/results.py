@@ -112,7 +112,7 @@ class Records(Sequence[dict[str, Any]]):
         """A pandas data frame of the rows."""
         try:
             import pandas as pd  # noqa: PLC0415 - optional
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
         return pd.DataFrame(list(self._rows))
 

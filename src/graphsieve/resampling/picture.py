@@ -28,7 +28,7 @@ def draw(
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415 - optional
         from matplotlib.colors import LinearSegmentedColormap, Normalize  # noqa: PLC0415
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
     if ax is None:
         _, ax = plt.subplots(figsize=(7.4, 1.3 + 0.3 * len(names)), layout="constrained")

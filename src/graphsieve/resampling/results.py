@@ -230,7 +230,7 @@ class Stability:
         """A pandas data frame of `to_records`."""
         try:
             import pandas as pd  # noqa: PLC0415 - optional
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
         return pd.DataFrame(self.to_records())
 

@@ -28,10 +28,12 @@ from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.selectors.knowledge import all_knowledge, wanted_features
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 
 
+@vanishing
 def stability(
     selector: Any,
     X: Any,

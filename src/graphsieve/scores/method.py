@@ -18,6 +18,7 @@ from graphsieve.parameters import Rule, between, boolean, checked, choice, count
 from graphsieve.searching import searched, way_to_search
 from graphsieve.streaming import as_table
 from graphsieve.supervision import Kind, Supervision
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
@@ -110,6 +111,7 @@ class Method:
             raise InputError(f"method {self.name!r} needs {' or '.join(self.uses)}, but {given} known of the samples{hint}.")
 
 
+@vanishing
 def score(
     core: Core,
     X: Any,
@@ -126,8 +128,7 @@ def score(
     table = as_table(X)
     known = known if isinstance(known, Supervision) else known(table.n_samples)
     check_length(known, table)
-    with np.errstate(under="ignore"):  # what underflows is meant to vanish, also for whoever has told numpy to raise
-        values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
+    values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
     warn_of_unscorable(values)
     return values
 

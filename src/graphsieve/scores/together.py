@@ -14,10 +14,12 @@ from graphsieve.scores.method import RULES, Method, check_length, extra_options,
 from graphsieve.searching import remembering, searched, way_to_search
 from graphsieve.streaming import as_table
 from graphsieve.supervision import Supervision
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 
 
+@vanishing
 def scored_together(
     asked: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
 ) -> dict[str, Floats]:

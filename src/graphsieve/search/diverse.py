@@ -21,6 +21,7 @@ from graphsieve.parameters import between, boolean, choice, either, quoted
 from graphsieve.progress import Progress
 from graphsieve.scores.method import wanted_count
 from graphsieve.streaming import as_table
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -74,6 +75,7 @@ class DiversePath:
     sketched: bool
 
 
+@vanishing
 def diverse_selection(
     scores: Any,
     X: Any,

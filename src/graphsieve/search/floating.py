@@ -15,6 +15,7 @@ from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,6 +45,7 @@ class FloatingPath:
     interrupted: bool = False
 
 
+@vanishing
 def floating_selection(
     X: Any,
     y: Any,

@@ -21,6 +21,7 @@ from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Kind, Supervision
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -83,6 +84,7 @@ class HybridPath:
     stopped: str
 
 
+@vanishing
 def hybrid_selection(
     X: Any,
     y: Any,

@@ -21,6 +21,7 @@ from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
 from graphsieve.threads import one_product_thread
 from graphsieve.tracking import Tracker
+from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -60,6 +61,7 @@ class IterativePath:
     last: Scored
 
 
+@vanishing
 def iterative_ranking(
     X: Any,
     *,

@@ -118,7 +118,7 @@ class Significance:
         """A pandas data frame, most significant first."""
         try:
             import pandas as pd  # noqa: PLC0415 - optional
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
         columns = {"feature": np.array(self.names, dtype=object), "score": self.scores}
         columns |= {"p_value": self.p_values, "adjusted": self.adjusted}

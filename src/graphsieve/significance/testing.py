@@ -16,6 +16,7 @@ from graphsieve.significance.methods import COVERED, p_values_of
 from graphsieve.significance.results import Control, Significance, adjusted_p_values
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.underflow import vanishing
 
 # Along a target, tests find more with more neighbours than the published 5 (see `feature_p_values`): half of the samples, but at
 MOST_TARGET_NEIGHBORS, MOST_TARGET_EDGES = 50, 50_000  # most so many, and in all
@@ -30,6 +31,7 @@ PARAMETERS = {
 }
 
 
+@vanishing
 def feature_p_values(
     X: Any,
     y: Any = None,
