@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
-from graphsieve.tables import TableFile, read_table, without_missing
+from graphsieve.tables import TableFile, read_probabilities_file, read_table, without_missing
 from graphsieve.tables import text as text_module
 
 
@@ -710,3 +710,34 @@ def test_real_data_reads_back(shared_data, tmp_path):
     table = read_table(path, keep=["y"])
     assert np.array_equal(table.matrix, X)
     assert table.kept["y"].tolist() == y.tolist()
+
+
+class Once(io.RawIOBase):
+    """What can be read only once, like a pipe."""
+
+    def __init__(self, content):
+        super().__init__()
+        self._content = io.BytesIO(content)
+
+    def readable(self):
+        return True
+
+    def readinto(self, target):
+        return self._content.readinto(target)
+
+
+def through_a_pipe(tmp_path, content):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    threading.Thread(target=path.write_bytes, args=(content,)).start()
+    return path
+
+
+@pytest.mark.parametrize("how", [lambda _, content: io.BytesIO(content), lambda _, content: Once(content), through_a_pipe])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_probabilities_without_names_of_rows_from_a_stream(tmp_path, how, compress):
+    """Whether the column is there shows only once the stream has been read."""
+    content = compress(b"a,b\n0.25,0.75\n0.5,0.5\n")
+    proba, classes = read_probabilities_file(how(tmp_path, content), ["x", "y"], id_column="id")
+    assert proba.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert classes == ("a", "b")

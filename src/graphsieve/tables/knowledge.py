@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,10 +142,26 @@ def _with_ids(source: Source, id_column: str | None, max_bytes: int | None) -> T
     """The table with the column of names kept apart, if it has one."""
     if id_column is None:
         return read_table(source, max_bytes=max_bytes)
+    again = _read_twice(source, max_bytes)
     try:
-        return read_table(source, keep=[id_column], max_bytes=max_bytes)
+        return read_table(again(), keep=[id_column], max_bytes=max_bytes)
     except UsageError:
-        return read_table(source, max_bytes=max_bytes)
+        return read_table(again(), max_bytes=max_bytes)
+
+
+def _read_twice(source: Source, max_bytes: int | None) -> Callable[[], Source]:
+    """The source from its beginning, each time; a stream or a pipe, which is there only once, from memory."""
+    if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_file():
+        return lambda: source
+    with opened(source, max_bytes=max_bytes, progress=None) as stream:
+        content, name = stream.seekable_file().getvalue(), stream.name
+
+    def from_memory() -> Source:
+        file = io.BytesIO(content)
+        file.name = name
+        return file
+
+    return from_memory
 
 
 def _text(name: str, content: bytes) -> str:
