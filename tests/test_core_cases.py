@@ -317,6 +317,17 @@ def test_samples_of_equal_target_are_one_group_for_each_target_that_comes_twice(
     assert_array_equal(graph.other.factor.toarray(), [[0, 1], [1, 0], [0, 0], [1, 0], [0, 1], [0, 1]])
 
 
+def test_edges_of_neighbours_come_once_each_in_the_order_of_their_ends():
+    n, k = 30, 4
+    points = np.random.default_rng(10).normal(size=(n, 2))
+    distances = ((points[:, None] - points) ** 2).sum(axis=2)
+    near = np.argsort(distances + np.diag([np.inf] * n), axis=1)[:, :k]
+    found = builders._union(near, np.take_along_axis(distances, near, axis=1), np.arange(n), n)
+    pairs = sorted({(min(i, j), max(i, j)) for i in range(n) for j in near[i].tolist()})
+    assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == pairs
+    assert_array_equal(found[2], [distances[pair] for pair in pairs])
+
+
 def test_the_normalised_laplacian_leaves_isolated_samples_out():
     W = np.zeros((4, 4))
     W[0, 1] = W[1, 0] = 2.0
@@ -329,6 +340,18 @@ def test_the_normalised_laplacian_leaves_isolated_samples_out():
     assert_allclose(spectrum._apply(X), dense @ X, atol=1e-15)
     assert_allclose(spectrum._apply(X[:, 0]), dense @ X[:, 0], atol=1e-15)
     assert_array_equal(spectrum._components(), [0, 0, -1, 0])
+
+
+def test_isolated_samples_have_no_part_in_the_smoothest_eigenvectors():
+    linked = np.setdiff1d(np.arange(14), [3, 9])
+    W = np.zeros((14, 14))
+    W[np.ix_(linked, linked)] = np.triu(np.random.default_rng(9).uniform(0.1, 1.0, size=(12, 12)), 1)
+    W += W.T
+    root = 1 / np.sqrt(W.sum(axis=1)[linked])
+    expected = np.linalg.eigvalsh(np.eye(12) - root[:, None] * W[np.ix_(linked, linked)] * root)
+    values, vectors = _Spectrum(SparseGraph.from_matrix(W), 1, 4).pairs
+    assert_allclose(np.sort(values), expected[:4], atol=1e-12)
+    assert_allclose(vectors[[3, 9]], 0.0, atol=1e-12)
 
 
 def test_an_iteration_that_does_not_converge_gets_more_room(monkeypatch):
