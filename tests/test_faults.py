@@ -577,14 +577,16 @@ SHARED = (
 @pytest.mark.parametrize("struck", ["worker", "command by SIGINT", "command by SIGTERM"])
 def test_processes_that_share_the_work_end_with_it(forks, folder, struck):
     """One of them killed, or all of them ended by a signal to the command alone."""
-    before = contents(folder)
+    before, drawn = contents(folder), random.Random(struck)
     of_worker = struck == "worker"
     sent = signal.SIGKILL if of_worker else signal.Signals[struck.rpartition(" ")[2]]
-    ended = forks.run(*SHARED, "--force", "--quiet", cwd=folder, worker=0.3, of_worker=of_worker, signal=sent)
     code, said = ENDS.get(sent, (3, "one of the processes was killed"))
-    check_one_sentence(ended, code, said)
-    assert contents(folder) == before
-    INJECTED["processes"] += 1
+    for _ in range(TIMES):
+        moment = 0.1 + 0.3 * drawn.random()
+        ended = forks.run(*SHARED, "--force", "--quiet", cwd=folder, worker=moment, of_worker=of_worker, signal=sent)
+        check_one_sentence(ended, code, said)
+        assert contents(folder) == before
+        INJECTED["processes"] += 1
 
 
 def test_the_command_in_a_thread_leaves_signals_alone(folder, capsys, monkeypatch):

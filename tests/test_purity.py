@@ -47,6 +47,7 @@ from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.tables import text
+from graphsieve.tables.opening import damage_reported
 from strategies import frozen
 
 N, P = 36, 5
@@ -300,6 +301,20 @@ def test_of_two_who_read_long_cells_the_last_restores_the_limit():
     assert csv.field_size_limit() == text.LONGEST_CELL
     other.__exit__(None, None, None)
     assert csv.field_size_limit() == usual
+
+
+def test_filters_of_warnings_stay_as_they_were_however_readers_overlap():
+    before = list(warnings.filters)
+    one, other = damage_reported("one.npz", "NPZ"), damage_reported("other.npz", "NPZ")
+    one.__enter__()
+    other.__enter__()
+    warnings.warn("of a library", UserWarning, stacklevel=1)
+    one.__exit__(None, None, None)
+    warnings.warn("of a library", UserWarning, stacklevel=1)
+    other.__exit__(None, None, None)
+    assert warnings.filters == before
+    with pytest.warns(UserWarning, match="of a library"):
+        warnings.warn("of a library", UserWarning, stacklevel=1)
 
 
 # ---- copies, threads and processes
