@@ -8,19 +8,24 @@ from __future__ import annotations
 import datetime
 import decimal
 import fractions
+import itertools
+import tempfile
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import dask.array as da
+import h5py
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
+import zarr
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
-from graphsieve import GraphSieveWarning, InputError, Supervision
+from graphsieve import GraphSieveWarning, InputError, Supervision, stored
 
 LONGEST_MESSAGE = 700  # characters; a sentence with a list of names in it
 OURS = (GraphSieveWarning, DataConversionWarning)
@@ -33,6 +38,7 @@ DTYPES = (
     *(">f8", ">f4", ">i4", ">u2", ">f2", "O", "U3", "S3", "M8[s]", "m8[D]", "V4"),
 )
 COLUMN_DTYPES = ("?", "b", "h", "i", "l", "Q", "e", "f", "d", "O", "U3", "M8[s]")
+_numbers = itertools.count()  # names of files in memory
 SPARSE = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 
 
@@ -279,21 +285,42 @@ def odd_tables(draw: Any, shape: tuple[int, int]) -> Any:
 
 
 @st.composite
+def stored_tables(draw: Any, shape: tuple[int, ...]) -> Any:
+    """A table that is not in memory, in pieces of any size; some of them as they are, others through `stored`."""
+    values = np.asarray(draw(arrays(shape, ("?", "b", "H", "i", "Q", "e", "f", "F", ">f4", "O", "U3"))))
+    form = draw(st.sampled_from(["memory map", "HDF5", "Zarr", "Dask", "sparse blocks"]))
+    pieces = tuple(draw(st.integers(1, max(1, size))) for size in values.shape)
+    try:
+        table = _stored(values, form, pieces)
+    except (TypeError, ValueError):  # there is no such table
+        return values
+    memory = draw(st.sampled_from([None, None, 1, 2**12, 2**15, 2**30]))
+    found = None if memory is None else answered(lambda: stored(table, memory=memory))
+    return table if found is None else found
+
+
+def _stored(values: np.ndarray, form: str, pieces: tuple[int, ...]) -> Any:
+    if form == "memory map":
+        with tempfile.TemporaryFile() as file:
+            file.write(values.tobytes())
+            file.flush()
+            return np.memmap(file, dtype=values.dtype, shape=values.shape, mode="r")
+    if form == "HDF5":
+        file = h5py.File(f"{next(_numbers)}.h5", "w", driver="core", backing_store=False)
+        return file.create_dataset("X", data=values, chunks=pieces if values.size else None)
+    if form == "Zarr":
+        return zarr.create_array(zarr.storage.MemoryStore(), data=values, chunks=pieces)
+    lazy = da.from_array(values, chunks=pieces)
+    return lazy.map_blocks(sp.csr_matrix) if form == "sparse blocks" else lazy
+
+
+@st.composite
 def tables(draw: Any) -> tuple[Any, int]:
     """Any table, and how many rows it is likely to have."""
     shape = draw(shapes)
-    kind = draw(st.sampled_from(["plain"] * 6 + ["array"] * 4 + ["sparse"] * 3 + ["frame"] * 3 + ["odd", "object"]))
-    if kind == "plain":
-        return draw(floats(shape)), shape[0]
-    if kind == "array":
-        return draw(arrays(shape)), shape[0]
-    if kind == "sparse":
-        return draw(sparse_tables(shape)), shape[0]
-    if kind == "frame":
-        return draw(frames(shape)), shape[0]
-    if kind == "odd":
-        return draw(odd_tables(shape)), shape[0]
-    return draw(objects), shape[0]
+    kinds = {floats: 6, arrays: 4, sparse_tables: 3, frames: 3, stored_tables: 2, odd_tables: 1, None: 1}
+    kind = draw(st.sampled_from([kind for kind, times in kinds.items() for _ in range(times)]))
+    return draw(objects if kind is None else kind(shape)), shape[0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------------
