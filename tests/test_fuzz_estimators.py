@@ -28,6 +28,7 @@ from graphsieve import (
     Supervision,
     rank,
     scores,
+    stored,
 )
 from graphsieve.columns import Table
 from graphsieve.scaling import rescaled
@@ -314,3 +315,13 @@ def test_a_ranking_of_odd_parameters():
     refused(lambda: rank(X, method=np.array([1, 2])), "method must be")
     refused(lambda: rank(X, LABELS, method="hybrid", method_params=3), "method_params must be")
     refused(lambda: rank(X, LABELS, method="hybrid", neighbors=np.array([1, 2])), "has no neighbors")
+
+
+def test_a_memory_map_of_objects_is_refused_before_anybody_looks_at_them(tmp_path):
+    """A file of addresses: whoever follows one of them ends the process."""
+    path = tmp_path / "objects"
+    np.full(20, 2**40 + 1, dtype=np.int64).tofile(path)
+    table = np.memmap(path, dtype=object, shape=(5, 4), mode="r")
+    for call in (lambda: scores.variance_score(table), lambda: GraphSieve().fit(table), lambda: stored(table)):
+        with pytest.raises(InputError, match="object"):
+            call()

@@ -117,6 +117,10 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         raise InputTypeError("X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene names).")
     if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, NaN where nobody has counted
         raise InputError("X is a Dask array of unknown size; call X.compute_chunk_sizes() first.")
+    if (
+        isinstance(X, np.memmap) and X.dtype.hasobject and getattr(X, "_mmap", None) is not None
+    ):  # to look at one would end the process
+        raise InputError("X is a memory map of Python objects, which are not in any file; write numbers, and map those.")
     _refuse_elsewhere(X)
     if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
