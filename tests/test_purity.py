@@ -33,6 +33,7 @@ from graphsieve import (
     GraphSieve,
     GraphSieveWarning,
     HybridSieve,
+    InputError,
     IterativeSieve,
     LabeledOnly,
     Supervision,
@@ -369,3 +370,24 @@ def test_all_that_computes_is_here():
     assert estimators == {"FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve", "LabeledOnly"}
     assert {f"{name}_score" for name in METHODS} <= CALLS.keys()
     assert SEARCHED.keys() == SEARCHES.keys()
+
+
+BROKEN = frozen(np.where(np.arange(X.size).reshape(X.shape) == 0, np.nan, X))
+
+
+@every_sieve
+def test_a_fit_that_fails_leaves_the_one_before(name):
+    sieve, known = SIEVES[name]
+    fitted = clone(sieve).fit(X, supervision=known)
+    before = as_bytes(fitted)
+    with pytest.raises(InputError, match="NaN"):
+        fitted.fit(BROKEN, supervision=known)
+    assert as_bytes(fitted) == before
+
+
+def test_labeled_only_stays_fitted_where_its_estimator_fails():
+    model = LabeledOnly(LogisticRegression()).fit(X, LABELS)
+    before = model.predict(X).tolist(), model.n_labeled_
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(BROKEN, np.where(np.arange(len(X)) < 4, LABELS, -1))
+    assert (model.predict(X).tolist(), model.n_labeled_) == before

@@ -87,13 +87,13 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not len(rows):
             raise InputError(f"none of the {n_samples} rows has a known label; there is nothing to fit on.")
         params = self._routed(fit_params)
-        self.estimator_ = clone(self.estimator)
+        estimator = clone(self.estimator)
         if len(rows) == n_samples:
-            self.estimator_.fit(X, y, **params)
+            estimator.fit(X, y, **params)
         else:
             sliced = {name: _sliced(value, rows, n_samples) for name, value in params.items()}
-            self.estimator_.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
-        self.n_labeled_ = len(rows)
+            estimator.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
+        self.estimator_, self.n_labeled_ = estimator, len(rows)  # together, so that a fit that fails leaves the one before
         return self
 
     def _labeled_rows(self, y: Any) -> NDArray[np.intp]:
