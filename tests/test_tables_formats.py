@@ -375,7 +375,7 @@ def test_arrays_of_an_archive(tmp_path):
     assert table.kept["when"].tolist() == ["2020-01-31", None, "2020-02-01"]
     assert table.left_out == {"column": "a further array; name it as target to use it"}
     assert table.notes == ("arrays that are no columns of the table are not used: 'target_names'",)
-    assert table.row_label(2) == "row 2"
+    assert table.row_label(2) == "row 2 (counted from 0)"
     assert read_table(path, key="table", keep=["x1"]).kept["x1"].tolist() == [1, 3, 5]
     with pytest.raises(UsageError, match=r"no array 'tabel' \(did you mean 'table'\?\); its arrays are 'table' 3 × 2"):
         read_table(path, key="tabel")
@@ -478,7 +478,7 @@ def test_missing_values_of_sparse_tables(tmp_path):
     assert filled.toarray().tolist() == [[0, 4, 1], [0, 4, 1], [3, 0, 1], [0, 6, 1]]
     rows = without_missing(table, "drop-rows")
     assert rows.matrix.toarray().tolist() == [[3, 0, 1]]
-    assert rows.row_label(0) == "row 2"
+    assert rows.row_label(0) == "row 2 (counted from 0)"
     assert without_missing(table, "drop-columns").names == ("x0",)
 
 

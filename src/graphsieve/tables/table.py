@@ -65,8 +65,9 @@ class TableFile:
     notes: tuple[str, ...] = ()
 
     def row_label(self, i: int) -> str:
-        """Where row i stands in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16"`` otherwise, from 0."""
-        return f"{'line' if self.format == 'csv' else 'row'} {int(self.positions[i])}"
+        """Where row i is in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16 (counted from 0)"`` otherwise."""
+        place = int(self.positions[i])
+        return f"line {place}" if self.format == "csv" else f"row {place} (counted from 0)"
 
 
 def without_missing(table: TableFile, how: How) -> TableFile:
