@@ -7,6 +7,14 @@ FORM = "two forms of the same, with the same sums: which one is taken is a matte
 
 # End of the file's path, part of the line, part of the change or of what the statement becomes, and why nothing is different.
 EXPLAINED: list[tuple[str, str, str, str]] = [
+    (
+        "sums.py",
+        "(stored_mass > total / 2)",
+        "stored_mass >= total / 2",
+        "where both are half of the total, their difference is exact: it is what the other half weighs",
+    ),
+    ("columns.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
+    ("columns.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),
     ("sums.py", "parts = np.array_split(", "min(weightings.shape[0],", AT_A_TIME),
     (

@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, Supervision, builders, columns, scores
+from graphsieve import GraphSieveWarning, InputError, Supervision, builders, columns, scores, sums
+from graphsieve import graph as graphs
 from graphsieve.columns import Table
-from graphsieve.graph import BandGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, lifted
+from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, complete_graph, lifted
 from graphsieve.kernels import rows as kernel_rows
 from graphsieve.kernels import samples
 from graphsieve.kernels.edges import plain_sums, row_differences
@@ -540,3 +541,102 @@ def test_one_weighting_is_itself_in_either_form(weights):
     found = dense_weighting(np.array(weights))
     assert sp.issparse(found) == (2 * np.count_nonzero(weights) < len(weights))  # where most of them are zero
     assert_array_equal(found.toarray() if sp.issparse(found) else found, np.array(weights)[:, None])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+def test_moments_of_a_table_that_lies_by_columns(form):
+    X = np.random.default_rng(14).normal(size=(9, 5)) * [1.0, 1e150, 1e-150, 1.0, 1.0] + [0.0, 0.0, 0.0, 9.0, 0.0]
+    X[::2, 4] = 0.0
+    held = Pretended(form(X), 240)
+    held.columnwise = True
+    assert len(held.column_groups()) > 1
+    block = StoredTable(held).whole
+    unit = 2.0**block.exponent
+    weights = np.zeros((9, 3))
+    weights[:, 0], weights[3:5, 1] = 0.01, [0.2, 0.3]
+    for given in (weights, sp.csc_array(weights)):
+        found = moments(block, given)
+        assert_allclose(found.mass, [0.09, 0.5, 0.0])
+        assert_array_equal(means(block, given), found.mean)
+        for w, mean, scatter in zip(weights.T[:2], found.mean, found.scatter, strict=False):
+            expected = w @ X / w.sum()
+            assert_allclose((mean + block.shift) * unit, expected, rtol=1e-12)
+            assert_allclose(scatter, w @ ((X - expected) / unit) ** 2, rtol=1e-12)
+        assert_array_equal(found.scatter[2], 0.0)
+
+
+def test_low_rank_energies_are_taken_of_as_many_columns_as_their_moments_have_room_for(monkeypatch):
+    rng = np.random.default_rng(15)
+    X, factor = rng.normal(size=(9, 7)), rng.random((9, 2))
+    alike, apart = factor @ factor.T, factor @ factor[:, ::-1].T
+    widths = []
+    monkeypatch.setattr(graphs, "moments", lambda block, given: widths.append(block.width) or moments(block, given))
+    monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 10)
+    for graph, W, expected in (
+        (FactorGraph(factor), alike, [5, 2]),  # two moments of five columns are ten numbers
+        (CrossGraph(factor), apart, [5, 2]),
+        (LiftedGraph(SparseGraph(5, *EDGES), MEMBER), expanded(1.0), [2, 2, 2, 1]),
+    ):
+        widths.clear()
+        assert_allclose(graph.energy(X), [oracle.energy(W, f) for f in X.T], rtol=1e-12)
+        assert widths == expected
+
+
+def test_who_is_linked_with_nobody_has_no_degree():
+    assert_array_equal(FactorGraph([[1, 0], [0, 1], [0, 1]]).degree(), [0, 1, 1])
+    assert_array_equal(CrossGraph([[1, 0], [1, 0]]).degree(), [0, 0])
+    left = np.zeros((4, 4))
+    left[2, 3] = left[3, 2] = 1.0
+    graph = complete_graph(4) - SparseGraph.from_matrix(1.0 - np.eye(4) - left)
+    check_forms(graph, left, np.array([[5.0, 1.0], [7.0, 0.0], [1.0, 2.0], [1.5, 4.0]]))
+    assert_allclose(graph.energy([[5.0], [7.0], [1.0], [1.0]]), [0.0], atol=1e-12)  # the two that are linked are equal
+
+
+def test_blocks_of_a_piece_are_counted_from_where_it_begins():
+    X = np.arange(21.0).reshape(3, 7)
+    last = list(Table(X, block_elements=12).blocks())[1]
+    moved = columns.replace_start(last, 10)
+    assert (last.start, last.stop, moved.start, moved.stop) == (4, 7, 14, 17)
+    assert_array_equal((moved.values + moved.shift) * 2.0**moved.exponent, X[:, 4:])
+
+
+@pytest.mark.parametrize("exponent", [-1001, -1000, 0, 1000, 1001])
+def test_columns_are_scaled_alike_in_one_step_and_in_two(exponent):
+    X = np.ldexp(np.array([[0.5], [-0.75], [0.625]]), exponent)
+    (block,) = Table(X).blocks()
+    some = columns.row_block(X[1:], slice(0, 1), block.shift, block.exponent)
+    assert (block.shift.tolist(), block.exponent.tolist()) == ([0.5], [exponent])
+    assert_array_equal(block.values, [[0.0], [-1.25], [0.125]])
+    assert_array_equal(some.values, [[-1.25], [0.125]])
+    for one, mean in ((block, -3 / 8), (some, -9 / 16)):
+        assert_array_equal(means(one, np.ones((one.n_samples, 1))), [[mean]])
+
+
+def test_the_range_of_stored_columns_is_known_without_reading_them_again():
+    X = np.random.default_rng(16).normal(size=(5, 3)) * [1.0, 100.0, 0.01]
+    held = Pretended(X, 4096)
+    block = StoredTable(held).whole
+    held.largest = 0
+    assert_allclose(block.range * 2.0**block.exponent, np.ptp(X, axis=0), rtol=1e-15)
+    assert held.largest == 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8")])
+def test_rows_of_tiny_numbers_are_scaled_and_rows_of_zeros_are_not(form):
+    for sign in (1.0, -1.0):
+        rows, exponent = Table(form(sign * np.ldexp(np.array([[3.0, 1.0], [2.0, 1.5]]), -150))).rows
+        assert exponent == -148  # 2⁻¹⁴⁹ < 3 · 2⁻¹⁵⁰ < 2⁻¹⁴⁸
+        assert_array_equal(rows.toarray() if sp.issparse(rows) else rows, sign * np.array([[0.75, 0.25], [0.5, 0.375]]))
+    assert Table(form(np.zeros((3, 2)))).rows[1] == 0
+
+
+def test_a_filled_block_that_just_fits_is_made_dense(monkeypatch):
+    monkeypatch.setattr(columns, "DENSE_FROM", 0.3)
+    full = sp.csc_array(np.ones((4, 3)))
+    assert [block.is_sparse for block in Table(full, block_elements=4).blocks()] == [False] * 3
+    assert [block.is_sparse for block in Table(full, block_elements=3).blocks()] == [True] * 3
+
+
+def test_the_value_of_least_magnitude_is_not_fooled_by_small_whole_numbers():
+    X = np.array([[-128, 3], [5, -7]], dtype=np.int8)  # of which −128 has no magnitude
+    assert_array_equal(columns.extremes_of(X), [[-128, -7], [5, 3], [5, 3]])

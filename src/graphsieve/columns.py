@@ -323,7 +323,7 @@ class Table:
             low, high = self._extremes[:2]
         else:
             low = high = self._matrix.data if self.is_sparse else self._matrix
-        largest = max(abs(float(high.max())), abs(float(low.min()))) if low.size else 0.0
+        largest = max(float(high.max(initial=0)), -float(low.min(initial=0)))
         return int(_exponents(np.asarray(largest)))
 
     def _dense_blocks(self, at_least: int = 1) -> Iterator[Block]:
