@@ -4,15 +4,23 @@ from __future__ import annotations
 
 AT_A_TIME = "how much is done at a time changes no result"
 FORM = "two forms of the same, with the same sums: which one is taken is a matter of speed"
+OTHERS = "to sum what the other samples weigh is always right, and nothing where there are none; a difference is quicker"
 
 # End of the file's path, part of the line, part of the change or of what the statement becomes, and why nothing is different.
 EXPLAINED: list[tuple[str, str, str, str]] = [
+    ("sums.py", "parts = np.array_split(", "4 * int(met) * TEMPORARY", AT_A_TIME),
+    ("sums.py", "parts = np.array_split(", "5 * int(met) //", AT_A_TIME),
+    ("sums.py", "(stored_mass > total / 2)", "stored_mass >= total / 2", OTHERS),
+    ("sums.py", "(stored_mass > total / 2)", "stored_mass > total / 3", OTHERS),
+    ("sums.py", "(stored_mass > total / 2)", "~full | ", OTHERS),
     (
         "sums.py",
-        "(stored_mass > total / 2)",
-        "stored_mass >= total / 2",
-        "where both are half of the total, their difference is exact: it is what the other half weighs",
+        "share = np.divide(found.mass, total",
+        "out=np.ones(len(total))",
+        "where no group has any mass, their means are all zero",
     ),
+    ("graph.py", "if block.is_sparse or block.width <= width:", "block.is_sparse and", AT_A_TIME),
+    ("graph.py", "if block.is_sparse or block.width <= width:", "block.width < width", AT_A_TIME),
     ("columns.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
     ("columns.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),

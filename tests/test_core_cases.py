@@ -23,7 +23,7 @@ from graphsieve.scores import geometry, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
-from graphsieve.sums import columns_at_once, dense_weighting, group_weightings, means, moments
+from graphsieve.sums import columns_at_once, dense_weighting, group_weightings, means, moments, projection
 from test_streaming import Pretended
 
 MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])
@@ -551,6 +551,7 @@ def test_moments_of_a_table_that_lies_by_columns(form):
     held.columnwise = True
     assert len(held.column_groups()) > 1
     block = StoredTable(held).whole
+    held.read_rows = None  # nobody asks for rows
     unit = 2.0**block.exponent
     weights = np.zeros((9, 3))
     weights[:, 0], weights[3:5, 1] = 0.01, [0.2, 0.3]
@@ -640,3 +641,54 @@ def test_a_filled_block_that_just_fits_is_made_dense(monkeypatch):
 def test_the_value_of_least_magnitude_is_not_fooled_by_small_whole_numbers():
     X = np.array([[-128, 3], [5, -7]], dtype=np.int8)  # of which −128 has no magnitude
     assert_array_equal(columns.extremes_of(X), [[-128, -7], [5, 3], [5, 3]])
+
+
+def test_moments_of_a_table_that_lies_by_rows_need_no_columns():
+    held = Pretended(np.array([[1.0, 2.0], [3.0, 2.5], [8.0, 6.0]]), 64)
+    block = StoredTable(held).whole
+    held.read_columns = None
+    assert_allclose(moments(block, np.ones((3, 1))).scatter[0] * 4.0**block.exponent, [26.0, 9.5])  # around 4 and 3.5
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: Pretended(X, 64), lambda X: Pretended(sp.csc_array(X), 64)])
+def test_projections_are_products_wherever_the_columns_lie(form, sparse_stays_sparse):
+    X, vector = np.array([[4.0, 0.0, 9.0], [2.0, 3.0, 9.0], [8.0, 0.0, 9.0]]), np.array([1.0, -3.0, 2.0])
+    given = form(X)
+    table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
+    for block in table.wide_blocks():
+        assert_allclose(projection(block, vector) * 2.0**block.exponent, [14.0, -9.0, 0.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("light", [1e-9, 1e-20, 1e-200])
+def test_zeros_that_weigh_little_beside_what_is_stored_are_not_lost(light, sparse_stays_sparse):
+    X = sp.csc_array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
+    (block,) = Table(X).blocks()
+    assert block.is_sparse
+    found = moments(block, np.array([[1.0], [light]])).scatter[0] * 4.0**block.exponent
+    assert_allclose(found, [light / (1 + light), light / (1 + light), 0.0], rtol=1e-12)  # a b / (a + b) · (1 − 0)²
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
+def test_one_weight_that_is_none_is_refused(wrong):
+    for graph in (FactorGraph, CrossGraph):
+        with pytest.raises(InputError, match="must be finite and non-negative"):
+            graph([[1.0], [wrong]])
+    with pytest.raises(InputError, match="must be finite and non-negative"):
+        SparseGraph(3, [0, 1], [1, 2], [1.0, wrong])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([0, 1], [1], r"got \(2,\) first and \(1,\) second ends"),
+        ([[0, 1]], [[1, 2]], r"got \(1, 2\) first and \(1, 2\) second ends"),
+        (0, 1, r"got \(\) first and \(\) second ends"),
+        ([0, 1], [1, -1], "join samples 0 to 2, got -1 to 1"),
+        ([0, 1], [1, 3], "join samples 0 to 2, got 0 to 3"),
+        ([0, 1], [2, 1], "edge 1 joins sample 1 to itself"),
+        ([0, 1.5], [1, 2], "integer indices, got float64"),
+    ],
+)
+def test_edges_that_are_none_are_refused(first, second, message):
+    with pytest.raises(InputError, match=message):
+        SparseGraph(3, first, second)

@@ -260,5 +260,4 @@ def group_weightings(codes: NDArray[Any], n_groups: int, weights: Floats | None 
     values = np.ones(len(member)) if weights is None else weights[member]
     matrix = sp.csc_array((values, (member, codes[member])), shape=(len(codes), n_groups), dtype=np.float64)
     matrix.eliminate_zeros()
-    matrix.sort_indices()
     return matrix
