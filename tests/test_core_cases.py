@@ -601,16 +601,20 @@ def test_blocks_of_a_piece_are_counted_from_where_it_begins():
     assert_array_equal((moved.values + moved.shift) * 2.0**moved.exponent, X[:, 4:])
 
 
-@pytest.mark.parametrize("exponent", [-1001, -1000, 0, 1000, 1001])
+@pytest.mark.parametrize("exponent", [-1060, -1001, -1000, 0, 1000, 1001, 1024])
 def test_columns_are_scaled_alike_in_one_step_and_in_two(exponent):
-    X = np.ldexp(np.array([[0.5], [-0.75], [0.625]]), exponent)
+    X = np.array([[3.0, 0.5], [3.0, -0.75], [3.0, 0.625]])
+    X[:, 1] = np.ldexp(X[:, 1], exponent)
     (block,) = Table(X).blocks()
-    some = columns.row_block(X[1:], slice(0, 1), block.shift, block.exponent)
-    assert (block.shift.tolist(), block.exponent.tolist()) == ([0.5], [exponent])
-    assert_array_equal(block.values, [[0.0], [-1.25], [0.125]])
-    assert_array_equal(some.values, [[-1.25], [0.125]])
-    for one, mean in ((block, -3 / 8), (some, -9 / 16)):
-        assert_array_equal(means(one, np.ones((one.n_samples, 1))), [[mean]])
+    some = columns.row_block(X[1:], slice(0, 2), block.shift, block.exponent)
+    last = columns.row_block(X[1:], slice(1, 2), block.shift[1:], block.exponent[1:])
+    assert (block.shift.tolist(), block.exponent.tolist()) == ([0.75, 0.5], [2, exponent])
+    assert_array_equal(block.values, [[0.0, 0.0], [0.0, -1.25], [0.0, 0.125]])
+    assert_array_equal(some.values, [[0.0, -1.25], [0.0, 0.125]])
+    assert_array_equal(last.values, [[-1.25], [0.125]])
+    assert (len(some.constant), len(last.constant)) == (2, 1)
+    for one, mean in ((block, [[0.0, -3 / 8]]), (some, [[0.0, -9 / 16]]), (last, [[-9 / 16]])):
+        assert_array_equal(means(one, np.ones((one.n_samples, 1))), mean)
 
 
 def test_the_range_of_stored_columns_is_known_without_reading_them_again():
@@ -692,3 +696,22 @@ def test_one_weight_that_is_none_is_refused(wrong):
 def test_edges_that_are_none_are_refused(first, second, message):
     with pytest.raises(InputError, match=message):
         SparseGraph(3, first, second)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-6])
+def test_a_weight_matrix_is_symmetric_as_far_as_its_largest_weight_tells(form, unit):
+    W = unit * np.array([[7.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 3.0]])
+    W[2, 1] += 1e-13 * unit  # rounding
+    assert edges_of(SparseGraph.from_matrix(form(W))) == {(0, 1): unit, (1, 2): 0.5 * unit}  # without its diagonal
+    W[2, 1] += 1e-10 * unit
+    with pytest.raises(InputError, match="must be symmetric"):
+        SparseGraph.from_matrix(form(W))
+    assert edges_of(SparseGraph.from_matrix(form(np.zeros((3, 3))))) == {}
+
+
+def test_graphs_of_different_samples_are_neither_added_nor_taken_away():
+    three, four = complete_graph(3), complete_graph(4)
+    for together in (lambda: four + three, lambda: four - three):
+        with pytest.raises(InputError, match="same samples have 4 and 3 of them"):
+            together()
