@@ -23,6 +23,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("graph.py", "if block.is_sparse or block.width <= width:", "block.width < width", AT_A_TIME),
     ("graph.py", "return cls(weights.shape[0], upper.row", "weights.shape[1]", "the matrix is square"),
     ("columns.py", "high == low, unread=True)", "return None", FORM),
+    ("columns.py", "half = whole // 2", "whole // 3", "two exact steps, wherever the exponent is divided"),
     ("columns.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
     ("columns.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),

@@ -715,3 +715,10 @@ def test_graphs_of_different_samples_are_neither_added_nor_taken_away():
     for together in (lambda: four + three, lambda: four - three):
         with pytest.raises(InputError, match="same samples have 4 and 3 of them"):
             together()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8"), lambda X: Pretended(X, 4096)])
+def test_a_large_negative_number_scales_its_column(form):
+    given = form(np.array([[-8.0, 1.0, -5.0], [1.0, -3.0, -6.0]]))
+    table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
+    assert_array_equal(next(table.wide_blocks()).exponent, [4, 2, 3])  # 8 < 2⁴, 3 < 2², 6 < 2³
