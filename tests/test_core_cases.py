@@ -722,3 +722,44 @@ def test_a_large_negative_number_scales_its_column(form):
     given = form(np.array([[-8.0, 1.0, -5.0], [1.0, -3.0, -6.0]]))
     table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
     assert_array_equal(next(table.wide_blocks()).exponent, [4, 2, 3])  # 8 < 2⁴, 3 < 2², 6 < 2³
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8"), lambda X: Pretended(X, 4096)])
+def test_the_range_of_nearly_equal_numbers_is_exact(form, sparse_stays_sparse):
+    given = form(np.array([[1.0, -1.0], [1.0 + 2.0**-52, -1.0 - 2.0**-51]]))
+    block = next((StoredTable(given) if isinstance(given, Pretended) else Table(given)).wide_blocks())
+    assert_array_equal(block.range * 2.0**block.exponent, [2.0**-52, 2.0**-51])
+
+
+@pytest.mark.parametrize("elements", [1, 4, 2**22])
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+def test_some_columns_of_a_table_are_a_table(form, elements):
+    X = np.array([[4.0, 0.0, 9.0], [2.0, 3.0, 9.0], [8.0, 0.0, 9.0], [1.0, 1.0, 9.0]])
+    table = Table(form(X), block_elements=elements).named(("a", "b", "c"))
+    some = table.take_columns(np.array([2, 0]))
+    assert some.feature_names == ("c", "a")
+    assert_array_equal(some.matrix.toarray() if sp.issparse(some.matrix) else some.matrix, X[:, [2, 0]])
+    blocks = list(some.blocks())
+    assert [place for block in blocks for place in range(block.start, block.stop)] == [0, 1]
+    assert_array_equal(np.concatenate([block.constant for block in blocks]), [True, False])
+    for block in blocks:
+        values = block.values.toarray() if block.is_sparse else block.values
+        assert_array_equal((values + block.shift) * 2.0**block.exponent, X[:, [2, 0]][:, block.start : block.stop])
+    divided = table.divided(np.array([1, 0, 3]), np.array([0.5, 3.0, 1.125])).matrix  # by 1, 3 and 9
+    assert_array_equal(divided.toarray() if sp.issparse(divided) else divided, X / [1.0, 3.0, 9.0])
+
+
+def test_the_size_of_a_table():
+    X = np.array([[4.0, 0.0, 0.0], [2.0, 3.0, 9.0]])
+    for table, n_entries in ((Table(X), 6), (Table(sp.csc_array(X)), 4)):
+        assert (table.n_samples, table.n_features, table.most_held, table.n_entries) == (2, 3, 6, n_entries)
+        assert_array_equal(table.entries_by_row(), [1, 3])
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">f4"])
+def test_whether_all_is_finite_is_told_of_numbers_in_any_order_of_bytes(dtype):
+    X = np.arange(6.0).reshape(3, 2).astype(dtype)
+    assert Table.trusted(X, None)._all_finite(X) is True
+    for wrong in (np.inf, -np.inf, np.nan):
+        X[2, 0] = wrong
+        assert Table.trusted(X, None)._all_finite(X) is False
