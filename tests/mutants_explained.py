@@ -26,6 +26,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("columns.py", "width = max(1, self._block_elements // self.n_samples)", "self._block_elements * self.n_samples", AT_A_TIME),
     ("columns.py", "-float(low.min(initial=0)))", "low.min(initial=1)", "a smallest number counts only where it is negative"),
     ("columns.py", "if not readable(matrix):", "not readable(matrix) → readable(matrix)", "both tell whether all is finite"),
+    ("columns.py", "if filled > DENSE_FROM and", "filled >= DENSE_FROM", FORM),
+    (
+        "columns.py",
+        "if filled > DENSE_FROM and",
+        "part.shape[0] / part.shape[1]",
+        "several columns have a sixteenth of the entries that a block may hold; so filled, they are small enough anyway",
+    ),
     ("columns.py", "half = whole // 2", "whole // 3", "two exact steps, wherever the exponent is divided"),
     ("columns.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
     ("columns.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),

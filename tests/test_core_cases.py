@@ -763,3 +763,8 @@ def test_whether_all_is_finite_is_told_of_numbers_in_any_order_of_bytes(dtype):
     for wrong in (np.inf, -np.inf, np.nan):
         X[2, 0] = wrong
         assert Table.trusted(X, None)._all_finite(X) is False
+
+
+def test_a_sparse_column_longer_than_a_block_is_one():
+    X = sp.csc_array(np.eye(40)[:, :3])
+    assert [block.width for block in Table(X, block_elements=1).blocks()] == [1, 1, 1]
