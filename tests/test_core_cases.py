@@ -5,6 +5,9 @@ What is expected is worked out by hand, or by the dense formula.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,8 +21,9 @@ from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, Sp
 from graphsieve.kernels import rows as kernel_rows
 from graphsieve.kernels import samples
 from graphsieve.kernels.edges import plain_sums, row_differences
+from graphsieve.prototypes import Compressed
 from graphsieve.ratio import laplacian_ratio
-from graphsieve.scores import geometry, pairs
+from graphsieve.scores import geometry, labels, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
@@ -369,6 +373,189 @@ def test_an_iteration_that_does_not_converge_gets_more_room(monkeypatch):
     found = scores.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4)
     assert_allclose(found, oracle.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4), rtol=1e-8)
     assert [(call["k"], call.get("ncv"), call.get("maxiter")) for call in calls] == [(3, None, None), (3, 52, 6000)]
+
+
+@pytest.mark.parametrize(
+    ("features", "targets", "bandwidth"),
+    [
+        (1.0, 1e-125, 1.0),
+        (1.0, 1e-125, 1e-250),
+        (1e-125, 1.0, 1e-250),
+        (1.0, 1e150, 1.0),
+        (1e150, 1e-140, 1e300),
+        (1e-140, 1e150, 1e300),
+        (1e130, 1e-130, 1.0),
+        (1e-130, 1e130, 1.0),
+        (1e130, 1e-130, 1e100),
+    ],
+)
+def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_different_size(features, targets, bandwidth):
+    rng = np.random.default_rng(14)
+    X, y = features * rng.normal(size=(12, 3)), targets * np.where(np.arange(12) < 5, rng.normal(size=12), np.nan)
+    options = {"n_neighbors": 3, "n_neighbors_supervised": 2, "bandwidth": bandwidth}
+    expected = oracle.semi_supervised_laplacian_score(X, y, **options)
+    assert_allclose(scores.semi_supervised_laplacian_score(X, y, **options), expected, rtol=1e-9)
+
+
+def test_the_mean_length_is_that_of_the_larger_of_features_and_targets():
+    X, y = np.array([[0.0], [9.0], [4.0], [6.0]]), np.array([1.0, 4.0, np.nan, np.nan])
+    # The labelled samples, 3 apart along the target, have only each other, and the unlabelled ones, 2 apart in X, too.
+    near = builders.partly_known_target_graph(Table(1e150 * X), 1e-140 * y, 1, None, 1.0)
+    assert set(edges_of(near.graph)) == {(0, 1), (2, 3)}
+    assert near.bandwidth == pytest.approx(4e300 / 2, rel=1e-12)
+    # All six are linked, and five of them are nothing beside the one along the target.
+    near = builders.partly_known_target_graph(Table(1e-140 * X), 1e150 * y, 3, None, 1.0)
+    assert near.bandwidth == pytest.approx(9e300 / 6, rel=1e-12)
+
+
+SMALL = Compressed(
+    # Two kept samples at 0 and 1, and prototypes of two and of three others at 3 and 6.
+    Table(np.array([[0.0], [1.0], [3.0], [6.0]])),
+    Supervision.from_labels([0, 1, -1, -1]),
+    np.array([1.0, 1.0, 2.0, 3.0]),
+    2,
+    np.array([0, 2, 1, 2, 3, 3, 3]),
+)
+
+
+def check_compressed(near, edges):
+    """Whether a graph is that of the given edges between rows of `SMALL`: w / √(a b) across, 1 / a within."""
+    small = np.diag(1 / SMALL.counts)
+    for (one, other), weight in edges.items():
+        small[one, other] = small[other, one] = weight / np.sqrt(SMALL.counts[one] * SMALL.counts[other])
+    W = small[np.ix_(SMALL.member, SMALL.member)]
+    np.fill_diagonal(W, 0.0)
+    check_forms(near.graph, W, np.random.default_rng(15).normal(size=(7, 2)))
+    assert (near.n_neighbors, near.bandwidth) == (1, 2.0)
+
+
+def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
+    table, nan = Table(np.zeros((7, 1))).represented_by(SMALL), np.nan
+    far = {(1, 2): np.exp(-3 / 2), (2, 3): np.exp(-8 / 2)}  # squared lengths 4 and 9, relative to the 1 between the first two
+    check_compressed(builders.neighbor_graph(table, 1, 2.0), {(0, 1): 1.0, **far})
+    nobody, labels = np.full(7, -1), np.array([0, -1, 1, -1, -1, -1, -1])
+    check_compressed(builders.neighbor_graph(table, 1, 2.0, not_between=labels), far)
+
+    known = Supervision.from_labels(nobody)  # what is known of the rows counts
+    found = builders.constrained_neighbor_graph(table, known, 1, 2.0, cut_cannot_link=False)
+    check_compressed(found, {(0, 1): 1.0, **far})
+    found = builders.constrained_neighbor_graph(table, known, 1, 2.0, cut_cannot_link=True)
+    check_compressed(found, {(1, 2): 1.0, (2, 3): np.exp(-5 / 2)})
+
+    small = replace(SMALL, known=Supervision.from_targets([0.0, 3.0, nan, nan]))
+    table = Table(np.zeros((7, 1))).represented_by(small)
+    found = builders.partly_known_target_graph(table, np.full(7, nan), 1, 2.0, 5.0)
+    # Along the target the first two are 9 apart, no more than the first and the third in X: there labelled ones come first.
+    check_compressed(found, {(0, 1): 5 * np.exp(-5 / 2), (1, 2): 1.0, (2, 3): np.exp(-5 / 2)})
+
+
+def test_groups_of_nobody_link_nobody():
+    nobody = np.full(3, -1)
+    for graph in (builders.group_graph(nobody), builders.apart_graph(nobody)):
+        assert graph.factor.shape == (3, 0)
+        assert_array_equal(graph.degree(), 0.0)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "stored"])
+@pytest.mark.parametrize("at_once", [1, 3, 2**19])
+def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind, at_once):
+    monkeypatch.setattr(builders, "EDGES_PER_CHUNK", at_once)
+    X = np.random.default_rng(16).normal(size=(9, 2))
+    codes = np.array([2, 0, 2, -1, 2, 4, 0, 2, -1])
+    given = {"dense": X, "sparse": sp.csr_array(X), "stored": StoredTable(Pretended(X, 4096)).rows[0]}[kind]
+    found = [(a, b, d) for part in builders._same_code_distances(given, codes) for a, b, d in zip(*part, strict=True)]
+    expected = {(a, b): ((X[a] - X[b]) ** 2).sum() for a in range(9) for b in range(a) if codes[a] == codes[b] >= 0}
+    assert {(max(a, b), min(a, b)): d for a, b, d in found} == pytest.approx(expected, rel=1e-12)
+    assert len(found) == len(expected) == builders._count_same_code_pairs(codes) == 4 * 3 // 2 + 1
+
+
+def test_constrained_neighbours_that_hang_on_few_edges_warn():
+    X = np.array([[0.0], [1.0], *([10.0 * 3**place] for place in range(38))])
+    with pytest.warns(GraphSieveWarning, match="among 40 samples only about 1.0 count"):
+        builders.constrained_neighbor_graph(Table(X), Supervision.nothing(40), 1, 0.01, cut_cannot_link=False)
+
+
+def test_neighbours_are_at_most_all_others():
+    assert builders.capped_neighbors(2, 3) == 2
+    for asked in (3, 4):
+        with pytest.warns(GraphSieveWarning, match=f"n_neighbors={asked} is lowered to 2: there are only 3 samples"):
+            assert builders.capped_neighbors(asked, 3) == 2
+
+
+def test_a_bandwidth_that_vanishes_beside_huge_features_leaves_the_shortest_edges():
+    weights, used = builders.heat_weights(np.array([0.5, 0.25, 0.25, 1.0]), 1e-300, exponent=500)
+    assert (weights.tolist(), used) == ([0.0, 1.0, 1.0, 0.0], 1e-300)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+def test_all_eigenvectors_are_weighed_by_their_power_without_being_found(power):
+    X = np.random.default_rng(17).normal(size=(9, 3)) + 2.0
+    options = {"form": "phi3", "n_neighbors": 3, "bandwidth": 2.0, "power": power}
+    assert_allclose(scores.spec_score(X, **options), oracle.spec_score(X, **options), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("tolerance", "disagreement"), [(labels.SIGN_TOLERANCE, 0.0), (0.5, 1.0)])
+def test_what_is_as_near_the_mean_as_the_tolerance_is_above_it(monkeypatch, tolerance, disagreement):
+    monkeypatch.setattr(labels, "SIGN_TOLERANCE", tolerance)
+    # Degrees 1, 2, 1: the mean is 0, E is 2 and the spread 2. The signs −, +, + are the labels; from −1 = 0 − ½ · 2 on all are +.
+    found = scores.sselect_score([[-1.0], [0.0], [1.0]], [0, 1, 1], n_neighbors=1, trade_off=0.25)
+    assert_allclose(found, [0.25 * 1.0 + 0.75 * disagreement], rtol=1e-12)
+
+
+def test_what_tells_nothing_apart_or_is_of_other_samples_is_refused():
+    X = np.array([[0.0, 1.0], [1.0, 5.0], [4.0, 2.0]])
+    for function in (scores.lsdf_score, scores.fisher_score):
+        with pytest.raises(InputError, match="labels of at least 2 classes are needed, got 1"):
+            function(X, [0, 0, -1])
+        with pytest.raises(InputError, match="X has 3 samples, but 4 are described"):
+            function(X, [0, 0, 1, 1])
+    with pytest.raises(InputError, match="form must be"):
+        scores.constraint_score(X, [(0, 1)], [(0, 2)], form="quotient")
+    with pytest.raises(InputError, match="form must be"):
+        scores.spec_score(X, form="phi4", n_neighbors=1)
+
+
+def test_which_scores_are_good():
+    good = [("fisher", {}, True), ("laplacian", {}, False), ("laplacian", {"n_neighbors": 3}, False)]
+    good += [("spec", {"form": form}, form == "phi3") for form in ("phi1", "phi2", "phi3")]
+    assert [scores.METHODS[name].large_is_good(parameters) for name, parameters, _ in good] == [large for *_, large in good]
+
+
+def test_two_labels_are_a_pair_of_one_kind_and_a_ratio_needs_both():
+    X, core = np.array([[0.0, 1.0], [1.0, 5.0], [4.0, 2.0]]), scores.METHODS["constraint"].core
+    apart, alike = Supervision.from_labels([0, 1, -1]), Supervision.from_labels([0, 0, -1])
+    assert_allclose(core(Table(X), apart, form="difference", weight=0.5).values, [-0.5, -8.0])
+    assert_allclose(core(Table(X), alike, form="difference", weight=0.5).values, [1.0, 16.0])
+    for known, missing in ((apart, "must"), (alike, "cannot")):
+        with pytest.raises(InputError, match=f"there is no {missing}-linked pair"):
+            core(Table(X), known, form="ratio", weight=pairs.DIFFERENCE_WEIGHT)
+    both = Supervision.from_labels([0, 0, 1])
+    assert_allclose(core(Table(X), both, form="ratio", weight=pairs.DIFFERENCE_WEIGHT).values, [1 / (16 + 9), 16 / (1 + 9)])
+
+
+def test_a_class_that_hardly_anybody_has_counts_as_much_as_others_when_classes_are_balanced():
+    X = np.random.default_rng(18).normal(size=(4, 3))
+    P = np.array([[1.0, 0.0], [0.9, 0.1], [0.7, 0.3], [0.8, 0.2]])
+    expected = oracle.weighted_laplacian_score(X, P, class_weight="balanced")
+    assert_allclose(scores.weighted_laplacian_score(X, P, class_weight="balanced"), expected, rtol=1e-12)
+
+
+def test_two_known_targets_have_a_supervised_factor_and_one_has_none():
+    X = np.random.default_rng(19).normal(size=(6, 2))
+    for known in (2, 1):
+        y = np.where(np.arange(6) < known, np.arange(6.0), np.nan)
+        expected = oracle.semi_supervised_laplacian_score(X, y, n_neighbors=2, n_neighbors_supervised=1)
+        with nullcontext() if known == 2 else pytest.warns(GraphSieveWarning, match="1 target values are known"):
+            found = scores.semi_supervised_laplacian_score(X, y, n_neighbors=2, n_neighbors_supervised=1)
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_weightings_of_nobody_have_no_mass_mean_or_scatter(plain):
+    (block,) = Table(np.random.default_rng(20).normal(size=(4100, 2))).blocks()
+    for weightings in (sp.csc_array((4100, 3)), np.zeros((4100, 3))):
+        for found in (moments(block, weightings), plain(moments, block, weightings)):
+            for values in (found.mass, found.mean, found.scatter):
+                assert_array_equal(values, 0.0)
 
 
 def test_the_best_come_first_ties_in_their_order_and_what_has_no_score_last():

@@ -26,7 +26,7 @@ from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
 from graphsieve.threads import available_threads, in_threads
 
-FARTHEST_APART = 400  # powers of two between targets and features, beyond which nothing changes any more
+FARTHEST_APART = 400  # powers of two between targets and features, beyond which they are brought nearer together
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
 MANY_EDGES = 2**20  # whose weights are worth starting threads for, …
@@ -117,8 +117,8 @@ def partly_known_target_graph(
     unknown = np.flatnonzero(np.isnan(target))
     rows, row_exponent = table.rows
     scaled, target_exponent = _scaled_target(target[known])
-    row_exponent, target_exponent = _comparable(row_exponent, target_exponent if scaled.any() else row_exponent)
-    exponent = max(row_exponent, target_exponent)  # of the unit in which targets and features are compared
+    row_exponent, target_exponent = _comparable(row_exponent, target_exponent if scaled.any() else row_exponent, bandwidth)
+    exponent = (row_exponent + target_exponent) // 2  # of the unit in which targets and features are compared
 
     def mean_squares(squared: Floats) -> Floats:
         return _in_original_units(squared / rows.shape[1], row_exponent - exponent)
@@ -148,13 +148,12 @@ def partly_known_target_graph(
 
 def group_graph(codes: Integers, weight: float = 1.0) -> FactorGraph:
     """All pairs of samples with the same code ≥ 0, with equal weight; low rank."""
-    n_groups = int(codes.max(initial=-1)) + 1
-    return FactorGraph(group_weightings(codes, n_groups) * np.sqrt(weight))
+    return FactorGraph(group_weightings(codes, int(codes.max()) + 1) * np.sqrt(weight))
 
 
 def apart_graph(codes: Integers) -> CrossGraph:
     """All pairs of samples with different codes ≥ 0, with weight 1; low rank."""
-    return CrossGraph(group_weightings(codes, int(codes.max(initial=-1)) + 1))
+    return CrossGraph(group_weightings(codes, int(codes.max()) + 1))
 
 
 def pair_graph(n_samples: int, pairs: Integers, weights: Floats | None = None) -> SparseGraph:
@@ -343,10 +342,20 @@ def in_scaled_units(squared: float, exponent: int) -> float:
         return math.inf
 
 
-def _comparable(row_exponent: int, target_exponent: int) -> tuple[int, int]:
-    """The two exponents, brought so near that the squares of the smaller do not underflow beside those of the larger."""
-    apart = min(max(row_exponent - target_exponent, -FARTHEST_APART), FARTHEST_APART)
-    return target_exponent + apart, target_exponent
+def _comparable(row_exponent: int, target_exponent: int, bandwidth: float | None) -> tuple[int, int]:
+    """The two exponents, brought so near that their squares fit into one unit.
+
+    Both keep their place beside the bandwidth: what is far below it weighs 1, and what is far above it nothing, from half of
+    `FARTHEST_APART` on as from any distance. Without one the larger, which is the mean length, stays where it is.
+    """
+    low, high = sorted((row_exponent, target_exponent))
+    if high - low <= FARTHEST_APART:
+        return row_exponent, target_exponent
+    half = FARTHEST_APART // 2
+    middle = high if bandwidth is None else math.frexp(bandwidth)[1] // 2
+    middle = min(max(middle, low + half), high - half)
+    near = (middle - half, middle + half)
+    return near if row_exponent < target_exponent else near[::-1]
 
 
 def _scaled_target(target: Floats) -> tuple[Floats, int]:

@@ -199,8 +199,7 @@ class _Spectrum:
         self.power = power
         self.degree = graph.degree()
         self.root = np.sqrt(self.degree)
-        with np.errstate(divide="ignore"):
-            self.inverse_root = np.where(self.degree > 0, 1.0 / self.root, 0.0)
+        self.inverse_root = 1.0 / np.where(self.degree > 0, self.root, 1.0)  # who is isolated has no weights to divide
         self.weighting = dense_weighting(self.degree)
         linked = int((self.degree > 0).sum())
         truncated = n_components is not None and n_components < linked
