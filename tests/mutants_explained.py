@@ -63,6 +63,26 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "3 * weightings.nnz", FORM),
     ("rows.py", "if self.scale is None or self.shift is None:", " and ", "both are given, or none"),
     ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "rows.shape[0]", AT_A_TIME),
+    ("builders.py", "if abs(exponent) <= LARGEST_EXPONENT:", "< LARGEST_EXPONENT", FORM),
+    ("builders.py", "if samples is not None and n_samples is not None:", " or ", "both are given, or none"),
+    (
+        "geometry.py",
+        "self._apply(vector) - 2 * (kernel @ (kernel.T @ vector))",
+        "- 3 * (kernel",
+        "what is out of the way at 0, below which there is no other eigenvalue, is so at -1",
+    ),
+    ("targets.py", "centered = centered - centered[0]", "centered[1]", "any of them serves: the mean of what is left goes next"),
+    (
+        "edges.py",
+        "if gather is None or gather.shape[1] != len(rows):",
+        "gather.shape[0]",
+        "a matrix that is made anew for each part is the same one",
+    ),
+    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) == 0", FORM),
+    ("samples.py", "if self.begin is None or self.which is None:", " and ", "both are given, or none"),
+    ("samples.py", "if n_threads == 1:", "n_threads != 1", FORM),
+    ("samples.py", "step = max(1, TEMPORARY_ELEMENTS // max(1, weightings.nnz))", "TEMPORARY_ELEMENTS * max", AT_A_TIME),
+    ("samples.py", "if len(parts) == 1:", "len(parts) == 0", FORM),
 ]
 
 

@@ -558,6 +558,20 @@ def test_weightings_of_nobody_have_no_mass_mean_or_scatter(plain):
                 assert_array_equal(values, 0.0)
 
 
+def test_no_more_threads_are_asked_for_than_there_are_jobs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(kernel_rows, "SHARED_FROM", 1)
+    monkeypatch.setattr(kernel_rows, "available_threads", lambda: 4)
+    monkeypatch.setattr(kernel_rows, "in_threads", lambda work, jobs, n_threads: (asked.append(n_threads), work(iter(jobs))))
+
+    def work(part, start, stop, total):
+        total[start:stop] += 1.0
+
+    assert_array_equal(kernel_rows.summed((33,), 1, 1, work), np.ones(33))  # three groups of columns
+    assert_array_equal(kernel_rows.summed((33,), 9, 1, work), np.full(33, 9.0))  # nine parts
+    assert asked == [3, 4]
+
+
 def test_the_best_come_first_ties_in_their_order_and_what_has_no_score_last():
     values = np.array([1.0, np.nan, 3.0, 3.0, 2.0])
     assert_array_equal(best_first(values, large_is_good=True), [2, 3, 4, 0, 1])

@@ -101,7 +101,7 @@ def _parts(n_samples: int, n_weightings: int) -> list[slice]:
 def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats, Floats]:
     """The first sample of each weighting, and the mean relative to it: values that are all equal leave exact zeros."""
     used = by.first >= 0
-    if len(used) and used.all() and (by.first == by.first[0]).all():
+    if len(used) and used[0] and (by.first == by.first[0]).all():
         origin = numbers.values(by.first[:1])
     else:
         origin = np.zeros((len(used), numbers.rows.shape[1]))
