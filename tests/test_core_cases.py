@@ -469,10 +469,17 @@ def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind,
     assert len(found) == len(expected) == builders._count_same_code_pairs(codes) == 4 * 3 // 2 + 1
 
 
-def test_constrained_neighbours_that_hang_on_few_edges_warn():
-    X = np.array([[0.0], [1.0], *([10.0 * 3**place] for place in range(38))])
-    with pytest.warns(GraphSieveWarning, match="among 40 samples only about 1.0 count"):
-        builders.constrained_neighbor_graph(Table(X), Supervision.nothing(40), 1, 0.01, cut_cannot_link=False)
+def test_every_graph_that_hangs_on_few_edges_warns():
+    x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])  # the first two are much nearer to each other than all others
+    table, nothing = Table(x[:, None]), Supervision.nothing(40)
+    for build in (
+        lambda: builders.neighbor_graph(table, 1, 0.01),
+        lambda: builders.target_graph(x, 1, 0.01),
+        lambda: builders.partly_known_target_graph(table, np.full(40, np.nan), 1, 0.01, 5.0),
+        lambda: builders.constrained_neighbor_graph(table, nothing, 1, 0.01, cut_cannot_link=False),
+    ):
+        with pytest.warns(GraphSieveWarning, match="among 40 samples only about 1.0 count"):
+            build()
 
 
 def test_neighbours_are_at_most_all_others():
