@@ -66,6 +66,18 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("builders.py", "if abs(exponent) <= LARGEST_EXPONENT:", "< LARGEST_EXPONENT", FORM),
     ("builders.py", "if samples is not None and n_samples is not None:", " or ", "both are given, or none"),
     (
+        "builders.py",
+        "if high - low <= FARTHEST_APART:",
+        "< FARTHEST_APART",
+        "just so far apart they stay where they are either way",
+    ),
+    (
+        "builders.py",
+        "return near if row_exponent < target_exponent",
+        "<= target_exponent",
+        "here the two are far apart, never equal",
+    ),
+    (
         "geometry.py",
         "self._apply(vector) - 2 * (kernel @ (kernel.T @ vector))",
         "- 3 * (kernel",

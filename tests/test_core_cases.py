@@ -397,6 +397,25 @@ def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_diff
     assert_allclose(scores.semi_supervised_laplacian_score(X, y, **options), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("apart", "bandwidth", "near"),
+    [
+        ((500, 500), 1.0, (500, 500)),
+        ((400, 0), 1.0, (400, 0)),
+        ((1000, 0), 2.0**800, (600, 200)),  # far from both, at 2⁴⁰⁰ once it is no square any more: 200 powers from each
+        ((0, 1000), 2.0**800, (200, 600)),
+        ((1000, 0), 2.0**600, (500, 100)),
+        ((1000, 0), 2.0**200, (400, 0)),  # within 200 of the smaller, which stays where it is
+        ((1000, 0), 2.0**-200, (400, 0)),
+        ((900, 0), 2.0**1022, (700 + 11, 300 + 11)),
+        ((0, -1000), 1.0, (0, -400)),  # the larger stays
+        ((0, -1000), None, (0, -400)),
+    ],
+)
+def test_exponents_are_brought_within_four_hundred_around_the_bandwidth(apart, bandwidth, near):
+    assert builders._comparable(*apart, bandwidth) == near
+
+
 def test_the_mean_length_is_that_of_the_larger_of_features_and_targets():
     X, y = np.array([[0.0], [9.0], [4.0], [6.0]]), np.array([1.0, 4.0, np.nan, np.nan])
     # The labelled samples, 3 apart along the target, have only each other, and the unlabelled ones, 2 apart in X, too.
