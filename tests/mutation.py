@@ -209,7 +209,7 @@ def run_tests(tree: Path, tests: list[str], chosen: list[str] | None) -> None:
     os._exit(int(code))
 
 
-def in_copies(jobs: list[Any], start: Any, done: Any) -> None:
+def in_copies(jobs: list[Any], start: Any, done: Any, limit: float = LIMIT) -> None:
     """Two processes at a time, each in a copy of the tree of its own; who does not end is ended."""
     with tempfile.TemporaryDirectory(prefix="graphsieve-mutants-") as folder:
         free = [Path(folder) / str(number) for number in range(PROCESSES)]
@@ -225,7 +225,7 @@ def in_copies(jobs: list[Any], start: Any, done: Any) -> None:
             for entry in list(running):
                 process, tree, job, since = entry
                 process.join(0.05)
-                if process.is_alive() and time.monotonic() - since < LIMIT:
+                if process.is_alive() and time.monotonic() - since < limit:
                     continue
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -245,7 +245,7 @@ def seen_by_tests(tests: list[str], kept: Path | None) -> dict[str, tuple[float,
         seen[test] = json.loads((tree / "seen.json").read_text())
         print(f"{test}: {len(seen[test])} tests, {sum(took for took, _ in seen[test].values()):.0f} s", flush=True)
 
-    in_copies([test for test in tests if test not in seen], lambda tree, test: ([test], None), done)
+    in_copies([test for test in tests if test not in seen], lambda tree, test: ([test], None), done, limit=10 * LIMIT)
     if kept:
         kept.write_text(json.dumps(seen))
     return {test: found for one in seen.values() for test, found in one.items()}
@@ -325,6 +325,7 @@ def main() -> None:
     parser.add_argument("--seen", type=Path, help="a file to keep which test reaches which line, as long as neither changes")
     parser.add_argument("--like", default="", help="only mutants whose change or line has this in it")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit removes the copies of the tree
     everyone = [mutant for file in asked.files for mutant in mutants_of(file) if asked.like in mutant.change + mutant.text]
     chosen = sample(everyone, asked.most, asked.seed)
     explained = [mutant for mutant in chosen if explanation(mutant.file, mutant.text, mutant.change, mutant.result)]
