@@ -11,6 +11,7 @@ import fractions
 import itertools
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,7 @@ DTYPES = (
     *(">f8", ">f4", ">i4", ">u2", ">f2", "O", "U3", "S3", "M8[s]", "m8[D]", "V4"),
 )
 COLUMN_DTYPES = ("?", "b", "h", "i", "l", "Q", "e", "f", "d", "O", "U3", "M8[s]")
+EXECUTIONS: Counter[str] = Counter()
 _numbers = itertools.count()  # names of files in memory
 SPARSE = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 
@@ -120,6 +122,7 @@ def one_sentence(message: str) -> bool:
 
 def answered(call: Callable[[], Any]) -> Any:
     """What the call gives, or None where it is refused in one sentence of ours; warnings that are not ours are faults."""
+    EXECUTIONS["all"] += 1
     refusal = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,6 +1,6 @@
 """Any table, anything known, any parameters: finite scores, flagged features, or an error of ours in one sentence.
 
-The suite tries a few hundred of each; ``HYPOTHESIS_PROFILE=fuzz pytest tests/test_fuzz_estimators.py`` goes hunting.
+The suite tries a few hundred of each; ``HYPOTHESIS_PROFILE=fuzz pytest -s tests/test_fuzz_estimators.py`` goes hunting.
 """
 
 from __future__ import annotations
@@ -36,6 +36,14 @@ from graphsieve.scores import METHODS
 from oddities import answered, maybe_odd, objects, parameters
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def counted():
+    """How many calls there were, for docs/reliability.md (`pytest -s`)."""
+    yield
+    print(f"\nexecutions: {oddities.EXECUTIONS['all']:,}")
+
 
 EXAMPLES = settings.default.max_examples
 few, more = settings(max_examples=2 * EXAMPLES), settings(max_examples=4 * EXAMPLES)

@@ -11,10 +11,11 @@ import io
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fuzzing import IDS, KINDS, NATIVE, damaged, mutated, read, valid_files, watched
+from fuzzing import IDS, KINDS, MAX_BYTES, NATIVE, damaged, mutated, read, valid_files, watched
 from graphsieve import InputError, read_table
 from graphsieve.cli.rank import _parameters
 from graphsieve.cli.reproduce import _read_results as read_results
@@ -147,3 +148,13 @@ def test_results_of_a_version_that_is_a_whole_document(tmp_path):
     with pytest.raises(InputError) as caught:
         read_results(path, "all")
     assert len(str(caught.value)) < 300 + len(str(path))
+
+
+def test_names_of_columns_that_a_few_bytes_stand_for_count_too():
+    """A sparse table of two million columns, in a kilobyte: their names would take far more than the numbers."""
+    npz = io.BytesIO()
+    sp.save_npz(npz, sp.csr_array(([1.0], ([0], [5])), shape=(3, 1_900_000)))
+    mtx = b"%%MatrixMarket matrix coordinate real general\n3 1900000 1\n1 5 1.0\n"
+    for content in (npz.getvalue(), mtx):
+        with pytest.raises(InputError, match="more than 16,777,216 bytes"):
+            read_table(io.BytesIO(content), max_bytes=MAX_BYTES)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, UsageError
 from graphsieve.parameters import nearest, quoted
-from graphsieve.tables.opening import ByteSource, damage_reported
+from graphsieve.tables.opening import NAME, ByteSource, damage_reported
 from graphsieve.tables.table import (
     MISSING,
     TableFile,
@@ -259,7 +259,7 @@ def _sparse(source: ByteSource, headers: Mapping[str, Header], array: Callable[[
     shape = tuple(int(length) for length in array("shape").tolist())
     if len(shape) != 2:
         raise InputError(f"{source.name} holds a {len(shape)}-D sparse array; expected 2-D, samples × features.")
-    source.check_size(8 * sum(shape))
+    source.check_size(8 * sum(shape) + NAME * shape[1])
     data, first, second = (array(part) for part in SPARSE_KEYS[layout])
     if layout == "coo":
         return sp.csr_array(sp.coo_array((data, (first, second)), shape=shape))

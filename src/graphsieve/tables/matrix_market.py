@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphsieve.errors import InputError
 from graphsieve.parameters import quoted
 from graphsieve.tables.arrays import assembled, checked_matrix, numbered
-from graphsieve.tables.opening import AT_ONCE, ByteSource, damage_reported
+from graphsieve.tables.opening import AT_ONCE, NAME, ByteSource, damage_reported
 from graphsieve.tables.table import TableFile, counted
 
 FIELDS = ("real", "double", "integer", "unsigned-integer")
@@ -39,7 +39,7 @@ def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
         text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding="utf-8")
         layout = _layout(source.name, text)
         width = 3 if layout.is_sparse else 1
-        source.check_size(8 * (layout.n_rows + layout.n_columns + width * layout.n_entries))
+        source.check_size(8 * (layout.n_rows + layout.n_columns + width * layout.n_entries) + NAME * layout.n_columns)
         # One more than expected: enough to see that there are too many.
         entries = np.loadtxt(text, comments="%", ndmin=2, max_rows=layout.n_entries + 1, dtype=np.float64)
         if entries.shape != (layout.n_entries, width) and (layout.n_entries or entries.size):

@@ -24,6 +24,7 @@ from graphsieve.progress import Progress
 
 HEAD = 2**16  # bytes that tell the format
 AT_ONCE = 2**18
+NAME = 100  # bytes in memory of the name of a column that the file does not name
 ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few can stand for 128 kB
 
 _DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasattr(errno, name)}  # not all on every system
