@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
-from graphsieve.errors import InputError
+from graphsieve.errors import InputError, InputTypeError
+
+
+def named_file(name: Any) -> Path:
+    """The path that somebody gave for a file to be written."""
+    if not isinstance(name, str | os.PathLike) or isinstance(os.fspath(name), bytes):
+        raise InputTypeError(f"a file must be named by a text or a path, got a value of type {type(name).__name__}.")
+    if "\0" in os.fspath(name):
+        raise InputError("the name of a file holds the character NUL, which no file can have; name another.")
+    return Path(name)
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
     """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it.")
+    if path.exists() and not path.is_file() and not path.is_symlink():
+        # A move would put a file in the place of a device or a pipe, which others use; who may do that may do harm.
+        raise InputError(f"{path} is no ordinary file; write elsewhere.")
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
     data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content

@@ -19,7 +19,7 @@ from graphsieve import __version__
 from graphsieve.choosing import choose_method
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
-from graphsieve.files import replace_file
+from graphsieve.files import named_file, replace_file
 from graphsieve.parameters import count, nearest, quoted
 from graphsieve.plots import draw_ranking
 from graphsieve.portraits import class_name, portray
@@ -405,10 +405,13 @@ class Ranking:
         comparison : graphsieve.comparison.Comparison, optional
             What `graphsieve.compare` found on the same table; its curves are shown beside the ranking.
         """
+        if comparison is not None and not hasattr(comparison, "evaluation"):
+            raise InputTypeError(f"comparison must be what graphsieve.compare gives, got {quoted(comparison)}.")
+        file = None if path is None else named_file(path)
         compared = None if comparison is None else comparison.page_facts()
         text = page(self.report_facts(title=title, comparison=compared))
-        if path is not None:
-            replace_file(Path(path), text)
+        if file is not None:
+            replace_file(file, text)
         return text
 
     def report_facts(

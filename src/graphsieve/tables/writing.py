@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import UsageError
-from graphsieve.files import replace_file
+from graphsieve.files import named_file, replace_file
 from graphsieve.optional import needed
 from graphsieve.parameters import quoted
 from graphsieve.tables.table import TableFile, object_array
@@ -26,11 +26,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
 
 def check_writable_format(path: str | Path) -> str:
     """The ending of a file we can write, which says how; an error otherwise, before any work is done."""
-    name = Path(path).name.lower()
+    file = named_file(path)
+    name = file.name.lower()
     for suffix in WRITABLE:
         if name.endswith(suffix):
             return suffix
-    raise UsageError(f"{quoted(Path(path).name)} does not say how to write it; let its name end in one of {', '.join(WRITABLE)}.")
+    raise UsageError(f"{quoted(file.name)} does not say how to write it; let its name end in one of {', '.join(WRITABLE)}.")
 
 
 def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -55,14 +56,15 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
     raw_names : bool
         Whether names and texts that a spreadsheet would take for formulas are left as they are. Parquet and Feather always do.
     """
-    suffix = check_writable_format(path)
+    file = named_file(path)
+    suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
     if not separator:
-        replace_file(Path(path), _arrow_bytes(suffix, columns))
+        replace_file(file, _arrow_bytes(suffix, columns))
         return
     text = table_text(columns, separator, raw_names).encode("utf-8", errors="backslashreplace")
     # Without a time in the file, the same table gives the same bytes.
-    replace_file(Path(path), gzip.compress(text, mtime=0) if suffix.endswith(".gz") else text)
+    replace_file(file, gzip.compress(text, mtime=0) if suffix.endswith(".gz") else text)
 
 
 def table_text(columns: Mapping[str, Any], delimiter: str = ",", raw_names: bool = False) -> str:
