@@ -28,7 +28,8 @@ def generator(random_state: Any) -> np.random.Generator:
             "random_state must be None, a whole number of at least 0, several of them, a SeedSequence, a RandomState "
             f"or a Generator, got {quoted(random_state)}."
         )
-    return np.random.default_rng(random_state)
+    # Bytes are whole numbers, too, but numpy takes no bytes.
+    return np.random.default_rng(list(random_state) if isinstance(random_state, Sequence) else random_state)
 
 
 def seed_number(random_state: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from graphsieve.errors import LostProcessError
-from graphsieve.parameters import jobs
+from graphsieve.parameters import boolean, either, jobs
 from graphsieve.progress import Progress
 
 
@@ -26,7 +26,7 @@ def in_parallel(
     The result does not depend on `n_jobs`: whoever needs chance passes a seed of its own with each item. None is one process, a
     negative number is as in joblib, where -1 means all cores.
     """
-    n_jobs = jobs()("n_jobs", n_jobs)
+    n_jobs, progress = jobs()("n_jobs", n_jobs), either(None, boolean())("progress", progress)
     arguments: Sequence[tuple[Any, ...]] = list(items)
     results: list[Any] = []
     with Progress(title, progress) as shown:

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -49,6 +49,11 @@ def as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def has_parts(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Whether it can be gone through; an array without dimensions says so of itself, and fails."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def count(minimum: int = 1, maximum: int | None = None) -> Rule:
@@ -116,6 +121,17 @@ def boolean() -> Rule:
         if not isinstance(value, bool):
             raise InputTypeError(f"{name} must be True or False, got {quoted(value)}.")
         return value
+
+    return check
+
+
+def mapping() -> Rule:
+    """Further parameters by their names."""
+
+    def check(name: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise InputTypeError(f"{name} must be a dict of parameter names and values, got {quoted(value)}.")
+        return dict(value)
 
     return check
 

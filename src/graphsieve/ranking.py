@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ from graphsieve.choosing import choose_method
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve.files import named_file, replace_file
-from graphsieve.parameters import count, nearest, quoted
+from graphsieve.parameters import count, has_parts, nearest, quoted
 from graphsieve.plots import draw_ranking
 from graphsieve.portraits import class_name, portray
 from graphsieve.report import fragment, page
@@ -170,7 +170,7 @@ def _names(table: Table, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return table.feature_names or tuple(f"x{j}" for j in range(n_features))
     listed = given.tolist() if hasattr(given, "tolist") else given
-    if not isinstance(listed, Iterable):
+    if not has_parts(listed):
         raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given)}.")
     names = tuple(listed)
     odd = next((name for name in names if not isinstance(name, str)), None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphsieve.choosing import choose_method
 from graphsieve.errors import InputError, InputTypeError, held_back
-from graphsieve.parameters import nearest, quoted
+from graphsieve.parameters import has_parts, nearest, quoted
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.supervision import Kind, Supervision
@@ -77,7 +77,7 @@ SECONDS: Mapping[str, Callable[[Size], float]] = MappingProxyType(
 def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     """The methods asked for, each once; refused where one needs what is not known."""
     listed = [methods] if isinstance(methods, str) else methods
-    if not isinstance(listed, Iterable):
+    if not has_parts(listed):
         raise InputTypeError(f"methods must be a list of names, such as ['auto', 'fisher'], got {quoted(methods)}.")
     names = list(listed)
     if not names:

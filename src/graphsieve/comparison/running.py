@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -28,7 +28,7 @@ from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parallel import in_parallel
-from graphsieve.parameters import count, either, quoted
+from graphsieve.parameters import count, either, has_parts, quoted
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
@@ -188,7 +188,7 @@ def first_overlap(orders: Integers, n: int) -> Floats:
 def _names(asked: Any, found: tuple[str, ...] | None, n_features: int) -> tuple[str, ...]:
     if asked is None:
         return found or tuple(f"x{j}" for j in range(n_features))
-    names = tuple(asked) if not isinstance(asked, str) else ()
+    names = tuple(asked) if has_parts(asked) and not isinstance(asked, str) else ()
     if len(names) != n_features or not all(isinstance(name, str) for name in names):
         raise InputError(f"feature_names must be {n_features} texts, one for each column of X, got {quoted(asked)}.")
     return tuple(str(name) for name in names)
@@ -230,7 +230,7 @@ class _Plan:
 def _rows_tested(known: Supervision, judge: Supervision | None, most: int | None, folds: Any, seed: int) -> Integers:
     """The rows that curves are made from: all, or at most so many, those of which something is known first."""
     n_samples = len(known)
-    if judge is None or most is None or n_samples <= most or isinstance(folds, Iterable):
+    if judge is None or most is None or n_samples <= most or has_parts(folds):
         return np.arange(n_samples)
     told = known_rows(judge.codes if judge.targets is None else judge.targets)
     told[np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])] = True
@@ -248,7 +248,7 @@ def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) 
     most, why_not = _most_folds(judge)
     if why_not is not None:
         return _Plan(None, 0, (f"There are no curves: {why_not}.",))
-    if isinstance(folds, Iterable):
+    if has_parts(folds):
         given = list(folds)
         return _Plan(given, len(given), ())
     large = len(judge) * n_features >= LARGE_TABLE

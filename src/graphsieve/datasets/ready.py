@@ -7,8 +7,6 @@ Keys: ``X``, or ``data``, ``indices``, ``indptr`` and ``shape`` of a sparse tabl
 from __future__ import annotations
 
 import io
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -39,8 +37,8 @@ def read_ready(path: Path) -> Dataset:
         return dataset_of(path.stem, arrays)
     except _WrongFileError as error:
         raise DataUnavailableError(f"{shown(path)} is no data set of ours: {error}; replace or remove the file.") from None
-    except (OSError, EOFError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
-        # numpy's words for a pickle in the file, a truncated archive, a bare .npy file, ...
+    except Exception as error:
+        # A pickle in the file, a truncated archive, a bare .npy file, ...: readers of archives raise whatever they like.
         raise DataUnavailableError(
             f"{shown(path)} cannot be read ({one_line(str(error)) or type(error).__name__}); replace or remove the file."
         ) from None

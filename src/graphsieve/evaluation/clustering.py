@@ -17,7 +17,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
 from graphsieve.chance import seed_number
-from graphsieve.errors import InputError
+from graphsieve.errors import InputError, InputTypeError
 from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parameters import boolean, count
@@ -69,7 +69,10 @@ def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
         raise InputError(
             f"y and clusters must be two lists of one value per sample, got shapes {classes.shape} and {groups.shape}."
         )
-    together = contingency_matrix(classes, groups)
+    try:
+        together = contingency_matrix(classes, groups)
+    except (TypeError, ArithmeticError):  # values that have no order, such as None beside text
+        raise InputTypeError("y and clusters must hold values that can be sorted, such as numbers or text.") from None
     return float(together[linear_sum_assignment(together, maximize=True)].sum() / len(classes))
 
 

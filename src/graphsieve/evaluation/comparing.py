@@ -312,5 +312,5 @@ def knowledge_text(known: Any, per_class: bool, supervision: Supervision | None,
         return f"all {what} known"
     if known == 0:
         return "nothing known"
-    amount = f"{100 * known:g} % of the {what}" if not isinstance(known, Integral) else f"{known} {what}"
+    amount = f"{100 * float(known):g} % of the {what}" if not isinstance(known, Integral) else f"{known} {what}"
     return f"{amount}{' of each class' if per_class else ''} known"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.evaluation.prefixes import known_rows
-from graphsieve.parameters import count, quoted
+from graphsieve.parameters import count, has_parts, quoted
 
 Integers = NDArray[np.int64]
 
@@ -65,7 +64,7 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
 
 
 def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
-    if isinstance(folds, str) or not isinstance(folds, Iterable):
+    if isinstance(folds, str) or not has_parts(folds):
         raise InputTypeError(f"folds must be a whole number, or pairs of training and test rows, got {quoted(folds)}.")
     if repeats > 1:
         raise InputError(f"repeats={repeats} needs a number of folds, and folds names the rows itself; list all of them there.")

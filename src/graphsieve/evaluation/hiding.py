@@ -138,7 +138,8 @@ def _written(labels: Integers, classes: NDArray[Any], shown: NDArray[np.bool_], 
     marker: Any
     if classes.dtype.kind in "biu" and unlabeled is not None:
         fits = classes.dtype.kind == "i" and np.can_cast(np.min_scalar_type(unlabeled), classes.dtype)
-        dtype, marker = classes.dtype if fits else np.dtype(np.int64), unlabeled
+        held = np.dtype(np.int64 if -(2**63) <= unlabeled < 2**63 else object)
+        dtype, marker = classes.dtype if fits else held, unlabeled
     elif classes.dtype.kind in "biuf":
         dtype, marker = np.dtype(np.float64), np.nan
     else:

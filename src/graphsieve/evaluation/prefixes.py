@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +15,7 @@ from graphsieve.containers import column_label
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.evaluation.learners import check_learner, predictions
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.parameters import one_line, quoted
+from graphsieve.parameters import has_parts, one_line, quoted
 from graphsieve.reading import one_dimensional
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
@@ -140,7 +140,7 @@ def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> lis
     """Numbers of features, each from 1 to all of them; where they are to be distinct, the smallest first."""
     if isinstance(sizes, Integral) and not isinstance(sizes, bool):
         sizes = [sizes]
-    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+    if isinstance(sizes, str) or not has_parts(sizes):
         raise InputTypeError(f"sizes must be a list of numbers of features, such as [5, 10, 20], got {quoted(sizes)}.")
     numbers = list(sizes)
     if not numbers:

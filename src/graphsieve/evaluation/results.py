@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
-from graphsieve.errors import InputError
+from graphsieve.errors import InputError, InputTypeError
 from graphsieve.evaluation.plotting import Curve, draw_panels
 from graphsieve.evaluation.selection import BASELINES
-from graphsieve.parameters import between, boolean, choice
+from graphsieve.parameters import between, boolean, choice, quoted
 
 Floats = NDArray[np.float64]
 
@@ -73,13 +74,22 @@ def standard_error(values: ArrayLike, *, test_ratio: float = 0.0) -> float:
     >>> standard_error([1.0, 3.0, 5.0, 7.0, 9.0])  # √(10/5)
     1.4142135623730951
     """
-    numbers = np.asarray(values, dtype=np.float64)
-    ratio = between(0, math.inf)("test_ratio", test_ratio)
+    ratio = between(0, sys.float_info.max)("test_ratio", test_ratio)
+    try:
+        given = np.asarray(values)
+        numbers = given.astype(np.float64) if given.dtype.kind in "biufO" else None
+    except (TypeError, ValueError, OverflowError):
+        numbers = None
+    if numbers is None:
+        raise InputTypeError(f"values must be a list of numbers, got {quoted(values)}.")
     if numbers.ndim != 1:
         raise InputError(f"values must be a list of numbers, got shape {numbers.shape}.")
-    if len(numbers) < 2:
+    if len(numbers) < 2 or not np.isfinite(numbers).all():
         return math.nan
-    return float(numbers.std(ddof=1) * math.sqrt(1 / len(numbers) + ratio))
+    # By a power of two, so that no square is beyond the largest number.
+    _, exponent = np.frexp(np.abs(numbers).max())
+    deviation = np.ldexp(numbers, -exponent).std(ddof=1) * math.sqrt(1 / len(numbers) + ratio)
+    return float(np.ldexp(deviation, exponent))
 
 
 class Records(Sequence[dict[str, Any]]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from graphsieve.chance import generator, seed_number
 from graphsieve.errors import InputError, InputTypeError, Warned
 from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_order, known_rows
-from graphsieve.parameters import nearest, quoted
+from graphsieve.parameters import has_parts, nearest, quoted
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
@@ -48,14 +48,14 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
         pairs = list(things.items())
     else:
         # Forests can be iterated too, over trees that they do not have yet.
-        single = isinstance(things, str) or hasattr(things, "fit") or not isinstance(things, Iterable)
+        single = isinstance(things, str) or hasattr(things, "fit") or not has_parts(things)
         pairs = [(name_of(thing), thing) for thing in ([things] if single else things)]
     result: dict[str, Any] = {}
     for name, thing in pairs:
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"{what} must be named by text, got {quoted(name)}.")
         if name in result:
-            raise InputError(f"two of the {what} are called {name!r}; pass a dict with different names.")
+            raise InputError(f"two of the {what} are called {quoted(name)}; pass a dict with different names.")
         result[name] = thing
     return result
 
@@ -88,12 +88,12 @@ def _check_selector(name: str, selector: Any) -> None:
         if selector not in METHODS and selector not in SIEVES and selector != "auto":
             names = ("auto", *METHODS, *SIEVES)
             raise InputError(
-                f"selector {name!r} is no registered method; choose from {', '.join(names)}, or pass an estimator or a function"
-                f"{nearest(selector, names)}."
+                f"selector {quoted(name)} is no registered method; choose from {', '.join(names)}, or pass an estimator "
+                f"or a function{nearest(selector, names)}."
             )
     elif isinstance(selector, type) or not (hasattr(selector, "fit") or callable(selector)):
         raise InputTypeError(
-            f"selector {name!r} must be the name of a method, an estimator with fit, or a function of X and y, "
+            f"selector {quoted(name)} must be the name of a method, an estimator with fit, or a function of X and y, "
             f"got {quoted(selector)}."
         )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import checked, quoted
+from graphsieve.parameters import checked, has_parts, quoted
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.searching import remembering, searched, way_to_search
 from graphsieve.streaming import as_table
@@ -45,7 +45,7 @@ def scored_together(
 
 def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
     """The methods as they are asked for: names, or names with their parameters."""
-    if isinstance(methods, str) or not isinstance(methods, Iterable):
+    if isinstance(methods, str) or not has_parts(methods):
         raise InputTypeError(f"methods must be a list of names, or a dict of names and their parameters, got {quoted(methods)}.")
     return list(methods.items()) if isinstance(methods, Mapping) else [(name, {}) for name in methods]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import count, nearest, one_line, positive, quoted
+from graphsieve.parameters import count, has_parts, nearest, one_line, positive, quoted
 from graphsieve.reading import readable_classes
 from graphsieve.sums import dense_weighting, moments
 from graphsieve.supervision import Supervision
@@ -106,7 +106,7 @@ def _cause(error: Exception) -> str:
 def _folds(cv: Any, outcome: NDArray[Any], estimator: Any) -> list[tuple[Integers, Integers]]:
     """The rows to fit and to score on, made once: every set of features is judged on the same."""
     everyone = np.arange(len(outcome))
-    if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
+    if not isinstance(cv, str) and (hasattr(cv, "split") or has_parts(cv)):
         return _given_folds(cv, outcome)
     n_folds = count(2, len(outcome))("cv", 5 if cv is None else cv)
     if is_classifier(estimator) and type_of_target(outcome) in ("binary", "multiclass"):

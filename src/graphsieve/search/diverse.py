@@ -453,7 +453,7 @@ def _real_numbers(given: Any) -> Floats | None:
     try:
         found = np.asarray(given)
         return found.astype(np.float64) if found.dtype.kind in "biufO" else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -14,7 +14,7 @@ from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.metrics import METRICS, Metric, chosen_metric
-from graphsieve.parameters import as_float, boolean, choice, count, either, positive, quoted, whole_number
+from graphsieve.parameters import as_float, boolean, choice, count, either, mapping, positive, quoted, whole_number
 from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scaling import SCALES, Scale, chosen_scale
 from graphsieve.scores import METHODS, Method
@@ -25,12 +25,6 @@ from graphsieve.supervision import Kind, Supervision
 
 Floats = NDArray[np.float64]
 DIVERSE = "diverse"  # the search that "auto" stands for, unless redundancy is to be left alone
-
-
-def _mapping(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputTypeError(f"{name} must be a dict of parameter names and values, got {quoted(value)}.")
-    return dict(value)
 
 
 PARAMETERS = {
@@ -45,7 +39,7 @@ PARAMETERS = {
     "progress": either(None, boolean()),
     "target_type": choice(("auto", "classes", "continuous")),
     "unlabeled": either(None, whole_number()),
-    "method_params": either(None, _mapping),
+    "method_params": either(None, mapping()),
     "compress": choice((None, *COMPRESSIONS)),
 }
 

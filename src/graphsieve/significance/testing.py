@@ -8,7 +8,7 @@ from typing import Any
 
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import boolean, checked, choice, count, either, positive
+from graphsieve.parameters import boolean, checked, choice, count, either, mapping, positive
 from graphsieve.scaling import SCALES, Scale, rescaled, standardized_target
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import check_length, extra_options, warn_of_unscorable
@@ -28,6 +28,7 @@ PARAMETERS = {
     "bandwidth": either("auto", positive()),
     "scale": choice(SCALES),
     "progress": either(None, boolean()),
+    "method_params": either(None, mapping()),
 }
 
 
@@ -127,7 +128,13 @@ def feature_p_values(
     """
     given = checked(
         {"method": method, "control": control, "n_permutations": n_permutations}
-        | {"n_neighbors": n_neighbors, "bandwidth": bandwidth, "scale": scale, "progress": progress},
+        | {
+            "n_neighbors": n_neighbors,
+            "bandwidth": bandwidth,
+            "scale": scale,
+            "progress": progress,
+            "method_params": method_params,
+        },
         PARAMETERS,
     )
     table = table_in_memory(X)
@@ -135,7 +142,7 @@ def feature_p_values(
     chosen = METHODS[_by_what_is_known(known) if given["method"] == "auto" else given["method"]]
     chosen.check_knowledge(known)
     _refuse_unused(chosen, supervision)
-    options = _options(chosen, known, given, method_params or {})
+    options = _options(chosen, known, given, given["method_params"] or {})
     if known.targets is not None:
         known = replace(known, targets=standardized_target(known.targets))
     used = rescaled(table, given["scale"]) if chosen.reads_neighbors else table
