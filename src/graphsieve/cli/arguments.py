@@ -41,6 +41,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **options)
 
     def error(self, message: str) -> NoReturn:
+        # What was typed is shown, not done: a line break or a colour in it must not reach the terminal.
+        message = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message)
         self.exit(2, f"{self.prog}: {message}{self._nearest(message)}; see {self.prog} --help\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
         )
     if report is not None:
         write(report, _page(found, case, options, warned))
-    put(_result(found, case, options, chosen, warned), output)
+    put(_result(found, case, options, chosen, warned), output, chosen)
     for path, what in ((output, "the comparison"), (report, "the report")):
         if path is not None:
             say(f"{what}: {path}", quiet=options.quiet)

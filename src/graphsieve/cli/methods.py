@@ -20,9 +20,11 @@ def run(options: argparse.Namespace) -> None:
     check_outputs([], force=False)
     rows = registry()
     if options.format == "json":
-        show(json.dumps({"schema": SCHEMA, "methods": rows}, ensure_ascii=False, indent=1) + "\n")
+        show(json.dumps({"schema": SCHEMA, "methods": rows}, ensure_ascii=False, indent=1) + "\n", "json")
     elif options.format in ("csv", "tsv"):
-        show(csv_text(list(HEADER), [list(row.values()) for row in rows], "," if options.format == "csv" else "\t"))
+        show(
+            csv_text(list(HEADER), [list(row.values()) for row in rows], "," if options.format == "csv" else "\t"), options.format
+        )
     else:
         show(_as_text(rows))
 

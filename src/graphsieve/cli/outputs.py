@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -35,7 +36,10 @@ def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] =
 
 def _real(path: str | Path) -> str:
     """Where a path leads; unlike `Path.resolve`, links that lead in a circle are no error here but where they are opened."""
-    return os.path.realpath(path)
+    try:
+        return os.path.realpath(path)
+    except OSError:  # in a folder that was removed, where no relative path leads anywhere
+        return str(path)
 
 
 def _check_output(path: Path, *, force: bool) -> None:
@@ -61,21 +65,27 @@ def write(path: Path, content: str | bytes) -> None:
         raise OutputError(str(error)) from None
 
 
-def put(text: str, output: Path | None = None) -> None:
+def put(text: str, output: Path | None = None, format: str = "table") -> None:
     """The result, to a file or to standard output."""
     if output is None:
-        show(text)
+        show(text, format)
     else:
         write(output, text)
 
 
-def show(text: str) -> None:
-    """To standard output; signs that it has no letters for are written otherwise."""
+def _json_in_ascii(text: str) -> str:
+    """The same document: what is beyond ASCII stands in its strings alone."""
+    return "".join(character if character.isascii() else json.dumps(character)[1:-1] for character in text)
+
+
+def show(text: str, format: str = "table") -> None:
+    """To standard output; signs that it has no letters for are written otherwise, in JSON as JSON writes them."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        text = text.translate(_ASCII).encode(encoding, errors="backslashreplace").decode(encoding)
+        text = _json_in_ascii(text) if format == "json" else text.translate(_ASCII) if format == "table" else text
+        text = text.encode(encoding, errors="backslashreplace").decode(encoding)
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

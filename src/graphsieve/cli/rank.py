@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
         )
         facts["done"]["warnings"] = warned
         write(report, page(facts))
-    put(_result(ranking, case, options, chosen, warned), output)
+    put(_result(ranking, case, options, chosen, warned), output, chosen)
     for path, what in ((output, "the ranking"), (report, "the report")):
         if path is not None:
             say(f"{what}: {path}", quiet=options.quiet)

@@ -19,7 +19,9 @@ def run(options: argparse.Namespace) -> None:
 
     page = None if options.no_page else Path(options.page)
     markdown = None if options.markdown is None else Path(options.markdown)
-    check_outputs([path for path in (page, markdown) if path is not None], force=options.force)  # not after minutes of work
+    outputs = [path for path in (page, markdown) if path is not None]
+    inputs = [] if options.results is None else [options.results]
+    check_outputs(outputs, force=options.force, inputs=inputs)  # not after minutes of work
     if options.results is None:
         found = run_experiments(options)
     else:

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     stay = chosen | {name for name in (options.id_column, options.target, *options.keep) if name is not None}
     columns = output_columns(case.table, [name for name in case.table.columns if name in stay])
     if output is None:
-        show(table_text(columns, raw_names=options.raw_names))
+        show(table_text(columns, raw_names=options.raw_names), "csv")
     else:
         _write(output, columns, raw_names=options.raw_names)
     best = ranking.best(len(chosen))

@@ -64,12 +64,15 @@ def check_text_options(options: TextOptions) -> None:
         raise UsageError(f"sep must be one character that is no quote and no line break, got {quoted(options.sep)}.")
     if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
         raise UsageError(f"comment must be what a comment line starts with, got {quoted(options.comment)}.")
+    unknown = UsageError(f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'.")
+    if not isinstance(options.encoding, str) or not options.encoding.isascii():
+        raise unknown
     try:
         b"a".decode(options.encoding, errors="replace")
     except UnicodeError:
         return  # an encoding, though not of this letter
     except (LookupError, ValueError):
-        raise UsageError(f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'.") from None
+        raise unknown from None
 
 
 def read_text(source: ByteSource, keep: Sequence[str], options: TextOptions, *, prefers_tabs: bool = False) -> TableFile:

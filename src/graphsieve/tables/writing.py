@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import UsageError
+from graphsieve.errors import InputError, UsageError
 from graphsieve.files import named_file, replace_file
 from graphsieve.optional import needed
 from graphsieve.parameters import quoted
@@ -60,7 +60,13 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
     if not separator:
-        replace_file(file, _arrow_bytes(suffix, columns))
+        try:
+            content = _arrow_bytes(suffix, columns)
+        except UnicodeError:
+            raise InputError(
+                f"a name or a text holds half a character (a lone surrogate), which {suffix} files cannot hold; write .csv."
+            ) from None
+        replace_file(file, content)
         return
     text = table_text(columns, separator, raw_names).encode("utf-8", errors="backslashreplace")
     # Without a time in the file, the same table gives the same bytes.
