@@ -56,14 +56,19 @@ def has_parts(value: Any) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
-def count(minimum: int = 1, maximum: int | None = None) -> Rule:
-    """A whole number of at least `minimum`; booleans are not numbers here."""
+def count(minimum: int = 1, maximum: int | None = None, *, sensible: int | None = None) -> Rule:
+    """A whole number of at least `minimum`; booleans are not numbers here.
+
+    `sensible` is a limit that only those hear of who exceed it.
+    """
     limits = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
 
     def check(name: str, value: Any) -> int:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
             raise InputError(f"{name} must be a whole number {limits}, got {quoted(value)}.")
+        if sensible is not None and int(value) > sensible:
+            raise InputError(f"{name} must be at most {sensible:,}, got {quoted(value)}.")
         return int(value)
 
     return check

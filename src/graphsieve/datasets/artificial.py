@@ -91,7 +91,7 @@ def make_regression_problem(
     array([0, 1])
     """
     chosen = REGRESSION_PROBLEMS[str(choice(REGRESSION_PROBLEMS)("problem", problem))]
-    n_others = chosen.n_irrelevant if n_irrelevant is None else count(0, LARGEST)("n_irrelevant", n_irrelevant)
+    n_others = chosen.n_irrelevant if n_irrelevant is None else count(0, sensible=LARGEST)("n_irrelevant", n_irrelevant)
     # random() may give 0, by which Y3 would divide; its mirror image may not.
     X = 1.0 - generator(random_state).random((_samples(n_samples), chosen.n_relevant + n_others))
     return Dataset(
@@ -330,7 +330,7 @@ def make_waveform(n_samples: int = 5000, *, n_noise: int = 19, random_state: Any
     array([ 1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
     """
     random = generator(random_state)
-    X = random.standard_normal((_samples(n_samples), 21 + count(0, LARGEST)("n_noise", n_noise)))
+    X = random.standard_normal((_samples(n_samples), 21 + count(0, sensible=LARGEST)("n_noise", n_noise)))
     place = np.arange(1, 22)
     waves = np.maximum(6.0 - np.abs(place - np.array([[11], [15], [7]])), 0.0)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
@@ -415,12 +415,12 @@ def make_expert_labels(y: Any, *, doubt: float, variance: float = 0.1, random_st
 
 
 def _samples(n_samples: int) -> int:
-    return int(count(1, LARGEST)("n_samples", n_samples))
+    return int(count(1, sensible=LARGEST)("n_samples", n_samples))
 
 
 def _uniform(n_samples: int, n_features: int, n_relevant: int, random_state: Any) -> tuple[np.random.Generator, Floats]:
     random = generator(random_state)
-    return random, random.random((_samples(n_samples), count(n_relevant, LARGEST)("n_features", n_features)))
+    return random, random.random((_samples(n_samples), count(n_relevant, sensible=LARGEST)("n_features", n_features)))
 
 
 def _equal_parts(output: Floats, n_parts: int) -> Codes:

@@ -108,7 +108,7 @@ def stability(
     called, one = _one_selector(selector)
     reading = {"method": "auto", "target_type": _target_type(target_type, one), "unlabeled": unlabeled}
     known = all_knowledge(table, y, supervision, reading)
-    n_resamples = count(2, MOST_RESAMPLES)("n_resamples", n_resamples)
+    n_resamples = count(2, sensible=MOST_RESAMPLES)("n_resamples", n_resamples)
     fraction, hide = _checked_shares(fraction, hide, known)
     n_rows = max(2, floor(fraction * table.n_samples + 1e-9))  # 0.29 of 100 are 29
     progress = either(None, boolean())("progress", progress)
