@@ -40,7 +40,7 @@ from graphsieve.evaluation import (
     standard_error,
 )
 from graphsieve.search import diverse_selection
-from graphsieve.tables import write_table
+from graphsieve.tables import output_columns, read_pairs_file, read_table, row_ids, write_table
 from strategies import frozen
 
 N = 24
@@ -260,3 +260,57 @@ def test_a_damaged_data_set_is_said_to_be_one(tmp_path, monkeypatch, how):
     with pytest.raises(DataUnavailableError, match=r"mine\.npz cannot be read \(.*\); replace or remove the file") as caught:
         load("mine")
     assert "\n" not in str(caught.value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------------------------------------
+
+SMALL = b"a,b,y\n1,2,u\n2,1,v\n3,5,u\n"
+READING = ("keep", "sep", "encoding", "header", "comment", "key", "format", "max_bytes", "keep_na_text", "progress")
+
+
+def small(**given):
+    return read_table(**{"source": io.BytesIO(SMALL), "keep": ["y"], **given})
+
+
+DOORS = {
+    **{f"read_table-{name}": lambda value, folder, name=name: small(**{name: value}) for name in READING},
+    "read_pairs_file-ids": lambda value, folder: read_pairs_file(io.BytesIO(b"1,2,must\n"), value),
+    "read_pairs_file-gone": lambda value, folder: read_pairs_file(io.BytesIO(b"1,2,must\n"), ["1", "2"], gone=value),
+    "read_pairs_file-max_bytes": lambda value, folder: read_pairs_file(io.BytesIO(b"1,2,must\n"), ["1", "2"], max_bytes=value),
+    "row_ids": lambda value, folder: row_ids(small(), value),
+    "output_columns": lambda value, folder: output_columns(small(), value),
+    **{
+        f"write_table-{ending}-{what}": lambda value, folder, ending=ending, made=made: write_table(
+            folder / f"out.{ending}", made(value)
+        )
+        for ending in ("csv", "tsv.gz", "parquet", "feather")
+        for what, made in (
+            ("columns", lambda value: value),
+            ("values", lambda value: {"a": value}),
+            ("cell", lambda value: {"a": [value]}),
+            ("lengths", lambda value: {"a": [1, 2], "b": value}),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=list(DOORS))
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element")  # numpy's, of a masked value in a list
+def test_any_argument_of_reading_and_writing(tmp_path, door):
+    for kind, value in ODD.items():
+        try:
+            door(value, tmp_path)
+        except InputError as error:
+            said = str(error)
+            assert "\n" not in said, (kind, said)
+            assert len(said) < 1000, (kind, said[:200])
+        except Exception as error:
+            raise AssertionError(f"{kind}: {type(error).__name__}: {error}") from error
+        assert not list(tmp_path.glob(".graphsieve-*"))
+
+
+def test_a_file_by_a_name_that_cannot_be_written():
+    with pytest.raises(InputError, match="there is no file"):
+        read_table("\ud800.csv")

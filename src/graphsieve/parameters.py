@@ -130,6 +130,30 @@ def boolean() -> Rule:
     return check
 
 
+def text() -> Rule:
+    """Any text."""
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise InputTypeError(f"{name} must be a text, got {quoted(value)}.")
+        return value
+
+    return check
+
+
+def texts() -> Rule:
+    """Several texts; one alone stands for itself."""
+
+    def check(name: str, value: Any) -> tuple[str, ...]:
+        parts = (value,) if isinstance(value, str) else tuple(value) if has_parts(value) else (value,)
+        odd = next((part for part in parts if not isinstance(part, str)), None)
+        if any(not isinstance(part, str) for part in parts):
+            raise InputTypeError(f"{name} must be a list of texts, got {quoted(odd)}.")
+        return parts
+
+    return check
+
+
 def mapping() -> Rule:
     """Further parameters by their names."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, UsageError
-from graphsieve.parameters import quoted
+from graphsieve.parameters import quoted, texts
 from graphsieve.tables.opening import Source, opened
 from graphsieve.tables.reading import read_table
 from graphsieve.tables.table import TableFile, without_missing
@@ -51,6 +51,8 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
     if column is None:
         names = range(1, table.matrix.shape[0] + 1) if table.row_names is None else table.row_names
         return np.array([str(name) for name in names], dtype=object)
+    if not isinstance(column, str) or column not in table.kept:
+        raise UsageError(f"{table.name} has no column {quoted(column)} that was kept apart; read the table with it in keep.")
     values = table.kept[column]
     seen: dict[str, int] = {}
     for row, value in enumerate(values):
@@ -80,8 +82,8 @@ def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] =
     max_bytes : int or None
         As in `read_table`.
     """
-    place = {name: row for row, name in enumerate(ids)}
-    skipped = set(gone)
+    place = {name: row for row, name in enumerate(texts()("ids", ids))}
+    skipped = set(texts()("gone", gone))
     found = Pairs([], [])
     with opened(source, max_bytes=max_bytes, progress=False) as stream:
         name, text = stream.name, _text(stream.name, stream.read())

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from graphsieve.errors import InputError, InputTypeError, UsageError
 from graphsieve.optional import needed
-from graphsieve.parameters import nearest, one_line, quoted
+from graphsieve.parameters import boolean, count, either, nearest, one_line, quoted
 from graphsieve.progress import Progress
 
 HEAD = 2**16  # bytes that tell the format
@@ -164,13 +164,17 @@ def name_of(source: Source) -> str:
     else:
         given = getattr(source, "name", None)
         name = Path(given).name if isinstance(given, str) and not given.startswith("<") else "the stream"
-    readable = os.fsencode(name).decode("utf-8", errors="backslashreplace")
+    try:
+        readable = os.fsencode(name).decode("utf-8", errors="backslashreplace")
+    except UnicodeError:
+        raise UsageError(f"there is no file {quoted(name)}, since no name of a file can hold half a character.") from None
     return "".join(character if character.isprintable() else "·" for character in readable)
 
 
 @contextmanager
 def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> Iterator[ByteSource]:
     """The bytes of the source; where a file has changed by the end, an error."""
+    max_bytes, progress = either(None, count(0))("max_bytes", max_bytes), either(None, boolean())("progress", progress)
     name, most = name_of(source), default_max_bytes() if max_bytes is None else max_bytes
     with Progress(f"reading {name}", progress) as said:
         if isinstance(source, str) and source == "-":

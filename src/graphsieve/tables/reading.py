@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphsieve.errors import InputError, UsageError
-from graphsieve.parameters import nearest, quoted
+from graphsieve.parameters import boolean, checked, either, nearest, quoted, text, texts
 from graphsieve.tables.annotated import read_h5ad
 from graphsieve.tables.arrays import read_npy, read_npz
 from graphsieve.tables.arrow import read_arrow
@@ -37,6 +37,15 @@ _REFUSED = {
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save the sheet as CSV",
     b"\x89PNG": "is a picture, not text; expected a table",
     b"%PDF-": "is a PDF document, not text; export the table as CSV",
+}
+PARAMETERS = {
+    "keep": texts(),
+    "sep": either(None, text()),
+    "encoding": text(),
+    "header": boolean(),
+    "comment": either(None, text()),
+    "key": either(None, text()),
+    "keep_na_text": boolean(),
 }
 _PICKLES = ("pkl", "pickle", "joblib")
 
@@ -97,12 +106,12 @@ def read_table(
     >>> table.names, table.left_out, table.kept["kind"].tolist(), table.notes
     (('size',), {'colour': 'text'}, ['a', 'b'], ('columns are separated by semicolons',))
     """
+    given = {"keep": keep, "sep": sep, "encoding": encoding, "header": header, "comment": comment, "key": key}
+    keep = checked(given | {"keep_na_text": keep_na_text}, PARAMETERS)["keep"]
     options = TextOptions(sep, encoding, header, comment, keep_na_text)
     check_text_options(options)
     asked = _asked_format(format)
     _refuse_pickles(source)
-    if isinstance(keep, str):
-        keep = [keep]
     with opened(source, max_bytes=max_bytes, progress=progress) as stream:
         found = _format(stream, _suffix(source)) if asked is None else asked
         _check_options(stream.name, found, options, key)
@@ -130,7 +139,7 @@ def _read(stream: ByteSource, format: str, keep: Sequence[str], options: TextOpt
 def _asked_format(format: str | None) -> str | None:
     if format is None:
         return None
-    found = _ALIASES.get(format, format)
+    found = _ALIASES.get(format, format) if isinstance(format, str) else None
     if found not in FORMATS:
         raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {quoted(format)}{nearest(format, FORMATS)}.")
     return found

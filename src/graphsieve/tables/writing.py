@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, UsageError
+from graphsieve.errors import InputError, InputTypeError, UsageError
 from graphsieve.files import named_file, replace_file
 from graphsieve.optional import needed
-from graphsieve.parameters import quoted
+from graphsieve.parameters import as_text, one_line, quoted, texts
 from graphsieve.tables.table import TableFile, object_array
 
 WRITABLE = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": "", ".feather": ""}
@@ -40,6 +40,10 @@ def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[
     Whole numbers are integers again, also beside missing values.
     """
     position = {name: at for at, name in enumerate(table.names)}
+    names = texts()("names", names)
+    for name in names:
+        if name not in position and name not in table.kept:
+            raise UsageError(f"{table.name} has no column {quoted(name)} among its features and those kept apart.")
     return {name: table.kept[name] if name in table.kept else _output_column(table, name, position[name]) for name in names}
 
 
@@ -59,6 +63,7 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
     file = named_file(path)
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
+    _check_columns(columns)
     if not separator:
         try:
             content = _arrow_bytes(suffix, columns)
@@ -66,11 +71,26 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
             raise InputError(
                 f"a name or a text holds half a character (a lone surrogate), which {suffix} files cannot hold; write .csv."
             ) from None
+        except (ValueError, TypeError, NotImplementedError, OverflowError) as error:  # pyarrow's own are of these kinds
+            raise InputTypeError(f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv.") from None
         replace_file(file, content)
         return
     text = table_text(columns, separator, raw_names).encode("utf-8", errors="backslashreplace")
     # Without a time in the file, the same table gives the same bytes.
     replace_file(file, gzip.compress(text, mtime=0) if suffix.endswith(".gz") else text)
+
+
+def _check_columns(columns: Any) -> None:
+    """Lists of the same length, by names."""
+    if not isinstance(columns, Mapping):
+        raise InputTypeError(f"columns must be a dict of names and their values, got {quoted(columns)}.")
+    texts()("the names of columns", list(columns))
+    try:
+        shapes = {np.shape(values) for values in columns.values()}
+    except ValueError:
+        raise InputError("columns must be lists of single values, got lists of different lengths in one of them.") from None
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+        raise InputError(f"columns must be lists of values, none shorter than another, got shapes {', '.join(map(str, sorted(shapes)))}.")
 
 
 def table_text(columns: Mapping[str, Any], delimiter: str = ",", raw_names: bool = False) -> str:
@@ -136,7 +156,10 @@ def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
         return str(int(value))
     if isinstance(value, np.floating) and value.dtype.itemsize < 8:
         return "" if np.isnan(value) else _shortest(value)
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"a cell must be a text, a number or None, got {quoted(value)}.") from None
     return "" if math.isnan(number) else repr(number)
 
 
@@ -175,5 +198,5 @@ def _arrow_column(values: NDArray[Any], pa: Any) -> Any:
         try:
             return pa.array(plain, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError):
-            return pa.array([None if value is None else str(value) for value in plain])
+            return pa.array([None if value is None else as_text(value) for value in plain])
     return pa.array(values, from_pandas=True)
