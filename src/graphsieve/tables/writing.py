@@ -90,7 +90,9 @@ def _check_columns(columns: Any) -> None:
     except ValueError:
         raise InputError("columns must be lists of single values, got lists of different lengths in one of them.") from None
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
-        raise InputError(f"columns must be lists of values, none shorter than another, got shapes {', '.join(map(str, sorted(shapes)))}.")
+        raise InputError(
+            f"columns must be lists of values, none shorter than another, got shapes {', '.join(map(str, sorted(shapes)))}."
+        )
 
 
 def table_text(columns: Mapping[str, Any], delimiter: str = ",", raw_names: bool = False) -> str:
