@@ -17,7 +17,16 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from graphsieve import InputError, InputTypeError, compare, feature_p_values, rank, stability
+from graphsieve import (
+    ConstraintConflictError,
+    InputError,
+    InputTypeError,
+    Supervision,
+    compare,
+    feature_p_values,
+    rank,
+    stability,
+)
 from graphsieve.datasets import (
     DataUnavailableError,
     load,
@@ -314,3 +323,13 @@ def test_any_argument_of_reading_and_writing(tmp_path, door):
 def test_a_file_by_a_name_that_cannot_be_written():
     with pytest.raises(InputError, match="there is no file"):
         read_table("\ud800.csv")
+
+
+def test_a_contradiction_through_very_many_pairs_is_one_sentence():
+    n = 10_000
+    chain = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    with pytest.raises(ConstraintConflictError, match="samples 0 and 9999 are cannot-linked") as caught:
+        Supervision.from_pairs(n, chain, [[0, n - 1]])
+    # the first ten and the last ten of 10,000
+    first, last = (" = ".join(map(str, part)) for part in (range(10), range(n - 10, n)))
+    assert f"{first} = … 9,980 more … = {last}" in str(caught.value)

@@ -14,6 +14,7 @@ from graphsieve.errors import ConstraintConflictError
 from graphsieve.parameters import as_text, quoted
 
 Integers = NDArray[np.int64]
+LONGEST_CHAIN = 20  # links that a message shows
 
 
 def check_consistency(labels: Integers, classes: NDArray[Any], must_link: Integers, cannot_link: Integers) -> None:
@@ -64,11 +65,13 @@ class _Links:
         return None
 
     def chain(self, start: int, end: int) -> str:
-        """The reasons from one sample to another, such as ``0 = 1 = 2``."""
+        """The reasons from one sample to another, such as ``0 = 1 = 2``; of very many the first and the last."""
         names = [
             str(node) if node < self._n_samples else f"(both labelled {quoted(as_text(self._classes[node - self._n_samples]))})"
             for node in self._path(start, end)
         ]
+        if len(names) > LONGEST_CHAIN:
+            names = [*names[: LONGEST_CHAIN // 2], f"… {len(names) - LONGEST_CHAIN:,} more …", *names[-(LONGEST_CHAIN // 2) :]]
         return " = ".join(names)
 
     def _path(self, start: int, end: int) -> list[int]:
