@@ -13,6 +13,7 @@ import pickle
 import re
 import signal
 import sys
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,7 +44,9 @@ from graphsieve import (
     stability,
 )
 from graphsieve.cli import main
+from graphsieve.evaluation import cluster_prefixes, evaluate
 from graphsieve.files import replace_file
+from graphsieve.filters import warnings_ignored, warnings_kept
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
@@ -304,18 +307,56 @@ def test_of_two_who_read_long_cells_the_last_restores_the_limit():
     assert csv.field_size_limit() == usual
 
 
-def test_filters_of_warnings_stay_as_they_were_however_readers_overlap():
-    before = list(warnings.filters)
-    one, other = damage_reported("one.npz", "NPZ"), damage_reported("other.npz", "NPZ")
-    one.__enter__()
+def warned_of(kept):
+    return [str(warning.message) for warning in kept]
+
+
+def test_filters_of_warnings_are_restored_by_the_last_however_they_overlap():
+    before, showing = list(warnings.filters), warnings.showwarning
+    reader, other = damage_reported("one.npz", "NPZ"), warnings_ignored("of another", UserWarning)
+    reader.__enter__()
     other.__enter__()
     warnings.warn("of a library", UserWarning, stacklevel=1)
-    one.__exit__(None, None, None)
-    warnings.warn("of a library", UserWarning, stacklevel=1)
+    reader.__exit__(None, None, None)
+    warnings.warn("of another", UserWarning, stacklevel=1)
+    with pytest.raises(UserWarning, match="of a library"):  # the filter of the reader is gone, that of the suite is back
+        warnings.warn("of a library", UserWarning, stacklevel=1)
     other.__exit__(None, None, None)
     assert warnings.filters == before
-    with pytest.warns(UserWarning, match="of a library"):
-        warnings.warn("of a library", UserWarning, stacklevel=1)
+    assert warnings.showwarning is showing
+
+
+def test_each_thread_keeps_its_own_warnings():
+    before, showing, both_inside = list(warnings.filters), warnings.showwarning, threading.Barrier(2)
+
+    def keep(words):
+        with warnings_kept() as kept:
+            both_inside.wait(timeout=60)
+            warnings.warn(words, GraphSieveWarning, stacklevel=1)
+            both_inside.wait(timeout=60)
+        return warned_of(kept)
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("always", GraphSieveWarning)
+        assert list(pool.map(keep, ["one", "other"])) == [["one"], ["other"]]
+    assert warnings.filters == before
+    assert warnings.showwarning is showing
+    with pytest.warns(GraphSieveWarning, match="after"):
+        warnings.warn("after", GraphSieveWarning, stacklevel=1)
+
+
+def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
+    before, showing = list(warnings.filters), warnings.showwarning
+
+    def judge(number):
+        if number % 2:
+            return cluster_prefixes(range(P), X, LABELS, sizes=[2], n_init=1)
+        return evaluate([GraphSieve("fisher")], X, LABELS, sizes=[2], learners=["1nn"], folds=2)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(judge, range(32)))
+    assert warnings.filters == before
+    assert warnings.showwarning is showing
 
 
 # ---- copies, threads and processes

@@ -23,7 +23,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
     """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it.")
-    if path.exists() and not path.is_file() and not path.is_symlink():
+    if path.exists() and not path.is_file():  # also through a link, such as /dev/stdout
         # A move would put a file in the place of a device or a pipe, which others use; who may do that may do harm.
         raise InputError(f"{path} is no ordinary file; write elsewhere.")
     if not path.parent.is_dir():

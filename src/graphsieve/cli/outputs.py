@@ -49,10 +49,10 @@ def _check_output(path: Path, *, force: bool) -> None:
         raise OutputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"the folder {path.parent} cannot be written to; write elsewhere.")
-    if (path.exists() or path.is_symlink()) and not force:
-        raise OutputError(f"{path} exists; add --force to overwrite it, or write elsewhere.")
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is no ordinary file; write elsewhere.")
+    if (path.exists() or path.is_symlink()) and not force:
+        raise OutputError(f"{path} exists; add --force to overwrite it, or write elsewhere.")
 
 
 def write(path: Path, content: str | bytes) -> None:

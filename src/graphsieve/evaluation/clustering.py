@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from graphsieve.chance import seed_number
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
 from graphsieve.evaluation.sequential import one_thread
+from graphsieve.filters import warnings_ignored
 from graphsieve.parameters import boolean, count
 from graphsieve.supervision import Supervision
 from graphsieve.underflow import vanishing
@@ -150,9 +150,8 @@ def clustered(
     if standardize:
         points = StandardScaler(with_mean=isinstance(points, np.ndarray)).fit_transform(points)
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
-    with warnings.catch_warnings(), one_thread():
-        # Fewer distinct points than clusters: then there are fewer clusters, which the accuracy shows.
-        warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
+    # Fewer distinct points than clusters: then there are fewer clusters, which the accuracy shows.
+    with warnings_ignored("Number of distinct clusters", ConvergenceWarning), one_thread():
         groups = model.fit_predict(points)
     known = codes >= 0
     accuracy = clustering_accuracy(codes[known], groups[known])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.evaluation.prefixes import known_rows
+from graphsieve.filters import warnings_ignored
 from graphsieve.parameters import count, has_parts, quoted
 
 Integers = NDArray[np.int64]
@@ -42,8 +42,7 @@ def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list
     classes = y.dtype.kind == "i"
     _check_number(int(folds), y[known], classes)
     kind = RepeatedStratifiedKFold if classes else RepeatedKFold
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)  # said above, in our words
+    with warnings_ignored("The least populated class", UserWarning):  # said above, in our words
         parts = list(kind(n_splits=int(folds), n_repeats=repeats, random_state=seed).split(known.reshape(-1, 1), y[known]))
     tests = [known[test] for _, test in parts]
     everyone = np.arange(len(y))

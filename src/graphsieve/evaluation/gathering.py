@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from graphsieve.errors import Warned, held_back, warn
+from graphsieve.filters import warnings_kept
 from graphsieve.parameters import one_line
 
 
@@ -14,7 +14,7 @@ from graphsieve.parameters import one_line
 def gathered() -> Iterator[list[Warned]]:
     """Hold back what is warned of, by us or by others; the list is filled at the end. What the user ignores stays ignored."""
     found: list[Warned] = []
-    with warnings.catch_warnings(record=True) as others, held_back() as ours:
+    with warnings_kept() as others, held_back() as ours:
         yield found
     found.extend(ours)
     found.extend(Warned(one_line(str(other.message)), other.category, (other.filename, other.lineno)) for other in others)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from graphsieve.evaluation import cluster_prefixes, score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
+from graphsieve.filters import warnings_ignored
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.scores import fisher_score, variance_score
 from graphsieve.selectors import GraphSieve, IterativeSieve
@@ -200,8 +200,7 @@ def successive_sets(sieve: Any) -> list[Integers]:
 
 def folds(X: Floats, y: Integers, seed: int) -> list[tuple[Integers, Integers]]:
     """Training and test rows; classes keep their shares as far as they can."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+    with warnings_ignored("The least populated class", UserWarning):
         return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, y))
 
 

@@ -10,14 +10,13 @@ import os
 import re
 import stat
 import sys
-import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from graphsieve.errors import InputError, InputTypeError, UsageError
+from graphsieve.filters import warnings_ignored
 from graphsieve.optional import needed
 from graphsieve.parameters import boolean, count, either, nearest, one_line, quoted
 from graphsieve.progress import Progress
@@ -28,9 +27,6 @@ NAME = 100  # bytes in memory of the name of a column that the file does not nam
 ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few can stand for 128 kB
 
 _DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasattr(errno, name)}  # not all on every system
-
-_lock = threading.Lock()
-_readers: list[warnings.catch_warnings[None]] = []  # those at work, each with the filters as they were before all of them
 
 Source = str | os.PathLike[str] | IO[bytes]
 
@@ -200,32 +196,13 @@ def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> I
 def damage_reported(name: str, kind: str) -> Iterator[None]:
     """The readers of foreign formats raise whatever they like; a person gets one sentence."""
     try:
-        with _warnings_ignored():
+        with warnings_ignored():
             yield
     except (InputError, MemoryError):
         raise
     except Exception as error:
         check_disk(name, error)
         raise InputError(f"{name} cannot be read as {kind} ({words(error)}); write it again, or get it again.") from error
-
-
-@contextmanager
-def _warnings_ignored() -> Iterator[None]:
-    """Filters of warnings belong to the process: of several threads that read, the first sets them and the last restores them."""
-    with _lock:
-        if not _readers:
-            _readers.append(warnings.catch_warnings())
-            _readers[0].__enter__()
-            warnings.simplefilter("ignore")
-        else:
-            _readers.append(_readers[0])
-    try:
-        yield
-    finally:
-        with _lock:
-            filters = _readers.pop()
-            if not _readers:
-                filters.__exit__(None, None, None)
 
 
 def check_disk(name: str, error: Exception) -> None:
