@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import socket
@@ -331,3 +332,11 @@ def test_a_contradiction_through_very_many_pairs_is_one_sentence():
     # the first ten and the last ten of 10,000
     first, last = (" = ".join(map(str, part)) for part in (range(10), range(n - 10, n)))
     assert f"{first} = … 9,980 more … = {last}" in str(caught.value)
+
+
+def test_half_a_character_in_a_name_is_written_as_json_writes_it():
+    ranking = rank(X, Y, method="fisher", feature_names=["a\udcff", *(f"é{at}" for at in range(X.shape[1] - 1))])
+    text = ranking.to_json()
+    assert "é0" in text
+    names = {feature["feature"] for feature in json.loads(text.encode("utf-8"))["features"]}
+    assert names == {"a\udcff", *(f"é{at}" for at in range(X.shape[1] - 1))}

@@ -111,3 +111,18 @@ def test_half_a_character_from_an_encoding_that_has_them(tmp_path, capsys):
     assert "half a character" in capsys.readouterr().err
     assert main([*given, str(tmp_path / "out.csv")]) == 0
     assert (tmp_path / "out.csv").read_bytes().startswith(b"a,\\ud800\n")
+
+
+def test_a_page_does_not_go_to_standard_output(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["rank", str(table), "--target", "y", "--report", "-"]) == 4
+    assert capsys.readouterr().err == "graphsieve: a page cannot go to standard output; name a file.\n"
+    assert not Path("-").exists()
+
+
+def test_results_without_end_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("graphsieve.cli.reproduce.LONGEST_RESULTS", 1000)
+    path = tmp_path / "results.json"
+    path.write_bytes(b"0" * 1001)
+    assert main(["reproduce", "sls", "--results", str(path)]) == 3
+    assert "holds more than the 1,000 bytes" in capsys.readouterr().err

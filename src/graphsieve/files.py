@@ -1,8 +1,10 @@
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all, and holds text that can be read again."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -17,6 +19,12 @@ def named_file(name: Any) -> Path:
     if "\0" in os.fspath(name):
         raise InputError("the name of a file holds the character NUL, which no file can have; name another.")
     return Path(name)
+
+
+def json_text(document: Any) -> str:
+    """The document as JSON for people to read; half characters (lone surrogates) are written by their numbers, as JSON can."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def replace_file(path: Path, content: str | bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import platform
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from graphsieve import __version__
 from graphsieve.choosing import choose_method
 from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
-from graphsieve.files import named_file, replace_file
+from graphsieve.files import json_text, named_file, replace_file
 from graphsieve.parameters import count, has_parts, nearest, quoted
 from graphsieve.plots import draw_ranking
 from graphsieve.portraits import class_name, portray
@@ -391,7 +390,7 @@ class Ranking:
 
     def to_json(self) -> str:
         """The ranking as JSON text."""
-        return json.dumps(self.facts(), ensure_ascii=False, allow_nan=False, indent=1)
+        return json_text(self.facts())
 
     def to_html(self, path: str | Path | None = None, *, title: str = "graphsieve ranking", comparison: Any = None) -> str:
         """A self-contained page that opens offline: the ranking, the cut, pictures of the best features, who repeats whom.

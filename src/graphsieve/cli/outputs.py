@@ -43,6 +43,8 @@ def _real(path: str | Path) -> str:
 
 
 def _check_output(path: Path, *, force: bool) -> None:
+    if str(path) == "-":
+        raise OutputError("a page cannot go to standard output; name a file.")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it.")
     if not path.parent.is_dir():

@@ -15,6 +15,7 @@ from graphsieve.cli.outputs import check_outputs, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
 from graphsieve.errors import UsageError
+from graphsieve.files import json_text
 from graphsieve.parameters import nearest, quoted
 from graphsieve.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.report import page
@@ -163,7 +164,7 @@ def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options:
         "warnings": warned,
     }
     document = {"schema": SCHEMA, **{name: value for name, value in facts.items() if name != "schema"}, **further}
-    return json.dumps(rounded(document), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json_text(rounded(document)) + "\n"
 
 
 def rounded(value: Any) -> Any:

@@ -11,6 +11,8 @@ from graphsieve.cli.outputs import check_outputs, show, write
 from graphsieve.cli.saying import say
 from graphsieve.errors import InputError
 
+LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
+
 
 def run(options: argparse.Namespace) -> None:
     """Run or read the experiments, print what they found, and write the page with the figures."""
@@ -65,7 +67,11 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     from graphsieve.report.reproduction import as_page, as_text
 
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(LONGEST_RESULTS + 1)
+        if len(content) > LONGEST_RESULTS:
+            raise InputError(f"{path} holds more than the {LONGEST_RESULTS:,} bytes that results ever take; name another file.")
+        document = json.loads(content.decode("utf-8"))
         if document["schema"] != SCHEMA:
             raise InputError(
                 f"{path} has results of version {quoted(document['schema'])}, this version reads {SCHEMA}; run it again."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +15,7 @@ from graphsieve.comparison.findings import SHOWN, Judged, agreement_table, sente
 from graphsieve.errors import InputError
 from graphsieve.evaluation import LEARNERS, Evaluation, Records
 from graphsieve.evaluation.results import METRICS
+from graphsieve.files import json_text
 from graphsieve.parameters import choice, count
 
 Floats = NDArray[np.float64]
@@ -217,7 +217,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """The comparison as JSON text."""
-        return json.dumps(self.facts(), ensure_ascii=False, allow_nan=False, indent=1)
+        return json_text(self.facts())
 
     def page_facts(self) -> dict[str, Any]:
         """The facts as the page of a report wants them."""
