@@ -21,9 +21,10 @@ from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, Sp
 from graphsieve.kernels import rows as kernel_rows
 from graphsieve.kernels import samples
 from graphsieve.kernels.edges import plain_sums, row_differences
+from graphsieve.neighbors import target_runs
 from graphsieve.prototypes import Compressed
 from graphsieve.ratio import laplacian_ratio
-from graphsieve.scores import geometry, labels, pairs
+from graphsieve.scores import METHODS, geometry, labels, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
@@ -995,3 +996,63 @@ def test_whether_all_is_finite_is_told_of_numbers_in_any_order_of_bytes(dtype):
 def test_a_sparse_column_longer_than_a_block_is_one():
     X = sp.csc_array(np.eye(40)[:, :3])
     assert [block.width for block in Table(X, block_elements=1).blocks()] == [1, 1, 1]
+
+
+def test_the_bandwidth_of_constraints_is_the_mean_of_the_squared_lengths():
+    """Of points at 0, 1 and 3: neighbours 0–1 and 1–2, and a must-linked pair 0–2."""
+    table, known = Table(np.array([[0.0], [1.0], [3.0]])), Supervision.from_pairs(3, [(0, 2)], [])
+    found = builders.constrained_neighbor_graph(table, known, 1, None, cut_cannot_link=True)
+    assert found.bandwidth == pytest.approx((1 + 4 + 9) / 3)
+    assert builders.constrained_neighbor_graph(table, known, 1, 2.5, cut_cannot_link=True).bandwidth == 2.5
+
+
+def test_the_nearest_labelled_samples_begin_with_those_of_equal_target():
+    runs = target_runs(np.array([1.0, 1.0, 3.0]), 2)
+    assert_array_equal(builders._nearest_labeled(runs, runs.gap**2, 2), [[0.0, 4.0], [4.0, 4.0]])
+
+
+def test_at_the_very_reach_only_as_many_unlabelled_neighbours_as_places_are_left():
+    """Two labelled samples far apart; of the first, sample 5 is nearer than 6 and 7, which tie; of the second, all are far."""
+    runs = target_runs(np.array([0.0, 10.0]), 2)
+    near = np.array([[5, 6, 7], [5, 6, 7]])
+    squared = np.array([[1.0, 4.0, 4.0], [200.0, 300.0, 300.0]])
+    to_unlabeled, to_labeled = builders._merge_labeled(np.array([2, 3]), runs, runs.gap**2, near, squared, k=2)
+    assert [part.tolist() for part in to_unlabeled] == [[2, 2, 3], [5, 6, 5], [1.0, 4.0, 200.0]]
+    assert [part.tolist() for part in to_labeled] == [[3], [2], [100.0]]  # the first run is a neighbour of the second
+
+
+def test_small_degrees_are_degrees():
+    """A graph whose degrees are all below 1 has as many eigenvectors as one of heavier edges."""
+    W = np.full((6, 6), 0.01) - 0.01 * np.eye(6)
+    values, _ = _Spectrum(SparseGraph.from_matrix(W), 1, 4).pairs
+    assert_allclose(np.sort(values), [0, 1.2, 1.2, 1.2], atol=1e-12)  # of the complete graph: 0, and n / (n - 1)
+
+
+def test_blocks_wider_than_what_is_done_at_a_time(monkeypatch):
+    X, y = np.random.default_rng(11).normal(size=(20, 5)), np.arange(20) % 2
+    expected = oracle.relieff_score(X, y, n_neighbors=3)
+    monkeypatch.setattr(labels, "CACHED_ELEMENTS", 2)
+    assert_allclose(scores.relieff_score(X, y, n_neighbors=3), expected, rtol=1e-12)
+
+
+def test_classes_that_a_part_of_the_samples_does_not_have_do_not_count():
+    known = Supervision.from_labels(["a", "b", "c", "a", "c"])[np.array([0, 2, 3, 4])]
+    assert_array_equal(known.codes, [0, 2, 0, 2])
+    _, codes, n_classes = labels.labeled_part(Table(np.arange(4.0)[:, None]), known)
+    assert_array_equal(codes, [0, 1, 0, 1])
+    assert n_classes == 2
+
+
+def test_one_class_that_is_left_of_several_has_no_cannot_linked_pair():
+    known = Supervision.from_labels(["a", "b", "b", "b"])[np.array([1, 2, 3])]
+    assert_array_equal(known.codes, [1, 1, 1])
+    with pytest.raises(InputError, match="there is no cannot-linked pair"):
+        pairs._need_both_kinds(known)
+
+
+def test_the_hint_about_y_is_for_those_who_gave_one():
+    only_pairs, labelled = Supervision.from_pairs(3, [(0, 1)], []), Supervision.from_labels([0, 1, 1])
+    with pytest.raises(InputError, match=r"only pairs are known of the samples\.$"):
+        METHODS["fisher"].check_knowledge(only_pairs)
+    with pytest.raises(InputError, match=r"only labels are known of the samples; target_type= says what y is\.$"):
+        METHODS["supervised_laplacian"].check_knowledge(labelled)
