@@ -223,7 +223,7 @@ def frames(draw: Any, shape: tuple[int, int]) -> Any:  # noqa: PLR0911
     try:
         frame = pd.DataFrame(columns, index=range(n))
     except OverflowError:  # pandas has its limits, too
-        frame = pd.DataFrame(index=range(n))
+        frame, p = pd.DataFrame(index=range(n)), 0
     if kind == "nullable":
         with np.errstate(all="ignore"):
             return frame.convert_dtypes()
