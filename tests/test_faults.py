@@ -589,6 +589,29 @@ def test_processes_that_share_the_work_end_with_it(forks, folder, struck):
         INJECTED["processes"] += 1
 
 
+HOLDING = """
+import os, time
+from graphsieve.parallel import in_parallel
+
+def hold(number):
+    os.held = [*getattr(os, "held", ()), b"x" * 320_000_000]  # joblib replaces a process that grows by 300 MB
+    time.sleep(1.2)  # it looks once in a second
+    return number, os.getpid()
+
+found = in_parallel(hold, [(number,) for number in range(5)], title="holding", n_jobs=2)
+print([number for number, _ in found], len({process for _, process in found}) > 2)
+"""
+
+
+def test_a_process_that_is_replaced_is_no_news():
+    """Where warnings are errors, joblib's warning ended its own thread, and whoever had asked for the work waited for ever."""
+    pytest.importorskip("psutil")  # without it joblib does not look at the memory
+    for also in ((), ("-W", "error")):
+        ended = subprocess.run([sys.executable, *also, "-c", HOLDING], capture_output=True, text=True, timeout=300, check=False)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "[0, 1, 2, 3, 4] True\n", "")
+        INJECTED["processes"] += 1
+
+
 def test_the_command_in_a_thread_leaves_signals_alone(folder, capsys, monkeypatch):
     """Python lets only its first thread say what answers a signal."""
     monkeypatch.chdir(folder)

@@ -9,8 +9,13 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from graphsieve.errors import LostProcessError
+from graphsieve.filters import warnings_ignored
 from graphsieve.parameters import boolean, either, jobs
 from graphsieve.progress import Progress
+
+# joblib ends processes that hold much memory, or have waited long, starts others, and warns of that in a thread of its own.
+# Nobody needs to hear of it, and where warnings are errors, it would end that thread, and the work would never come to its end.
+REPLACED = "A worker stopped while some jobs were given to the executor"
 
 
 def in_parallel(
@@ -29,7 +34,7 @@ def in_parallel(
     n_jobs, progress = jobs()("n_jobs", n_jobs), either(None, boolean())("progress", progress)
     arguments: Sequence[tuple[Any, ...]] = list(items)
     results: list[Any] = []
-    with Progress(title, progress) as shown:
+    with Progress(title, progress) as shown, warnings_ignored(REPLACED, UserWarning):
         try:
             for result in _results(function, arguments, n_jobs):
                 results.append(result)
