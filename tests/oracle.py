@@ -303,7 +303,7 @@ def relieff_score(X, y, *, n_neighbors=10):
     for i in range(n):
         difference = np.abs(scaled - scaled[i])
         # Steps of 1/3, say, are equal on paper but not in their last bit: distances are compared on a fine grid.
-        distance = np.rint(difference.sum(axis=1) / (1e-12 * X.shape[1]))
+        distance = np.rint(difference.sum(axis=1) / 2.0 ** (math.ceil(math.log2(X.shape[1])) - 40))
         for c, share in prior.items():
             members = [j for j in others(n, i) if y[j] == c]
             if members:

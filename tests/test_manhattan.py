@@ -176,6 +176,26 @@ def test_an_offset_of_1e8_changes_no_neighbour(kind):
     assert_allclose(relieff_score(X + 1e8, y, n_neighbors=3), expected, rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize("container", [np.array, sp.csr_array])
+def test_tenths_that_tie_on_paper_tie_whatever_the_number_of_columns(container, kind):
+    """On a grid of 1e-12 times 4,096 columns every odd number of tenths lies halfway between two steps."""
+    rng = np.random.default_rng(8)
+    n, p, k = 40, 4096, 3
+    X = rng.integers(11, size=(n, p))
+    X[0], X[1] = 0, 10  # all ranges are 10, so that distances are whole numbers of tenths
+    for row in range(10, n):
+        X[row] = rng.permutation(X[row % 8 + 2])
+    y = np.arange(n) % 2
+    expected = np.zeros(p)
+    for i in range(n):
+        apart = np.abs(X - X[i])
+        order = np.lexsort((np.arange(n), apart.sum(axis=1)))
+        for label in (0, 1):
+            near = [j for j in order if j != i and y[j] == label][:k]
+            expected += (1 if label != y[i] else -1) * apart[near].sum(axis=0)  # each class is half of all samples
+    assert_allclose(relieff_score(container(X.astype(float)), y, n_neighbors=k), expected / (10 * n * k), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("counts", [[1, 9, 30], [2, 2, 2]])
 def test_small_classes_give_as_many_neighbours_as_they_have(counts, kind):
     y = np.repeat([0, 1, 2], counts)

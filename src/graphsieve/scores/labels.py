@@ -25,7 +25,7 @@ from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-DISTANCE_GRID = 1e-12  # of the largest possible distance: what lies nearer together is a tie
+DISTANCE_GRID = 2.0**-40  # of the largest possible distance: what lies nearer together is a tie
 SIGN_TOLERANCE = 1e-12  # of a feature's range: values this near the mean count as the mean
 
 
@@ -185,7 +185,7 @@ def _near_by_class(table: Table, order: Integers, begin: Integers, n_neighbors: 
     """The nearest of each class, as places in `order`."""
     if isinstance(table, StoredTable):
         rows, exponent = table.on_unit_ranges()
-        return rows.nearest_in_groups(order, begin, n_neighbors, float(np.ldexp(table.n_features * DISTANCE_GRID, -exponent)))
+        return rows.nearest_in_groups(order, begin, n_neighbors, float(np.ldexp(_distance_grid(table), -exponent)))
     unit, grid = _on_unit_ranges(table, order)
     return nearest_in_groups(unit, begin, n_neighbors, grid)
 
@@ -195,7 +195,7 @@ def _on_unit_ranges(table: Table, order: Integers) -> tuple[Any, float]:
 
     Equal steps divided by a range such as 3 differ in their last bit; on the grid they are equal again.
     """
-    grid = table.n_features * DISTANCE_GRID
+    grid = _distance_grid(table)
     if table.is_sparse:
         rows, exponent = rescaled(table, "minmax").rows
         return rows[order], float(np.ldexp(grid, -exponent))
@@ -208,6 +208,11 @@ def _on_unit_ranges(table: Table, order: Integers) -> tuple[Any, float]:
             part = slice(start, start + step)
             np.divide(numbers.values(order[part]), size, out=unit[part, block.start : block.stop])
     return unit, grid
+
+
+def _distance_grid(table: Table) -> float:
+    """A power of two, so that sums of tenths and thirds do not lie halfway between two steps, where rounding would choose."""
+    return float(np.ldexp(DISTANCE_GRID, (table.n_features - 1).bit_length()))
 
 
 def _hits_and_misses(
