@@ -52,12 +52,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "both lists have as many parts",
     ),
     ("geometry.py", "total = np.zeros(block.width)", "np.ones", "the parts of a block cover it: every place is filled"),
-    (
-        "labels.py",
-        "return rows[order], float(np.ldexp(grid, -exponent))",
-        "-exponent → exponent",
-        "of columns of range 1 no number is so large that rows are scaled: the exponent is 0",
-    ),
     ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS * block.width", AT_A_TIME),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "n_places < FEW_PLACES", FORM),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "3 * weightings.nnz", FORM),

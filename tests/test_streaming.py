@@ -193,6 +193,16 @@ def test_relieff_by_groups_is_that_of_all_rows(X: np.ndarray, k: int, sparse: bo
     np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_offset_changes_no_neighbour_of_stored_rows(sparse: bool) -> None:
+    """Steps of a third tie on paper, which those that are divided before the offset is taken off do not."""
+    rng = np.random.default_rng(3)
+    X, labels = rng.integers(4, size=(60, 6)).astype(float), rng.integers(3, size=60)
+    far = sp.csr_array(X + 1e8) if sparse else X + 1e8
+    found = scores.relieff_score(Pretended(far, small_memory(X, 6)), labels, n_neighbors=3)
+    np.testing.assert_allclose(found, scores.relieff_score(X, labels, n_neighbors=3), rtol=1e-10, atol=1e-14)
+
+
 def test_directions_are_compared_as_in_memory() -> None:
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.1, size=(120, 60)).astype(float)

@@ -27,7 +27,6 @@ from graphsieve.columns import (
     Form,
     Table,
     by_columns,
-    dense_values,
     exponents_of,
     extremes_of,
     replace_start,
@@ -192,19 +191,15 @@ class StoredTable(Table):
         return table
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
-        view = View(self.stored, change=partial(_divided, exponent=exponent, size=size))
+        view = View(self.stored, change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size))
         # Division keeps the order, so that the extremes are those of before.
         return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
 
-    def on_unit_ranges(self) -> tuple[StoredRows, int]:
-        """The rows on features whose range is 1, and the exponent of their unit; a dense column loses its offset first."""
+    def on_unit_ranges(self) -> StoredRows:
+        """The rows on features whose range is 1; a column without zeros loses its offset first."""
         block = self.whole
         size = np.where(block.range > 0, block.range, 1.0)
-        if self.is_sparse:
-            rows: tuple[StoredRows, int] = self.divided(block.exponent, size).rows
-            return rows
-        change = partial(_on_unit_ranges, exponent=block.exponent, shift=block.shift, size=size)
-        return StoredRows(View(self.stored, change=change)), 0
+        return StoredRows(View(self.stored, change=partial(_divided, exponent=block.exponent, shift=block.shift, size=size)))
 
     def entries_by_row(self) -> Integers:
         groups = self.stored.row_groups()
@@ -452,23 +447,17 @@ def _entries(piece: Any) -> Integers:
     return np.asarray(np.count_nonzero(piece, axis=1), dtype=np.int64)
 
 
-def _divided(piece: Any, columns: Group, *, exponent: NDArray[np.intc], size: Floats) -> Any:
-    """As `Table.divided`, of a piece that has these columns."""
-    exponent, size = exponent[columns], size[columns]
+def _divided(piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats) -> Any:
+    """As `Table.divided`, of a piece that has these columns; less a shift, which columns with zeros do not have."""
+    exponent, shift, size = exponent[columns], shift[columns], size[columns]
     if not sp.issparse(piece):
-        return scale_by_power_of_two(piece, -exponent) / size
+        return (scale_by_power_of_two(piece, -exponent) - shift) / size
     if isinstance(piece, sp.csr_array):
         owner = piece.indices
     else:
         owner = np.repeat(np.arange(piece.shape[1]), np.diff(piece.indptr))
-    data = scale_by_power_of_two(piece.data, -exponent[owner]) / size[owner]
+    data = (scale_by_power_of_two(piece.data, -exponent[owner]) - shift[owner]) / size[owner]
     return type(piece)((data, piece.indices, piece.indptr), shape=piece.shape)
-
-
-def _on_unit_ranges(piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats) -> Floats:
-    values: Floats = dense_values(piece, exponent[columns], shift[columns])
-    values /= size[columns]
-    return values
 
 
 def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:

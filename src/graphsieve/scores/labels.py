@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
@@ -16,7 +17,6 @@ from graphsieve.information import information_with_classes, information_with_ta
 from graphsieve.kernels.edges import CACHED_ELEMENTS
 from graphsieve.kernels.manhattan import nearest_in_groups
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
-from graphsieve.scaling import rescaled
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
 from graphsieve.streaming import StoredTable
@@ -183,22 +183,19 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
 
 def _near_by_class(table: Table, order: Integers, begin: Integers, n_neighbors: int) -> list[NDArray[np.int32]]:
     """The nearest of each class, as places in `order`."""
-    if isinstance(table, StoredTable):
-        rows, exponent = table.on_unit_ranges()
-        return rows.nearest_in_groups(order, begin, n_neighbors, float(np.ldexp(_distance_grid(table), -exponent)))
-    unit, grid = _on_unit_ranges(table, order)
-    return nearest_in_groups(unit, begin, n_neighbors, grid)
-
-
-def _on_unit_ranges(table: Table, order: Integers) -> tuple[Any, float]:
-    """The samples in the given order, on features whose range is 1; and the grid on which their distances are compared.
-
-    Equal steps divided by a range such as 3 differ in their last bit; on the grid they are equal again.
-    """
     grid = _distance_grid(table)
+    if isinstance(table, StoredTable):
+        return table.on_unit_ranges().nearest_in_groups(order, begin, n_neighbors, grid)
+    return nearest_in_groups(_on_unit_ranges(table, order), begin, n_neighbors, grid)
+
+
+def _on_unit_ranges(table: Table, order: Integers) -> Any:
+    """The samples in the given order, on features whose range is 1; a column without zeros loses its offset first.
+
+    Equal steps divided by a range such as 3 differ in their last bit; on the grid of distances they are equal again.
+    """
     if table.is_sparse:
-        rows, exponent = rescaled(table, "minmax").rows
-        return rows[order], float(np.ldexp(grid, -exponent))
+        return sp.csr_array(sp.hstack([_sparse_on_unit_ranges(block) for block in table.blocks()]))[order]
     unit = np.empty((table.n_samples, table.n_features))
     for block in table.wide_blocks():
         numbers, size = block.numbers, block.range
@@ -207,7 +204,14 @@ def _on_unit_ranges(table: Table, order: Integers) -> tuple[Any, float]:
         for start in range(0, len(order), step):
             part = slice(start, start + step)
             np.divide(numbers.values(order[part]), size, out=unit[part, block.start : block.stop])
-    return unit, grid
+    return unit
+
+
+def _sparse_on_unit_ranges(block: Block) -> Any:
+    values = sp.csc_array(block.values)
+    size = np.where(block.range > 0, block.range, 1.0)
+    data = values.data / np.repeat(size, np.diff(values.indptr))
+    return sp.csc_array((data, values.indices, values.indptr), shape=values.shape)
 
 
 def _distance_grid(table: Table) -> float:
