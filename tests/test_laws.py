@@ -239,3 +239,26 @@ def test_laplacian_scores_lie_from_0_to_2_per_factor(name, problem):
         found = found[~np.isnan(found)]
         most = 4 if name.startswith("semi") else 2
         assert ((found >= 0) & (found <= most + 1e-12)).all()
+
+
+COPIED = [
+    ("sselect", {}),
+    ("spec", {"power": 2}),
+    ("spec", {"power": 3, "form": "phi1"}),
+    ("spec", {"power": 2, "form": "phi3", "n_components": 10}),
+    ("spec", {"form": "phi3", "n_components": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), COPIED)
+def test_copies_have_the_same_bits_whatever_columns_are_beside_them(name, options):
+    """Products and sums of several columns at once may round the last few of them otherwise, and so may a block of one column."""
+    rng = np.random.default_rng(0)
+    n = 250
+    labels = Supervision.from_labels(np.where(rng.random(n) < 0.5, rng.integers(7, size=n), -1))
+    for n_others in range(1, 12):
+        column, others = rng.normal(size=(n, 1)), rng.normal(size=(n, n_others))
+        X = np.concatenate([column, others, column, column], axis=1)
+        for width in (X.shape[1], X.shape[1] - 1):  # in one block, and with a block of its own for the last
+            found = values(METHODS[name], X, labels, block_elements=width * n, **options)
+            assert len(set(found[[0, -2, -1]].tolist())) == 1

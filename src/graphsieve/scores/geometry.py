@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
@@ -15,7 +16,7 @@ from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.parameters import choice
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import dense_weighting, group_weightings, moments
+from graphsieve.sums import dense_weighting, group_weightings, moments, weighted_sum
 from graphsieve.supervision import Supervision
 
 Floats = NDArray[np.float64]
@@ -218,7 +219,9 @@ class _Spectrum:
         eigenvalues, eigenvectors = self.pairs
         total = np.zeros(block.width)
         for part, centered in self._centered_parts(block):
-            total[part] = (2.0**self.power - eigenvalues**self.power) @ (eigenvectors.T @ centered) ** 2
+            # A sparse product adds in order, whatever columns stand side by side, so that copies of a column tie.
+            along = sp.csr_array(eigenvectors.T) @ centered
+            total[part] = weighted_sum(2.0**self.power - eigenvalues**self.power, along**2)
         return divided(total, self._squared_norm(block))
 
     def _apply(self, vectors: Floats) -> Floats:
@@ -236,7 +239,7 @@ class _Spectrum:
             for _ in range(self.power // 2):
                 half = self._apply(half)
             other = self._apply(half) if self.power % 2 else half
-            total[part] = np.maximum((half * other).sum(axis=0), 0.0)
+            total[part] = np.maximum(weighted_sum(np.ones(len(half)), half * other), 0.0)
         return total
 
     def _centered_parts(self, block: Block) -> Any:

@@ -307,13 +307,13 @@ def _normalized_information(above: NDArray[np.bool_], codes: Integers) -> Floats
     high = np.stack([above[codes == code].sum(axis=0) for code in classes]) / n
     low = np.stack([(~above[codes == code]).sum(axis=0) for code in classes]) / n
     by_class = _entropy(np.array([(codes == code).mean() for code in classes])[:, None])
-    by_side = _entropy(np.stack([high.sum(axis=0), low.sum(axis=0)]))
+    by_side = _entropy(np.stack([above.sum(axis=0), (~above).sum(axis=0)]) / n)
     information = by_class + by_side - _entropy(np.concatenate([high, low]))
     return np.maximum(information, 0.0) / np.maximum(by_class, by_side)
 
 
 def _entropy(shares: Floats) -> Floats:
-    return np.asarray(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=0))
+    return -weighted_sum(np.ones(len(shares)), shares * np.log(np.where(shares > 0, shares, 1.0)))
 
 
 def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float = 100.0, neighbors: Any = "auto") -> Floats:
