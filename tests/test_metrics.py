@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import cosine_distances
 from graphsieve.columns import Table
 from graphsieve.metrics import Directions, chosen_metric, measured
 from graphsieve.neighbors import squared_distances
+from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from graphsieve.supervision import Supervision
 
@@ -190,3 +191,11 @@ def test_half_of_the_rows_must_have_a_direction():
 def test_real_texts_are_compared_by_direction_and_others_are_not(shared_data, name, expected):
     X, _ = shared_data(name)
     assert chosen_metric(Table(X))[0] == expected
+
+
+def test_a_sparse_row_whose_numbers_vanish_has_no_direction():
+    """Divided by the standard deviations, of about 1e300, the last row is one of zeros; they stay stored in a sparse table."""
+    X = np.array([[1e300, 2e300], [3e300, 1e300], [2e300, 5e300], [1e-300, 3e-300]])
+    found = [measured(rescaled(Table(kind(X)), "standard"), "cosine").rows[0] for kind in (np.array, sp.csr_array)]
+    assert_array_equal(found[0][3], [0.0, 0.0, 1.0])
+    assert_array_equal(found[1].toarray(), found[0])

@@ -138,11 +138,12 @@ def _sparse_directions(matrix: Any, *, always: bool = False) -> Any:
     owner = np.repeat(np.arange(rows.shape[0]), filled)
     largest = np.zeros(rows.shape[0])
     np.maximum.at(largest, owner, np.abs(rows.data))
-    data = rows.data / largest[owner]
+    empty = largest == 0  # zeros may be stored, where all numbers of a row were too small to be divided
+    data = rows.data / np.where(empty, 1.0, largest)[owner]
     # In the order of the columns, as in a dense row.
-    data = data / np.sqrt(np.bincount(owner, weights=data**2, minlength=rows.shape[0]))[owner]
+    squares = np.bincount(owner, weights=data**2, minlength=rows.shape[0])
+    data = data / np.sqrt(np.where(empty, 1.0, squares))[owner]
     unit = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
-    empty = filled == 0
     if not always and not empty.any():
         return unit
     return sp.csr_array(sp.hstack([unit, sp.csr_array(empty[:, None].astype(np.float64))]))
