@@ -219,6 +219,21 @@ def test_sparse_gives_what_dense_gives(how):
     assert dense.quantization_error == pytest.approx(sparse.quantization_error)
 
 
+@pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
+@pytest.mark.parametrize("how", HOW)
+def test_an_offset_changes_no_prototype(how, offset):
+    """Nothing is lost by it, since the samples are on a grid; columns that are zero somewhere have none."""
+    rows = np.round(np.random.default_rng(6).normal(size=(200, 6)) * 2**16) / 2**16
+    rows[:, 5] *= rows[:, 5] > 0
+    far = rows + offset * (np.arange(6) < 5)
+    expected = COMPRESSIONS[how](rows, 12, 0)
+    for kind in (np.array, sp.csr_array):
+        found = COMPRESSIONS[how](kind(far), 12, 0)
+        assert_array_equal(found.assignment, expected.assignment)
+        assert_allclose(found.centers, expected.centers + offset * (np.arange(6) < 5), rtol=1e-15, atol=1e-12)
+        assert found.quantization_error == pytest.approx(expected.quantization_error)
+
+
 @pytest.mark.parametrize("how", HOW)
 def test_the_same_again(how):
     rows = blobs(400)

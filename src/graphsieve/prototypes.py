@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from graphsieve.approximate import drawn_rows
-from graphsieve.columns import Block, Table, scale_by_power_of_two
+from graphsieve.columns import Block, Table, extremes_of, scale_by_power_of_two
 from graphsieve.errors import InputError, warn
 from graphsieve.parameters import choice, count, either, quoted
 from graphsieve.storage import memory_text
@@ -275,12 +275,13 @@ def _chosen_by_kmeans(samples: _Samples | _StoredSamples, n_prototypes: Size, ra
     _refuse_lattice(n_prototypes)
     wanted = _n_units(n_prototypes, samples.n_samples)
     if isinstance(samples, _Samples):
-        return samples.nearest(_kmeans_centers(samples, wanted, random_state) - samples.mean)
+        return samples.nearest(_kmeans_centers(samples, wanted, random_state) - samples.center)
     samples.refuse_many(wanted)
     return samples.nearest(_streamed_centers(samples, wanted, random_state))
 
 
 def _kmeans_centers(samples: _Samples, wanted: int, random_state: int, weights: Integers | None = None) -> Floats:
+    """The centers of the rows as they are held."""
     wanted = samples.n_different(wanted)
     many = samples.n_samples * wanted > MINIBATCH_FROM
     method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
@@ -478,18 +479,22 @@ class _Deviations(ABC):
 
 
 class _Samples(_Deviations):
-    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix stays as it is and the mean
+    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix stays sparse and the mean
     enters the products."""
 
     def __init__(self, rows: Any, mean: Floats | None = None) -> None:
-        self.rows = _as_rows(rows)
+        self.rows, self.origin = _as_rows(rows), np.zeros(rows.shape[1])
         self.is_sparse = bool(sp.issparse(rows))
         self.n_samples, self.n_features = self.rows.shape
-        self.mean = np.asarray(self.rows.mean(axis=0), dtype=np.float64).ravel() if mean is None else mean
-        self.centered: Floats | None = None if self.is_sparse else self.rows - self.mean
+        if self.is_sparse and mean is None:
+            self.rows, self.origin = _without_offsets(self.rows)
+        # The mean of the rows as they are held, and of those that were given.
+        self.center = np.asarray(self.rows.mean(axis=0), dtype=np.float64).ravel() if mean is None else mean
+        self.mean = self.origin + self.center
+        self.centered: Floats | None = None if self.is_sparse else self.rows - self.center
         # As long as the numbers that enter the products, because these are what rounding errors are made of.
         if self.centered is None:
-            self.lengths = np.sqrt(np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()) + la.norm(self.mean)
+            self.lengths = np.sqrt(np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()) + la.norm(self.center)
         else:
             self.lengths = np.sqrt(np.einsum("ij,ij->i", self.centered, self.centered))
 
@@ -502,7 +507,7 @@ class _Samples(_Deviations):
         """The deviations of some samples times the columns of `vectors`."""
         if self.centered is not None:
             return np.asarray(self.centered[part] @ vectors)
-        return np.asarray(self.rows[part] @ vectors - self.mean @ vectors)
+        return np.asarray(self.rows[part] @ vectors - self.center @ vectors)
 
     def sums(self, weights: Any) -> Floats:
         """The given weights (one row per sum, over all samples) times the deviations."""
@@ -510,7 +515,7 @@ class _Samples(_Deviations):
             return np.asarray(weights @ self.centered)
         raw = weights @ self.rows
         total = np.asarray(weights.sum(axis=1)).ravel()
-        return np.asarray((raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.mean))
+        return np.asarray((raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.center))
 
     def nearest(self, units: Floats) -> Integers:
         found = np.empty(self.n_samples, dtype=np.int64)
@@ -543,7 +548,7 @@ class _Samples(_Deviations):
         if self.centered is not None:
             return np.asarray(self.lengths**2)
         own = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
-        return np.asarray(np.maximum(own - 2 * (self.rows @ self.mean) + self.mean @ self.mean, 0.0))
+        return np.asarray(np.maximum(own - 2 * (self.rows @ self.center) + self.center @ self.center, 0.0))
 
     def n_different(self, enough: int) -> int:
         """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them apart.
@@ -587,13 +592,13 @@ class _Samples(_Deviations):
     def _transposed_product(self, part: slice, values: Floats) -> Floats:
         if self.centered is not None:
             return np.asarray(self.centered[part].T @ values)
-        return np.asarray(self.rows[part].T @ values - np.outer(self.mean, values.sum(axis=0)))
+        return np.asarray(self.rows[part].T @ values - np.outer(self.center, values.sum(axis=0)))
 
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
         squared = np.empty(self.n_samples)
         for part in self.parts(max(1, self.rows.nnz // self.n_samples) if self.is_sparse else self.n_features):
             measure = _sparse_squares if self.is_sparse else _dense_squares
-            squared[part] = measure(self.rows[part], centers, assignment[part])
+            squared[part] = measure(self.rows[part], centers - self.origin, assignment[part])
         return np.sqrt(squared)
 
 
@@ -688,6 +693,16 @@ def _added_pairs(parts: Iterator[tuple[Integers, Floats]]) -> tuple[Integers, Fl
 
 def _as_rows(rows: Any) -> Any:
     return rows.tocsr() if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
+
+
+def _without_offsets(rows: Any) -> tuple[Any, Floats]:
+    """CSR rows whose columns without zeros are less their value of least magnitude, which costs no digits; and these values."""
+    origin = np.zeros(rows.shape[1])
+    full = np.bincount(rows.indices, minlength=rows.shape[1]) == rows.shape[0]
+    if not full.any():
+        return rows, origin
+    origin[full] = extremes_of(rows[:, full])[2]
+    return sp.csr_array((rows.data - origin[rows.indices], rows.indices, rows.indptr), shape=rows.shape), origin
 
 
 def _dense_squares(rows: Floats, centers: Floats, assignment: Integers) -> Floats:
