@@ -35,7 +35,7 @@ from graphsieve import (
     stability,
     stored,
 )
-from graphsieve.errors import InputTypeError, warn
+from graphsieve.errors import InputTypeError, LostProcessError, warn
 from graphsieve.storage import engines
 from graphsieve.storage.distributed import Distributed
 from graphsieve.storage.tasks import name_of, packed, unpacked
@@ -144,6 +144,25 @@ def test_processes(expected):
     same = dask.config.set(scheduler="processes", num_workers=2, pool=held._kept.pool(2))  # those that are there already
     with same, pytest.raises(InputError, match=r"^X has 1 NaN [^\n]* first at row 45;[^\n]*$"):
         scores.variance_score(da.from_array(with_nan(DENSE), chunks=(20, 7)))
+
+
+def deadly_block(block, trace, block_id=None):
+    """The last block ends the process that computes it, once."""
+    if block_id == (2, 0) and not os.path.exists(trace):
+        with open(trace, "w"):
+            os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+def test_a_process_that_is_killed_is_one_sentence_and_others_take_its_place(tmp_path):
+    X = da.from_array(DENSE, chunks=(20, 7)).map_blocks(
+        deadly_block, trace=str(tmp_path / "trace"), dtype=float, meta=np.empty((0, 0))
+    )
+    with dask.config.set(scheduler="processes", num_workers=2):
+        held = stored(X)
+        with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"):
+            scores.variance_score(held)
+        np.testing.assert_allclose(scores.variance_score(held), scores.variance_score(DENSE), rtol=1e-10)
 
 
 def with_nan(X):
@@ -291,7 +310,7 @@ def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
     assert not pids & set(client.run(os.getpid).values())
 
 
-def test_gives_up_with_the_error_of_dask(client, monkeypatch):
+def test_gives_up_in_one_sentence(client, monkeypatch):
     def lost(*args, **options):
         tries.append(1)
         raise distributed.KilledWorker("a task", None, 3)
@@ -300,8 +319,9 @@ def test_gives_up_with_the_error_of_dask(client, monkeypatch):
     with client.as_current():
         held = stored(dask_array(DENSE, (20, 4)))
         monkeypatch.setattr(engines.Cluster, "_run", lost)
-        with pytest.raises(distributed.KilledWorker):
+        with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$") as caught:
             list(held.over_rows([slice(0, 4)], np.sum))
+    assert isinstance(caught.value.__cause__, distributed.KilledWorker)
     assert len(tries) == engines.TRIES
 
 
@@ -357,6 +377,53 @@ def test_errors_come_in_their_own_words(client, where):
     assert "row 45" in str(here.value)
     assert str(here.value).splitlines() == [str(here.value)]
     assert "row 45" in str(there.value)
+
+
+class Wordless(Exception):  # noqa: N818
+    """An error that fails at its own words."""
+
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def failing_at_last(block, error, block_id=None):
+    if block_id == (2, 1):
+        raise error
+    return block
+
+
+@pytest.mark.parametrize("where", ["threads", "cluster"])
+@pytest.mark.parametrize(
+    "error", [KeyError("a key"), OSError("a disk\nin two lines"), Wordless()], ids=lambda error: type(error).__name__
+)
+def test_a_block_that_fails_is_one_sentence(client, where, error):
+    """The last one, of which nobody has asked before."""
+    X = da.from_array(DENSE, chunks=(20, 4)).map_blocks(failing_at_last, error=error, dtype=float, meta=np.empty((0, 0)))
+    scheduler = client.as_current() if where == "cluster" else dask.config.set(scheduler="threads")
+    with (
+        scheduler,
+        pytest.raises(InputError, match=r"^X could not be read [^\n]*\(\w+: [^\n]+\); X\.compute\(\) shows [^\n]*\.$"),
+    ):
+        scores.variance_score(X)
+
+
+def broken_work(piece):
+    raise ZeroDivisionError("of our own making")
+
+
+def test_an_error_of_the_work_is_not_blamed_on_the_blocks():
+    held = stored(dask_array(DENSE, (20, 4)))
+    with dask.config.set(scheduler="threads"), pytest.raises(ZeroDivisionError, match="of our own making"):
+        list(held.over_rows([slice(0, 4)], broken_work))
+
+
+@pytest.mark.parametrize("n_workers", [-1, 1.5])
+def test_a_number_of_workers_that_cannot_be_is_one_sentence(n_workers):
+    with (
+        dask.config.set(scheduler="threads", num_workers=n_workers),
+        pytest.raises(InputError, match=r"^X could not be read [^\n]*$"),
+    ):
+        scores.variance_score(dask_array(DENSE, (20, 4)))
 
 
 def warning_work(piece):

@@ -9,6 +9,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -17,11 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.errors import LostProcessError
 from graphsieve.storage.pieces import Work
 from graphsieve.storage.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
 
 GROUPS_BEFORE = 2  # for each that is worked on, so many groups are asked for, so that the next one is there in time
 TRIES = 4  # of a call whose data were lost with workers
+LOST = "a worker of Dask was lost, perhaps for want of memory; pass graphsieve.stored(X, memory=…) with less."
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,11 @@ class Apart(Engine):
             needed = dask.optimize(parts)[0]  # of all blocks, only those of this group
             packet = cloudpickle.dumps((needed, _Call(manner, work, errand.given, shared)))
             tasks.append(_task(_by_itself, name, place, packet))
-        return _computed(tasks, chunksize=1, pool=self._kept.pool(self.at_once))
+        try:
+            return _computed(tasks, chunksize=1, pool=self._kept.pool(self.at_once))
+        except BrokenProcessPool:
+            self._kept.end_pool()  # it would refuse all that is to come, too
+            raise LostProcessError(LOST) from None
 
     @property
     def threads(self) -> int | None:
@@ -109,12 +116,13 @@ class Cluster(Engine):
 
     def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
         lost = _lost()
-        for _ in range(TRIES - 1):
+        for _ in range(TRIES):
             try:
                 return self._run(name, errands, manner, work, shared)
-            except lost:
+            except lost as error:
                 self._kept.forget()
-        return self._run(name, errands, manner, work, shared)
+                last = error
+        raise LostProcessError(LOST) from last
 
     def _run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
         name = _unique(name)
@@ -174,11 +182,16 @@ class Kept:
         if chosen is not None:
             return chosen
         if self._pool is None or self._pool._max_workers != n_processes:
-            if self._pool is not None:
-                self._pool.shutdown()
+            self.end_pool()
             self._pool = ProcessPoolExecutor(n_processes, mp_context=get_context())
             weakref.finalize(self, self._pool.shutdown)
         return self._pool
+
+    def end_pool(self) -> None:
+        """Start other processes when they are needed."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
 
     def __reduce__(self) -> Any:
         return Kept, ()
@@ -200,7 +213,7 @@ def engine_of(array: Any, kept: Kept) -> Engine:
         return Cluster(client, kept)
     if get in (local.get_sync, dask.get):
         return Here(1)
-    n_workers = int(dask.config.get("num_workers", None) or getattr(dask.system, "CPU_COUNT", 1))
+    n_workers = max(1, int(dask.config.get("num_workers", None) or getattr(dask.system, "CPU_COUNT", 1)))
     return Apart(n_workers, kept) if get is multiprocessing.get else Here(n_workers)
 
 

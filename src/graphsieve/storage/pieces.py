@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER
-from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import one_line
+from graphsieve.errors import InputError, InputTypeError, LostProcessError
+from graphsieve.parameters import as_text, one_line
 from graphsieve.progress import Progress
 
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
@@ -346,15 +346,15 @@ def usual(piece: Any) -> Any:
 
 
 @contextmanager
-def reading(source: str) -> Iterator[None]:
+def reading(source: str, remedy: str = "open it again, or write it again") -> Iterator[None]:
     """Libraries raise whatever they like while they read; a person gets one sentence."""
     try:
         yield
-    except (InputError, MemoryError):
+    except (InputError, LostProcessError, MemoryError):
         raise
     except Exception as error:
-        said = one_line(f"{type(error).__name__}: {error}".rstrip(" .:"))
-        raise InputError(f"X could not be read from {source} ({said}); open it again, or write it again.") from error
+        said = one_line(f"{type(error).__name__}: {as_text(error)}".rstrip(" .:"))
+        raise InputError(f"X could not be read from {source} ({said}); {remedy}.") from error
 
 
 def itself(piece: Any) -> Any:

@@ -45,10 +45,13 @@ class Manner:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a group: what was found, or why it was refused, and what there is to warn of."""
+    """What became of a group: what was found, or why nothing was, and what there is to warn of.
+
+    An error of the work comes back like that, too. So whatever Dask raises is of the blocks, or of Dask.
+    """
 
     found: Any = None
-    refused: InputError | None = None
+    refused: Exception | None = None
     warned: list[Warned] = field(default_factory=list)
 
 
@@ -101,7 +104,7 @@ def worked(parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[A
     with held_back() as warned, at_most_jobs(jobs):
         try:
             return Outcome(work(joined(parts, manner), *given, *shared), warned=warned)
-        except InputError as error:
+        except Exception as error:
             return Outcome(refused=error)
 
 
