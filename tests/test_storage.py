@@ -10,6 +10,7 @@ import sys
 import tempfile
 import warnings
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -587,6 +588,73 @@ def test_closed_files(tmp_path):
         stored(file)
     with pytest.raises(InputError, match="ParquetFile that is closed"):
         scores.variance_score(rows)
+
+
+@pytest.mark.parametrize(("n_rows", "memory"), [(12, 600), (12, 10_000), (90, 600)])
+@pytest.mark.parametrize("kind", ["hdf5", "zarr"])
+def test_an_array_that_changes_its_size_is_refused(tmp_path, kind, n_rows, memory):
+    """Somebody writes to it between the opening and the reading; rows that are added hurt only where columns are read."""
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    if kind == "hdf5":
+        array = h5py.File(tmp_path / "X.hdf5", "w").create_dataset("X", data=X, chunks=(7, 2), maxshape=(None, 6))
+    else:
+        array = zarr.create_array(str(tmp_path / "X.zarr"), data=X, chunks=(7, 2))
+    table = stored(array, memory=memory)
+    array.resize((n_rows, 6))
+    for score in (scores.variance_score, scores.laplacian_score):
+        with pytest.raises(InputError, match=r"^X could not be read from [^\n]* \(OSError: it has become another size: [^\n]*$"):
+            score(table)
+
+
+def test_files_in_a_zarr_group_that_are_none_of_its_own(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    zarr.open_group(tmp_path / "X.zarr", mode="w").create_array("X", data=X)
+    (tmp_path / "X.zarr" / "notes.txt").write_text("by hand")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert stored(tmp_path / "X.zarr").shape == (20, 3)
+        with pytest.raises(UsageError, match="has no 'Y'; it has 'X'"):
+            stored(tmp_path / "X.zarr", key="Y")
+
+
+def test_a_column_that_only_later_files_have_is_not_lost(tmp_path):
+    folder = tmp_path / "t.parquet"
+    folder.mkdir()
+    pa.parquet.write_table(pa.table({"a": [1.0, 2.0]}), folder / "1.parquet")
+    pa.parquet.write_table(pa.table({"a": [3.0, 4.0], "b": [5.0, 6.0]}), folder / "2.parquet")
+    with pytest.raises(
+        InputError, match=r"^[^\n]*2\.parquet' holds column 'b', which the first file of the folder has not; [^\n]*$"
+    ):
+        stored(folder)
+    assert stored(folder, columns=["a"]).shape == (4, 1)
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".npy", "x/" * 3000 + "x.h5", "x" * 100_000 + ".zarr", "a\0.npy"])
+def test_names_that_no_file_can_have(name):
+    with pytest.raises(UsageError, match=r"^'[^\n]{1,520} does not exist; name a file that does\.$"):
+        stored(name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("suffix", [".npy", ".h5", ".parquet", ".zarr"])
+def test_a_pipe_is_not_waited_for(tmp_path, suffix):
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    with pytest.raises(UsageError, match="is neither a file nor a folder"):
+        stored(tmp_path / f"pipe{suffix}")
+
+
+@pytest.mark.parametrize("hours", [10**400, np.int64(3), np.float32(3), float("inf"), Fraction(1, 2)])
+def test_hours_of_any_kind_of_number(tmp_path, hours):
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    table = stored(npy_file(tmp_path, Layout(X, (1, 1), 1.0)), memory=600, hours=hours)
+    assert_allclose(scores.laplacian_score(table), scores.laplacian_score(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, "5", -1, 1.5, 10**400])
+def test_a_plan_for_a_number_of_neighbours_that_is_none(tmp_path, n_neighbors):
+    table = stored(npy_file(tmp_path, Layout(np.ones((40, 6)), (1, 1), 1.0)))
+    with pytest.raises(InputError, match=r"^n_neighbors must be [^\n]*, got [^\n]*\.$"):
+        table.plan(n_neighbors)
 
 
 def unusual_parquet(folder: Path) -> Path:

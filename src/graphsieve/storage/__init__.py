@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import quoted
+from graphsieve.parameters import as_float, quoted
 from graphsieve.storage.annotated import annotated_data, sparse_dataset
 from graphsieve.storage.arrays import Filed, Mapped, checked_array
 from graphsieve.storage.distributed import Distributed, refuse_unknown
@@ -68,7 +69,7 @@ anndata.AnnData, str or pathlib.Path
     ...     fisher_score(stored(X, memory="1 MiB"), ["a", "a", "b", "b"])
     array([4.])
     """
-    if isinstance(hours, bool) or not isinstance(hours, int | float) or not hours > 0:
+    if isinstance(hours, bool) or not isinstance(hours, Real) or not hours > 0:
         raise InputError(f"hours must be a positive number, got {quoted(hours)}.")
     _check_columns(columns)
     if key is not None and not isinstance(key, str):
@@ -79,7 +80,7 @@ anndata.AnnData, str or pathlib.Path
             f"stored tables are memory maps, arrays of HDF5, Zarr or Dask, Parquet files and backed AnnData, got {quoted(X)}; "
             "pass what is in memory already as it is."
         )
-    found.hours = float(hours)
+    found.hours = as_float(hours)
     return found
 
 
@@ -197,6 +198,6 @@ def _bytes(memory: Any) -> int:
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])i?)?(?:B|bytes)?\s*", memory, re.IGNORECASE)
         unit = UNITS[(match[2] or "").upper()] if match else 0
         number = float(match[1]) * unit if match else None
-    if isinstance(number, bool) or not isinstance(number, int | float | np.integer) or not 1 <= number < 2**62:
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating) or not 1 <= number < 2**62:
         raise InputError(f"memory must be a number of bytes, or a text such as '2 GiB', got {quoted(memory)}.")
     return int(number)

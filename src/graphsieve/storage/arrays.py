@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError
-from graphsieve.storage.pieces import BYTES, Group, Integers, Local
+from graphsieve.storage.pieces import BYTES, Group, Integers, Local, length_of
 
 AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are given back
 PAGES = 2**16  # bytes that a system maps around a page that is asked for
@@ -30,7 +30,7 @@ class Mapped(Local):
 
     def read_rows(self, rows: Group) -> NDArray[Any]:
         self._refuse_truncated()
-        height = _length(rows)
+        height = length_of(rows)
         found = np.empty((height, self.shape[1]), dtype=self._array.dtype)
         if not self._by_rows:
             self._copy_columns(rows, slice(0, self.shape[1]), found)
@@ -52,7 +52,7 @@ class Mapped(Local):
 
     def read_columns(self, columns: Group) -> NDArray[Any]:
         self._refuse_truncated()
-        found = np.empty((self.shape[0], _length(columns)), dtype=self._array.dtype)
+        found = np.empty((self.shape[0], length_of(columns)), dtype=self._array.dtype)
         if not self._by_rows:
             self._copy_columns(slice(0, self.shape[0]), columns, found)
             return found
@@ -64,7 +64,7 @@ class Mapped(Local):
 
     def _copy_columns(self, rows: Group, columns: Group, found: NDArray[Any]) -> None:
         """A few columns at a time, each of which is a run of pages, or many where rows are far apart."""
-        height, length = _length(rows), abs(self._array.strides[1])
+        height, length = length_of(rows), abs(self._array.strides[1])
         apart = abs(self._array.strides[0]) if isinstance(rows, slice) else PAGES
         step = self._step(min(length, PAGES + height * apart))
         for start in range(0, found.shape[1], step):
@@ -167,10 +167,6 @@ def checked_array(X: Any) -> Any:
     if np.dtype(X.dtype).kind not in "biuf":
         raise InputError(f"X holds values of type {X.dtype}; every feature must be numeric.")
     return X
-
-
-def _length(group: Group) -> int:
-    return int(group.stop - group.start) if isinstance(group, slice) else len(group)
 
 
 def _part(group: Group, part: slice) -> Group:

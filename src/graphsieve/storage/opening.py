@@ -5,13 +5,17 @@ Everything is opened for reading only, and closed when the table is no longer us
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from graphsieve.arrow_columns import is_pandas_index
+from graphsieve.containers import column_label
 from graphsieve.errors import InputError, UsageError
+from graphsieve.filters import warnings_ignored
 from graphsieve.optional import needed
 from graphsieve.parameters import quoted
 from graphsieve.storage.annotated import encoded, sparse_group, with_columns
@@ -22,20 +26,23 @@ from graphsieve.storage.pieces import Stored, reading
 HDF5 = (".h5", ".hdf5", ".h5ad")
 SUFFIXES = (".npy", ".parquet", *HDF5, ".zarr")
 NAMES_SHOWN = 5
+MOST_OF_A_PATH = 500  # characters that a message shows
 BUFFER = 2**16  # bytes of every column of a Parquet file that are read at once
 
 
 def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
     """The table in a file, or in a folder of Parquet or Zarr."""
-    place = Path(path)
+    place, shown = Path(path), quoted(str(path), MOST_OF_A_PATH)
     suffix = place.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {str(path)!r}.")
-    if not place.exists():
-        raise UsageError(f"{str(path)!r} does not exist; name a file that does.")
+        raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {shown}.")
+    if not os.path.exists(place):
+        raise UsageError(f"{shown} does not exist; name a file that does.")
+    if not (os.path.isfile(place) or os.path.isdir(place)):  # whoever opens a pipe waits for somebody to write
+        raise UsageError(f"{shown} is neither a file nor a folder; pieces are read in any order, so write them to a file.")
     if key is not None and suffix in (".npy", ".parquet"):
-        raise InputError(f"key names an array of HDF5 or Zarr; leave it out for {str(path)!r}, got {quoted(key)}.")
-    with reading(repr(str(path))):
+        raise InputError(f"key names an array of HDF5 or Zarr; leave it out for {shown}, got {quoted(key)}.")
+    with reading(shown):
         if suffix == ".npy":
             return _array(place, memory, columns)
         if suffix == ".parquet":
@@ -55,8 +62,9 @@ def from_group(group: Any, memory: int, key: str | None, columns: Sequence[str] 
         return with_columns(sparse_group(group, memory), columns, _named(group))
     if "X" in group and "var" in group:
         return _annotated(group, memory, columns)
-    if len(list(group)) == 1:
-        return from_group(group, memory, next(iter(group)), columns)
+    members = _members(group)
+    if len(members) == 1:
+        return from_group(group, memory, members[0], columns)
     raise InputError(f"{_named(group)} is not an array, it has {_listed(group)}; name one: graphsieve.stored(X, key=…).")
 
 
@@ -78,8 +86,25 @@ def _array(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
 def _parquet(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
     hint = 'Parquet files are read with pyarrow; install it: pip install "graphsieve[arrow]".'
     if path.is_dir():
-        return parquet_dataset(needed("pyarrow.dataset", hint).dataset(path, format="parquet"), memory, columns)
+        dataset = needed("pyarrow.dataset", hint).dataset(path, format="parquet")
+        if columns is None:
+            _refuse_more_columns(dataset)
+        return parquet_dataset(dataset, memory, columns)
     return parquet_file(needed("pyarrow.parquet", hint).ParquetFile(path, buffer_size=BUFFER, pre_buffer=False), memory, columns)
+
+
+def _refuse_more_columns(dataset: Any) -> None:
+    """The first file says which columns there are; those that only others have would be lost without a word."""
+    for fragment in dataset.get_fragments():
+        names = fragment.physical_schema.names
+        place = next(
+            (at for at, name in enumerate(names) if name not in dataset.schema.names and not is_pandas_index(name)), None
+        )
+        if place is not None:
+            raise InputError(
+                f"{quoted(fragment.path, MOST_OF_A_PATH)} holds {column_label(names, place)}, which the first file of the folder "
+                "has not; write the same columns to all files, or name those to be read, graphsieve.stored(X, columns=[…])."
+            )
 
 
 def _root(path: Path, suffix: str) -> Any:
@@ -94,7 +119,13 @@ def _named(group: Any) -> str:
     return f"{quoted(str(group.name))} of {str(file.filename)!r}" if file is not None else quoted(str(group.name))
 
 
+def _members(group: Any) -> list[str]:
+    """The names in a group. Zarr warns of files that are none of its own, which concern nobody here."""
+    with warnings_ignored("Object at .* is not recognized"):
+        return [str(name) for name in group]
+
+
 def _listed(group: Any) -> str:
-    found = [str(name) for name in group]
+    found = _members(group)
     shown = ", ".join(quoted(name) for name in found[:NAMES_SHOWN])
     return (shown or "nothing") + (f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else "")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphsieve.containers import LARGEST_EXACT_INTEGER
 from graphsieve.errors import InputError, InputTypeError, LostProcessError
-from graphsieve.parameters import as_text, one_line
+from graphsieve.parameters import as_text, count, one_line
 from graphsieve.progress import Progress
 
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
@@ -122,6 +122,7 @@ class Stored(ABC):
 
         Methods without neighbours need no graph, and twice as many neighbours take twice the memory.
         """
+        n_neighbors = count(0, sensible=2**31)("n_neighbors", n_neighbors)
         size, pieces = memory_text(self.n_bytes), memory_text(self.memory)
         graph = memory_text(self.shape[0] * n_neighbors * EDGE_BYTES)
         groups = f"{len(self.row_groups())} groups of rows and {len(self.column_groups())} of columns"
@@ -210,6 +211,7 @@ class Local(Stored):
     def _rows_read(self, rows: Group) -> Any:
         with reading(self.source):
             piece = self.read_rows(rows)
+            _refuse_other_shape(piece.shape, (length_of(rows), self.shape[1]))
         if isinstance(rows, slice):
             self.rounded |= _rounded_columns(piece)
         return piece
@@ -217,6 +219,7 @@ class Local(Stored):
     def _columns_read(self, columns: Group) -> Any:
         with reading(self.source):
             piece = self.read_columns(columns)
+            _refuse_other_shape(piece.shape, (self.shape[0], length_of(columns)))
         if isinstance(columns, slice):
             self.rounded |= {columns.start + place for place in _rounded_columns(piece)}
         return piece
@@ -323,6 +326,17 @@ def runs(borders: Integers, longest: int) -> list[slice]:
 def positions(group: Group) -> Integers:
     """The members of a group."""
     return np.arange(group.start, group.stop) if isinstance(group, slice) else group
+
+
+def length_of(group: Group) -> int:
+    """How many rows or columns a group has."""
+    return int(group.stop - group.start) if isinstance(group, slice) else len(group)
+
+
+def _refuse_other_shape(found: tuple[int, ...], expected: tuple[int, int]) -> None:
+    """Others may write to a file while it is read, and libraries cut what is asked for to what there is."""
+    if found != expected:
+        raise OSError(f"it has become another size: {found} where {expected} was asked for")
 
 
 def gathered(pieces: Sequence[Any]) -> Any:
