@@ -14,6 +14,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,8 +41,10 @@ from graphsieve import (
     Supervision,
     compare,
     feature_p_values,
+    filters,
     rank,
     stability,
+    threads,
 )
 from graphsieve.cli import main
 from graphsieve.evaluation import cluster_prefixes, evaluate
@@ -324,6 +327,37 @@ def test_filters_of_warnings_are_restored_by_the_last_however_they_overlap():
     other.__exit__(None, None, None)
     assert warnings.filters == before
     assert warnings.showwarning is showing
+
+
+def a_child_can(use):
+    """Whether a child of this process comes through, within some seconds."""
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        try:
+            use()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+@pytest.mark.parametrize("module", [filters, text, threads], ids=lambda module: module.__name__)
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(module):
+    def hold():
+        with module._lock:
+            held.set()
+            time.sleep(0.5)  # the fork waits for this thread, or else the child would for ever
+
+    held = threading.Event()
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    assert a_child_can(lambda: module._lock.acquire(timeout=5) or os._exit(2))
+    holder.join()
+    assert not module._lock.locked()
 
 
 def test_each_thread_keeps_its_own_warnings():

@@ -6,7 +6,6 @@ last restores it, however they overlap; `warnings.catch_warnings` alone would le
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +13,9 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
-_lock = threading.Lock()
+from graphsieve.locks import lock_of_the_process
+
+_lock = lock_of_the_process()
 _inside: list[warnings.catch_warnings[None]] = []  # one for each that is in here: the filters as they were before all of them
 _kept: ContextVar[list[warnings.WarningMessage] | None] = ContextVar("kept", default=None)
 

@@ -12,9 +12,11 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from graphsieve.locks import lock_of_the_process
+
 Job = TypeVar("Job")
 
-_lock = Lock()
+_lock = lock_of_the_process()
 _limits: list[int] = []  # of everybody who is inside
 _found: list[Any] = []  # what the first of them found
 

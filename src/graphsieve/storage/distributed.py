@@ -88,13 +88,14 @@ class Distributed(Stored):
     def _kind(self) -> tuple[bool, float]:
         """Whether blocks are sparse, and how filled they are: Dask often believes in arrays where there are matrices."""
         key = self._array.name, self._array.chunks
-        if key not in _kinds:
+        known = _kinds.get(key)  # another thread may drop it at any time
+        if known is None:
             is_sparse = sp.issparse(self._array._meta) or self._counted(only_first=True)[0][0]
             n_entries = sum(entries for _, entries in self._counted()) if is_sparse else self.shape[0] * self.shape[1]
-            _kinds[key] = is_sparse, n_entries / (self.shape[0] * self.shape[1])
+            known = _kinds[key] = is_sparse, n_entries / (self.shape[0] * self.shape[1])
             while len(_kinds) > REMEMBERED:
                 _kinds.popitem(last=False)
-        return _kinds[key]
+        return known
 
     def _counted(self, *, only_first: bool = False) -> list[tuple[bool, int]]:
         """Of all blocks, or of the first that holds anything."""

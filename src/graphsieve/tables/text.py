@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 
 from graphsieve.errors import InputError, UsageError, warn
+from graphsieve.locks import lock_of_the_process
 from graphsieve.parameters import quoted
 from graphsieve.tables.cells import CellColumns, number
 from graphsieve.tables.opening import AT_ONCE, ByteSource
@@ -40,7 +40,7 @@ LONGEST_LINE = 2**29  # characters
 LONGEST_CELL = 2**27  # characters; a quote that is not closed would swallow the file
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
-_lock = Lock()
+_lock = lock_of_the_process()
 _limits: list[int] = []  # of the csv module before, once for everybody who reads now
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
