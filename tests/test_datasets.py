@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+import warnings
 from dataclasses import replace
 from urllib.error import HTTPError, URLError
 
@@ -33,7 +34,7 @@ from graphsieve.datasets import DATASETS, Dataset, DataUnavailableError, fetchin
 from graphsieve.datasets.catalog import Source
 from graphsieve.datasets.dataset import content_hash
 from graphsieve.datasets.fetching import cache_folder, class_codes
-from graphsieve.datasets.formats import unpacked
+from graphsieve.datasets.formats import read_numbers, unpacked
 from graphsieve.datasets.rdata import read_rdata
 from graphsieve.datasets.ready import read_ready, ready_file
 from graphsieve.datasets.recipes import arff_classes, labeled_table, matlab
@@ -1077,6 +1078,11 @@ FAILURES = {
     "silence": (TimeoutError("The read operation timed out"), "broke: The read operation timed out"),
     "hung up": (ConnectionResetError(104, "Connection reset by peer"), "broke: .*reset"),
     "gibberish": (http.client.BadStatusLine("no HTTP"), "broke: no HTTP"),
+    "a circle": (HTTPError("", 302, "a circle.\nThe last message was:\nFound", None, None), r"answers 302 a circle\. The last"),
+    "colours": (HTTPError("", 500, "\x1b[31mred" + "!" * 5000, None, None), r"answers 500 ·\[31mred!{100,159}…"),
+    "binary": (http.client.BadStatusLine("\0\xff"), "broke: ·ÿ"),
+    "no address": (ValueError("Invalid IPv6 URL"), "broke: Invalid IPv6 URL"),
+    "no length": (Response(toy_arff(), "9" * 5000), r"broke: Exceeds the limit"),
     "other numbers": (toy_arff([[0.5, 1.0], [2.0, np.nan], [3.0, 7.0]]), "has other numbers: SHA-256 [0-9a-f]{64} instead of"),
     "other classes": (toy_arff(labels="bbb"), "cannot be read: its classes have 3 samples, not 2, 1"),
     "a web page": (b"<html><body>Welcome</body></html>", "cannot be read"),
@@ -1103,6 +1109,17 @@ def test_failures_are_one_sentence_and_leave_nothing(monkeypatch, toy, network, 
     assert "GRAPHSIEVE_DATA" in text
     assert kept() == []
     assert not cache_folder().exists()
+
+
+def test_what_readers_warn_of_is_not_passed_on(monkeypatch, network):
+    """As numpy does of a file without a line."""
+    monkeypatch.setattr(loading, "DATASETS", {"toy": toy_source(recipe=lambda contents: read_numbers(contents[0]))})
+    network.update(dict.fromkeys(TOY_ADDRESSES, b""))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(DataUnavailableError, match="'toy' cannot be fetched"):
+            load("toy")
+    assert not caught
 
 
 def test_an_interruption_passes_through_and_leaves_nothing(toy, network):

@@ -38,9 +38,16 @@ def as_text(value: Any) -> str:
 
 
 def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
-    """A text with its line breaks as blanks, cut where it is too long."""
+    """A text with its line breaks as blanks and without what would steer a terminal, cut where it is too long.
+
+    Examples
+    --------
+    >>> one_line("two\\nlines, \\x1b[31mred")
+    'two lines, ·[31mred'
+    """
     words = " ".join(text.split())
-    return words if len(words) <= most else words[: most - 1] + "…"
+    shown = words if len(words) <= most else words[: most - 1] + "…"
+    return "".join(character if character.isprintable() else "·" for character in shown)
 
 
 def as_float(value: Any) -> float:

@@ -22,6 +22,7 @@ from graphsieve.datasets.ready import ready_file, shown
 from graphsieve.datasets.recipes import Cooked
 from graphsieve.errors import InputError, warn
 from graphsieve.files import replace_file
+from graphsieve.filters import warnings_ignored
 from graphsieve.parameters import one_line
 from graphsieve.progress import Progress
 
@@ -102,10 +103,10 @@ def _downloaded(address: str, progress: Progress) -> bytes:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
             return _read(response, address, progress)
     except HTTPError as error:
-        raise _FailedError(f"{address} answers {error.code} {error.reason}") from None
+        raise _FailedError(f"{address} answers {error.code} {one_line(str(error.reason))}") from None
     except URLError as error:
         raise _FailedError(f"{address} cannot be reached: {one_line(str(error.reason))}") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: of addresses and lengths that are none
         raise _FailedError(f"the connection to {address} broke: {one_line(str(error)) or type(error).__name__}") from None
 
 
@@ -127,7 +128,8 @@ def _made(source: Source, contents: Sequence[bytes], addresses: Sequence[str]) -
     """The data set in these files, checked."""
     assert source.recipe is not None
     try:
-        dataset = _dataset(source, source.recipe(contents))
+        with warnings_ignored():  # what they would warn of, the hash says
+            dataset = _dataset(source, source.recipe(contents))
     except Exception as error:  # the readers of foreign formats raise whatever they like
         what = one_line(str(error)) or type(error).__name__
         raise _FailedError(f"{' and '.join(addresses)} cannot be read: {what}") from error
