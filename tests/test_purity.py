@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -50,6 +50,7 @@ from graphsieve.cli import main
 from graphsieve.evaluation import cluster_prefixes, evaluate
 from graphsieve.files import replace_file
 from graphsieve.filters import warnings_ignored, warnings_kept
+from graphsieve.parallel import in_parallel
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
@@ -425,6 +426,14 @@ def test_processes_find_the_same():
     assert Parallel(n_jobs=2, backend="loky")(delayed(fit_elsewhere)(name) for name in names) == [
         fit_elsewhere(name) for name in names
     ]
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_work_is_shared_by_whatever_joblib_was_told_to_use(backend):
+    """Also by backends that give all results at once."""
+    with parallel_config(backend=backend):
+        assert in_parallel(pow, [(2, 3), (3, 2), (5, 1)], title="work", n_jobs=2) == [8, 9, 5]
 
 
 def test_eight_threads_find_the_same():

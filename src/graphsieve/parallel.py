@@ -7,6 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from graphsieve.errors import LostProcessError
 from graphsieve.filters import warnings_ignored
@@ -49,5 +50,8 @@ def in_parallel(
 def _results(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[Any]:
     if n_jobs in (None, 1) or len(arguments) < 2:
         return (function(*one) for one in arguments)
-    running: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*one) for one in arguments)
+    # Somebody may have told joblib to use a backend that gives all results at once, such as "multiprocessing".
+    one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator" if one_by_one else "list")
+    running: Iterator[Any] = iter(parallel(delayed(function)(*one) for one in arguments))
     return running
