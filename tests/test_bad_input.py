@@ -1486,7 +1486,7 @@ SOME_TARGET_DOORS = {
 def test_targets_of_another_length(length):
     refused(np.resize([0, 1], length), f"{N} samples", f"{length} are described", doors=LABEL_DOORS)
     refused(np.resize([0.5, 1.5], length), f"{N} samples", f"{length} are described", doors=TARGET_DOORS)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(InputError, match=f"{N} samples, but {length} are described"):
         LabeledOnly(Ridge()).fit(X, np.resize([0.5, 1.5], length))
 
 

@@ -14,12 +14,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from graphsieve import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve, LabeledOnly, Supervision, labeled_scorer
+from graphsieve.errors import InputError
 
 ESTIMATORS = [
     GraphSieve(),
@@ -248,3 +249,61 @@ def test_labeled_only_reads_every_mark_of_the_unknown():
         labeled_scorer("r2")(LabeledOnly(Ridge()).fit(X, np.arange(6.0)), X, np.full(6, np.nan))
     with pytest.raises(ValueError, match="pass unlabeled=None"):
         LabeledOnly(KNeighborsClassifier(1)).fit(X, np.array([1, -1, 1, -1, 1, -1]))
+
+
+def test_a_fold_whose_labels_are_all_one_can_be_scored():
+    """Labels 1 and -1 alone might be two classes; after a fit on 0 and 1 they cannot."""
+    X, y = np.arange(12.0)[:, None], np.array([0, 0, 0, 0, -1, -1, 1, 1, 1, -1, -1, -1])
+    folds = [(np.arange(8), np.arange(8, 12)), (np.arange(2, 12), np.arange(2))]
+    model = LabeledOnly(KNeighborsClassifier(1))
+    # In the second fold, the nearest labelled sample of both is of class 0, too.
+    assert_array_equal(
+        cross_val_score(model, X, y, scoring=labeled_scorer("accuracy"), cv=folds, error_score="raise"), [1.0, 1.0]
+    )
+    assert_array_equal(cross_val_score(model, X, y, cv=folds, error_score="raise"), [1.0, 1.0])
+    # A model that knows the class -1 can tell that it is one.
+    with pytest.raises(InputError, match="pass unlabeled=None"):
+        labeled_scorer("accuracy")(KNeighborsClassifier(1).fit([[0.0], [1.0]], [-1, 1]), X, np.where(y == 0, -1, 1))
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_labels_as_objects_are_read_whether_some_are_missing_or_none(missing):
+    X = np.arange(6.0)[:, None]
+    y = np.array([0, 0, None if missing else 0, 1, 1, 1], dtype=object)
+    model = LabeledOnly(KNeighborsClassifier(1)).fit(X, y)
+    assert_array_equal(model.predict(X), [0, 0, 0, 1, 1, 1])
+    assert model.score(X, y) == 1.0
+
+
+def test_several_targets_are_known_where_all_of_them_are():
+    X = np.arange(5.0)[:, None]
+    marked = np.array([[0, 0], [0, 1], [-1, 1], [1, -1], [1, 1]])
+    masked = np.ma.array(np.abs(marked), mask=marked == -1)
+    text = np.array([["a", "b"], ["a", "c"], [None, "c"], ["d", None], ["d", "c"]], dtype=object)
+    for y in (marked, masked, text):
+        assert LabeledOnly(KNeighborsClassifier(1)).fit(X, y).n_labeled_ == 3
+    assert LabeledOnly(Ridge()).fit(X, np.where(marked == -1, np.nan, marked)).n_labeled_ == 3
+    assert LabeledOnly(Ridge()).fit(X, marked).n_labeled_ == 5
+
+
+def test_labeled_only_answers_what_it_cannot_use():
+    X, y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
+    model = LabeledOnly(KNeighborsClassifier(1)).fit(X, y)
+    for act in (
+        lambda: model.fit(X, y[:3]),
+        lambda: model.score(X, y[:3]),
+        lambda: labeled_scorer("accuracy")(model, X, y[:3]),
+    ):
+        with pytest.raises(InputError, match="X has 4 samples, but 3 are described by y"):
+            act()
+    for act, message in (
+        (lambda: model.score(X, np.full(4, -1)), "none of the 4 rows to score has a known label"),
+        (lambda: model.fit(5, y), "X is a int; expected a 2-D array"),
+        (lambda: LabeledOnly(None).fit(X, y), "estimator must be a scikit-learn estimator"),
+        (lambda: LabeledOnly(Ridge).fit(X, y), "estimator must be a scikit-learn estimator"),
+        (lambda: labeled_scorer("acuracy"), "did you mean 'accuracy'"),
+        (lambda: labeled_scorer(None), "scoring must be the name of a scorer or a function, got None"),
+    ):
+        with pytest.raises(InputError, match=message):
+            act()
+    assert repr(labeled_scorer("r2", unlabeled=9)) == "labeled_scorer('r2', unlabeled=9)"

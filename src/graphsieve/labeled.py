@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
@@ -13,27 +14,58 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from graphsieve.errors import InputError
+from graphsieve.errors import InputError, InputTypeError
+from graphsieve.reading import labeled_samples, read_labels, read_targets
 from graphsieve.scikit_learn import get_tags
-from graphsieve.supervision import Supervision
+from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
 
 
-def labeled_rows(y: Any, *, classes: bool, unlabeled: int | None = -1) -> NDArray[np.intp]:
-    """The rows whose label or target is known: not None or NaN and, for classes, not the number `unlabeled`."""
+def labeled_rows(X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted: Any = None) -> NDArray[np.intp]:
+    """The rows whose label or target is known: not None or NaN and, for classes, not the number `unlabeled`.
+
+    Of several targets, all must be known. A `fitted` classifier knows whether that number is a class; the few labels of a fold,
+    of which all may be 1, could not tell.
+    """
     shape: tuple[int, ...] = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:  # several targets: all of a row must be known
-        return np.flatnonzero(~np.isnan(np.asarray(y, dtype=np.float64)).any(axis=1))
-    known = Supervision.from_labels(y, unlabeled=unlabeled) if classes else Supervision.from_targets(y)
-    return np.flatnonzero(known.codes >= 0 if known.targets is None else ~np.isnan(known.targets))
+    several = len(shape) == 2 and shape[1] > 1 and not sp.issparse(y)
+    # A masked array stays one, since what is masked is unknown.
+    columns = list(y.T if isinstance(y, np.ndarray) else np.asarray(y).T) if several else [y]
+    if not classes:
+        parts = [~np.isnan(read_targets(column)) for column in columns]
+    elif _is_no_class(unlabeled, fitted):
+        parts = [labeled_samples(column, unlabeled) for column in columns]
+    else:
+        parts = [read_labels(column, unlabeled)[0] >= 0 for column in columns]
+    known = np.logical_and.reduce(parts)
+    n_samples = _n_samples(X)
+    if n_samples != len(known):
+        raise InputError(f"X has {n_samples} samples, but {len(known)} are described by y; they must be the same samples.")
+    return np.flatnonzero(known)
+
+
+def _is_no_class(unlabeled: int | None, fitted: Any) -> bool:
+    """Whether a fitted classifier is there to say that the number is none of its classes."""
+    classes = getattr(fitted, "classes_", None)
+    if classes is None:
+        return False
+    several = classes if isinstance(classes, list) else [classes]  # one array per target
+    return all(unlabeled not in np.asarray(names).tolist() for names in several)
+
+
+def _n_samples(X: Any) -> int:
+    try:
+        return int(_num_samples(X))
+    except TypeError as error:
+        raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.") from error
 
 
 def _known_values(y: Any, rows: NDArray[np.intp]) -> Any:
     """The known part of y; a column of objects becomes what it holds (strings, numbers), which models can read."""
-    values = _safe_indexing(y, rows)
+    values = y if len(rows) == _num_samples(y) else _safe_indexing(y, rows)
     if np.asarray(values).dtype.kind == "O":
-        return np.array(list(np.asarray(values)))
+        return np.array(np.asarray(values).tolist())
     return values
 
 
@@ -81,23 +113,20 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Fit the estimator on the rows whose label or target is known."""
         if y is None:
             raise InputError("LabeledOnly requires y to be passed, but the target y is None.")
-        check_consistent_length(X, y)
-        rows = self._labeled_rows(y)
-        n_samples = _num_samples(y)
+        refuse_no_estimator(self.estimator)
+        rows = labeled_rows(X, y, classes=is_classifier(self.estimator), unlabeled=self.unlabeled)
+        n_samples = _num_samples(X)
         if not len(rows):
             raise InputError(f"none of the {n_samples} rows has a known label; there is nothing to fit on.")
         params = self._routed(fit_params)
         estimator = clone(self.estimator)
         if len(rows) == n_samples:
-            estimator.fit(X, y, **params)
+            estimator.fit(X, _known_values(y, rows), **params)
         else:
             sliced = {name: _sliced(value, rows, n_samples) for name, value in params.items()}
             estimator.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
         self.estimator_, self.n_labeled_ = estimator, len(rows)  # together, so that a fit that fails leaves the one before
         return self
-
-    def _labeled_rows(self, y: Any) -> NDArray[np.intp]:
-        return labeled_rows(y, classes=is_classifier(self.estimator), unlabeled=self.unlabeled)
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         if not fit_params:
@@ -129,8 +158,9 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     @_if_estimator_has("score")
     def score(self, X: Any, y: Any) -> float:
         """The fitted estimator's own score on the labelled rows of X."""
-        rows = self._labeled_rows(y)
-        return float(self._fitted().score(_safe_indexing(X, rows), _known_values(y, rows)))
+        estimator = self._fitted()
+        rows = _rows_to_score(estimator, X, y, self.unlabeled)
+        return float(estimator.score(_safe_indexing(X, rows), _known_values(y, rows)))
 
     def _fitted(self) -> Any:
         check_is_fitted(self)
@@ -176,6 +206,14 @@ def _sliced(value: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
     return _safe_indexing(value, rows) if fits else value
 
 
+def _rows_to_score(estimator: Any, X: Any, y: Any, unlabeled: int | None) -> NDArray[np.intp]:
+    """The labelled rows, for a fitted estimator; there must be some."""
+    rows = labeled_rows(X, y, classes=is_classifier(estimator), unlabeled=unlabeled, fitted=estimator)
+    if not len(rows):
+        raise InputError(f"none of the {_num_samples(X)} rows to score has a known label; use folds that all hold some.")
+    return rows
+
+
 class labeled_scorer:
     """A scorer that leaves out unlabelled rows, for cross-validation where some labels are missing.
 
@@ -197,13 +235,13 @@ class labeled_scorer:
     def __init__(self, scoring: Any, *, unlabeled: int | None = -1) -> None:
         self.scoring = scoring
         self.unlabeled = unlabeled
+        refuse_no_scoring(scoring)
         self._scorer = get_scorer(scoring)
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        rows = labeled_rows(y, classes=is_classifier(estimator), unlabeled=self.unlabeled)
-        if not len(rows):
-            raise InputError(f"none of the {_num_samples(y)} rows to score has a known label; use folds that all hold some.")
+        rows = _rows_to_score(estimator, X, y, self.unlabeled)
         return float(self._scorer(estimator, _safe_indexing(X, rows), _known_values(y, rows)))
 
     def __repr__(self) -> str:
-        return f"labeled_scorer({self.scoring!r})"
+        mark = "" if self.unlabeled == -1 else f", unlabeled={self.unlabeled!r}"
+        return f"labeled_scorer({self.scoring!r}{mark})"

@@ -32,24 +32,41 @@ def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
     """Class codes, −1 where unknown, and the sorted classes they index."""
     unlabeled = either(None, whole_number())("unlabeled", unlabeled)
     values = one_dimensional(y)
-    known = ~_missing(values)
-    if unlabeled is not None and values.dtype.kind in "iufO":
-        marked = known & _equal(values, unlabeled)
-        if marked.any() and _are_plus_and_minus_one(values[known]):
-            raise InputError(
-                "labels are -1 and +1, but -1 marks an unlabelled sample; "
-                "pass unlabeled=None if -1 is a class, or recode the labels as 0 and 1."
-            )
-        if marked.any() and unlabeled == -1 and _any_below(values[known], -1):
-            raise InputError(
-                "labels hold numbers below -1, so that -1 looks like a class, but it marks an unlabelled sample; "
-                "pass unlabeled=None if -1 is a class."
-            )
-        known &= ~marked
+    given, marked = _given_and_marked(values, unlabeled)
+    if unlabeled == -1 and marked.any():
+        _refuse_if_minus_one_is_a_class(values[given])
+    known = given & ~marked
     classes, codes = _sorted_classes(values[known])
     labels = np.full(len(values), -1, dtype=np.int64)
     labels[known] = codes
     return labels, classes
+
+
+def labeled_samples(y: Any, unlabeled: int | None) -> NDArray[np.bool_]:
+    """Which samples have a label, where it is certain that the number `unlabeled` is no class, whatever else is in `y`."""
+    given, marked = _given_and_marked(one_dimensional(y), either(None, whole_number())("unlabeled", unlabeled))
+    return given & ~marked
+
+
+def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which values are not missing, and which of those are the number that marks an unknown label."""
+    given = ~_missing(values)
+    if unlabeled is None or values.dtype.kind not in "iufO":
+        return given, np.zeros(len(values), dtype=bool)
+    return given, given & _equal(values, unlabeled)
+
+
+def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
+    if _are_plus_and_minus_one(values):
+        raise InputError(
+            "labels are -1 and +1, but -1 marks an unlabelled sample; "
+            "pass unlabeled=None if -1 is a class, or recode the labels as 0 and 1."
+        )
+    if _any_below(values, -1):
+        raise InputError(
+            "labels hold numbers below -1, so that -1 looks like a class, but it marks an unlabelled sample; "
+            "pass unlabeled=None if -1 is a class."
+        )
 
 
 def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:

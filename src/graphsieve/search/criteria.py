@@ -74,17 +74,11 @@ def _checked_ridge(value: Any) -> float:
 
 def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
     """What judges a fitted estimator; refused where it cannot be fitted at all, or where there is no such score."""
-    if not all(hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")) or isinstance(estimator, type):
-        raise InputTypeError(
-            f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {quoted(estimator)}."
-        )
+    refuse_no_estimator(estimator)
     if scoring is None and not hasattr(estimator, "score"):
         raise InputError(f"estimator {type(estimator).__name__} has no score of its own; pass scoring=, or one that predicts.")
-    if isinstance(scoring, str) and scoring not in get_scorer_names():
-        hint = nearest(scoring, get_scorer_names())
-        raise InputError(f"scoring is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.")
-    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
-        raise InputTypeError(f"scoring must be the name of a scorer, a function or None, got {quoted(scoring)}.")
+    if scoring is not None:
+        refuse_no_scoring(scoring)
     try:
         scorer = check_scoring(estimator, scoring)
     except (TypeError, ValueError) as error:
@@ -97,6 +91,23 @@ def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
         return float(value)
 
     return number
+
+
+def refuse_no_estimator(estimator: Any) -> None:
+    """Refuse what scikit-learn could not fit, such as the class in place of an instance."""
+    if not all(hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")) or isinstance(estimator, type):
+        raise InputTypeError(
+            f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {quoted(estimator)}."
+        )
+
+
+def refuse_no_scoring(scoring: Any) -> None:
+    """Refuse what is neither the name of a scorer nor a function."""
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        hint = nearest(scoring, get_scorer_names())
+        raise InputError(f"scoring is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.")
+    if not (isinstance(scoring, str) or callable(scoring)):
+        raise InputTypeError(f"scoring must be the name of a scorer or a function, got {quoted(scoring)}.")
 
 
 def _cause(error: Exception) -> str:
