@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -174,3 +177,32 @@ def test_classes_of_small_integer_types_do_not_overflow(kind, low, high):
     known = Supervision.from_labels(y, unlabeled=None)
     assert_array_equal(known.classes, [low, high])
     assert_array_equal(known.labels, np.arange(50_000) % 2)
+
+
+@pytest.mark.parametrize("rows", [[500], [-5], "a", [0.5], np.array([True, False]), (0, 1, 2), {1: 2}])
+def test_rows_that_are_not_there_are_an_error_of_ours(rows):
+    with pytest.raises(InputError, match=r"what is known of 4 samples cannot be indexed by .*; index it by rows"):
+        Supervision.from_labels([0, 1, 0, 1])[rows]
+
+
+def test_what_was_checked_stays_so():
+    """Neither the array that the names came in nor a journey through a pickle opens a way to change it."""
+    names = np.array(["a", "b"])
+    known = Supervision.from_probabilities([[0.5, 0.5]] * 3, classes=names) | Supervision.from_labels(["a", None, "a"])
+    names[0] = "c"
+    assert known.classes.tolist() == ["a", "b"]
+    for again in (pickle.loads(pickle.dumps(known)), copy.deepcopy(known)):
+        for values in (again.labels, again.probabilities, again.must_link, again.cannot_link):
+            with pytest.raises(ValueError, match="read-only"):
+                values[...] = 0
+
+
+def test_odd_arguments_of_what_is_known():
+    for make, message in (
+        (lambda: Supervision.nothing(-3), "a positive whole number, got -3"),
+        (lambda: Supervision.nothing("3"), "a positive whole number, got '3'"),
+        (lambda: Supervision.from_probabilities([[5, 5]], normalize="no"), "normalize must be True or False, got 'no'"),
+        (lambda: Supervision.from_probabilities([[0.5, 0.5]], classes=[[1], [2, 3]]), "one for each column of label_proba"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make()

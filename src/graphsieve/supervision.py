@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphsieve.consistency import check_consistency
 from graphsieve.errors import InputError, warn
-from graphsieve.parameters import as_text, choice, one_line, quoted
+from graphsieve.parameters import as_text, boolean, choice, one_line, quoted
 from graphsieve.reading import (
     NO_PAIRS,
     distinct_pairs,
@@ -82,10 +82,15 @@ class Supervision:
             if values is not None:
                 values.flags.writeable = False  # a value, not a container: what was checked stays so
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickled and copied arrays can be written to, unless told again that they cannot."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     @classmethod
     def nothing(cls, n_samples: int) -> Supervision:
         """Nothing is known."""
-        return cls(n_samples)
+        return cls(_checked_size(n_samples))
 
     @classmethod
     def from_labels(cls, y: ArrayLike, *, unlabeled: int | None = -1) -> Supervision:
@@ -136,10 +141,15 @@ class Supervision:
         normalize : bool
             Accept non-negative rows of any positive sum and divide by it.
         """
-        proba = read_probabilities(label_proba, normalize=normalize)
+        proba = read_probabilities(label_proba, normalize=boolean()("normalize", normalize))
         if classes is None:
             classes = getattr(label_proba, "columns", np.arange(proba.shape[1]))
-        names = np.asarray(classes)
+        try:
+            names = np.array(classes)  # a copy: whoever gave them may change theirs
+        except ValueError as error:
+            raise InputError(
+                f"classes must be a list of names, one for each column of label_proba, got {quoted(classes)}."
+            ) from error
         if names.shape != (proba.shape[1],):
             raise InputError(f"classes must name the {proba.shape[1]} columns of label_proba, got shape {names.shape}.")
         if len({_class_key(name) for name in names}) < len(names):
@@ -149,12 +159,11 @@ class Supervision:
     @classmethod
     def from_pairs(cls, n_samples: int, must_link: ArrayLike = (), cannot_link: ArrayLike = ()) -> Supervision:
         """Pairs of sample indices that belong together (`must_link`) or apart (`cannot_link`), each of shape (n_pairs, 2)."""
-        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or not 1 <= n_samples <= MOST_SAMPLES:
-            raise InputError(f"n_samples must be the number of samples, a positive whole number, got {quoted(n_samples)}.")
+        size = _checked_size(n_samples)
         pairs = cls(
-            int(n_samples),
-            must_link=read_pairs(must_link, int(n_samples), "must_link"),
-            cannot_link=read_pairs(cannot_link, int(n_samples), "cannot_link"),
+            size,
+            must_link=read_pairs(must_link, size, "must_link"),
+            cannot_link=read_pairs(cannot_link, size, "cannot_link"),
         )
         pairs._check()
         return pairs
@@ -223,7 +232,13 @@ class Supervision:
         # scikit-learn indexes anything with a shape as array[rows, ...].
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
-        rows = np.arange(self.n_samples)[key]
+        try:
+            rows = np.arange(self.n_samples)[key]
+        except (IndexError, TypeError, ValueError) as error:
+            raise InputError(
+                f"what is known of {self.n_samples} samples cannot be indexed by {quoted(key)}; index it by rows: a slice, "
+                "a mask as long as the samples, or an array of row numbers."
+            ) from error
         if rows.ndim != 1:
             raise InputError("index what is known by rows: a slice, a mask or an array of row numbers.")
 
@@ -274,6 +289,12 @@ class Supervision:
     def _check(self) -> None:
         names = np.empty(0) if self.classes is None else self.classes
         check_consistency(self.codes, names, self.must_link, self.cannot_link)
+
+
+def _checked_size(n_samples: Any) -> int:
+    if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or not 1 <= n_samples <= MOST_SAMPLES:
+        raise InputError(f"n_samples must be the number of samples, a positive whole number, got {quoted(n_samples)}.")
+    return int(n_samples)
 
 
 def _renumbered(pairs: Integers, rows: Integers, n_samples: int) -> Integers:
