@@ -11,10 +11,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, rank, scores
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, feature_p_values, rank, scores
 from graphsieve.choosing import choose_method
 from graphsieve.scores import METHODS
 from graphsieve.selectors.knowledge import ranks, wanted_features
+from oracle import supervised_laplacian_score
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 SOME = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
@@ -306,3 +307,45 @@ def test_warnings_point_at_the_line_of_the_caller():
 def test_a_weight_without_a_difference_is_refused():
     with pytest.raises(InputError, match="weight belongs to form='difference'"):
         scores.constraint_score(IRIS, [(0, 1)], [(0, 60)], weight=0.5)
+
+
+def test_a_scale_that_nobody_reads_is_refused():
+    """Methods without distances in X score features as they are, and say so: `scale_` is what was used."""
+    X, y = IRIS * [1.0, 1.0, 1.0, 1000.0], SPECIES  # units plainly differ, so that "auto" scales wherever a scale counts
+    target = X[:, 0] + np.arange(150) % 7
+    for name, method in METHODS.items():
+        known = target if "targets" in method.uses else y
+        if method.reads_neighbors:
+            assert GraphSieve(name).fit(X, known).scale_ == "standard"
+            assert GraphSieve(name, scale="rank").fit(X, known).scale_ == "rank"
+            continue
+        assert GraphSieve(name).fit(X, known).scale_ is None
+        for scale in ("standard", "minmax", "robust", "rank"):
+            with pytest.raises(InputError, match=f"'{name}' takes no distances in X and scores features as they are"):
+                GraphSieve(name, scale=scale).fit(X, known)
+        assert GraphSieve(name, scale="rank", redundancy="explain").fit(X, known).scale_ == "rank"
+    # Where the choice of the method was ours, nobody could know.
+    assert GraphSieve(redundancy=None, scale="standard").fit(X, y).scale_ is None
+    with pytest.raises(InputError, match="takes no distances in X"):
+        feature_p_values(X, y, scale="rank")
+
+
+def test_the_supervised_score_keeps_to_the_scale_of_the_target():
+    """The target is divided by its deviation unless features and target are to be taken as they are."""
+    X, target = IRIS, np.random.default_rng(0).normal(0, 30, size=150)
+    asked = {"n_neighbors": 5, "bandwidth": 2.0}
+    expected = supervised_laplacian_score(X, target / target.std(), **asked)
+    assert_allclose(GraphSieve("supervised_laplacian", **asked).fit(X, target).scores_, expected, rtol=1e-9)
+    as_they_are = GraphSieve("supervised_laplacian", scale=None, **asked).fit(X, target).scores_
+    assert_allclose(as_they_are, supervised_laplacian_score(X, target, **asked), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["supervised_laplacian", "semi_supervised_laplacian"])
+def test_the_order_of_samples_does_not_matter_where_a_target_has_few_digits(method):
+    """Gaps of tenths are broken by their last bits, which must not hang on the order in which the target was summed."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(240, 4)), np.round(random.normal(10, 5, size=240), 1)
+    expected = GraphSieve(method).fit(X, y).scores_
+    for _ in range(5):
+        order = random.permutation(240)
+        assert_allclose(GraphSieve(method).fit(X[order], y[order]).scores_, expected, rtol=1e-9)

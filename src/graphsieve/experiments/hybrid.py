@@ -221,12 +221,12 @@ def _chosen(shown: Shown, plan: Plan, sieves: Sequence[HybridSieve], random: np.
     n_features = shown.X.shape[1]
 
     def best(method: str, y: Integers, **given: Any) -> list[Integers]:
-        ranking = GraphSieve(method, scale=plan.scale, **given).fit(shown.X, y).ranking_
+        ranking = GraphSieve(method, **given).fit(shown.X, y).ranking_
         return [np.flatnonzero(ranking <= size) for size in plan.sizes]
 
     ways: dict[str, Callable[[], list[Integers]]] = {
         SFFS: lambda: _floating_sets(shown, plan.sizes),
-        SSELECT: lambda: best("sselect", shown.codes, n_neighbors=10, metric="euclidean"),
+        SSELECT: lambda: best("sselect", shown.codes, scale=plan.scale, n_neighbors=10, metric="euclidean"),
         HYBRID: lambda: [np.flatnonzero(sieve.get_support()) for sieve in sieves],
         SEED: lambda: [sieve.path_[0].graph_features for sieve in sieves],
         ORACLE: lambda: best("fisher", shown.truth),

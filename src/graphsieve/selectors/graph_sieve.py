@@ -31,6 +31,7 @@ from graphsieve.selectors.knowledge import (
     ranks,
     refuse_graph_parameters,
     refuse_unusable,
+    refuse_unused_scale,
     scale_used,
     selected_count,
     wanted_features,
@@ -72,8 +73,8 @@ class GraphSieve(Sieve):
         and correlations are taken, and divide a continuous target by its standard deviation; None takes them as they are.
         ``"auto"`` takes features as they are, unless they plainly have different units (ranges differ more than a hundredfold,
         or one varies more than all others together); then it is ``"standard"``. Where distances are compared with those along a
-        target, features as they are all get one factor, by which their mean variance is 1. The variance is always taken of the
-        features as they are.
+        target, features as they are all get one factor, by which their mean variance is 1. Methods that take no distances between
+        samples score features as they are, so that beside the name of one, and without `redundancy`, other scales are refused.
     metric : {"auto", "euclidean", "cosine"}
         Of the distances between samples, for methods that need neighbours; ``"auto"`` is cosine for tables of counts, of which
         nearly all are zero.
@@ -285,12 +286,14 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         )
     method, reason = chosen_method(known, supervision, given["method"])
     form = None if given["redundancy"] == "auto" else given["redundancy"]
-    reads_scale = method.reads_neighbors or "targets" in method.uses or form is not None
+    reads_scale = method.reads_neighbors or form is not None
+    if not reads_scale and given["method"] != "auto":
+        refuse_unused_scale(method, given["scale"])
     scale = scale_used(table, given["scale"]) if reads_scale else None
     told = known
-    if known.targets is not None and given["scale"] is not None and reads_scale:
+    if known.targets is not None and given["scale"] is not None:
         told = replace(known, targets=standardized_target(known.targets))
-    scaled = rescaled(table, scale) if method.reads_neighbors or form is not None else table
+    scaled = rescaled(table, scale)
     metric = metric_used(table, method, given)
     basis = scaled if method.reads_neighbors else table
     if given["scale"] == "auto" and scale is None and method.reads_neighbors and "targets" in method.uses:

@@ -114,6 +114,14 @@ def scale_used(table: Table, asked: str | None) -> Scale:
     return chosen_scale(table)[0] if asked == "auto" else cast(Scale, asked)
 
 
+def refuse_unused_scale(method: Method, asked: str | None) -> None:
+    """Refuse a scale that would be left unread; features as they are (None) is what such a method takes anyway."""
+    if asked not in ("auto", None):
+        raise InputError(
+            f"method {method.name!r} takes no distances in X and scores features as they are; leave scale 'auto', got {asked!r}."
+        )
+
+
 def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metric | None:
     """How distances between samples are taken, or None where none are."""
     asked = given["metric"]

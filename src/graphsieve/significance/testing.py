@@ -77,7 +77,7 @@ def feature_p_values(
         Of the graphs that have them. Along a target ``"auto"`` is half of the samples, at most 50, and fewer
         from 1,000 samples on; in X it is 5.
     scale : {"standard", "minmax", "robust", "rank", None}
-        How columns are scaled before neighbours are searched, for ``"laplacian"``.
+        How columns are scaled before neighbours are searched, for ``"laplacian"``; the others score columns as they are.
     method_params : dict, optional
         Further parameters of the method, such as ``{"class_weight": "balanced"}``.
     progress : bool or None
@@ -142,6 +142,10 @@ def feature_p_values(
     chosen = METHODS[_by_what_is_known(known) if given["method"] == "auto" else given["method"]]
     chosen.check_knowledge(known)
     _refuse_unused(chosen, supervision)
+    if not chosen.reads_neighbors and given["scale"] not in ("standard", None):
+        raise InputError(
+            f"method {chosen.name!r} takes no distances in X and scores features as they are; leave scale out, got {scale!r}."
+        )
     options = _options(chosen, known, given, given["method_params"] or {})
     if known.targets is not None:
         known = replace(known, targets=standardized_target(known.targets))
