@@ -270,6 +270,8 @@ def standardized_target(target: Floats) -> Floats:
         return target
     exponent = int(np.frexp(np.abs(target[known]).max())[1])
     scaled = np.ldexp(target, -exponent)
-    scaled = scaled - scaled[known].mean()
-    deviation = scaled[known].std()
-    return np.asarray(scaled / deviation if deviation > 0 else scaled)
+    # Sums of sorted values: in another order of the samples they would round otherwise, and equal gaps be broken otherwise.
+    ordered = np.sort(scaled[known])
+    mean = ordered.mean()
+    deviation = (ordered - mean).std()
+    return np.asarray((scaled - mean) / deviation if deviation > 0 else scaled - mean)
