@@ -1018,3 +1018,9 @@ def test_with_nothing_known_a_column_that_no_other_confirms_counts_little() -> N
     first = random.normal(size=200)
     X = np.column_stack([first, random.normal(size=200), 0.9 * first + 0.45 * random.normal(size=200), random.normal(size=200)])
     assert set(np.argsort(GraphSieve(scale="standard").fit(X).ranking_)[:2]) == {0, 2}
+
+
+def test_a_share_of_no_targets_is_refused():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.raises(InputError, match=r"target_share=0\.9 belongs to targets, and none were given"):
+        diverse_selection(np.ones(3), X, n_features_to_select=2, target_share=0.9)

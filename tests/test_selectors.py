@@ -349,3 +349,19 @@ def test_the_order_of_samples_does_not_matter_where_a_target_has_few_digits(meth
     for _ in range(5):
         order = random.permutation(240)
         assert_allclose(GraphSieve(method).fit(X[order], y[order]).scores_, expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")  # of a graph that hangs on two samples, on purpose
+@pytest.mark.parametrize("redundancy", [None, "explain", "correlation"])
+def test_a_column_that_matters_and_has_no_score_ranks_last(redundancy):
+    """The number is to be found, and one of the columns that share much with others is constant along the only heavy edge."""
+    random = np.random.default_rng(0)
+    common = random.normal(size=(60, 1))
+    X = np.hstack([common + 0.3 * random.normal(size=(60, 5)), random.normal(size=(60, 1))])  # the last shares nothing
+    X[1] = X[0] + [1e-3, 1e-3, 0.0, 1e-3, 1e-3, 1e-3]  # two samples next to each other, and equal in column 2
+    found = GraphSieve(
+        "laplacian", n_features_to_select="auto", n_neighbors=1, bandwidth=1e-6, scale=None, redundancy=redundancy
+    ).fit(X)
+    assert_array_equal(np.isnan(found.scores_), [False, False, True, False, False, False])
+    assert found.ranking_[2] == 6
+    assert not found.get_support()[2]

@@ -605,3 +605,11 @@ def test_methods_without_a_fixed_graph_are_refused_by_the_core():
         p_values_of(Table(np.eye(4)), Supervision.nothing(4), "spec")
     with pytest.raises(InputError, match="level must be a number from 0 to 1"):
         feature_p_values(np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 2).selected(5)
+
+
+def test_a_target_of_which_nothing_is_known_is_told():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.warns(GraphSieveWarning, match="no target known: features are tested against the other features alone"):
+        found = feature_p_values(X, np.full(12, -1), n_permutations=99)
+    assert found.method == "laplacian"
+    np.testing.assert_array_equal(found.p_values, feature_p_values(X, n_permutations=99).p_values)

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FORMS = ("explain", "correlation")
+USUAL_SHARE = 0.5  # of targets, beside the table
 EXPLAINED = 1e-10  # a column of whose variance only this share is left has nothing to add
 NOTHING = 1e-26  # share of a variance that only rounding can have left
 TIE = 1e-9  # gains that differ by less are equal: rounding must not choose between copies of a column
@@ -83,7 +84,7 @@ def diverse_selection(
     n_features_to_select: int,
     form: str = "explain",
     targets: Any = None,
-    target_share: float = 0.5,
+    target_share: float = USUAL_SHARE,
     progress: bool | None = None,
 ) -> DiversePath:
     """Choose columns one by one, each for what those before it do not say.
@@ -139,6 +140,8 @@ def diverse_selection(
     share = between(0, 1)("target_share", target_share)
     either(None, boolean())("progress", progress)
     others = _checked_targets(targets, table.n_samples, form)
+    if others is None and share != USUAL_SHARE:
+        raise InputError(f"target_share={quoted(target_share)} belongs to targets, and none were given; leave it out.")
     return choose_diverse(
         table,
         weights,

@@ -310,7 +310,8 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         allowed = _allowed(matter)
         weights = weights if allowed is None else np.where(allowed, weights, np.nan)
         path = choose_diverse(scaled, weights, n_wanted=wanted, form=form, progress=given["progress"])
-    order = _order(scored.values, large_is_good, matter) if path is None else _unscored_last(path.order, scored.values)
+    order = _unscored_last(_order(scored.values, large_is_good, matter) if path is None else path.order, scored.values)
+    candidates = order[~np.isnan(scored.values[order])]  # a column may matter and still have no score
     return _Found(
         method=method.name,
         reason=reason,
@@ -324,12 +325,12 @@ def _by_score(table: Table, known: Supervision, supervision: Supervision | None,
         n_prototypes=0 if small is None else small.n_prototypes,
         neighbor_recall=recall_of(located),
         path=path,
-        count=_count(scaled if form is not None or scale is not None else table, known, order, matter, given),
+        count=_count(scaled, known, candidates, matter, given),
     )
 
 
 def _unscored_last(order: Integers, scores: Floats) -> Integers:
-    """The order of a search, in which columns that do not matter and those that cannot be scored are left alike."""
+    """The same order, but with the columns that cannot be scored at its end."""
     return order[np.argsort(np.isnan(scores[order]), kind="stable")]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.parameters import boolean, checked, choice, count, either, mapping, positive
 from graphsieve.scaling import SCALES, Scale, rescaled, standardized_target
 from graphsieve.scores import METHODS, Method
@@ -183,7 +183,10 @@ def _what_is_known(
         return known
     of_y = Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
     check_length(of_y, table)
-    return known | of_y
+    joined = known | of_y
+    if not joined.kinds:
+        warn("no target known: features are tested against the other features alone.")
+    return joined
 
 
 def _refuse_unused(method: Method, supervision: Supervision | None) -> None:
