@@ -11,7 +11,17 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, Supervision, rank
+from graphsieve import (
+    GraphSieve,
+    GraphSieveWarning,
+    HybridSieve,
+    InputError,
+    IterativeSieve,
+    Supervision,
+    compare,
+    rank,
+    stability,
+)
 from graphsieve.report.wording import already_said
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
@@ -261,9 +271,22 @@ def test_names_can_be_given_to_any_table():
         (["a", "b", "c", "a"], "holds 'a' twice"),
         (["a", "b", "c", 4], "sequence of texts, got 4"),
         ("abcd", "sequence of texts, got 'abcd'"),
+        (["a", "b", "c", None], "sequence of texts, got None"),
+        (set(names), "sequence of texts, got {"),  # whose order is nobody's
     ):
         with pytest.raises(InputError, match=message):
             rank(FRAME.to_numpy(), SPECIES, feature_names=wrong)
+        with pytest.raises(InputError, match=message):
+            compare(FRAME.to_numpy(), SPECIES, methods=["fisher"], feature_names=wrong)
+
+
+def test_what_is_no_pair_of_axes_is_refused(ranking):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(InputError, match="ax must be None or one pair of matplotlib's axes, got 3"):
+        ranking.plot(ax=3)
+    found = stability("variance", FRAME, n_features_to_select=2, n_resamples=3)
+    with pytest.raises(InputError, match="ax must be None or one pair of matplotlib's axes"):
+        found.plot(ax=np.array([None, None]))
 
 
 def test_a_ranking_knows_what_was_known_done_and_warned_of(ranking):

@@ -126,7 +126,7 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         return _read_pandas(X, names)
     if _is_frame(X, "polars"):
         return _read_polars(X)
-    return _as_numbers(_as_array(_unmasked(X)), names)
+    return _as_numbers(_as_array(unmasked(X)), names)
 
 
 def _refuse_elsewhere(X: Any) -> None:
@@ -137,7 +137,7 @@ def _refuse_elsewhere(X: Any) -> None:
         raise InputTypeError("X is a stored table, and this needs all of X in memory; pass the array itself if it fits there.")
 
 
-def _unmasked(X: Any) -> Any:
+def unmasked(X: Any) -> Any:
     """A masked array with missing values in place of what is masked; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X

@@ -161,6 +161,17 @@ def texts() -> Rule:
     return check
 
 
+def axes() -> Rule:
+    """None, or one pair of axes of matplotlib, which is not asked for here."""
+
+    def check(name: str, value: Any) -> Any:
+        if value is not None and not (hasattr(value, "barh") and hasattr(value, "figure")):
+            raise InputTypeError(f"{name} must be None or one pair of matplotlib's axes, got {quoted(value)}.")
+        return value
+
+    return check
+
+
 def mapping() -> Rule:
     """Further parameters by their names."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphsieve.containers import shown_name
 from graphsieve.errors import InputError
-from graphsieve.parameters import count
+from graphsieve.parameters import axes, count
 from graphsieve.report.wording import already_said
 
 SELECTED, SELECTED_PALE = "#1f6f78", "#a8cbcd"
@@ -41,7 +41,7 @@ def draw_ranking(ranking: Any, *, n: int = 20, ax: Any = None) -> Any:
     """
     plt = _pyplot()
     shown = ranking.order[: count(1)("n", n)]
-    if ax is None:
+    if axes()("ax", ax) is None:
         _, ax = plt.subplots(figsize=(7.4, 1.0 + 0.27 * len(shown)), layout="constrained")
     every = _within_reach(ranking.scores)
     start, ends = _bars(every[shown], every, ranking.large_is_good)

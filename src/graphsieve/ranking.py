@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from graphsieve import __version__
 from graphsieve.choosing import choose_method
-from graphsieve.columns import Table
 from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve.files import json_text, named_file, replace_file
 from graphsieve.parameters import count, has_parts, nearest, quoted
@@ -113,7 +112,7 @@ method_params, compress, n_prototypes, n_jobs, progress
     sieve = _search_sieve(method, settings) if is_iterated else GraphSieve(method, **settings)
     with noting_warnings() as warned:
         table, known = sieve._fit(X, y, supervision)
-    names = _names(table, feature_names)
+    names = names_of(feature_names, table.feature_names, table.n_features)
     scored = np.argsort(sieve.ranking_)
     scored = scored[~np.isnan(sieve.scores_[scored])]
     count = getattr(sieve, "count_", None)
@@ -163,18 +162,17 @@ def _differs(value: Any, default: Any) -> bool:
     return value is not default and not (isinstance(value, str | int | float) and value == default)
 
 
-def _names(table: Table, given: Sequence[str] | None) -> tuple[str, ...]:
+def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tuple[str, ...]:
     """The names of the columns: as given, as the table has them, or x0, x1, …."""
-    n_features = table.n_features
     if given is None:
-        return table.feature_names or tuple(f"x{j}" for j in range(n_features))
+        return found or tuple(f"x{j}" for j in range(n_features))
     listed = given.tolist() if hasattr(given, "tolist") else given
-    if not has_parts(listed):
+    if not has_parts(listed) or isinstance(given, str | Set):  # a set has no order
         raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given)}.")
     names = tuple(listed)
-    odd = next((name for name in names if not isinstance(name, str)), None)
-    if isinstance(given, str) or odd is not None:
-        raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given if odd is None else odd)}.")
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(odd[0])} among them.")
     if len(names) != n_features:
         raise InputError(f"feature_names must name the {n_features} columns of X, got {len(names)} names.")
     if len(set(names)) < len(names):

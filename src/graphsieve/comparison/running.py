@@ -28,7 +28,8 @@ from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.parallel import in_parallel
-from graphsieve.parameters import count, either, has_parts, quoted
+from graphsieve.parameters import count, either, has_parts
+from graphsieve.ranking import names_of
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
@@ -115,7 +116,7 @@ def compare(
     table, given_names = read.matrix, read.feature_names
     table = table.tocsr() if hasattr(table, "tocsr") else table if table.dtype.kind == "f" else table.astype(np.float64)
     n_samples, n_features = table.shape
-    names = _names(feature_names, given_names, n_features)
+    names = names_of(feature_names, given_names, n_features)
     numbers = default_sizes(n_features) if sizes is None else checked_sizes(sizes, n_features, distinct=True)
     known, judge = _knowledge(y, supervision, n_samples, target_type, unlabeled)
     seed = seed_number(random_state)
@@ -183,15 +184,6 @@ def first_overlap(orders: Integers, n: int) -> Floats:
     chosen = np.zeros(orders.shape, dtype=np.int64)
     np.put_along_axis(chosen, orders[:, :n], 1, axis=1)
     return np.asarray((chosen @ chosen.T) / n)
-
-
-def _names(asked: Any, found: tuple[str, ...] | None, n_features: int) -> tuple[str, ...]:
-    if asked is None:
-        return found or tuple(f"x{j}" for j in range(n_features))
-    names = tuple(asked) if has_parts(asked) and not isinstance(asked, str) else ()
-    if len(names) != n_features or not all(isinstance(name, str) for name in names):
-        raise InputError(f"feature_names must be {n_features} texts, one for each column of X, got {quoted(asked)}.")
-    return tuple(str(name) for name in names)
 
 
 def _knowledge(

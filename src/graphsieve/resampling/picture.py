@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.parameters import axes
+
 Floats = NDArray[np.float64]
 
 SHADES = ("#d9e3e4", "#7fb2b6", "#1f6f78", "#0b3b42")  # never, …, always
@@ -30,7 +32,7 @@ def draw(
         from matplotlib.colors import LinearSegmentedColormap, Normalize  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
-    if ax is None:
+    if axes()("ax", ax) is None:
         _, ax = plt.subplots(figsize=(7.4, 1.3 + 0.3 * len(names)), layout="constrained")
     shade, share = LinearSegmentedColormap.from_list("frequency", SHADES), Normalize(0, 1)
     heights, colors = np.arange(len(names)), shade(share(frequency))

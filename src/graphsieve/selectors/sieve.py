@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphsieve.columns import Table
+from graphsieve.containers import unmasked
 from graphsieve.errors import InputError
 from graphsieve.parameters import boolean, either, jobs, quoted
 from graphsieve.progress import showing
@@ -73,7 +74,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return chosen_columns(X, np.flatnonzero(self._support))
         stored = stored_in(X)
         if stored is None:
-            return super().transform(X)
+            return super().transform(unmasked(X))  # scikit-learn would read what lies under a mask
         self._check_features(stored.shape, stored.names)
         return read_columns(stored, np.flatnonzero(self._support))
 
