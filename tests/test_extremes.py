@@ -132,7 +132,7 @@ def methods_and_searches():
     """Every way to rank, as a function of (table, what is known), with the kinds of knowledge it takes."""
     ways = {}
     for name, method in METHODS.items():
-        for scale in ("standard", None):
+        for scale in ("standard" if method.reads_neighbors else "auto", None):  # others have nothing to scale
             sieve = GraphSieve(name, scale=scale)
             ways[f"{name}, scale={scale}"] = (lambda sieve=sieve: sieve), method.uses
     for name, search in SEARCHES.items():
