@@ -19,14 +19,16 @@ from graphsieve.tables.arrays import assembled, checked_matrix, numbered
 from graphsieve.tables.opening import AT_ONCE, NAME, ByteSource, damage_reported
 from graphsieve.tables.table import TableFile, counted
 
-FIELDS = ("real", "double", "integer", "unsigned-integer")
-MIRRORED = {"symmetric": 1.0, "skew-symmetric": -1.0}
+# Whole numbers are read as such: a float would round those beyond 2**53, and nobody after it could tell.
+FIELDS = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.uint64}
+MIRRORED = {"symmetric": 1, "skew-symmetric": -1}
 
 
 class _Layout(NamedTuple):
     """What the first lines say."""
 
     is_sparse: bool
+    field: str
     symmetry: str
     n_rows: int
     n_columns: int
@@ -41,7 +43,7 @@ def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
         width = 3 if layout.is_sparse else 1
         source.check_size(8 * (layout.n_rows + layout.n_columns + width * layout.n_entries) + NAME * layout.n_columns)
         # One more than expected: enough to see that there are too many.
-        entries = np.loadtxt(text, comments="%", ndmin=2, max_rows=layout.n_entries + 1, dtype=np.float64)
+        entries = np.loadtxt(text, comments="%", ndmin=2, max_rows=layout.n_entries + 1, dtype=FIELDS[layout.field])
         if entries.shape != (layout.n_entries, width) and (layout.n_entries or entries.size):
             raise InputError(
                 f"{source.name} has {_found(entries, layout, width)} where its header says {layout.n_entries:,}; get it again."
@@ -68,21 +70,21 @@ def _layout(name: str, text: Any) -> _Layout:
     if len(sizes) != 2 + is_sparse or not all(size.isascii() and size.isdigit() and len(size) < 19 for size in sizes):
         raise InputError(f"{name} does not say its size; expected rows, columns{' and entries' if is_sparse else ''}.")
     n_rows, n_columns = int(sizes[0]), int(sizes[1])
-    return _Layout(is_sparse, symmetry, n_rows, n_columns, int(sizes[2]) if is_sparse else n_rows * n_columns)
+    return _Layout(is_sparse, field, symmetry, n_rows, n_columns, int(sizes[2]) if is_sparse else n_rows * n_columns)
 
 
-def _found(entries: NDArray[np.float64], layout: _Layout, width: int) -> str:
+def _found(entries: NDArray[Any], layout: _Layout, width: int) -> str:
     if entries.shape[1] != width:
         return f"lines of {counted(entries.shape[1], 'number')} instead of {width}"
     return "more entries" if len(entries) > layout.n_entries else f"only {counted(len(entries), 'number')}"
 
 
-def _dense(layout: _Layout, entries: NDArray[np.float64]) -> NDArray[np.float64]:
+def _dense(layout: _Layout, entries: NDArray[Any]) -> NDArray[Any]:
     """Arrays are written by columns."""
     return np.ascontiguousarray(entries.reshape(layout.n_columns, layout.n_rows).T)
 
 
-def _sparse(name: str, layout: _Layout, entries: NDArray[np.float64]) -> Any:
+def _sparse(name: str, layout: _Layout, entries: NDArray[Any]) -> Any:
     places, values = entries.reshape(-1, 3)[:, :2], entries.reshape(-1, 3)[:, 2]
     shape = (layout.n_rows, layout.n_columns)
     wrong = ~((places >= 1) & (places <= shape) & (places == np.trunc(places))).all(axis=1)
