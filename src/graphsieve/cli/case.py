@@ -72,10 +72,11 @@ class Case:
 def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> Case:
     """Read the table and everything known of its rows."""
     _check_knowledge_options(options)
-    apart = [options.target, options.id_column, *(options.proba_columns or ()), *(keep or ())]
+    apart = [options.target, *(options.proba_columns or ()), *(keep or ())]
     whole = read_table(
         options.table,
         keep=[name for name in apart if name is not None],
+        id_column=options.id_column,
         sep=options.sep,
         encoding=options.encoding or "utf-8",
         header=not options.no_header,

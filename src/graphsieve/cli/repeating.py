@@ -54,10 +54,11 @@ def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], c
 
 
 def _reading(options: argparse.Namespace) -> list[str]:
-    apart = [options.target, options.id_column, *(options.proba_columns or ())]
+    apart = [options.target, *(options.proba_columns or ())]
     keep = [name for name in apart if name is not None]
     asked = {
         "keep": keep or None,
+        "id_column": options.id_column,
         "sep": options.sep,
         "encoding": options.encoding,
         "header": False if options.no_header else None,

@@ -160,9 +160,12 @@ class CellColumns:
         reasons = {column: "empty" for column in empty} | {column: seen.reason() for column, seen in self._texts.items()}
         return {self.names[column]: reasons[column] for column in sorted(reasons)}
 
-    def kept(self, missing: frozenset[str]) -> dict[str, NDArray[np.object_]]:
-        """The columns that were asked for."""
-        return {self.names[column]: object_array(kept_values(cells, missing)) for column, cells in self._kept.items()}
+    def kept(self, missing: frozenset[str], id_column: str | None = None) -> dict[str, NDArray[np.object_]]:
+        """The columns that were asked for; of that with the names of rows, the names as they are written."""
+        return {
+            self.names[column]: object_array(kept_values(cells, missing, are_names=self.names[column] == id_column))
+            for column, cells in self._kept.items()
+        }
 
     def _shared(self, cells: Iterable[str]) -> Iterable[str]:
         """Labels come again and again; each is held once."""
@@ -262,14 +265,17 @@ class CellColumns:
                 self._rounded.add(column)
 
 
-def kept_values(cells: Sequence[str], missing: frozenset[str] = MISSING) -> list[Any]:
+def kept_values(cells: Sequence[str], missing: frozenset[str] = MISSING, *, are_names: bool = False) -> list[Any]:
     """A column apart: whole numbers, numbers, truth values or texts, all of one kind; None where a value is missing.
 
-    Numbers with leading zeros are names (007 is not 7), so they stay text.
+    Numbers with leading zeros are names (007 is not 7), so they stay text; where all are names, so do others that would be
+    written otherwise than they were (1.10 is not 1.1, and 1E5 no 100000.0).
     """
     texts = [kept_text(cell, missing) for cell in cells]
     known = {text for text in texts if text is not None}
     meaning = _meaning(known)
+    if are_names and any(str(value) != text for text, value in meaning.items()):
+        meaning = {text: text for text in known}
     return [None if text is None else meaning[text] for text in texts]
 
 

@@ -52,7 +52,7 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
         names = range(1, table.matrix.shape[0] + 1) if table.row_names is None else table.row_names
         return np.array([str(name) for name in names], dtype=object)
     if not isinstance(column, str) or column not in table.kept:
-        raise UsageError(f"{table.name} has no column {quoted(column)} that was kept apart; read the table with it in keep.")
+        raise UsageError(f"{table.name} has no column {quoted(column)} that was kept apart; read the table with it as id_column.")
     values = table.kept[column]
     seen: dict[str, int] = {}
     for row, value in enumerate(values):
@@ -146,7 +146,7 @@ def _with_ids(source: Source, id_column: str | None, max_bytes: int | None) -> T
         return read_table(source, max_bytes=max_bytes)
     again = _read_twice(source, max_bytes)
     try:
-        return read_table(again(), keep=[id_column], max_bytes=max_bytes)
+        return read_table(again(), id_column=id_column, max_bytes=max_bytes)
     except UsageError:
         return read_table(again(), max_bytes=max_bytes)
 

@@ -40,6 +40,7 @@ _REFUSED = {
 }
 PARAMETERS = {
     "keep": texts(),
+    "id_column": either(None, text()),
     "sep": either(None, text()),
     "encoding": text(),
     "header": boolean(),
@@ -54,6 +55,7 @@ def read_table(
     source: Source,
     *,
     keep: Sequence[str] = (),
+    id_column: str | None = None,
     sep: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -74,7 +76,9 @@ def read_table(
     source : str, path or binary stream
         A file, ``"-"`` for standard input, or an open stream.
     keep : sequence of str
-        Columns to hand over apart from the numbers, of whatever kind: a target, names of rows.
+        Columns to hand over apart from the numbers, of whatever kind: a target, probabilities.
+    id_column : str or None
+        One more of them, with the names of rows: in a text they stay as they are written (1.10 is not 1.1).
     sep : str or None
         What separates the columns of a text; None: the most frequent of comma, semicolon, tab and ``|`` in its first line.
     encoding : str
@@ -107,8 +111,9 @@ def read_table(
     (('size',), {'colour': 'text'}, ['a', 'b'], ('columns are separated by semicolons',))
     """
     given = {"keep": keep, "sep": sep, "encoding": encoding, "header": header, "comment": comment, "key": key}
-    keep = checked(given | {"keep_na_text": keep_na_text}, PARAMETERS)["keep"]
-    options = TextOptions(sep, encoding, header, comment, keep_na_text)
+    keep = checked(given | {"id_column": id_column, "keep_na_text": keep_na_text}, PARAMETERS)["keep"]
+    keep = keep if id_column is None else (*keep, id_column)
+    options = TextOptions(sep, encoding, header, comment, keep_na_text, id_column)
     check_text_options(options)
     asked = _asked_format(format)
     _refuse_pickles(source)

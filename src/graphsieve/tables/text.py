@@ -55,6 +55,7 @@ class TextOptions:
     header: bool = True
     comment: str | None = None
     keep_na_text: bool = False
+    id_column: str | None = None
 
 
 def check_text_options(options: TextOptions) -> None:
@@ -203,7 +204,7 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     columns = CellColumns(names, dict.fromkeys(keep))
     positions = _gather(records, columns, None if options.header else top, len(names))
     check_rows(lines.name, len(positions))
-    kept = columns.kept(frozenset(("",)) if options.keep_na_text else MISSING)
+    kept = columns.kept(frozenset(("",)) if options.keep_na_text else MISSING, options.id_column)
     final, matrix = columns.matrix()
     warn_of_rounded(columns.rounded())
     if records.n_blank:
