@@ -68,3 +68,56 @@ def test_names_of_rows_stay_as_they_are_written(run, names):
 def test_names_of_rows_that_are_numbers_as_they_are_written_stay_numbers(run, given, kind):
     put("t.csv", {"id": given, "a": [1, 2]})
     assert [type(value) for value in read_table("t.csv", id_column="id").kept["id"]] == [kind, kind]
+
+
+@pytest.mark.parametrize("name", ["", "id"])
+@pytest.mark.parametrize("first", [0, 1, 1001])
+def test_a_column_that_counts_the_rows_is_told_of(run, name, first):
+    """As pandas and R write it; in a table sorted by class it would rank first without a word."""
+    put("t.csv", {name: range(first, first + 24), **numbers(), "kind": ["u"] * 12 + ["v"] * 12})
+    shown = name or "column_1"
+    code, _, err = run("rank", "t.csv", "--target", "kind")
+    assert code == 0
+    assert f"warning: {shown!r} counts the rows of t.csv; if that is no measurement, name it by --id-column or --exclude." in err
+    for option in ("--id-column", "--exclude"):
+        assert "counts the rows" not in run("rank", "t.csv", "--target", "kind", option, shown)[2]
+
+
+def test_columns_that_almost_count_the_rows_are_measurements(run):
+    """One step of another length, the other direction, steps of two, a number missing and filled, the same in another order."""
+    rows = list(range(24))
+    put(
+        "t.csv",
+        {
+            "late": [*rows[:12], 12.5, *rows[13:]],
+            "down": rows[::-1],
+            "even": [2 * i for i in rows],
+            "gap": [*rows[:5], "", *rows[6:]],
+            "mixed": [0, *rows[22:0:-1], 23],
+            "a": numbers()["a"],
+        },
+    )
+    code, _, err = run("rank", "t.csv", "--fill-missing")
+    assert code == 0
+    assert "the rows of" not in err
+
+
+def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
+    """It would be taken for a value far from all others."""
+    put("t.csv", {**numbers(), "price": [-999 if i % 5 == 0 else i * 1.5 for i in range(24)]})
+    for further in ((), ("--target-type", "continuous")):
+        for command in ("rank", "compare", "select"):
+            code, out, err = run(command, "t.csv", "--target", "price", "--unlabeled", "-999", *further)
+            assert (code, out) == (2, "")
+            assert err == (
+                "graphsieve: --unlabeled -999 marks an unknown class, and column 'price' is taken for a quantity; "
+                "leave its unknown cells empty, or add --target-type classes.\n"
+            )
+    assert run("rank", "t.csv", "--target", "price", "--unlabeled", "none")[0] == 0
+
+
+def test_a_mark_of_the_unknown_among_texts_is_told_of(run):
+    put("t.csv", {**numbers(), "kind": ["u", "v", "-1"] * 8})
+    assert "and '-1' is taken for one of its classes; leave these cells empty" in run("rank", "t.csv", "--target", "kind")[2]
+    for mark in ("none", "-2"):
+        assert "is taken for" not in run("rank", "t.csv", "--target", "kind", "--unlabeled", mark)[2]

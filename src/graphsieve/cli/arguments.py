@@ -15,6 +15,7 @@ PAPERS = ("sls", "cls", "hybrid", "wls", "iterative")
 REPRODUCTION_PAGE = "graphsieve-reproduction.html"
 DEMO_PAGE = "graphsieve-demo.html"
 FORMATS = ("table", "csv", "tsv", "json")
+UNLABELED = -1  # marks an unknown class unless another number is named
 TABLE_HELP = "CSV, TSV, Parquet, Feather, NPZ, MTX or h5ad, also compressed by gzip or zstd; - is standard input"
 
 EXAMPLES = """examples:
@@ -222,9 +223,9 @@ def _add_knowledge(command: Parser) -> None:
     known.add_argument(
         "--unlabeled",
         type=_unlabeled,
-        default=-1,
+        default=UNLABELED,
         metavar="N",
-        help="the number that marks an unknown class, or none (default: -1)",
+        help=f"the number that marks an unknown class, or none (default: {UNLABELED})",
     )
     known.add_argument("--keep-na-text", action="store_true", help="NA and the like are classes, only empty cells are unknown")
     known.add_argument(

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve.cli.arguments import UNLABELED
 from graphsieve.errors import ConstraintConflictError, InputError, UsageError, held_back, warn
 from graphsieve.parameters import quoted
 from graphsieve.supervision import Supervision
@@ -24,11 +26,13 @@ from graphsieve.tables import (
     without_columns,
     without_missing,
 )
+from graphsieve.tables.cells import number
 from graphsieve.tables.opening import name_of
-from graphsieve.tables.table import check_kept, counted
+from graphsieve.tables.table import check_kept, counted, listed
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6
+FEWEST_COUNTED = 10  # rows; in fewer, a measurement may well go 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,10 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     table = without_missing(_without(whole, options.exclude), options.missing)
     if not table.names:
         raise InputError(f"{table.name} has no numeric column that could be a feature ({_left_out(table) or 'none is left'}).")
+    _warn_of_counted_rows(_without(whole, options.exclude))
     y = None if options.target is None else table.kept[options.target]
     known = None if y is None else Supervision.from_y(y, target_type=options.target_type, unlabeled=options.unlabeled)
+    _check_mark_of_the_unknown(options, y, known)
     supervision = _further_knowledge(options, whole, table)
     if known is not None and supervision is not None and options.pairs is not None:
         with held_back(), _conflicts_by_name(_names_of_rows(options, whole, table)):
@@ -115,7 +121,7 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
         raise UsageError("--proba and --proba-columns both bring class probabilities; leave one of them out.")
     if options.normalize_proba and not {"--proba", "--proba-columns"} & set(given):
         raise UsageError("--normalize-proba is about --proba or --proba-columns, and neither was given; leave it out.")
-    about_target = {"--target-type": options.target_type != "auto", "--unlabeled": options.unlabeled != -1}
+    about_target = {"--target-type": options.target_type != "auto", "--unlabeled": options.unlabeled != UNLABELED}
     about_target["--keep-na-text"] = options.keep_na_text
     unused = [name for name, is_given in about_target.items() if is_given]
     if options.target is None and unused:
@@ -131,6 +137,39 @@ def _without(table: TableFile, excluded: list[str]) -> TableFile:
     """The table without the columns that are to be no features."""
     check_kept(table.name, excluded, table.columns)
     return without_columns(table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as asked")
+
+
+def _warn_of_counted_rows(table: TableFile) -> None:
+    """A column 1, 2, 3, … says where a row stands, and in a table that is sorted it tells the target better than any other."""
+    if sp.issparse(table.matrix) or table.matrix.shape[0] < FEWEST_COUNTED:
+        return
+    rows, first = np.arange(table.matrix.shape[0]), table.matrix[0].astype(np.float64)
+    with np.errstate(over="ignore"):
+        likely = np.flatnonzero(table.matrix[-1] - first == rows[-1])  # so that not every column is looked through
+        found = [table.names[at] for at in likely if (table.matrix[:, at] - first[at] == rows).all()]
+    if found:
+        warn(
+            f"{listed(found)} {'counts' if len(found) == 1 else 'count'} the rows of {table.name}; if that is no measurement, "
+            "name it by --id-column or --exclude."
+        )
+
+
+def _check_mark_of_the_unknown(options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None) -> None:
+    """The number that marks an unknown class does so among classes that are numbers; elsewhere it would be data unsaid."""
+    mark = options.unlabeled
+    if y is None or known is None or mark is None:
+        return
+    if known.targets is not None and mark != UNLABELED:
+        raise UsageError(
+            f"--unlabeled {mark} marks an unknown class, and column {quoted(options.target)} is taken for a quantity; "
+            "leave its unknown cells empty, or add --target-type classes."
+        )
+    texts = {value for value in y if isinstance(value, str) and number(value) == mark}
+    if texts:
+        warn(
+            f"column {quoted(options.target)} holds texts, and {quoted(min(texts))} is taken for one of its classes; leave these "
+            "cells empty if they are unknown, or add --unlabeled none if they are not."
+        )
 
 
 def _further_knowledge(options: argparse.Namespace, whole: TableFile, table: TableFile) -> Supervision | None:
