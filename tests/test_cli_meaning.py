@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +123,30 @@ def test_a_mark_of_the_unknown_among_texts_is_told_of(run):
     assert "and '-1' is taken for one of its classes; leave these cells empty" in run("rank", "t.csv", "--target", "kind")[2]
     for mark in ("none", "-2"):
         assert "is taken for" not in run("rank", "t.csv", "--target", "kind", "--unlabeled", mark)[2]
+
+
+def test_the_report_repeats_the_seed_and_sparse_tables_in_python(run):
+    entries = [f"{i % 20 + 1} {i % 3 + 1} {i * 7 % 11 + 1}" for i in range(60)]
+    Path("t.mtx").write_text("\n".join(["%%MatrixMarket matrix coordinate real general", "20 3 60", *entries, ""]))
+    Path("pairs.csv").write_text("1,2,must\n3,4,cannot\n")
+    assert run("rank", "t.mtx", "--pairs", "pairs.csv", "--seed", "5", "--top", "2", "--report", "r.html")[0] == 0
+    page = html.unescape(Path("r.html").read_text())
+    code = re.search(r"from graphsieve import .*?print\(ranking\)", page, flags=re.DOTALL)[0]
+    assert "random_state=5," in code
+    found = {}
+    exec(code, found)
+    assert len(found["ranking"]) == 3
+
+
+def test_more_processes_than_anybody_has_are_not_started(run):
+    put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
+    few = ("compare", "t.csv", "--target", "kind", "--methods", "fisher", "--learners", "1nn", "--folds", "2", "--quiet")
+    assert run(*few, "--jobs", str(10**30)) == run(*few)
+
+
+def test_pairs_in_json_under_a_key_that_comes_twice(run):
+    put("t.csv", numbers())
+    Path("pairs.json").write_text('{"must_link": [["1", "2"]], "must_link": [["4", "5"]]}')
+    code, out, err = run("rank", "t.csv", "--pairs", "pairs.json")
+    assert (code, out) == (3, "")
+    assert err == "graphsieve: pairs.json holds 'must_link' 2 times; put all of its pairs into one list.\n"

@@ -48,10 +48,11 @@ def in_parallel(
 
 
 def _results(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[Any]:
-    if n_jobs in (None, 1) or len(arguments) < 2:
+    if n_jobs is None or n_jobs == 1 or len(arguments) < 2:
         return (function(*one) for one in arguments)
+    n_useful = min(n_jobs, len(arguments))  # more would be started, and have nothing to do
     # Somebody may have told joblib to use a backend that gives all results at once, such as "multiprocessing".
     one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator" if one_by_one else "list")
+    parallel = Parallel(n_jobs=n_useful, return_as="generator" if one_by_one else "list")
     running: Iterator[Any] = iter(parallel(delayed(function)(*one) for one in arguments))
     return running

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, read_case
 from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import as_json, named_files, ranked, result_format, rounded
@@ -68,14 +69,14 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_target(options: argparse.Namespace) -> dict[str, Any]:
-    asked = {"target_type": (options.target_type, "auto"), "unlabeled": (options.unlabeled, -1)}
+    asked = {"target_type": (options.target_type, "auto"), "unlabeled": (options.unlabeled, UNLABELED)}
     return {name: value for name, (value, usual) in asked.items() if value != usual}
 
 
 def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
     """The report of the default's ranking, with the comparison in it."""
     with told_warnings(quiet=True, debug=False):  # they have been said
-        ranking = ranked(case, options, {"n_features_to_select": "auto", **_of_target(options)})
+        ranking = ranked(case, options, {"n_features_to_select": "auto", "random_state": options.seed, **_of_target(options)})
     facts = ranking.report_facts(
         title=f"Which columns of {case.table.name} matter",
         target=case.target,

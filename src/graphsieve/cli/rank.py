@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, read_case
 from graphsieve.cli.outputs import check_outputs, put, write
 from graphsieve.cli.repeating import repeated
@@ -72,7 +73,6 @@ def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) ->
         case.y,
         supervision=case.supervision,
         feature_names=case.table.names,
-        random_state=options.seed,
         progress=False if options.quiet else None,
         **settings,
     )
@@ -107,10 +107,12 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         "target_type": options.target_type,
         "unlabeled": options.unlabeled,
         "method_params": _parameters(options.param) or None,
+        "random_state": options.seed,
         "n_jobs": options.jobs,
     }
     usual = {
-        "unlabeled": -1,
+        "unlabeled": UNLABELED,
+        "random_state": 0,
         **dict.fromkeys(("max_features", "method_params", "n_features_to_select", "compress", "n_prototypes", "n_jobs")),
     }
     return {name: value for name, value in settings.items() if value != usual.get(name, "auto")}

@@ -94,7 +94,7 @@ def _knowledge(options: argparse.Namespace) -> list[str]:
     rows, gone = ("ids[stay]", ", gone=ids[[not one for one in stay]]") if dropped else ("ids", "")
     if options.pairs:
         lines.append(f"pairs = read_pairs_file({shown_path(options.pairs, options)!r}, {rows}{gone})")
-        parts.append("Supervision.from_pairs(len(table.matrix), pairs.must_link, pairs.cannot_link)")
+        parts.append("Supervision.from_pairs(table.matrix.shape[0], pairs.must_link, pairs.cannot_link)")
     normalize = ", normalize=True" if options.normalize_proba else ""
     if options.proba:
         by = f", id_column={options.id_column!r}" if options.id_column else ""

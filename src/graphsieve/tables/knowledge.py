@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,7 +199,9 @@ def _from_lines(name: str, text: str, names: set[str]) -> Iterator[_Stated]:
 def _from_json(name: str, text: str) -> Iterator[_Stated]:
     expected = 'expected {"must_link": [["a", "b"], …], "cannot_link": […]}'
     try:
-        document: Any = json.loads(text)
+        document: Any = json.loads(text, object_pairs_hook=lambda pairs: _each_once(name, pairs))
+    except InputError:
+        raise
     except json.JSONDecodeError as error:
         raise InputError(f"{name} is no valid JSON in line {error.lineno}: {error.msg}; {expected}.") from None
     except ValueError:  # Python reads no numbers of more than a few thousand digits
@@ -214,6 +217,14 @@ def _from_json(name: str, text: str) -> Iterator[_Stated]:
             if not isinstance(pair, list) or len(pair) != 2 or not all(_is_id(end) for end in pair):
                 raise InputError(f"{name} has {quoted(pair)} as pair {number} of {key}; expected the names of two rows.")
             yield _Stated(str(pair[0]), str(pair[1]), key == "must_link", f"pair {number} of {key}")
+
+
+def _each_once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of a key that comes twice, Python would take the last and forget the pairs of the first."""
+    for key, times in Counter(key for key, _ in pairs).items():
+        if times > 1:
+            raise InputError(f"{name} holds {quoted(key)} {times} times; put all of its pairs into one list.")
+    return dict(pairs)
 
 
 def _is_id(value: Any) -> bool:
