@@ -234,7 +234,8 @@ def test_sparse_text_counts(shared_data, run):
 # --- every option -----------------------------------------------------------------------------------------------------------
 
 WIDE = ("--exclude", "size", "p_no", "p_yes")
-QUICK = ("--methods", "variance", "laplacian", "--learners", "1nn", "--folds", "2")
+QUICK = ("--methods", "variance", "laplacian")
+JUDGED = ("--target", "kind", *QUICK)
 READING = {
     "--id-column": ["--id-column", "id"],
     "--exclude": ["--exclude", "size", "d"],
@@ -282,14 +283,15 @@ SHOWING = {
     "-o": ["-o", "out.txt"],
     "--report": ["--report", "out.html"],
     "--full-paths": ["--full-paths", "--json"],
+    "--raw-names": ["--raw-names", "--format", "csv"],
     "--debug": ["--debug"],
 }
 COMPARING = {
-    "--methods": ["--methods", "variance", "--learners", "1nn", "--folds", "2"],
+    "--methods": ["--methods", "variance"],
     "--sizes": [*QUICK, "--sizes", "1", "3"],
-    "--learners": [*QUICK[:3], "--learners", "linear", "--folds", "2"],
-    "--folds": [*QUICK[:5], "--folds", "3"],
-    "--repeats": [*QUICK, "--repeats", "2"],
+    "--learners": [*JUDGED, "--learners", "linear", "--folds", "2"],
+    "--folds": [*JUDGED, "--learners", "1nn", "--folds", "3"],
+    "--repeats": [*JUDGED, "--learners", "1nn", "--folds", "2", "--repeats", "2"],
     "--jobs": [*QUICK, "--jobs", "1"],
 }
 SELECTING = {

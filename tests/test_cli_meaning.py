@@ -150,3 +150,36 @@ def test_pairs_in_json_under_a_key_that_comes_twice(run):
     code, out, err = run("rank", "t.csv", "--pairs", "pairs.json")
     assert (code, out) == (3, "")
     assert err == "graphsieve: pairs.json holds 'must_link' 2 times; put all of its pairs into one list.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["rank", "--rows", "3", "--format", "csv"], "--rows"),
+        (["rank", "--rows", "all", "--json"], "--rows"),
+        (["rank", "--raw-names"], "--raw-names"),
+        (["rank", "--raw-names", "-o", "out.json"], "--raw-names"),
+        (["rank", "--full-paths"], "--full-paths"),
+        (["compare", "--raw-names", "--json"], "--raw-names"),
+        (["compare", "--full-paths", "--format", "csv"], "--full-paths"),
+        (["compare", "--learners", "1nn"], "--learners"),
+        (["compare", "--folds", "5"], "--folds"),
+        (["compare", "--repeats", "1"], "--repeats"),
+        (["select", "--raw-names", "-o", "out.parquet"], "--raw-names"),
+    ],
+)
+def test_an_option_without_effect_is_refused(run, arguments, option):
+    put("t.csv", numbers())
+    code, out, err = run(arguments[0], "t.csv", *arguments[1:])
+    assert (code, out) == (2, "")
+    assert err.startswith(f"graphsieve: {option} is about ")
+    assert err.count("\n") == 1
+    assert [path.name for path in Path().iterdir()] == ["t.csv"]
+
+
+def test_lists_that_are_given_in_parts_count_in_full(run):
+    put("t.csv", {**numbers(), "p": [i / 23 for i in range(24)], "q": [1 - i / 23 for i in range(24)]})
+    together = run("compare", "t.csv", "--methods", "variance", "laplacian", "--sizes", "1", "2", "--proba-columns", "p", "q")
+    parts = ("--methods", "variance", "--methods", "laplacian", "--sizes", "1", "--sizes", "2", "--proba-columns", "p")
+    assert together[0] == 0
+    assert run("compare", "t.csv", *parts, "--proba-columns", "q") == together

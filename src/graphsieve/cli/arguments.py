@@ -6,6 +6,7 @@ import argparse
 import difflib
 import math
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -15,6 +16,7 @@ PAPERS = ("sls", "cls", "hybrid", "wls", "iterative")
 REPRODUCTION_PAGE = "graphsieve-reproduction.html"
 DEMO_PAGE = "graphsieve-demo.html"
 FORMATS = ("table", "csv", "tsv", "json")
+ROWS_SHOWN = 20
 UNLABELED = -1  # marks an unknown class unless another number is named
 TABLE_HELP = "CSV, TSV, Parquet, Feather, NPZ, MTX or h5ad, also compressed by gzip or zstd; - is standard input"
 
@@ -95,7 +97,7 @@ def _add_rank(commands: Any) -> Parser:
     _add_knowledge(command)
     _add_method(command)
     _add_output(command)
-    command.add_argument("--rows", type=_rows, default=20, metavar="N", help="rows of the table to print, or all (default: 20)")
+    command.add_argument("--rows", type=_rows, metavar="N", help=f"rows of the table to print, or all (default: {ROWS_SHOWN})")
     return command
 
 
@@ -109,12 +111,18 @@ def _add_compare(commands: Any) -> Parser:
     _add_knowledge(command)
     how = command.add_argument_group("how")
     how.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="see graphsieve methods (default: those that fit what is known)"
+        "--methods",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="see graphsieve methods (default: those that fit what is known)",
     )
-    how.add_argument("--sizes", nargs="+", type=at_least(1), metavar="N", help="numbers of columns to try")
-    how.add_argument("--learners", nargs="+", metavar="NAME", help="who judges: 1nn, 5nn, linear, … (default: 1nn linear)")
+    how.add_argument("--sizes", nargs="+", action="extend", type=at_least(1), metavar="N", help="numbers of columns to try")
+    how.add_argument(
+        "--learners", nargs="+", action="extend", metavar="NAME", help="who judges: 1nn, 5nn, linear, … (default: 1nn linear)"
+    )
     how.add_argument("--folds", type=at_least(2), metavar="N", help="parts of the rows, each held out once (default: 5)")
-    how.add_argument("--repeats", type=at_least(1), default=1, metavar="N", help="how often to split anew (default: 1)")
+    how.add_argument("--repeats", type=at_least(1), metavar="N", help="how often to split anew (default: 1)")
     how.add_argument("--jobs", type=at_least(1), metavar="N", help="processes (default: 1)")
     _add_output(command)
     return command
@@ -232,7 +240,9 @@ def _add_knowledge(command: Parser) -> None:
         "--pairs", metavar="FILE", help="rows that belong together or apart: lines of row,row,must or cannot; or JSON"
     )
     known.add_argument("--proba", metavar="FILE", help="a table of class probabilities, a row for each row")
-    known.add_argument("--proba-columns", nargs="+", metavar="COL", help="or the columns of the table that hold them")
+    known.add_argument(
+        "--proba-columns", nargs="+", action="extend", metavar="COL", help="or the columns of the table that hold them"
+    )
     known.add_argument("--normalize-proba", action="store_true", help="divide each row of probabilities by its sum")
     known.add_argument("--unsupervised", action="store_true", help="nothing is known; refuses the options above")
 
@@ -327,8 +337,8 @@ def _output(text: str) -> str | None:
     return None if text == "-" else text
 
 
-def _rows(text: str) -> int | None:
-    return None if text == "all" else at_least(1)(text)
+def _rows(text: str) -> int:
+    return sys.maxsize if text == "all" else at_least(1)(text)
 
 
 def _number(text: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, read_case
 from graphsieve.cli.outputs import put, write
-from graphsieve.cli.rank import as_json, named_files, ranked, result_format, rounded
+from graphsieve.cli.rank import as_json, check_options_of_results, named_files, ranked, result_format, rounded
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.comparison import Comparison, compare
@@ -23,7 +23,9 @@ from graphsieve.tables import csv_text
 def run(options: argparse.Namespace) -> None:
     """Read, compare, print, and write the report."""
     _check_names(options)
+    _check_judging(options)
     chosen = result_format(options)
+    check_options_of_results(options, chosen)
     output, report = named_files(options)
     with told_warnings(quiet=options.quiet, debug=options.debug) as warned:
         case = read_case(options)
@@ -53,6 +55,13 @@ def _check_names(options: argparse.Namespace) -> None:
                 raise UsageError(f"{option} holds {quoted(name)}{nearest(name, names)}; choose from {', '.join(names)}.")
 
 
+def _check_judging(options: argparse.Namespace) -> None:
+    """Without a target nobody is judged."""
+    judging = {"--learners": options.learners, "--folds": options.folds, "--repeats": options.repeats}
+    for name in (name for name, value in judging.items() if value is not None and options.target is None):
+        raise UsageError(f"{name} is about how well a target is predicted, and none was named; add --target, or leave it out.")
+
+
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments of `compare` that were asked for, without those left as they are."""
     given = {
@@ -60,7 +69,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
         "sizes": options.sizes,
         "learners": options.learners,
         "folds": options.folds,
-        "repeats": options.repeats if options.repeats != 1 else None,
+        "repeats": options.repeats,
         "random_state": options.seed or None,
         "n_jobs": options.jobs,
         **_of_target(options),

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from graphsieve.cli.arguments import UNLABELED
+from graphsieve.cli.arguments import ROWS_SHOWN, UNLABELED
 from graphsieve.cli.case import Case, read_case
 from graphsieve.cli.outputs import check_outputs, put, write
 from graphsieve.cli.repeating import repeated
@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> None:
     """Read, rank, print, and write the report."""
     settings = rank_settings(options)
     chosen = result_format(options)
+    check_options_of_results(options, chosen)
     output, report = named_files(options)
     with told_warnings(quiet=options.quiet, debug=options.debug) as warned:
         case = read_case(options)
@@ -145,6 +146,18 @@ def result_format(options: argparse.Namespace) -> str:
     return ENDINGS[ending]
 
 
+def check_options_of_results(options: argparse.Namespace, chosen: str) -> None:
+    """An option that would change nothing was meant for another kind of result."""
+    is_text, has_paths = chosen in ("csv", "tsv"), chosen == "json" or options.report is not None
+    unused = {
+        "--rows is about the table": getattr(options, "rows", None) is not None and chosen != "table",
+        "--raw-names is about CSV and TSV": options.raw_names and not is_text,
+        "--full-paths is about JSON and the report": options.full_paths and not has_paths,
+    }
+    for what in (what for what, is_given in unused.items() if is_given):
+        raise UsageError(f"{what}, and the result is {chosen}; leave one of the two out.")
+
+
 def _result(ranking: Ranking, case: Case, options: argparse.Namespace, chosen: str, warned: list[str]) -> str:
     if chosen == "json":
         return as_json({"command": "rank", **ranking.facts()}, ranking, case, options, warned)
@@ -152,7 +165,7 @@ def _result(ranking: Ranking, case: Case, options: argparse.Namespace, chosen: s
         records = [rounded(record) for record in ranking.to_records()]
         rows = [[_cell(value) for value in record.values()] for record in records]
         return csv_text(list(records[0]), rows, "," if chosen == "csv" else "\t", options.raw_names)
-    return ranking_lines(ranking, rows=options.rows, on_terminal=options.output is None and sys.stdout.isatty())
+    return ranking_lines(ranking, rows=options.rows or ROWS_SHOWN, on_terminal=options.output is None and sys.stdout.isatty())
 
 
 def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options: argparse.Namespace, warned: list[str]) -> str:

@@ -10,7 +10,7 @@ from graphsieve.cli.case import read_case
 from graphsieve.cli.outputs import OutputError, check_outputs, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
-from graphsieve.errors import InputError
+from graphsieve.errors import InputError, UsageError
 from graphsieve.report.wording import neighbors_found
 from graphsieve.tables import check_writable_format, output_columns, write_table
 from graphsieve.tables.writing import WRITABLE, is_like_a_formula, table_text
@@ -24,6 +24,8 @@ def run(options: argparse.Namespace) -> None:
     output = None if options.output is None else Path(options.output)
     if output is not None:
         check_writable_format(output)
+    if options.raw_names and _is_binary(output):
+        raise UsageError("--raw-names is about CSV and TSV, and other formats have all names as they are; leave it out.")
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
     check_outputs([] if output is None else [output], force=options.force, inputs=inputs)
     with told_warnings(quiet=options.quiet, debug=options.debug):
