@@ -107,6 +107,34 @@ def test_no_chunking_changes_the_map(cuts):
     assert_allclose(som(StoredTable(pieces).rows[0], 9).centers, som(X, 9).centers, rtol=1e-10)
 
 
+@pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
+@pytest.mark.parametrize("n_samples", [40, 200])  # k-means holds all of the fewer ones
+@pytest.mark.parametrize("how", HOW)
+def test_an_offset_changes_no_prototype(how, n_samples, offset):
+    """Nothing is lost by it, since the samples are on a grid; a column that is zero in one group of rows alone has none."""
+    rows = np.round(np.random.default_rng(6).normal(size=(n_samples, 6)) * 2**16) / 2**16
+    rows[:30, 5] = 0
+    far = rows + offset * (np.arange(6) < 5)
+    expected = COMPRESSIONS[how](stored_rows(rows, 30), 8, 0)
+    for kind in (np.array, sp.csr_array):
+        found = COMPRESSIONS[how](stored_rows(kind(far), 30), 8, 0)
+        assert_array_equal(found.assignment, expected.assignment)
+        assert_allclose(found.centers, expected.centers + offset * (np.arange(6) < 5), rtol=1e-15, atol=1e-12)
+        assert found.quantization_error == pytest.approx(expected.quantization_error)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_offset_of_the_samples_to_compress_alone_changes_no_prototype(how):
+    """The samples that are kept are zero where all others have an offset."""
+    X = np.round(blobs(200, seed=6) * 2**16) / 2**16
+    far = X + 2.0**30
+    X[:10] = far[:10] = 0
+    known = Supervision.from_labels(np.where(np.arange(200) < 10, np.arange(200) % 2, -1))
+    expected = compressed(StoredTable(Pieces(X, 70)), known, how, 8)
+    found = compressed(StoredTable(Pieces(sp.csr_array(far), 70)), known, how, 8)
+    assert_array_equal(found.member, expected.member)
+
+
 def test_every_epoch_reads_the_rows_once():
     pieces = Pieces(blobs(), 70)
     rows = StoredTable(pieces).rows[0]

@@ -293,7 +293,7 @@ def _kmeans_centers(samples: _Samples, wanted: int, random_state: int, weights: 
 def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
     """The centers, as deviations."""
     if samples.n_samples <= DRAWS * wanted:  # so many rows are held in any case
-        return _kmeans_centers(_Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state) - samples.mean
+        return _kmeans_centers(_Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state)
     centers = _first_centers(samples, wanted, random_state)
     for _ in range(ROUNDS):
         counts, sums = samples.unit_sums(centers)
@@ -308,14 +308,14 @@ def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -
 def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
     """K-means on the means of many small parts. Even draws alone would miss the few samples that are far from all others."""
     rng = np.random.default_rng(random_state)
-    drawn = [samples.fetched(drawn_rows(samples.n_samples, wanted, seed=random_state)) - samples.mean]
+    drawn = [samples.fetched(drawn_rows(samples.n_samples, wanted, seed=random_state))]
     squared = np.full(samples.n_samples, np.inf)
     for _ in range(DRAWS - 1):
         squared = samples.nearer(squared, drawn[-1])
         chosen = _drawn_by_weight(squared, wanted, rng)
         if not len(chosen):
             break
-        drawn.append(samples.fetched(chosen) - samples.mean)
+        drawn.append(samples.fetched(chosen))
     counts, sums = samples.unit_sums(np.concatenate(drawn))
     used = np.flatnonzero(counts)
     return _kmeans_centers(_Samples(sums[used] / counts[used, None]), wanted, random_state, counts[used])
@@ -478,19 +478,29 @@ class _Deviations(ABC):
         return basis
 
 
-class _Samples(_Deviations):
-    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix stays sparse and the mean
-    enters the products."""
+@dataclass(frozen=True)
+class _Middle:
+    """The mean of some rows in two parts: the offsets that their columns lose first, and the mean of what is left."""
 
-    def __init__(self, rows: Any, mean: Floats | None = None) -> None:
-        self.rows, self.origin = _as_rows(rows), np.zeros(rows.shape[1])
+    origin: Floats
+    center: Floats
+
+    @property
+    def mean(self) -> Floats:
+        return self.origin + self.center
+
+
+class _Samples(_Deviations):
+    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix stays sparse, its columns
+    without zeros lose their offsets, and what is left of the mean enters the products."""
+
+    def __init__(self, rows: Any, middle: _Middle | None = None) -> None:
+        rows = _as_rows(rows)
         self.is_sparse = bool(sp.issparse(rows))
-        self.n_samples, self.n_features = self.rows.shape
-        if self.is_sparse and mean is None:
-            self.rows, self.origin = _without_offsets(self.rows)
-        # The mean of the rows as they are held, and of those that were given.
-        self.center = np.asarray(self.rows.mean(axis=0), dtype=np.float64).ravel() if mean is None else mean
-        self.mean = self.origin + self.center
+        self.n_samples, self.n_features = rows.shape
+        middle = _middle_of(rows) if middle is None else middle
+        self.origin, self.center, self.mean = middle.origin, middle.center, middle.mean
+        self.rows = _without_offsets(rows, self.origin)
         self.centered: Floats | None = None if self.is_sparse else self.rows - self.center
         # As long as the numbers that enter the products, because these are what rounding errors are made of.
         if self.centered is None:
@@ -611,12 +621,21 @@ class _StoredSamples(_Deviations):
         self.groups = self.pieces.row_groups()
 
     @cached_property
-    def mean(self) -> Floats:
-        mean = np.zeros(self.n_features)
-        for group, here in zip(self.groups, self.pieces.over_rows(self.groups, _mean_of_piece), strict=True):
+    def _middle(self) -> _Middle:
+        origin = mean = np.zeros(self.n_features)
+        for group, here in zip(self.groups, self.pieces.over_rows(self.groups, _middle_of), strict=True):
+            if group.start == 0:
+                origin, mean = here.origin, here.mean
+                continue
+            # A column with a zero anywhere has no offset: nothing is of less magnitude.
+            origin = np.where(np.abs(here.origin) < np.abs(origin), here.origin, origin)
             # By a share of the difference, so that equal means stay what they are.
-            mean = here if group.start == 0 else mean + (group.stop - group.start) / group.stop * (here - mean)
-        return mean
+            mean = mean + (group.stop - group.start) / group.stop * (here.mean - mean)
+        return _Middle(origin, mean - origin)
+
+    @property
+    def mean(self) -> Floats:
+        return self._middle.mean
 
     def nearest(self, units: Floats) -> Integers:
         return np.concatenate(list(self._answers(_Samples.nearest, shared=(units,))))
@@ -640,9 +659,9 @@ class _StoredSamples(_Deviations):
         return np.concatenate(list(self._answers(_Samples.nearer, squared, shared=(units,))))
 
     def fetched(self, chosen: Integers) -> Floats:
-        """Some samples, not more than there are prototypes, in memory."""
-        rows = fetched_rows(self.pieces, chosen)
-        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+        """The deviations of some samples, not many more than there are prototypes, in memory."""
+        rows = _without_offsets(_as_rows(fetched_rows(self.pieces, chosen)), self._middle.origin)
+        return np.asarray((rows.toarray() if sp.issparse(rows) else rows) - self._middle.center)
 
     def refuse_many(self, n_units: int) -> None:
         needed, memory = UNITS_HELD * BYTES * n_units * self.n_features, self.pieces.memory
@@ -656,7 +675,7 @@ class _StoredSamples(_Deviations):
 
     def _answers(self, question: Callable[..., Any], *given: NDArray[Any], shared: tuple[Any, ...]) -> Iterator[Any]:
         """What samples in memory answer, for group after group; `given` is known of each sample."""
-        work = partial(_answer, question=question, mean=self.mean)
+        work = partial(_answer, question=question, middle=self._middle)
         return self.pieces.over_rows(self.groups, work, *([one[group] for group in self.groups] for one in given), shared=shared)
 
 
@@ -664,12 +683,8 @@ def _samples(rows: Any) -> _Samples | _StoredSamples:
     return _StoredSamples(rows) if isinstance(rows, StoredRows) else _Samples(rows)
 
 
-def _answer(piece: Any, *asked: Any, question: Callable[..., Any], mean: Floats) -> Any:
-    return question(_Samples(piece, mean), *asked)
-
-
-def _mean_of_piece(piece: Any) -> Floats:
-    return np.asarray(piece.mean(axis=0), dtype=np.float64).ravel()
+def _answer(piece: Any, *asked: Any, question: Callable[..., Any], middle: _Middle) -> Any:
+    return question(_Samples(piece, middle), *asked)
 
 
 def _distances_to(samples: _Samples, assignment: Integers, centers: Floats) -> Floats:
@@ -695,14 +710,28 @@ def _as_rows(rows: Any) -> Any:
     return rows.tocsr() if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
 
 
-def _without_offsets(rows: Any) -> tuple[Any, Floats]:
-    """CSR rows whose columns without zeros are less their value of least magnitude, which costs no digits; and these values."""
+def _middle_of(rows: Any) -> _Middle:
+    rows = _as_rows(rows)
+    origin = _offsets(rows)
+    return _Middle(origin, np.asarray(_without_offsets(rows, origin).mean(axis=0), dtype=np.float64).ravel())
+
+
+def _offsets(rows: Any) -> Floats:
+    """Of each column of CSR rows without zeros, its value of least magnitude: to take it off costs no digits. Of others, 0."""
     origin = np.zeros(rows.shape[1])
+    if not sp.issparse(rows):
+        return origin
     full = np.bincount(rows.indices, minlength=rows.shape[1]) == rows.shape[0]
-    if not full.any():
-        return rows, origin
-    origin[full] = extremes_of(rows[:, full])[2]
-    return sp.csr_array((rows.data - origin[rows.indices], rows.indices, rows.indptr), shape=rows.shape), origin
+    if full.any():
+        origin[full] = extremes_of(rows[:, full])[2]
+    return origin
+
+
+def _without_offsets(rows: Any, origin: Floats) -> Any:
+    """The rows less what is 0 for every column with zeros, so that CSR stays CSR."""
+    if not origin.any():
+        return rows
+    return sp.csr_array((rows.data - origin[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _dense_squares(rows: Floats, centers: Floats, assignment: Integers) -> Floats:
