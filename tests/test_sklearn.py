@@ -309,11 +309,11 @@ def test_labeled_only_answers_what_it_cannot_use():
     assert repr(labeled_scorer("r2", unlabeled=9)) == "labeled_scorer('r2', unlabeled=9)"
 
 
-def test_what_is_masked_is_missing_in_transform_too():
+def test_what_is_masked_is_refused_in_transform_too():
     X, y = load_iris(return_X_y=True)
     sieve = GraphSieve(n_features_to_select=4).fit(X, y)
     hidden = np.ma.array(X, mask=X > 7)
     for table in (hidden, hidden.astype(int)):
-        with pytest.raises(ValueError, match="NaN"):
+        with pytest.raises(InputError, match=r"X holds masked values, the first in row 102; fill them in"):
             sieve.transform(table)
     assert_array_equal(sieve.transform(np.ma.array(X)), X)  # nothing is masked

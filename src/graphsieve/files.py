@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -18,6 +19,13 @@ def named_file(name: Any) -> Path:
         raise InputTypeError(f"a file must be named by a text or a path, got a value of type {type(name).__name__}.")
     if "\0" in os.fspath(name):
         raise InputError("the name of a file holds the character NUL, which no file can have; name another.")
+    try:
+        os.lstat(name)
+    except UnicodeError:
+        raise InputError("the name of a file holds half a character, which no file can have; name another.") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError("the name of a file is longer than any file can have; name another.") from None
     return Path(name)
 
 

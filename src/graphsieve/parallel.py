@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from graphsieve.errors import LostProcessError
@@ -50,7 +50,7 @@ def in_parallel(
 def _results(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None) -> Iterator[Any]:
     if n_jobs is None or n_jobs == 1 or len(arguments) < 2:
         return (function(*one) for one in arguments)
-    n_useful = min(n_jobs, len(arguments))  # more would be started, and have nothing to do
+    n_useful = min(effective_n_jobs(n_jobs), len(arguments))  # more would be started, and have nothing to do
     # Somebody may have told joblib to use a backend that gives all results at once, such as "multiprocessing".
     one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_useful, return_as="generator" if one_by_one else "list")

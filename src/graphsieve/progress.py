@@ -32,12 +32,16 @@ def say(line: str) -> None:
 
 
 def _is_shown(wanted: bool | None) -> bool:
-    return (sys.stderr is not None and sys.stderr.isatty()) if wanted is None else wanted
+    if wanted is not None:
+        return wanted
+    with suppress(ValueError, AttributeError):  # of a stream that is closed, or of none
+        return sys.stderr.isatty()
+    return False
 
 
 def _put(text: str) -> None:
     """On the error stream; where that cannot be written any more, the work goes on without a word."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError, AttributeError):  # the latter of streams that are closed, or of none
         sys.stderr.write(text)
         sys.stderr.flush()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import platform
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -167,7 +167,7 @@ def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tupl
     if given is None:
         return found or tuple(f"x{j}" for j in range(n_features))
     listed = given.tolist() if hasattr(given, "tolist") else given
-    if not has_parts(listed) or isinstance(given, str | Set):  # a set has no order
+    if not has_parts(listed) or isinstance(given, str | set | frozenset):  # a set has no order
         raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given)}.")
     names = tuple(listed)
     odd = [name for name in names if not isinstance(name, str)]

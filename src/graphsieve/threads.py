@@ -17,7 +17,7 @@ from graphsieve.locks import lock_of_the_process
 Job = TypeVar("Job")
 
 _lock = lock_of_the_process()
-_limits: list[int] = []  # of everybody who is inside
+_limits: list[tuple[int, int]] = []  # of everybody who is inside: the process, and how many threads
 _found: list[Any] = []  # what the first of them found
 
 
@@ -33,19 +33,24 @@ def _at_most(n_threads: int) -> Iterator[None]:
 
     The number of threads belongs to the process, so that two who each restored what they found might leave it as it was not.
     """
+    here = os.getpid()
     with _lock:
-        _change([*_limits, n_threads])
+        # Threads that were inside when this process was forked are not in it, and will not restore anything.
+        _change([limit for limit in _limits if limit[0] == here])
+        _change([*_limits, (here, n_threads)])
     try:
         yield
     finally:
         with _lock:
             rest = _limits.copy()
-            rest.remove(n_threads)
+            rest.remove((here, n_threads))
             _change(rest)
 
 
-def _change(limits: list[int]) -> None:
-    before, after = min(_limits, default=None), min(limits, default=None)
+def _change(limits: list[tuple[int, int]]) -> None:
+    if limits == _limits:
+        return
+    before, after = (min((number for _, number in some), default=None) for some in (_limits, limits))
     _free_control()
     if after is None:
         _found.pop().restore_original_limits()

@@ -50,12 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _hear(before)
         options = parser().parse_args(given)
         options.given = given
-        _check_address_space()
+        if arguments is None:  # otherwise libraries may be loaded already
+            _check_address_space()
         import_module(f"graphsieve.cli.{options.command}").run(options)
         _hear_no_more(before)
         code = 0
     except BaseException as error:
-        _hear_no_more(before)  # whoever is impatient and asks twice gets the same answer once
+        try:  # noqa: SIM105 - a call to `suppress` could be interrupted itself
+            _hear_no_more(before)
+        except EndedError:
+            pass  # it is ending anyway
         code = _answer_to(error, debug="--debug" in given)
         if arguments is None and _is_for_want_of_memory(error):
             _leave(code)
@@ -75,8 +79,9 @@ def _check_address_space() -> None:
     needed = _LIBRARIES + (_PANDAS if find_spec("pandas") else 0)
     if allowed < needed:
         raise MemoryError
-    if allowed < needed + _THREAD * (os.cpu_count() or 1) and "OMP_NUM_THREADS" not in os.environ:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    threads_that_fit = max(1, (allowed - needed) // _THREAD)
+    if threads_that_fit < (os.cpu_count() or 1) and "OMP_NUM_THREADS" not in os.environ:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads_that_fit))
 
 
 def _allowed_address_space() -> int | None:
@@ -90,22 +95,25 @@ def _allowed_address_space() -> int | None:
 
 
 def _handlers() -> dict[signal.Signals, Any]:
-    """What answers the signals now; nothing where that is not ours to change: in threads, and where C code has set it."""
+    """What answers the signals now, where that is ours to change: not in threads, and not where it was changed or is ignored.
+
+    In the background of a shell an interruption is ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         return {}
-    return {number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) is not None}
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    return {number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) in usual}
 
 
 def _hear(before: Mapping[signal.Signals, Any]) -> None:
     """Whoever asks this process to end is heard, and nobody takes that for a wish to see what there is so far."""
 
     def end(number: int, frame: object) -> NoReturn:
+        _hear_no_more(before)  # whoever is impatient and asks twice must not interrupt what is left to be cleaned up
         raise EndedError(number)
 
-    for number, handler in before.items():
-        # Not where it is ignored, as in the background of a shell.
-        if handler in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, end)
+    for number in before:
+        signal.signal(number, end)
 
 
 def _hear_no_more(before: Mapping[signal.Signals, Any]) -> None:

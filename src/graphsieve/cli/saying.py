@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from graphsieve.cli.wording import for_the_command
 from graphsieve.errors import GraphSieveWarning
+from graphsieve.filters import warnings_kept
 
 _COLORS = {"chosen": "\x1b[36m", "rest": "\x1b[90m", "soft": "\x1b[90m", "warning": "\x1b[33m", "strong": "\x1b[1m"}
 _END = "\x1b[0m"
@@ -50,8 +51,7 @@ def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
     messages: list[str] = []
     found: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
+        with warnings_kept(everything=True) as found:
             yield messages
     finally:  # also before an error, which a warning often explains
         _tell(found, messages, quiet=quiet, debug=debug)

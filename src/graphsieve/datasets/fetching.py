@@ -130,6 +130,8 @@ def _made(source: Source, contents: Sequence[bytes], addresses: Sequence[str]) -
     try:
         with warnings_ignored():  # what they would warn of, the hash says
             dataset = _dataset(source, source.recipe(contents))
+    except MemoryError:
+        raise
     except Exception as error:  # the readers of foreign formats raise whatever they like
         what = one_line(str(error)) or type(error).__name__
         raise _FailedError(f"{' and '.join(addresses)} cannot be read: {what}") from error

@@ -37,6 +37,8 @@ def read_ready(path: Path) -> Dataset:
         return dataset_of(path.stem, arrays)
     except _WrongFileError as error:
         raise DataUnavailableError(f"{shown(path)} is no data set of ours: {error}; replace or remove the file.") from None
+    except MemoryError:
+        raise
     except Exception as error:
         # A pickle in the file, a truncated archive, a bare .npy file, ...: readers of archives raise whatever they like.
         raise DataUnavailableError(

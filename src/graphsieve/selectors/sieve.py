@@ -11,7 +11,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from graphsieve.columns import Table
-from graphsieve.containers import unmasked
 from graphsieve.errors import InputError
 from graphsieve.parameters import boolean, either, jobs, quoted
 from graphsieve.progress import showing
@@ -21,6 +20,13 @@ from graphsieve.storage.distributed import chosen_columns, is_distributed
 from graphsieve.streaming import read_columns
 from graphsieve.supervision import Supervision
 from graphsieve.threads import at_most_jobs
+
+
+def _refuse_masked(X: Any) -> None:
+    """scikit-learn would read what lies under a mask."""
+    if np.ma.is_masked(X):
+        row, *_ = (int(place) for place in np.argwhere(np.ma.getmaskarray(X))[0])
+        raise InputError(f"X holds masked values, the first in row {row}; fill them in, or drop their rows, before transform.")
 
 
 class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -74,7 +80,8 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return chosen_columns(X, np.flatnonzero(self._support))
         stored = stored_in(X)
         if stored is None:
-            return super().transform(unmasked(X))  # scikit-learn would read what lies under a mask
+            _refuse_masked(X)
+            return super().transform(X)
         self._check_features(stored.shape, stored.names)
         return read_columns(stored, np.flatnonzero(self._support))
 

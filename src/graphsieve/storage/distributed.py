@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from math import isnan
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError
 from graphsieve.storage.engines import Errand, Kept, engine_of
-from graphsieve.storage.pieces import ROWS_HELD, Group, Integers, Stored, Work, reading
+from graphsieve.storage.pieces import ROWS_HELD, Group, Integers, Stored, Work
 from graphsieve.storage.tasks import Manner, Place, columns_of, count_entries, name_of, received
 
 REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
@@ -68,9 +67,7 @@ class Distributed(Stored):
         for start in range(0, len(groups), engine.wave):
             here = range(start, min(start + engine.wave, len(groups)))
             errands = [Errand(self._parts(groups[place], axis), tuple(part[place] for part in given)) for place in here]
-            with _computing():
-                outcomes = engine.run(name, errands, manner, work, shared)
-            yield from received(outcomes)
+            yield from received(engine.run(name, errands, manner, work, shared))
 
     def _parts(self, group: Group, axis: int) -> list[list[tuple[Any, Place]]]:
         """The parts of blocks that make up some rows, or some columns."""
@@ -103,9 +100,7 @@ class Distributed(Stored):
         blocks = [(self._blocks[place], Place(self._block_shape(*place), None, None)) for place in places]
         engine = engine_of(self._array, self._kept)
         errands = [Errand([[block]], ()) for block in (blocks[:1] if only_first else blocks)]
-        with _computing():
-            outcomes = engine.run(name_of(count_entries), errands, Manner(0, None, engine.threads), count_entries, ())
-        return received(outcomes)
+        return received(engine.run(name_of(count_entries), errands, Manner(0, None, engine.threads), count_entries, ()))
 
 
 def is_distributed(X: Any) -> bool:
@@ -136,11 +131,6 @@ def chosen_columns(X: Any, columns: NDArray[np.int64]) -> Any:
     inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in met]
     sizes = X.chunks[0], tuple(len(here) for here in inner)
     return X.blocks[:, met].map_blocks(columns_of, columns=inner, chunks=sizes, dtype=X.dtype, meta=X._meta)
-
-
-def _computing() -> AbstractContextManager[None]:
-    """Blocks are computed by code of others, any one of them for the first time."""
-    return reading("the blocks of a Dask array", "X.compute() shows where it fails")
 
 
 def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 import uuid
 import weakref
 from abc import ABC, abstractmethod
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.errors import LostProcessError
-from graphsieve.storage.pieces import Work
+from graphsieve.storage.pieces import Work, reading
 from graphsieve.storage.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
 
 GROUPS_BEFORE = 2  # for each that is worked on, so many groups are asked for, so that the next one is there in time
@@ -95,10 +96,11 @@ class Apart(Engine):
             needed = dask.optimize(parts)[0]  # of all blocks, only those of this group
             packet = cloudpickle.dumps((needed, _Call(manner, work, errand.given, shared)))
             tasks.append(_task(_by_itself, name, place, packet))
+        pool = self._kept.pool(self.at_once)
         try:
-            return _computed(tasks, chunksize=1, pool=self._kept.pool(self.at_once))
+            return _computed(tasks, chunksize=1, pool=pool)
         except BrokenProcessPool:
-            self._kept.end_pool()  # it would refuse all that is to come, too
+            self._kept.end_pool(pool)  # it would refuse all that is to come, too
             raise LostProcessError(LOST) from None
 
     @property
@@ -182,16 +184,16 @@ class Kept:
         if chosen is not None:
             return chosen
         if self._pool is None or self._pool._max_workers != n_processes:
-            self.end_pool()
+            self.end_pool(self._pool)
             self._pool = ProcessPoolExecutor(n_processes, mp_context=get_context())
             weakref.finalize(self, self._pool.shutdown)
         return self._pool
 
-    def end_pool(self) -> None:
-        """Start other processes when they are needed."""
-        if self._pool is not None:
-            self._pool.shutdown()
+    def end_pool(self, pool: Any) -> None:
+        """Start other processes when they are needed, unless another thread has done so already."""
+        if pool is not None and pool is self._pool:
             self._pool = None
+            pool.shutdown()
 
     def __reduce__(self) -> Any:
         return Kept, ()
@@ -257,11 +259,15 @@ def _unique(name: str) -> str:
 def _computed(tasks: Sequence[Any], **options: Any) -> list[Any]:
     import dask  # noqa: PLC0415
 
-    return list(dask.compute(*tasks, traverse=False, **options))
+    # Blocks are computed by code of others, any one of them for the first time. Who was lost is known to whoever asked.
+    with reading("the blocks of a Dask array", "X.compute() shows where it fails", but=(BrokenProcessPool, *_lost())):
+        return list(dask.compute(*tasks, traverse=False, **options))
 
 
 def _lost() -> tuple[type[BaseException], ...]:
-    """What Dask says when data or tasks were lost with their workers."""
+    """What Dask says when data or tasks were lost with their workers; nothing where there is no cluster."""
+    if "distributed" not in sys.modules:
+        return ()
     from distributed import KilledWorker  # noqa: PLC0415
     from distributed.client import CancelledError  # noqa: PLC0415
     from distributed.comm import CommClosedError  # noqa: PLC0415

@@ -95,11 +95,10 @@ def _parquet(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
 
 def _refuse_more_columns(dataset: Any) -> None:
     """The first file says which columns there are; those that only others have would be lost without a word."""
+    known = set(dataset.schema.names)
     for fragment in dataset.get_fragments():
         names = fragment.physical_schema.names
-        place = next(
-            (at for at, name in enumerate(names) if name not in dataset.schema.names and not is_pandas_index(name)), None
-        )
+        place = next((at for at, name in enumerate(names) if name not in known and not is_pandas_index(name)), None)
         if place is not None:
             raise InputError(
                 f"{quoted(fragment.path, MOST_OF_A_PATH)} holds {column_label(names, place)}, which the first file of the folder "

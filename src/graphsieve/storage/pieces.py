@@ -360,13 +360,15 @@ def usual(piece: Any) -> Any:
 
 
 @contextmanager
-def reading(source: str, remedy: str = "open it again, or write it again") -> Iterator[None]:
+def reading(
+    source: str, remedy: str = "open it again, or write it again", but: tuple[type[BaseException], ...] = ()
+) -> Iterator[None]:
     """Libraries raise whatever they like while they read; a person gets one sentence."""
     try:
         yield
-    except (InputError, LostProcessError, MemoryError):
-        raise
     except Exception as error:
+        if isinstance(error, (InputError, LostProcessError, MemoryError, *but)):
+            raise
         said = one_line(f"{type(error).__name__}: {as_text(error)}".rstrip(" .:"))
         raise InputError(f"X could not be read from {source} ({said}); {remedy}.") from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 import re
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -105,6 +106,8 @@ def worked(parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[A
         try:
             return Outcome(work(joined(parts, manner), *given, *shared), warned=warned)
         except Exception as error:
+            if not isinstance(error, InputError):  # a fault of ours, which happened elsewhere
+                error.add_note(traceback.format_exc())
             return Outcome(refused=error)
 
 

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import get_ident
 
 import numpy as np
 
@@ -40,8 +41,8 @@ LONGEST_LINE = 2**29  # characters
 LONGEST_CELL = 2**27  # characters; a quote that is not closed would swallow the file
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
-_lock = lock_of_the_process()
-_limits: list[int] = []  # of the csv module before, once for everybody who reads now
+_readers: list[int] = []  # the thread of each that reads now
+_limits: list[int] = []  # of the csv module before all of them
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
@@ -389,12 +390,28 @@ def _long_cells() -> Iterator[None]:
 
     The limit belongs to the process: of several threads that read, the first raises it and the last restores it.
     """
+    thread = get_ident()
     with _lock:
-        _limits.append(_limits[0] if _limits else csv.field_size_limit(LONGEST_CELL))
+        if not _readers:
+            _limits.append(csv.field_size_limit(LONGEST_CELL))
+        _readers.append(thread)
     try:
         yield
     finally:
         with _lock:
-            before = _limits.pop()
-            if not _limits:
-                csv.field_size_limit(before)
+            _has_read(thread)
+
+
+def _has_read(thread: int) -> None:
+    _readers.remove(thread)
+    if not _readers:
+        csv.field_size_limit(_limits.pop())
+
+
+def _others_have_read() -> None:
+    """In a child, which has none of the other threads."""
+    for thread in [thread for thread in _readers if thread != get_ident()]:
+        _has_read(thread)
+
+
+_lock = lock_of_the_process(_others_have_read)
