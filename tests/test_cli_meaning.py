@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import re
 from pathlib import Path
@@ -183,3 +184,36 @@ def test_lists_that_are_given_in_parts_count_in_full(run):
     parts = ("--methods", "variance", "--methods", "laplacian", "--sizes", "1", "--sizes", "2", "--proba-columns", "p")
     assert together[0] == 0
     assert run("compare", "t.csv", *parts, "--proba-columns", "q") == together
+
+
+@pytest.mark.parametrize("command", ["rank", "compare"])
+@pytest.mark.parametrize("format", ["csv", "tsv", "json"])
+def test_results_under_a_name_of_a_compressed_file_are_compressed(run, command, format):
+    put("t.csv", numbers())
+    plain, packed, asked = Path(f"out.{format}"), Path(f"out.{format}.gz"), Path("OUT.GZ")
+    for file, further in ((plain, ()), (packed, ()), (asked, ("--format", format))):
+        assert run(command, "t.csv", "-o", str(file), *further)[0] == 0
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert asked.read_bytes() == packed.read_bytes()
+    assert packed.read_bytes()[4:8] == bytes(4)  # no time
+
+
+def test_a_report_under_a_name_of_a_compressed_file_is_compressed(run):
+    put("t.csv", numbers())
+    assert run("rank", "t.csv", "--report", "r.html.gz")[0] == 0
+    assert gzip.decompress(Path("r.html.gz").read_bytes()).startswith(b"<!doctype html>")
+
+
+@pytest.mark.parametrize("ending", [".zst", ".ZST", ".bz2", ".xz", ".zip"])
+@pytest.mark.parametrize(
+    "arguments", [["rank", "--format", "csv", "-o"], ["rank", "-o"], ["compare", "--json", "-o"], ["rank", "--report"]]
+)
+def test_a_name_that_promises_another_compression_is_refused(run, arguments, ending):
+    put("t.csv", numbers())
+    code, out, err = run(arguments[0], "t.csv", *arguments[1:], f"out.csv{ending}")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"graphsieve: out.csv{ending} would have to be compressed otherwise than by gzip; "
+        f"let its name end in .gz, or leave {ending} out.\n"
+    )
+    assert [path.name for path in Path().iterdir()] == ["t.csv"]

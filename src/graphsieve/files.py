@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import re
@@ -10,7 +11,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve.errors import InputError, InputTypeError, UsageError
+
+_NOT_WRITTEN = (".zst", ".zstd", ".bz2", ".xz", ".zip", ".7z")
 
 
 def named_file(name: Any) -> Path:
@@ -29,6 +32,15 @@ def named_file(name: Any) -> Path:
     return Path(name)
 
 
+def check_compression(path: Path) -> None:
+    """Raise if the name says that the file is compressed in a way that we do not write."""
+    if path.suffix.lower() in _NOT_WRITTEN:
+        raise UsageError(
+            f"{path.name} would have to be compressed otherwise than by gzip; "
+            f"let its name end in .gz, or leave {path.suffix} out."
+        )
+
+
 def json_text(document: Any) -> str:
     """The document as JSON for people to read; half characters (lone surrogates) are written by their numbers, as JSON can."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
@@ -36,7 +48,10 @@ def json_text(document: Any) -> str:
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it."""
+    """Write to a temporary file beside `path` and move it there, so that no reader ever sees half of it.
+
+    A text is compressed where the name ends in .gz, without a time, so that the same text gives the same bytes.
+    """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it.")
     if path.exists() and not path.is_file():  # also through a link, such as /dev/stdout
@@ -44,7 +59,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
         raise InputError(f"{path} is no ordinary file; write elsewhere.")
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
-    data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+    data = _as_named(path, content) if isinstance(content, str) else content
     mode = _mode(path)
     name = path.parent / f".graphsieve-{token_hex(8)}.part"
     try:
@@ -57,6 +72,12 @@ def replace_file(path: Path, content: str | bytes) -> None:
     except BaseException:
         name.unlink(missing_ok=True)
         raise
+
+
+def _as_named(path: Path, text: str) -> bytes:
+    check_compression(path)
+    data = text.encode("utf-8", errors="backslashreplace")
+    return gzip.compress(data, mtime=0) if path.suffix.lower() == ".gz" else data
 
 
 def _mode(path: Path) -> int | None:

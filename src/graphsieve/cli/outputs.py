@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphsieve.errors import InputError
-from graphsieve.files import replace_file
+from graphsieve.files import check_compression, replace_file
 
 _ASCII = str.maketrans({"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"})
 
@@ -45,6 +45,7 @@ def _real(path: str | Path) -> str:
 def _check_output(path: Path, *, force: bool) -> None:
     if str(path) == "-":
         raise OutputError("a page cannot go to standard output; name a file.")
+    check_compression(path)
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it.")
     if not path.parent.is_dir():

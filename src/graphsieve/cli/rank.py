@@ -16,7 +16,7 @@ from graphsieve.cli.outputs import check_outputs, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
 from graphsieve.errors import UsageError
-from graphsieve.files import json_text
+from graphsieve.files import check_compression, json_text
 from graphsieve.parameters import nearest, quoted
 from graphsieve.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.report import page
@@ -137,11 +137,13 @@ def result_format(options: argparse.Namespace) -> str:
     """As asked for, or as the ending of the output says."""
     if options.format is not None or options.output is None:
         return options.format or "table"
-    ending = Path(options.output).suffix.lower()
+    file = Path(options.output)
+    check_compression(file)
+    ending = Path(file.name.lower().removesuffix(".gz")).suffix
     if ending not in ENDINGS:
         raise UsageError(
-            f"{quoted(Path(options.output).name)} does not say how to write it; "
-            f"add --format, or let it end in {', '.join(ENDINGS)}."
+            f"{quoted(file.name)} does not say how to write it; "
+            f"add --format, or let it end in {', '.join(ENDINGS)} (also with .gz)."
         )
     return ENDINGS[ending]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,9 +74,7 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
             raise InputTypeError(f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv.") from None
         replace_file(file, content)
         return
-    text = table_text(columns, separator, raw_names).encode("utf-8", errors="backslashreplace")
-    # Without a time in the file, the same table gives the same bytes.
-    replace_file(file, gzip.compress(text, mtime=0) if suffix.endswith(".gz") else text)
+    replace_file(file, table_text(columns, separator, raw_names))
 
 
 def _check_columns(columns: Any) -> None:
