@@ -217,3 +217,26 @@ def test_a_name_that_promises_another_compression_is_refused(run, arguments, end
         f"let its name end in .gz, or leave {ending} out.\n"
     )
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("ending", ["/", "//", "/."])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rank", "t.csv", "-o", "out.csv"],
+        ["rank", "t.csv", "--format", "json", "-o", "out"],
+        ["rank", "t.csv", "--report", "pages"],
+        ["compare", "t.csv", "--report", "pages"],
+        ["select", "t.csv", "-o", "out.csv"],
+        ["demo", "--report", "pages"],
+        ["reproduce", "wls", "--page", "pages"],
+        ["reproduce", "wls", "--markdown", "pages"],
+    ],
+)
+def test_an_output_that_is_named_like_a_folder_is_refused(run, arguments, ending):
+    """It does not exist, and a file of that name would not be where others look for it."""
+    put("t.csv", numbers())
+    code, out, err = run(*arguments[:-1], arguments[-1] + ending)
+    assert (code, out) == (4, "")
+    assert err == f"graphsieve: {arguments[-1]}{ending} is a folder; name a file in it.\n"
+    assert [path.name for path in Path().iterdir()] == ["t.csv"]

@@ -29,6 +29,8 @@ def named_file(name: Any) -> Path:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InputError("the name of a file is longer than any file can have; name another.") from None
+    if os.path.basename(name) in ("", ".") and os.fspath(name):  # a path would lose the slash, and be one of a file
+        raise InputError(f"{os.fspath(name)} is a folder; name a file in it.")
     return Path(name)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from graphsieve.chance import generator
-from graphsieve.cli.outputs import check_outputs, show, write
+from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.rank import ranking_lines
 from graphsieve.cli.saying import say
 from graphsieve.comparison import compare
@@ -24,7 +23,7 @@ PER_CLASS = 10
 
 def run(options: argparse.Namespace) -> None:
     """Rank, compare with random columns, write the report."""
-    report = Path(options.report)
+    report = output_file(options.report)
     check_outputs([report], force=options.force)
     progress = False if options.quiet else None
     table = load_breast_cancer()

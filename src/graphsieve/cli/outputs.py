@@ -9,13 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphsieve.errors import InputError
-from graphsieve.files import check_compression, replace_file
+from graphsieve.files import check_compression, named_file, replace_file
 
 _ASCII = str.maketrans({"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"})
 
 
 class OutputError(Exception):
     """Something that was to be written cannot be."""
+
+
+def output_file(name: str) -> Path:
+    """The path of a file to be written, by the name that somebody gave."""
+    try:
+        return named_file(name)
+    except InputError as error:
+        raise OutputError(str(error)) from None
 
 
 def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] = ()) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from graphsieve.cli.arguments import ROWS_SHOWN, UNLABELED
 from graphsieve.cli.case import Case, read_case
-from graphsieve.cli.outputs import check_outputs, put, write
+from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
 from graphsieve.errors import UsageError
@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
 
 def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
     """Where result and report go, if anywhere, after a look at whether they can."""
-    output = None if options.output is None else Path(options.output)
-    report = None if options.report is None else Path(options.report)
+    output = None if options.output is None else output_file(options.output)
+    report = None if options.report is None else output_file(options.report)
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
     check_outputs([path for path in (output, report) if path is not None], force=options.force, inputs=inputs)
     return output, report

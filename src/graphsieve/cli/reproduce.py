@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from graphsieve.cli.outputs import check_outputs, show, write
+from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.saying import say
 from graphsieve.errors import InputError
 
@@ -19,8 +19,8 @@ def run(options: argparse.Namespace) -> None:
     from graphsieve.experiments import SCHEMA
     from graphsieve.report.reproduction import as_markdown, as_page, as_text
 
-    page = None if options.no_page else Path(options.page)
-    markdown = None if options.markdown is None else Path(options.markdown)
+    page = None if options.no_page else output_file(options.page)
+    markdown = None if options.markdown is None else output_file(options.markdown)
     outputs = [path for path in (page, markdown) if path is not None]
     inputs = [] if options.results is None else [options.results]
     check_outputs(outputs, force=options.force, inputs=inputs)  # not after minutes of work

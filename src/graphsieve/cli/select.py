@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsieve.cli.case import read_case
-from graphsieve.cli.outputs import OutputError, check_outputs, show
+from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.errors import InputError, UsageError
@@ -21,7 +21,7 @@ NAMES_SHOWN = 10
 def run(options: argparse.Namespace) -> None:
     """Read, rank, and write what was selected."""
     settings = rank_settings(options)
-    output = None if options.output is None else Path(options.output)
+    output = None if options.output is None else output_file(options.output)
     if output is not None:
         check_writable_format(output)
     if options.raw_names and _is_binary(output):
