@@ -240,3 +240,14 @@ def test_an_output_that_is_named_like_a_folder_is_refused(run, arguments, ending
     assert (code, out) == (4, "")
     assert err == f"graphsieve: {arguments[-1]}{ending} is a folder; name a file in it.\n"
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_byte_order_mark_is_no_part_of_a_name(run, encoding):
+    put("plain.csv", {"kind": ["u", "v"] * 12, **numbers()})
+    mark = "" if encoding == "utf-16" else "\ufeff"  # which Python writes itself
+    Path("t.csv").write_bytes((mark + Path("plain.csv").read_text()).encode(encoding))
+    table = read_table("t.csv", encoding=encoding)
+    assert table.columns == ("kind", "a", "b", "c")
+    assert table.positions.tolist() == list(range(2, 26))
+    assert run("rank", "t.csv", "--target", "kind", "--encoding", encoding)[0] == 0

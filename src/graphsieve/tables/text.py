@@ -109,6 +109,7 @@ class Lines:
         self._encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
         text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding=self._encoding, errors="strict", newline="")
         self._text = text
+        self._at_start = True
         self._ahead: deque[str] = deque()
 
     def __iter__(self) -> Lines:
@@ -162,6 +163,9 @@ class Lines:
             raise InputError(self._undecodable(error)) from None
         except UnicodeError as error:  # UTF-16 without a byte order mark, and the like
             raise InputError(f"{self.name} is not text in {self._encoding}: {error}; try another --encoding.") from None
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix("\ufeff")  # a byte order mark, which a codec of one order leaves in the text
         if len(line) >= LONGEST_LINE:
             raise InputError(f"{self.name}: line {self.number + 1} has more than {LONGEST_LINE:,} characters; is it a table?")
         return line
