@@ -251,3 +251,37 @@ def test_a_byte_order_mark_is_no_part_of_a_name(run, encoding):
     assert table.columns == ("kind", "a", "b", "c")
     assert table.positions.tolist() == list(range(2, 26))
     assert run("rank", "t.csv", "--target", "kind", "--encoding", encoding)[0] == 0
+
+
+@pytest.mark.parametrize("line", ["sep={}\n", "SEP={}\r\n", '"sep={}"\r\n'])
+@pytest.mark.parametrize(("sep", "named"), [(";", "semicolons"), (",", "commas"), ("\t", "tabs"), ("|", '"|"'), ("^", "'^'")])
+def test_the_first_line_of_excel_says_the_separator(run, line, sep, named):
+    put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
+    Path("t.csv").write_text(line.format(sep) + Path("t.csv").read_text().replace(",", sep), newline="")
+    table = read_table("t.csv")
+    assert table.columns == ("a", "b", "c", "kind")
+    assert table.positions.tolist() == list(range(3, 27))
+    assert table.notes[0] == f"columns are separated by {named}, as line 1 says"
+    assert len(read_table("t.csv", header=False).columns) == 4
+    assert run("rank", "t.csv", "--target", "kind", "--sep", sep)[0] == 0
+    code, out, err = run("rank", "t.csv", "--target", "kind", "--sep", ":")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"graphsieve: t.csv says in line 1 that columns are separated by {named}, and --sep that they are by ':'; "
+        "leave --sep out, or take that line out.\n"
+    )
+
+
+def test_lines_below_the_separator_of_excel_are_counted_as_an_editor_does(run):
+    Path("t.csv").write_text("sep=;\na;b\n1;2\n3;4;5\n")
+    assert "t.csv: line 4 has 3 fields, expected 2" in run("rank", "t.csv")[2]
+    Path("t.csv").write_text("sep=;\n")
+    assert run("rank", "t.csv")[2] == "graphsieve: t.csv is an empty file; expected a header and rows.\n"
+    Path("t.csv").write_bytes(b"sep=;\na;b\n1;2\n1;\xff\n")
+    assert "(0xff, line 4)" in run("rank", "t.csv")[2]
+
+
+@pytest.mark.parametrize("name", ["sep=", "sep=a", "sep=10", "sep=;x", "separator"])
+def test_a_name_that_only_begins_like_the_separator_of_excel_is_a_name(run, name):
+    Path("t.csv").write_text(f"{name}\n1\n2\n")
+    assert read_table("t.csv", sep=",").columns == (name,)

@@ -80,7 +80,8 @@ def read_table(
     id_column : str or None
         One more of them, with the names of rows: in a text they stay as they are written (1.10 is not 1.1).
     sep : str or None
-        What separates the columns of a text; None: the most frequent of comma, semicolon, tab and ``|`` in its first line.
+        What separates the columns of a text; None: what Excel's line ``sep=;`` above the header says, or else the most frequent
+        of comma, semicolon, tab and ``|`` in its first line.
     encoding : str
         Of a text.
     header : bool

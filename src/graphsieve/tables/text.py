@@ -44,6 +44,7 @@ MOST_HEADER_LINES = 100
 _readers: list[int] = []  # the thread of each that reads now
 _limits: list[int] = []  # of the csv module before all of them
 _LINE_BREAK = re.compile("\r\n|\r|\n")
+_STATED = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -133,11 +134,22 @@ class Lines:
             self.odd = True
         return line
 
+    def stated_separator(self) -> str | None:
+        """Of a first line ``sep=;``, which Excel takes for no part of the table; the line is then done with."""
+        line = self._taken_line()
+        found = _STATED.fullmatch(line)
+        if found is not None:
+            self.number += 1
+            return found[2]
+        if line:
+            self._ahead.appendleft(line)
+        return None
+
     def first_record(self) -> str:
         """The first line that says something, with those that its quotes span; they are given again afterwards."""
         taken: list[str] = []
         record: list[str] = []
-        while len(record) < MOST_HEADER_LINES and (line := self._read_line()):
+        while len(record) < MOST_HEADER_LINES and (line := self._taken_line()):
             taken.append(line)
             if not record and (not line.strip() or (self._comment is not None and line.startswith(self._comment))):
                 continue
@@ -146,15 +158,18 @@ class Lines:
                 break
         else:
             record = record[:1]  # a quote that is no quote, or not closed
-        self._ahead.extend(taken)
+        self._ahead.extendleft(reversed(taken))
         return "".join(record)
 
     def _next_line(self) -> str:
-        line = self._ahead.popleft() if self._ahead else self._read_line()
+        line = self._taken_line()
         if not line:
             raise StopIteration
         self.number += 1
         return line
+
+    def _taken_line(self) -> str:
+        return self._ahead.popleft() if self._ahead else self._read_line()
 
     def _read_line(self) -> str:
         try:
@@ -187,6 +202,10 @@ def _separator(sep: str | None) -> str | None:
     return "\t" if sep == "\\t" else sep  # as a shell passes it on
 
 
+def _named(sep: str) -> str:
+    return SEPARATORS.get(sep, quoted(sep))
+
+
 def sniffed_separator(record: str, prefers_tabs: bool = False) -> str:
     """The most frequent candidate outside quotes; a comma where there is none."""
     outside = "".join(record.split('"')[::2]) if record.count('"') % 2 == 0 else record
@@ -194,16 +213,24 @@ def sniffed_separator(record: str, prefers_tabs: bool = False) -> str:
 
 
 def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs: bool) -> TableFile:
+    stated, asked = lines.stated_separator(), _separator(options.sep)
+    if stated is not None and asked not in (None, stated):
+        raise UsageError(
+            f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, and --sep that they are by "
+            f"{_named(str(asked))}; leave --sep out, or take that line out."
+        )
     first = lines.first_record()
     if not first:
         raise InputError(f"{lines.name} is an empty file; expected a header and rows.")
-    sep = _separator(options.sep) or sniffed_separator(first, prefers_tabs)
+    sep = asked or stated or sniffed_separator(first, prefers_tabs)
     records = _Records(lines, sep)
     top = records.cells(next(iter(records)))
     lines.odd = False
     names, notes = _names(lines.name, top, options.header)
-    if options.sep is None and sep != ",":
-        notes.insert(0, f"columns are separated by {SEPARATORS[sep]}")
+    if stated is not None:
+        notes.insert(0, f"columns are separated by {_named(sep)}, as line 1 says")
+    elif asked is None and sep != ",":
+        notes.insert(0, f"columns are separated by {_named(sep)}")
     check_names(lines.name, names)
     check_kept(lines.name, keep, names)
     columns = CellColumns(names, dict.fromkeys(keep))
