@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import re
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 from graphsieve import read_table
 from graphsieve.cli import main
+from graphsieve.errors import InputTypeError
+from graphsieve.tables import write_table
 
 
 @pytest.fixture
@@ -285,3 +288,55 @@ def test_lines_below_the_separator_of_excel_are_counted_as_an_editor_does(run):
 def test_a_name_that_only_begins_like_the_separator_of_excel_is_a_name(run, name):
     Path("t.csv").write_text(f"{name}\n1\n2\n")
     assert read_table("t.csv", sep=",").columns == (name,)
+
+
+@pytest.mark.parametrize("source", ["parquet", "feather"])
+@pytest.mark.parametrize("result", ["parquet", "feather"])
+def test_select_keeps_the_types_of_arrow(run, source, result):
+    pa, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    given = numbers()
+    times = [None, *(datetime(2024, 1 + i % 12, 1 + i, 7, i, 5, 123000 + i) for i in range(23))]
+    table = pa.table(
+        {
+            "flag": pa.array([i % 3 == 0 for i in range(24)]),
+            "small": pa.array(given["a"], type=pa.float32()),
+            "short": pa.array([i * i % 50 for i in range(24)], type=pa.int16()),
+            "large": pa.array(given["b"]),
+            "at": pa.array(times, type=pa.timestamp("us")),
+            "there": pa.array(times, type=pa.timestamp("us", tz="Europe/Berlin")),
+            "day": pa.array(times, type=pa.timestamp("us")).cast(pa.date32(), safe=False),
+            "sure": pa.array([None, *[True, False, True] * 7, None, False]),
+            "kind": pa.array(["u", "v", None] * 8).dictionary_encode(),
+            "id": pa.array(times[1:] + times[1:2], type=pa.timestamp("us")).cast(pa.string()),
+        }
+    )
+    write, read = {"parquet": parquet, "feather": feather}[source], {"parquet": parquet, "feather": feather}[result]
+    (write.write_table if source == "parquet" else write.write_feather)(table, f"t.{source}")
+    keep = ("--keep", "at", "there", "day", "sure", "id")
+    assert run("select", f"t.{source}", "--target", "kind", "--top", "4", *keep, "-o", f"out.{result}")[0] == 0
+    found = read.read_table(f"out.{result}")
+    for name in table.column_names:
+        assert found.schema.field(name).type == table.schema.field(name).type, name
+        assert found[name].to_pylist() == table[name].to_pylist(), name
+
+
+def test_select_widens_a_type_that_cannot_hold_what_was_filled(run):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    flags = [None, None, *[True, False] * 11]  # the median is between the two
+    table = pa.table({"flag": flags, "short": pa.array([None, *range(100, 123)], type=pa.int8()), "a": numbers()["a"]})
+    table = table.append_column("half", pa.array([None, None, *[1.0, np.float32(1.1)] * 11], type=pa.float32()))
+    parquet.write_table(table, "t.parquet")
+    assert run("select", "t.parquet", "--fill-missing", "--top", "4", "-o", "out.parquet")[0] == 0
+    found = parquet.read_table("out.parquet")
+    assert found["flag"].to_pylist()[:4] == [0.5, 0.5, 1, 0]
+    assert found["short"].to_pylist()[:2] == [111, 100]
+    assert found["short"].type == pa.int8()
+    assert found["half"].to_pylist()[0] == (1 + float(np.float32(1.1))) / 2
+
+
+@pytest.mark.parametrize("types", [3, "a", {"a": 3}])
+def test_types_that_are_none_are_refused(tmp_path, types):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(InputTypeError):
+        write_table(tmp_path / "t.parquet", {"a": [1, 2]}, types=types)

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     if output is None:
         show(table_text(columns, raw_names=options.raw_names), "csv")
     else:
-        _write(output, columns, raw_names=options.raw_names)
+        _write(output, columns, raw_names=options.raw_names, types=case.table.types)
     best = ranking.best(len(chosen))
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
     say(f"{len(best)} of {len(ranking)} features selected: {', '.join(best[:NAMES_SHOWN])}{more}", quiet=options.quiet)
@@ -67,8 +67,8 @@ def _n_like_formulas(columns: dict[str, Any]) -> int:
     return sum(map(is_like_a_formula, columns)) + sum(is_like_a_formula(value) for values in texts for value in values)
 
 
-def _write(output: Path, columns: dict[str, Any], *, raw_names: bool) -> None:
+def _write(output: Path, columns: dict[str, Any], *, raw_names: bool, types: dict[str, Any]) -> None:
     try:
-        write_table(output, columns, raw_names=raw_names)
+        write_table(output, columns, raw_names=raw_names, types=types)
     except OSError as error:
         raise OutputError(f"{output} cannot be written: {error.strerror}.") from None

@@ -131,6 +131,7 @@ class _Gathered:
             left_out=self._left_out,
             positions=np.arange(self.n_rows),
             notes=(*notes, *boolean_note(booleans)),
+            types={field.name: field.type for field in self._schema if _is_written_alike(field.type, self._pa)},
         )
 
 
@@ -153,6 +154,13 @@ def _numbers(column: Any, pa: Any) -> NDArray[np.float64]:
 def _is_whole(kind: Any, pa: Any) -> bool:
     types = pa.types
     return bool(types.is_integer(kind) or types.is_boolean(kind) or (types.is_decimal(kind) and kind.scale <= 0))
+
+
+def _is_written_alike(kind: Any, pa: Any) -> bool:
+    """Whether Parquet and Feather can both hold the type, and what we make of it says less than it does."""
+    types = pa.types
+    known = (types.is_boolean, types.is_integer, types.is_float32, types.is_timestamp, types.is_date, types.is_dictionary)
+    return any(is_such(kind) for is_such in known)
 
 
 def _is_rounded(column: Any, values: NDArray[np.float64], pa: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,9 @@ class TableFile:
         What the rows are called, where the format has such names.
     notes : tuple of str
         What was decided while reading.
+    types : dict
+        The types of Arrow's that a Parquet or Feather file has for truth values, short floats, integers, dates and categories, so
+        that `write_table` can write them alike.
     """
 
     name: str
@@ -63,6 +66,7 @@ class TableFile:
     positions: NDArray[np.int64]
     row_names: NDArray[np.object_] | None = None
     notes: tuple[str, ...] = ()
+    types: dict[str, Any] = field(default_factory=dict)
 
     def row_label(self, i: int) -> str:
         """Where row i is in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16 (counted from 0)"`` otherwise."""

@@ -46,7 +46,9 @@ def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[
     return {name: table.kept[name] if name in table.kept else _output_column(table, name, position[name]) for name in names}
 
 
-def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool = False) -> None:
+def write_table(
+    path: str | Path, columns: Mapping[str, Any], *, raw_names: bool = False, types: Mapping[str, Any] | None = None
+) -> None:
     """Write a table to a file, in the format its name ends in.
 
     Parameters
@@ -58,14 +60,18 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, raw_names: bool
         integers.
     raw_names : bool
         Whether names and texts that a spreadsheet would take for formulas are left as they are. Parquet and Feather always do.
+    types : mapping of str to types of Arrow's, or None
+        What Parquet and Feather are to hold these columns as, where that changes no value; see `TableFile`.
     """
     file = named_file(path)
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
     _check_columns(columns)
+    if not isinstance(types, Mapping | None):
+        raise InputTypeError(f"types must be a dict of names and types of Arrow's, got {quoted(types)}.")
     if not separator:
         try:
-            content = _arrow_bytes(suffix, columns)
+            content = _arrow_bytes(suffix, columns, types or {})
         except UnicodeError:
             raise InputError(
                 f"a name or a text holds half a character (a lone surrogate), which {suffix} files cannot hold; write .csv."
@@ -178,9 +184,10 @@ def _values(values: Any) -> list[Any]:
     return list(array) if short_floats else list(array.tolist())
 
 
-def _arrow_bytes(suffix: str, columns: Mapping[str, Any]) -> bytes:
+def _arrow_bytes(suffix: str, columns: Mapping[str, Any], types: Mapping[str, Any]) -> bytes:
     pa = needed("pyarrow", f'{suffix} files need pyarrow: pip install "graphsieve[arrow]", or write .csv.')
-    table = pa.table({name: _arrow_column(np.asarray(values), pa) for name, values in columns.items()})
+    plain = {name: _arrow_column(np.asarray(values), pa) for name, values in columns.items()}
+    table = pa.table({name: _of_type(column, types.get(name), pa) for name, column in plain.items()})
     content = io.BytesIO()
     if suffix == ".parquet":
         needed("pyarrow.parquet", "Parquet needs pyarrow.").write_table(table, content)
@@ -188,6 +195,17 @@ def _arrow_bytes(suffix: str, columns: Mapping[str, Any]) -> bytes:
         with pa.ipc.new_file(content, table.schema) as file:
             file.write_table(table)
     return content.getvalue()
+
+
+def _of_type(column: Any, wanted: Any, pa: Any) -> Any:
+    """The column in this type if it says the same there; as it is otherwise, such as truth values of which some were filled."""
+    if wanted is None:
+        return column
+    try:
+        found = column.cast(wanted)
+        return found if found.cast(column.type).equals(column) else column
+    except pa.ArrowException:  # a type that nothing can be made into, or a number that it cannot hold
+        return column
 
 
 def _arrow_column(values: NDArray[Any], pa: Any) -> Any:
