@@ -340,3 +340,37 @@ def test_types_that_are_none_are_refused(tmp_path, types):
     pytest.importorskip("pyarrow")
     with pytest.raises(InputTypeError):
         write_table(tmp_path / "t.parquet", {"a": [1, 2]}, types=types)
+
+
+@pytest.mark.parametrize("command", ["rank", "compare", "select"])
+def test_a_column_that_loses_digits_is_told_of_by_its_name(run, command):
+    """The library counts from 0 where an array has no names, and people do not."""
+    large = np.column_stack([np.arange(24) % 7, 2**60 + 2 * np.arange(24) ** 2 % 11 + 1, np.arange(24) % 5])
+    np.savez("t.npz", X=large, feature_names=np.array(["low", "high", "mid"]))
+    code, _, err = run(command, "t.npz")
+    assert code == 0
+    assert "warning: precision lost in column 'high': integers beyond 2**53 are rounded (1 such columns).\n" in err
+
+
+def test_columns_of_huge_numbers_are_told_of_by_their_names(run):
+    put("t.csv", {**numbers(), "column 0": [1e200 * (i % 5) for i in range(24)], "kind": ["u", "v"] * 12})
+    code, out, err = run("rank", "t.csv", "--method", "variance")
+    assert (code, out) == (3, "")
+    assert err.endswith(
+        "graphsieve: the score of column 'column 0' exceeds the largest number; divide its numbers by a constant first.\n"
+    )
+    code, out, err = run("compare", "t.csv", "--target", "kind", "--methods", "fisher")
+    assert (code, out) == (3, "")
+    assert "graphsieve: the table has column 'column 0' of magnitude 4e+200, whose squares" in err
+
+
+def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
+    put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
+    put("proba.csv", {"p": [0.5] * 24, "column 3": [0.5] * 24})
+    assert run("rank", "t.csv", "--target", "kind", "--proba", "proba.csv")[2].endswith(
+        "graphsieve: label 'u' is none of the classes of the table of probabilities (p, column 3); "
+        "let its columns have the names of the classes.\n"
+    )
+    assert run("compare", "t.csv", "--target", "kind", "--learners", "1nn", "1nn")[2].endswith(
+        "graphsieve: two of the learners are called '1nn'; name each once.\n"
+    )

@@ -14,7 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.cli.arguments import UNLABELED
-from graphsieve.errors import ConstraintConflictError, InputError, UsageError, held_back, warn
+from graphsieve.cli.wording import outside_quotes
+from graphsieve.containers import column_label
+from graphsieve.errors import ConstraintConflictError, InputError, UsageError, Warned, held_back, warn
 from graphsieve.parameters import quoted
 from graphsieve.supervision import Supervision
 from graphsieve.tables import (
@@ -214,6 +216,27 @@ def _linked(source: str, ids: NDArray[Any], gone: NDArray[Any], max_bytes: int |
         warn(f"{name} holds no pair of two rows of the table: nothing is known from it.")
     with _conflicts_by_name(ids):
         return Supervision.from_pairs(len(ids), must_link, pairs.cannot_link)
+
+
+@contextmanager
+def columns_by_name(names: Sequence[str]) -> Iterator[None]:
+    """Errors and warnings of the library with the names of columns, where it counts them from 0."""
+
+    def label(place: re.Match[str]) -> str:
+        return column_label(names, int(place[1])) if int(place[1]) < len(names) else place[0]
+
+    def by_name(text: str) -> str:
+        return re.sub(r"\bcolumn (\d{1,9})\b", label, text)
+
+    found: list[Warned] = []
+    try:
+        with held_back() as found:
+            yield
+    except InputError as error:
+        raise type(error)(outside_quotes(str(error), by_name)) from None
+    finally:
+        for one in found:
+            warn(outside_quotes(one.message, by_name), one.category)
 
 
 @contextmanager

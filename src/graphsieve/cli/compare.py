@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from graphsieve.cli.arguments import UNLABELED
-from graphsieve.cli.case import Case, read_case
+from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import as_json, check_options_of_results, named_files, ranked, result_format, rounded
 from graphsieve.cli.repeating import repeated
@@ -31,14 +31,15 @@ def run(options: argparse.Namespace) -> None:
         case = read_case(options)
         for line in case.lines:
             say(line, quiet=options.quiet)
-        found = compare(
-            case.table.matrix,
-            case.y,
-            supervision=case.supervision,
-            feature_names=case.table.names,
-            progress=False if options.quiet else None,
-            **_asked(options),
-        )
+        with columns_by_name(case.table.names):
+            found = compare(
+                case.table.matrix,
+                case.y,
+                supervision=case.supervision,
+                feature_names=case.table.names,
+                progress=False if options.quiet else None,
+                **_asked(options),
+            )
     if report is not None:
         write(report, _page(found, case, options, warned))
     put(_result(found, case, options, chosen, warned), output, chosen)

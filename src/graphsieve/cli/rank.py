@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsieve.cli.arguments import ROWS_SHOWN, UNLABELED
-from graphsieve.cli.case import Case, read_case
+from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
@@ -69,14 +69,15 @@ def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
 
 def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) -> Ranking:
     """The ranking of a case."""
-    return rank(
-        case.table.matrix,
-        case.y,
-        supervision=case.supervision,
-        feature_names=case.table.names,
-        progress=False if options.quiet else None,
-        **settings,
-    )
+    with columns_by_name(case.table.names):
+        return rank(
+            case.table.matrix,
+            case.y,
+            supervision=case.supervision,
+            feature_names=case.table.names,
+            progress=False if options.quiet else None,
+            **settings,
+        )
 
 
 def rank_settings(options: argparse.Namespace) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _WORDS = (
     ("pass unlabeled=None", "add --unlabeled none"),
@@ -27,6 +28,10 @@ _WORDS = (
     ("but nothing is known of the samples.", "but nothing is known of the samples; name a column of them by --target."),
     ("they are NaN and rank last", "they have no score and rank last"),
     ("X has ", "the table has "),
+    ("; divide X by a constant first", "; divide its numbers by a constant first"),
+    ("; multiply X by a constant first", "; multiply its numbers by a constant first"),
+    ("name the columns with classes=", "let its columns have the names of the classes"),
+    ("pass a dict with different names", "name each once"),
     ("; key chooses", "; --key chooses"),
     ("; sep ", "; --sep "),
     ("; encoding ", "; --encoding "),
@@ -46,9 +51,14 @@ _QUOTED = re.compile(r"""((?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
 def for_the_command(message: str) -> str:
     """The message with options in the place of keyword arguments; on one line. What stands in quotes is somebody's data."""
     message = _SETTING.sub(lambda found: f"--{_OTHERWISE.get(found[1], found[1].replace('_', '-'))} {found[2]}", message)
+    return " ".join(outside_quotes(message, _in_options).split())
+
+
+def outside_quotes(message: str, change: Callable[[str], str]) -> str:
+    """The message with its own words changed, and nobody's data."""
     parts = _QUOTED.split(message)
-    parts[::2] = map(_in_options, parts[::2])
-    return " ".join("".join(parts).split())
+    parts[::2] = map(change, parts[::2])
+    return "".join(parts)
 
 
 def _in_options(text: str) -> str:
