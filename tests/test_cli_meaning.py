@@ -374,3 +374,20 @@ def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
     assert run("compare", "t.csv", "--target", "kind", "--learners", "1nn", "1nn")[2].endswith(
         "graphsieve: two of the learners are called '1nn'; name each once.\n"
     )
+
+
+@pytest.mark.parametrize("first", ["x1,x2,musst", '"x1","x2",Must link', " x1 , x99 ,", "x1;x2;musst", "\nx1,x2,musst"])
+def test_a_first_line_of_pairs_that_names_rows_is_no_header(run, first):
+    put("t.csv", {"id": [f"x{i}" for i in range(24)], **numbers()})
+    Path("pairs.csv").write_text(f"{first}\n" + ("x3;x4;must\n" if ";" in first else "x3,x4,must\n"))
+    code, out, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")
+    assert (code, out) == (3, "")
+    assert re.fullmatch(r"graphsieve: pairs.csv says '.*' in line [12]; expected must or cannot\.\n", err)
+
+
+def test_a_first_line_of_pairs_that_names_no_rows_is_a_header(run):
+    put("t.csv", {"id": [f"x{i}" for i in range(24)], **numbers()})
+    Path("pairs.csv").write_text("from,to,musst\nx3,x4,must\n")
+    code, _, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")
+    assert code == 0
+    assert "known: 1 must-link, 0 cannot-link" in err
