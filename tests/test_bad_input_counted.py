@@ -57,6 +57,10 @@ def told():
     return [(int(number), where, reason) for number, where, reason in rows]
 
 
+def test_every_figure_of_the_page_is_filled_in():
+    assert re.findall(r"@[A-Z]\b", RELIABILITY.read_text(encoding="utf-8")) == []
+
+
 def test_every_answer_that_differs_is_explained_in_the_documentation():
     ours = [(number, "Python", reason) for number, reason in DIFFERENT.items()]
     ours += [(number, "command line", reason) for number, reason in test_cli_bad_input.DIFFERENT.items()]

@@ -89,11 +89,15 @@ def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, link):
     assert not list(tmp_path.glob(".graphsieve-*"))
 
 
-@pytest.mark.parametrize("name", [b"a.csv", 5, "a\0.csv", object()], ids=["bytes", "number", "NUL", "object"])
+@pytest.mark.parametrize(
+    "name",
+    [b"a.csv", 5, "a\0.csv", object(), "\ud800.csv", "a" * 300 + ".csv"],
+    ids=["bytes", "number", "NUL", "object", "half a character", "too long"],
+)
 def test_what_cannot_name_a_file(name):
     ranking = rank(X, Y, method="fisher")
     for write in (lambda: ranking.to_html(name), lambda: write_table(name, {"a": [1.0]})):
-        with pytest.raises(InputError, match=r"^(a file must be named by|the name of a file holds)") as caught:
+        with pytest.raises(InputError, match=r"^(a file must be named by|the name of a file (holds|is longer))") as caught:
             write()
         assert "\n" not in str(caught.value)
 

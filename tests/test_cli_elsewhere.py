@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from graphsieve import tables
+import graphsieve.cli
+from graphsieve import rank, tables
 from graphsieve.cli import main
 from graphsieve.errors import InputError
 
@@ -126,3 +132,101 @@ def test_results_without_end_are_refused(tmp_path, monkeypatch, capsys):
     path.write_bytes(b"0" * 1001)
     assert main(["reproduce", "sls", "--results", str(path)]) == 3
     assert "holds more than the 1,000 bytes" in capsys.readouterr().err
+
+
+def doing(monkeypatch, work):
+    """The command with other work to do."""
+    monkeypatch.setattr(graphsieve.cli, "import_module", lambda name: SimpleNamespace(run=lambda options: work()))
+
+
+@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_does_not_interrupt_the_clean_up(monkeypatch, capsys, again):
+    """Whoever is impatient asks twice; what the first has interrupted is still removing its temporary file then."""
+    cleaned = []
+
+    def work():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000):  # a signal is heard between two steps
+                pass
+        finally:
+            os.kill(os.getpid(), again)
+            cleaned.append("all")
+
+    doing(monkeypatch, work)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        assert main(["methods"]) == 130
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == (signal.default_int_handler, signal.SIG_DFL)
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+    assert cleaned == ["all"]
+    assert capsys.readouterr().err == "graphsieve: interrupted.\n"
+
+
+def test_whoever_answers_signals_himself_goes_on_doing_so(monkeypatch):
+    heard, found = [], []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    own = signal.getsignal(signal.SIGTERM)
+
+    def work():
+        os.kill(os.getpid(), signal.SIGTERM)
+        found.append(signal.getsignal(signal.SIGTERM))
+
+    doing(monkeypatch, work)
+    try:
+        assert main(["methods"]) == 0
+        assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (heard, found) == ([signal.SIGTERM], [own])
+
+
+def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypatch):
+    before, showing, both_inside = list(warnings.filters), warnings.showwarning, threading.Barrier(2)
+
+    def work():
+        with graphsieve.cli.saying.told_warnings(quiet=True, debug=False):
+            both_inside.wait(timeout=60)
+
+    doing(monkeypatch, work)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(main, [["methods"], ["methods"]])) == [0, 0]
+    assert warnings.filters == before
+    assert warnings.showwarning is showing
+
+
+def test_the_command_called_from_python_changes_no_environment(monkeypatch, capsys):
+    """A limit of the address space is for whoever still has to load numpy."""
+    monkeypatch.setattr(graphsieve.cli, "_allowed_address_space", lambda: 2**29)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert main(["methods"]) == 0
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(("beyond", "threads"), [(0, "1"), (95, "1"), (200, "2"), (500, "5"), (800, None)])
+def test_blas_gets_as_many_threads_as_there_is_address_space_for(monkeypatch, beyond, threads):
+    """Libraries take 576 MiB with pandas, and each thread 96 more; eight cores would use eight."""
+    monkeypatch.setattr(graphsieve.cli, "_allowed_address_space", lambda: (576 + beyond) * 2**20)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    graphsieve.cli._check_address_space()
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+
+
+@pytest.mark.parametrize("stream", [None, "closed"])
+def test_no_error_stream_is_no_error(monkeypatch, tmp_path, stream):
+    """pythonw has none, and whoever closes it does not want to be told of progress."""
+    if stream == "closed":
+        stream = (tmp_path / "log").open("w")
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    for progress in (None, True):
+        assert len(rank([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [3.0, 7.0]], method="variance", progress=progress).names) == 2
+    graphsieve.cli.saying.say("a line")
+    assert main(["methods", "--format", "csv"]) == 0

@@ -1347,3 +1347,15 @@ def test_the_names_of_the_package_are_documented():
         if callable(thing) and name != "DataUnavailableError":
             assert ">>>" in thing.__doc__
             assert "Parameters" in thing.__doc__ or "Attributes" in thing.__doc__
+
+
+def test_too_little_memory_does_not_make_a_file_a_damaged_one(monkeypatch, tmp_path):
+    """Or a good one in the cache would be fetched again."""
+
+    def no_memory(*_, **__):
+        raise MemoryError
+
+    np.savez(tmp_path / "one.npz", X=np.eye(3), y=[0, 1, 0])
+    monkeypatch.setattr(np, "load", no_memory)
+    with pytest.raises(MemoryError):
+        read_ready(tmp_path / "one.npz")

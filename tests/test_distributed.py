@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import dask
 import dask.array as da
@@ -163,6 +164,18 @@ def test_a_process_that_is_killed_is_one_sentence_and_others_take_its_place(tmp_
         with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"):
             scores.variance_score(held)
         np.testing.assert_allclose(scores.variance_score(held), scores.variance_score(DENSE), rtol=1e-10)
+
+
+def test_who_finds_a_pool_broken_ends_no_other():
+    """Two threads use one table: the first has started new processes by the time that the second finds the old ones broken."""
+    kept, ended = engines.Kept(), []
+    old, new = (SimpleNamespace(shutdown=lambda name=name: ended.append(name)) for name in ("old", "new"))
+    kept._pool = old
+    kept.end_pool(old)
+    kept._pool = new
+    kept.end_pool(old)
+    assert ended == ["old"]
+    assert kept._pool is new
 
 
 def with_nan(X):

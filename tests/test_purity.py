@@ -361,6 +361,51 @@ def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(module):
     assert not module._lock.locked()
 
 
+def test_who_leaves_an_equal_filter_takes_nobody_elses():
+    """Also not the one that the user has set: `warnings.filterwarnings` would move it, and removing ours would remove it."""
+    one, other = warnings_ignored("of a library", UserWarning), warnings_ignored("of a library", UserWarning)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "of a library", UserWarning)
+        before = list(warnings.filters)
+        one.__enter__()
+        other.__enter__()
+        one.__exit__(None, None, None)
+        warnings.filters.remove(before[0])  # so that only the other one is left
+        warnings.warn("of a library", UserWarning, stacklevel=1)
+        other.__exit__(None, None, None)
+        assert warnings.filters == before
+
+
+def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
+    """They would never restore them."""
+    usual, filters, showing = csv.field_size_limit(), list(warnings.filters), warnings.showwarning
+    blas = [library["num_threads"] for library in threadpool_info()]
+    inside, leave = threading.Event(), threading.Event()
+
+    def work():
+        with warnings_ignored(), text._long_cells(), threads._at_most(1):
+            inside.set()
+            leave.wait(timeout=60)
+
+    def look():
+        clean = (csv.field_size_limit(), warnings.filters, warnings.showwarning) == (usual, filters, showing)
+        with threads._at_most(100):
+            pass
+        return clean and [library["num_threads"] for library in threadpool_info()] == blas and not threads._limits
+
+    other = threading.Thread(target=work)
+    other.start()
+    inside.wait(timeout=60)
+    assert warnings.filters != filters
+    with warnings_ignored("of the thread that forks"):
+        inner = list(warnings.filters)
+        assert a_child_can(lambda: warnings.filters == inner or os._exit(2))
+    assert a_child_can(lambda: look() or os._exit(2))
+    leave.set()
+    other.join()
+    assert (csv.field_size_limit(), warnings.filters) == (usual, filters)
+
+
 def test_each_thread_keeps_its_own_warnings():
     before, showing, both_inside = list(warnings.filters), warnings.showwarning, threading.Barrier(2)
 
@@ -443,6 +488,20 @@ def test_eight_threads_find_the_same():
         warnings.simplefilter("ignore", GraphSieveWarning)  # filters belong to the process
         together = list(pool.map(lambda name: as_bytes(CALLS[name](X)), names * 2))
     assert together == alone * 2
+
+
+@pytest.mark.parametrize(("n_jobs", "started"), [(-1, 2), (10**12, 2), (2, 2)])
+def test_there_are_no_more_processes_than_there_is_work(monkeypatch, n_jobs, started):
+    asked = []
+
+    def parallel(n_jobs, **options):
+        asked.append(n_jobs)
+        return lambda calls: [function(*given) for function, given, _ in calls]
+
+    monkeypatch.setattr(graphsieve.parallel, "Parallel", parallel)
+    monkeypatch.setattr(graphsieve.parallel, "effective_n_jobs", lambda n_jobs: 64 if n_jobs < 0 else n_jobs)
+    assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=n_jobs) == [8, 9]
+    assert asked == [started]
 
 
 def test_all_that_computes_is_here():

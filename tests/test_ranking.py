@@ -280,6 +280,11 @@ def test_names_can_be_given_to_any_table():
             compare(FRAME.to_numpy(), SPECIES, methods=["fisher"], feature_names=wrong)
 
 
+def test_names_with_an_order_of_their_own_are_names():
+    names = dict.fromkeys(["b", "a"]).keys()
+    assert rank([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0]], method="variance", feature_names=names).names == ("b", "a")
+
+
 def test_what_is_no_pair_of_axes_is_refused(ranking):
     pytest.importorskip("matplotlib")
     with pytest.raises(InputError, match="ax must be None or one pair of matplotlib's axes, got 3"):

@@ -170,6 +170,6 @@ def _complain(message: object, code: int) -> int:
 def _put(text: str, code: int) -> int:
     if sys.stderr is not None:
         encoding = sys.stderr.encoding or "utf-8"
-        with suppress(OSError):  # the exit code says it, too
+        with suppress(OSError, ValueError):  # the exit code says it, too
             sys.stderr.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
     return code

@@ -31,13 +31,13 @@ def painter(stream: IO[str] | None) -> Any:
 
 
 def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
-    """A line for people, on the error stream."""
+    """A line for people, on the error stream; where that cannot be written, it is no reason to lose the result."""
     if quiet or sys.stderr is None:
         return
     encoding = sys.stderr.encoding or "utf-8"
     text = "".join(character if character.isprintable() or character == "\n" else "·" for character in line)
     shown = painter(sys.stderr)(text, kind) if kind else text
-    with suppress(OSError):  # a log on a full disk, a terminal that is gone: no reason to lose the result
+    with suppress(OSError, ValueError):  # a log on a full disk, a terminal that is gone, a stream that is closed
         sys.stderr.write(shown.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
         sys.stderr.flush()
 

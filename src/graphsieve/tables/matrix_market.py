@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError
+from graphsieve.filters import warnings_raised
 from graphsieve.parameters import quoted
 from graphsieve.tables.arrays import assembled, checked_matrix, numbered
 from graphsieve.tables.opening import AT_ONCE, NAME, ByteSource, damage_reported
@@ -43,7 +44,8 @@ def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
         width = 3 if layout.is_sparse else 1
         source.check_size(8 * (layout.n_rows + layout.n_columns + width * layout.n_entries) + NAME * layout.n_columns)
         # One more than expected: enough to see that there are too many.
-        entries = np.loadtxt(text, comments="%", ndmin=2, max_rows=layout.n_entries + 1, dtype=FIELDS[layout.field])
+        with warnings_raised(r"loadtxt\(\): Parsing an integer", DeprecationWarning):  # older numpy would cut 2.7 to 2
+            entries = np.loadtxt(text, comments="%", ndmin=2, max_rows=layout.n_entries + 1, dtype=FIELDS[layout.field])
         if entries.shape != (layout.n_entries, width) and (layout.n_entries or entries.size):
             raise InputError(
                 f"{source.name} has {_found(entries, layout, width)} where its header says {layout.n_entries:,}; get it again."
