@@ -61,6 +61,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("builders.py", "if samples is not None and n_samples is not None:", " or ", "both are given, or none"),
     (
         "builders.py",
+        "exponent = (row_exponent + target_exponent) // 2",
+        "// 3",
+        "any unit serves in which the squares of both can be held, as they can at a third of their exponents",
+    ),
+    (
+        "builders.py",
         "if high - low <= FARTHEST_APART:",
         "< FARTHEST_APART",
         "just so far apart they stay where they are either way",

@@ -13,6 +13,7 @@ ORDER = [
     "errors",
     "locks",
     "filters",
+    "soundness",
     "scikit_learn",
     "underflow",
     "optional",

@@ -21,7 +21,7 @@ from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, Sp
 from graphsieve.kernels import rows as kernel_rows
 from graphsieve.kernels import samples
 from graphsieve.kernels.edges import plain_sums, row_differences
-from graphsieve.neighbors import target_runs
+from graphsieve.neighbors import TargetRuns, target_runs
 from graphsieve.prototypes import Compressed
 from graphsieve.ratio import laplacian_ratio
 from graphsieve.scores import METHODS, geometry, labels, pairs
@@ -500,6 +500,22 @@ def test_every_graph_that_hangs_on_few_edges_warns():
     ):
         with pytest.warns(GraphSieveWarning, match="among 40 samples only about 1.0 count"):
             build()
+
+
+def test_pairs_with_gaps_that_hang_on_few_edges_warn_too(monkeypatch):
+    """Distances that tie by rounding leave gaps, and no band; whatever the reason, the same is said."""
+    monkeypatch.setattr(TargetRuns, "band", lambda runs: None)
+    x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])
+    with pytest.warns(GraphSieveWarning, match="among 40 samples only about 1.0 count"):
+        assert isinstance(builders.target_graph(x, 1, 0.01).graph, SparseGraph)
+
+
+@pytest.mark.parametrize("y", [[0, 0, -1, -1, 0], [-1] * 5])
+def test_one_class_or_none_leaves_the_laplacian_score(y):
+    X, n_known = np.array([[0.0, 3.0], [1.0, 0.0], [4.0, 1.0], [5.0, 2.0], [7.0, 7.0]]), len(set(y) - {-1})
+    with pytest.warns(GraphSieveWarning, match=f"{n_known} known classes say nothing"):
+        found = scores.sselect_score(X, y, n_neighbors=2, bandwidth=3.0, trade_off=0.3)
+    assert_allclose(found, oracle.laplacian_score(X, n_neighbors=2, bandwidth=3.0), rtol=1e-12)
 
 
 def test_neighbours_are_at_most_all_others():

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.parameters import one_line
+from graphsieve.soundness import refuse_unsound
 from graphsieve.threads import available_threads, in_threads
 
 LARGEST_EXACT_INTEGER = 2**53
@@ -92,6 +93,7 @@ def _read_sparse(X: Any) -> sp.csc_array:
     if X.ndim != 2:
         raise InputError(f"X is a {X.ndim}-D sparse array; expected 2-D (samples × features).")
     _check_kind(X.dtype)
+    refuse_unsound(X, "X")
     # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of indices.
     with np.errstate(over="ignore"):  # a sum of duplicates beyond the largest number is infinite, and refused as such
         exact = sp.csc_array(X, copy=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
@@ -15,6 +16,7 @@ from graphsieve.errors import InputError
 from graphsieve.parameters import boolean, either, jobs, quoted
 from graphsieve.progress import showing
 from graphsieve.scikit_learn import validate_data
+from graphsieve.soundness import refuse_unsound
 from graphsieve.storage import stored_in
 from graphsieve.storage.distributed import chosen_columns, is_distributed
 from graphsieve.streaming import read_columns
@@ -81,6 +83,8 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         stored = stored_in(X)
         if stored is None:
             _refuse_masked(X)
+            if sp.issparse(X):
+                refuse_unsound(X, "X")
             return super().transform(X)
         self._check_features(stored.shape, stored.names)
         return read_columns(stored, np.flatnonzero(self._support))

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.errors import InputError, InputTypeError, Warned, held_back, warn
+from graphsieve.soundness import refuse_unsound
 from graphsieve.storage.pieces import Group, Work, itself, usual
 from graphsieve.threads import at_most_jobs, cores
 
@@ -94,6 +95,8 @@ def check_block(block: Any, shape: tuple[int, int]) -> None:
         raise InputError(
             f"X has a block of shape {tuple(block.shape)} where its chunks promise {shape}; call X.compute_chunk_sizes() first."
         )
+    if sp.issparse(block):
+        refuse_unsound(block, "a block of X")
 
 
 def worked(parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[Any], shared: Sequence[Any]) -> Outcome:

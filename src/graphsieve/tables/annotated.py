@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from graphsieve.errors import InputError
 from graphsieve.optional import needed
+from graphsieve.soundness import refuse_unsound
 from graphsieve.tables.arrays import assembled, checked_matrix
 from graphsieve.tables.opening import ByteSource, damage_reported
 from graphsieve.tables.table import MISSING, TableFile, listed, object_array
@@ -69,10 +70,9 @@ def _size(name: str, parent: Any, key: str, h5py: Any, depth: int = 0) -> int:
 
 def _matrix(name: str, X: Any) -> Any:
     if sp.issparse(X):
+        refuse_unsound(X, name)
         layout = sp.csc_array if X.format == "csc" else sp.csr_array
-        matrix = layout(X)
-        matrix.check_format(full_check=True)
-        return checked_matrix(name, matrix)
+        return checked_matrix(name, layout(X))
     if not isinstance(X, np.ndarray):
         raise InputError(f"{name} has X of the kind {type(X).__name__}; expected an array or a sparse matrix.")
     return checked_matrix(name, X)
