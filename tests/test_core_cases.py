@@ -518,6 +518,15 @@ def test_one_class_or_none_leaves_the_laplacian_score(y):
     assert_allclose(found, oracle.laplacian_score(X, n_neighbors=2, bandwidth=3.0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kept", [0, 10**6])
+def test_pairs_made_on_the_fly_count_for_the_bandwidth(monkeypatch, kept):
+    """Equal labels link all samples: the mean of 1, 4, 9, 1, 4 and 1 is 20 / 6, whether the pairs are kept or not."""
+    monkeypatch.setattr(builders, "EDGES_KEPT", kept)
+    known = Supervision.from_labels(["a"] * 4)
+    found = builders.constrained_neighbor_graph(Table(np.arange(4.0)[:, None]), known, 1, None, cut_cannot_link=False)
+    assert found.bandwidth == pytest.approx(20 / 6)
+
+
 def test_neighbours_are_at_most_all_others():
     assert builders.capped_neighbors(2, 3) == 2
     for asked in (3, 4):
