@@ -22,7 +22,13 @@ settings.register_profile(
 )
 settings.register_profile("thorough", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-settings.register_profile("fuzz", deadline=None, max_examples=700, suppress_health_check=list(HealthCheck), print_blob=True)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "700")),  # times 2 to 12
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
