@@ -57,6 +57,19 @@ def told():
     return [(int(number), where, reason) for number, where, reason in rows]
 
 
+def test_every_test_that_the_page_names_is_there():
+    """By its whole name, or by its beginning."""
+    page = RELIABILITY.read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)(…|`)", page))
+    assert len(named) > 80
+    sources = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")]
+    there = set(re.findall(r"^def (test_\w+)\(", "\n".join(sources), re.MULTILINE))
+    missing = {
+        name for name, rest in named if not (name in there or (rest == "…" and any(one.startswith(name) for one in there)))
+    }
+    assert missing == set()
+
+
 def test_every_figure_of_the_page_is_filled_in():
     assert re.findall(r"@[A-Z]\b", RELIABILITY.read_text(encoding="utf-8")) == []
 
