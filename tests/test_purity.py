@@ -425,6 +425,19 @@ def test_each_thread_keeps_its_own_warnings():
         warnings.warn("after", GraphSieveWarning, stacklevel=1)
 
 
+def test_a_floating_search_by_an_estimator_leaves_the_filters_of_warnings_while_it_works():
+    """`cross_val_score` would empty and fill them again for each fold, whatever other threads do meanwhile."""
+    before, during = list(warnings.filters), []
+
+    def scoring(model, rows, outcome):
+        during.append(list(warnings.filters))
+        return model.score(rows, outcome)
+
+    FloatingSieve(n_features_to_select=2, estimator=LogisticRegression(), scoring=scoring, cv=2).fit(X, LABELS)
+    assert during
+    assert all(filters == before for filters in during)
+
+
 def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
     before, showing = list(warnings.filters), warnings.showwarning
 

@@ -99,7 +99,7 @@ def test_indices_that_lead_out_of_the_matrix_are_refused_before_anybody_follows_
     spoilt = matrix(layout)
     spoil(spoilt)
     for call in (scores.variance_score, scores.laplacian_score, GraphSieve().fit, rank, fitted.transform):
-        with pytest.raises(InputError, match=r"^X is a sparse matrix whose indices do not fit its shape; build it again"):
+        with pytest.raises(InputError, match=r"^X is a sparse matrix whose indices do not fit its shape; make it again"):
             call(spoilt)
 
 

@@ -411,7 +411,7 @@ def test_sparse_matrices_as_scipy_saves_them(tmp_path, layout):
 
 def test_sparse_matrices_that_lie(tmp_path):
     parts = {"data": np.ones(2), "indices": np.array([0, 99]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3])}
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"t.npz is a sparse matrix whose indices do not fit its shape"):
         read_table(npz(tmp_path / "t.npz", **parts))
     with pytest.raises(InputError, match="--max-bytes"):
         read_table(npz(tmp_path / "t.npz", **parts | {"shape": np.array([2, 10**15])}))

@@ -17,7 +17,7 @@ def refuse_unsound(matrix: Any, name: str) -> None:
     """
     if not _is_sound(matrix):
         raise InputError(
-            f"{name} is a sparse matrix whose indices do not fit its shape; build it again from its rows, columns and values."
+            f"{name} is a sparse matrix whose indices do not fit its shape; make it again from its rows, columns and values."
         )
 
 

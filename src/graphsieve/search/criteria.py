@@ -7,10 +7,11 @@ from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import KFold, check_cv, cross_val_score
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.multiclass import type_of_target
 
 from graphsieve.columns import Table
@@ -280,9 +281,14 @@ class EstimatorCriterion:
         return self._known[key]
 
     def _cross_validated(self, columns: Any) -> float:
-        given = {"scoring": self.scorer, "cv": self.folds, "error_score": "raise"}
+        # Not by `cross_val_score`: while it works, it changes what the whole process does about warnings, in all threads.
+        rows = columns.tocsr() if sp.issparse(columns) else columns
         try:
-            return float(np.mean(cross_val_score(clone(self.estimator), columns, self.outcome, **given)))
+            return float(np.mean([self._scored(rows, fitted, scored) for fitted, scored in self.folds]))
         except Exception as error:
             name = type(self.estimator).__name__
             raise InputError(f"estimator {name} cannot be fitted and scored on this y: {_cause(error)}.") from error
+
+    def _scored(self, rows: Any, fitted: Integers, scored: Integers) -> float:
+        model = clone(self.estimator).fit(rows[fitted], self.outcome[fitted])
+        return float(self.scorer(model, rows[scored], self.outcome[scored]))
