@@ -59,6 +59,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "rows.shape[0]", AT_A_TIME),
     ("builders.py", "if abs(exponent) <= LARGEST_EXPONENT:", "< LARGEST_EXPONENT", FORM),
     ("builders.py", "if samples is not None and n_samples is not None:", " or ", "both are given, or none"),
+    ("builders.py", "if len(squared) < MANY_EDGES:", "<= MANY_EDGES", FORM),
     ("builders.py", "_same_code_distances(rows[members], np.zeros(", "np.ones(", "any code serves that all of them have"),
     ("builders.py", "step = max(1, EDGES_PER_CHUNK // len(members))", "EDGES_PER_CHUNK * len(members)", AT_A_TIME),
     (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import re
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fuzzing import IDS, KINDS, MAX_BYTES, NATIVE, damaged, mutated, read, valid_files, watched
+from fuzzing import IDS, KINDS, MAX_BYTES, NATIVE, _results, damaged, mutated, read, valid_files, watched
 from graphsieve import InputError, read_table
 from graphsieve.cli.rank import _parameters
 from graphsieve.cli.reproduce import _read_results as read_results
@@ -148,6 +149,14 @@ def test_results_of_a_version_that_is_a_whole_document(tmp_path):
     with pytest.raises(InputError) as caught:
         read_results(path, "all")
     assert len(str(caught.value)) < 300 + len(str(path))
+
+
+def test_results_with_a_number_beyond_the_largest_float(tmp_path):
+    (content, *_), path = _results(), tmp_path / "results.json"
+    spoilt, n_spoilt = re.subn(r'"ours": [0-9.]+', f'"ours": {"9" * 400}', content.decode(), count=1)
+    assert n_spoilt == 1
+    path.write_text(spoilt)
+    refused(lambda: read_results(path, "all"), "does not hold what graphsieve reproduce --json prints")
 
 
 def test_names_of_columns_that_a_few_bytes_stand_for_count_too():

@@ -83,7 +83,7 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise InputError(f"{path} does not hold what graphsieve reproduce --json prints; run it again.") from None
     wanted = [facts for facts in found if paper in ("all", facts["paper"])]
     if not wanted:
