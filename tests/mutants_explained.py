@@ -99,6 +99,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("samples.py", "step = max(1, TEMPORARY_ELEMENTS // max(1, weightings.nnz))", "TEMPORARY_ELEMENTS * max", AT_A_TIME),
     ("samples.py", "if len(parts) == 1:", "len(parts) == 0", FORM),
     ("builders.py", "and near.shape[1] <= FEW_NEIGHBORS", "< FEW_NEIGHBORS", FORM),
+    ("builders.py", "and near.shape[1] <= FEW_NEIGHBORS", "near.shape[0] <= FEW_NEIGHBORS", FORM),
     ("geometry.py", "n_components is not None and n_components < linked", "<= linked", FORM),
     ("geometry.py", "start = np.random.default_rng(0)", "default_rng(1)", "an iteration finds the same from any beginning"),
     ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "CACHED_ELEMENTS * max", AT_A_TIME),
