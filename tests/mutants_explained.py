@@ -52,6 +52,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "both lists have as many parts",
     ),
     ("geometry.py", "total = np.zeros(block.width)", "np.ones", "the parts of a block cover it: every place is filled"),
+    ("labels.py", "return Scored(per_feature(table, value, wide=", "wide=isinstance(table", AT_A_TIME),
     ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS * block.width", AT_A_TIME),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "n_places < FEW_PLACES", FORM),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "3 * weightings.nnz", FORM),

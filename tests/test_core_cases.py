@@ -527,6 +527,12 @@ def test_pairs_made_on_the_fly_count_for_the_bandwidth(monkeypatch, kept):
     assert found.bandwidth == pytest.approx(20 / 6)
 
 
+def test_a_score_tells_how_many_features_it_could_not_judge():
+    with pytest.warns(GraphSieveWarning, match=r"2 of 3 features cannot be scored .* NaN and rank last"):
+        found = scores.laplacian_score([[1.0, 0.0, 5.0], [1.0, 1.0, 5.0], [1.0, 3.0, 5.0]], n_neighbors=1)
+    assert np.isnan(found).tolist() == [True, False, True]
+
+
 def test_neighbours_are_at_most_all_others():
     assert builders.capped_neighbors(2, 3) == 2
     for asked in (3, 4):
