@@ -533,6 +533,38 @@ def test_a_score_tells_how_many_features_it_could_not_judge():
     assert np.isnan(found).tolist() == [True, False, True]
 
 
+@pytest.mark.parametrize("power", [2, 3])
+def test_a_few_eigenvectors_are_weighed_by_their_power(power):
+    X = np.random.default_rng(17).normal(size=(9, 3)) + 2.0
+    options = {"form": "phi3", "n_neighbors": 3, "bandwidth": 2.0, "power": power, "n_components": 4}
+    assert_allclose(scores.spec_score(X, **options), oracle.spec_score(X, **options), rtol=1e-10)
+
+
+def test_two_known_targets_are_enough_for_mutual_information():
+    """ψ(1) + ψ(2) − 2 ψ(1) = 1 for one neighbour of two samples, with nobody nearer than it in either direction."""
+    found = scores.mutual_information_score([[0.0], [1.0], [5.0]], [0.5, 1.5, np.nan], n_neighbors=1)
+    assert_allclose(found, [1.0], rtol=1e-12)
+    with pytest.raises(InputError, match="at least 2 samples need a known target, got 1"):
+        scores.mutual_information_score([[0.0], [1.0], [5.0]], [0.5, np.nan, np.nan], n_neighbors=1)
+
+
+def test_a_constant_target_is_exactly_that():
+    """Three times 0.1 and 0.2 have means that round to other numbers."""
+    for value in (0.1, 0.2):
+        with pytest.warns(GraphSieveWarning, match="1 of 1 features cannot be scored"):
+            assert np.isnan(scores.pearson_score([[0.0], [1.0], [3.0]], [value] * 3)).all()
+
+
+def test_relieff_divides_columns_of_any_range_block_by_block(monkeypatch):
+    rng, y = np.random.default_rng(3), np.arange(20) % 2
+    X = rng.random((20, 5)) * (rng.random((20, 5)) < 0.6) * [0.5, 1.0, 3.0, 0.01, 1.0]
+    X[:, 1] = 7.0
+    expected = oracle.relieff_score(X, y, n_neighbors=3)
+    monkeypatch.setattr(columns, "WIDE", 1)
+    for table in (Table(X, block_elements=40), Table(sp.csr_array(X), block_elements=40)):
+        assert_allclose(METHODS["relieff"].core(table, Supervision.from_labels(y), n_neighbors=3).values, expected, rtol=1e-10)
+
+
 def test_neighbours_are_at_most_all_others():
     assert builders.capped_neighbors(2, 3) == 2
     for asked in (3, 4):
