@@ -4,6 +4,7 @@ from __future__ import annotations
 
 AT_A_TIME = "how much is done at a time changes no result"
 FORM = "two forms of the same, with the same sums: which one is taken is a matter of speed"
+GRID = "on a grid of half or twice the step, what ties on paper ties as well, and what does not is far apart"
 OTHERS = "to sum what the other samples weigh is always right, and nothing where there are none; a difference is quicker"
 
 # End of the file's path, part of the line, part of the change or of what the statement becomes, and why nothing is different.
@@ -64,12 +65,8 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("geometry.py", "linked = int((self.degree > 0).sum())", "self.degree >= 0", FORM),
     ("geometry.py", "if truncated and n_components is not None", "truncated or ", FORM),
     ("geometry.py", "if self.power == 1:", "self.power == 0", FORM),
-    (
-        "labels.py",
-        "return float(np.ldexp(DISTANCE_GRID, (table.n_features - 1).bit_length()))",
-        "table.n_features",
-        "on a grid of half or twice the step, what ties on paper ties as well, and what does not is far apart",
-    ),
+    ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_features - 1)", "table.n_features + 1", GRID),
+    ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_features - 1)", "table.n_features - 0", GRID),
     ("labels.py", "size = np.where(block.range > 0, block.range, 1.0)", ">= 0", "a constant column has no entries to divide"),
     (
         "labels.py",
