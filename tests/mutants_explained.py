@@ -83,6 +83,8 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("samples.py", "for later in found[1:, 2]:", "found[0:, 2]", "the first is no nearer to zero than itself"),
     ("samples.py", "n_places = weightings.shape[0] * len(used)", "weightings.shape[1]", FORM),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) == 1 or 2 * weightings.nnz", FORM),
+    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "weightings.nnz > n_places", FORM),
+    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "2 / weightings.nnz", FORM),
     ("builders.py", "_same_code_distances(rows[members], np.zeros(", "np.ones(", "any code serves that all of them have"),
     ("builders.py", "step = max(1, EDGES_PER_CHUNK // len(members))", "EDGES_PER_CHUNK * len(members)", AT_A_TIME),
     (
