@@ -38,6 +38,10 @@ class Ended:
     used: int  # bytes of address space before it began
 
 
+def _without_python_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
 class Forks:
     """A process that forks, once for each run."""
 
@@ -48,7 +52,8 @@ class Forks:
             stdout=subprocess.PIPE,
             text=True,
             cwd=cwd,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            # Streams are buffered, as on a user's machine: what is left in them is written when Python ends.
+            env={**_without_python_settings(), "OMP_NUM_THREADS": "1", **environment},
         )
         self._ask({"warm_up": warm_up})
 

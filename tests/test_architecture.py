@@ -11,6 +11,7 @@ ROOT = Path(graphsieve.__file__).parent
 ORDER = [
     "",  # the package itself, which loads what is asked for and nothing before
     "errors",
+    "streams",
     "locks",
     "filters",
     "soundness",

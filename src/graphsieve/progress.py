@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import TracebackType
 
+from graphsieve.streams import write_error
+
 PATIENCE = 2.0  # seconds before the first word
 PAUSE = 0.2  # seconds between two
 
@@ -28,7 +30,7 @@ def showing(wanted: bool | None) -> Iterator[None]:
 def say(line: str) -> None:
     """A line that stays, where progress is shown."""
     if _is_shown(_wanted.get()):
-        _put(f"{line}\n")
+        write_error(f"{line}\n")
 
 
 def _is_shown(wanted: bool | None) -> bool:
@@ -37,13 +39,6 @@ def _is_shown(wanted: bool | None) -> bool:
     with suppress(ValueError, AttributeError):  # of a stream that is closed, or of none
         return sys.stderr.isatty()
     return False
-
-
-def _put(text: str) -> None:
-    """On the error stream; where that cannot be written any more, the work goes on without a word."""
-    with suppress(OSError, ValueError, AttributeError):  # the latter of streams that are closed, or of none
-        sys.stderr.write(text)
-        sys.stderr.flush()
 
 
 class Progress:
@@ -77,8 +72,8 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._width:
             self._write("")
-            _put("\r")
+            write_error("\r")
 
     def _write(self, line: str) -> None:
-        _put("\r" + line.ljust(self._width))
+        write_error("\r" + line.ljust(self._width))
         self._width = len(line)

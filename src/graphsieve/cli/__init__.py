@@ -14,7 +14,6 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
@@ -23,6 +22,7 @@ from graphsieve.cli.arguments import parser
 from graphsieve.cli.outputs import OutputError
 from graphsieve.cli.wording import for_the_command
 from graphsieve.errors import EndedError, InputError, LostProcessError, UsageError
+from graphsieve.streams import flush_or_discard, write_error
 
 __all__ = ["main"]
 
@@ -68,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A process that is about to end leaves it to the system, or Python would show where its last steps were interrupted.
             is_last = arguments is None and handler is signal.default_int_handler
             signal.signal(number, signal.SIG_DFL if is_last else handler)
+    if arguments is None:
+        flush_or_discard()
     return code
 
 
@@ -157,9 +159,7 @@ def _is_for_want_of_memory(error: BaseException) -> bool:
 def _leave(code: int) -> NoReturn:
     """End this process at once: libraries that found no memory while they were loaded crash when they are taken down."""
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, AttributeError, ValueError):
-            stream.flush()
+    flush_or_discard()
     os._exit(code)
 
 
@@ -168,8 +168,5 @@ def _complain(message: object, code: int) -> int:
 
 
 def _put(text: str, code: int) -> int:
-    if sys.stderr is not None:
-        encoding = sys.stderr.encoding or "utf-8"
-        with suppress(OSError, ValueError):  # the exit code says it, too
-            sys.stderr.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
+    write_error(text)  # where that fails, the exit code says it, too
     return code

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from graphsieve.errors import InputError
 from graphsieve.files import check_compression, named_file, replace_file
+from graphsieve.streams import discard
 
 _ASCII = str.maketrans({"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"})
 
@@ -101,8 +102,7 @@ def show(text: str, format: str = "table") -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        # Python would complain once more when it closes the stream at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         if isinstance(error, BrokenPipeError):
             raise
         raise OutputError(f"the result cannot be written to standard output: {error.strerror}.") from None

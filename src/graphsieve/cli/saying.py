@@ -6,12 +6,13 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO, Any
 
 from graphsieve.cli.wording import for_the_command
 from graphsieve.errors import GraphSieveWarning
 from graphsieve.filters import warnings_kept
+from graphsieve.streams import write_error
 
 _COLORS = {"chosen": "\x1b[36m", "rest": "\x1b[90m", "soft": "\x1b[90m", "warning": "\x1b[33m", "strong": "\x1b[1m"}
 _END = "\x1b[0m"
@@ -32,14 +33,11 @@ def painter(stream: IO[str] | None) -> Any:
 
 def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
     """A line for people, on the error stream; where that cannot be written, it is no reason to lose the result."""
-    if quiet or sys.stderr is None:
+    if quiet:
         return
-    encoding = sys.stderr.encoding or "utf-8"
     text = "".join(character if character.isprintable() or character == "\n" else "·" for character in line)
     shown = painter(sys.stderr)(text, kind) if kind else text
-    with suppress(OSError, ValueError):  # a log on a full disk, a terminal that is gone, a stream that is closed
-        sys.stderr.write(shown.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
-        sys.stderr.flush()
+    write_error(f"{shown}\n")
 
 
 @contextmanager
