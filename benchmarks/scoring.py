@@ -202,7 +202,7 @@ def reading(X: Any) -> Call:
     """A call that reads all of X, by as many threads as the kernels use."""
     import numpy as np
 
-    from graphsieve.threads import available_threads
+    from graphsieve._base.threads import available_threads
 
     n_threads = available_threads()
     parts = np.array_split(X, n_threads)

@@ -47,8 +47,8 @@ from graphsieve import (
     scores,
     stability,
 )
+from graphsieve._base.parallel import LostProcessError, in_parallel
 from graphsieve.columns import Table
-from graphsieve.parallel import LostProcessError, in_parallel
 from graphsieve.scores import METHODS
 from strategies import frozen
 

@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import kernels, scores
+from graphsieve._base.errors import InputError
 from graphsieve.builders import target_graph
 from graphsieve.columns import Table
-from graphsieve.errors import InputError
 from graphsieve.graph import BandGraph, SparseGraph
 from graphsieve.kernels import band, rows, samples
 from graphsieve.kernels.band import Band

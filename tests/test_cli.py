@@ -757,7 +757,10 @@ def test_colours_on_a_terminal_only(table):
 def test_progress_on_a_terminal(folder):
     """Told once work takes longer than a moment; the moment is made short here."""
     write_csv("t.csv", {f"c{place}": np.random.default_rng(place).normal(size=50).tolist() for place in range(40)})
-    code = "import sys, graphsieve.progress as p; p.PATIENCE = p.PAUSE = 0.0; from graphsieve.cli import main; sys.exit(main())"
+    code = (
+        "import sys, graphsieve._base.progress as p; p.PATIENCE = p.PAUSE = 0.0; "
+        "from graphsieve.cli import main; sys.exit(main())"
+    )
     seen = on_a_terminal([sys.executable, "-c", code, "rank", "t.csv"])
     assert "reading t.csv: " in seen
     assert "choosing features: " in seen

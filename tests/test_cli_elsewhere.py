@@ -17,8 +17,8 @@ import pytest
 
 import graphsieve.cli
 from graphsieve import rank, tables
+from graphsieve._base.errors import InputError
 from graphsieve.cli import main
-from graphsieve.errors import InputError
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["é…", "é...", "😀"]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from graphsieve import read_table
+from graphsieve._base.errors import InputTypeError
 from graphsieve.cli import main
-from graphsieve.errors import InputTypeError
 from graphsieve.tables import write_table
 
 

@@ -15,11 +15,11 @@ from scipy.stats import kendalltau
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from graphsieve import GraphSieve, InputError, Supervision
+from graphsieve._base.errors import GraphSieveWarning
 from graphsieve.comparison import Comparison, compare
 from graphsieve.comparison.candidates import NAMES, SECONDS, Size, default_sizes, joined_names, part_for, usual_methods
 from graphsieve.comparison.findings import Judged
 from graphsieve.comparison.running import RANDOM_ORDERS, RandomSieve, first_overlap, rank_agreement
-from graphsieve.errors import GraphSieveWarning
 from graphsieve.evaluation import evaluate, standard_error
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -14,6 +14,7 @@ from scipy.stats import beta, rankdata
 from sklearn.datasets import load_breast_cancer
 
 from graphsieve import Supervision, datasets
+from graphsieve._base.errors import InputError
 from graphsieve.columns import Table
 from graphsieve.counting import (
     ALIKE_PER_ROOT,
@@ -24,7 +25,6 @@ from graphsieve.counting import (
     permutation_moments,
     rotation_tail,
 )
-from graphsieve.errors import InputError
 from graphsieve.scaling import chosen_scale, rescaled
 from graphsieve.search.diverse import choose_diverse
 from strategies import problems

@@ -30,6 +30,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from conftest import SHARED_DATA
 from graphsieve import datasets
+from graphsieve._base.errors import GraphSieveWarning, InputError
 from graphsieve.datasets import DATASETS, Dataset, DataUnavailableError, fetching, load, loading
 from graphsieve.datasets.catalog import Source
 from graphsieve.datasets.dataset import content_hash
@@ -38,7 +39,6 @@ from graphsieve.datasets.formats import read_numbers, unpacked
 from graphsieve.datasets.rdata import read_rdata
 from graphsieve.datasets.ready import read_ready, ready_file
 from graphsieve.datasets.recipes import arff_classes, labeled_table, matlab
-from graphsieve.errors import GraphSieveWarning, InputError
 
 SHARED_NAMES = sorted(path.stem for path in SHARED_DATA.glob("*.npz"))
 FETCHED = sorted(name for name, source in DATASETS.items() if source.recipe is not None)
@@ -1174,7 +1174,7 @@ def test_a_damaged_copy_is_fetched_anew(toy, network):
 
 
 def test_a_long_download_is_told_on_the_terminal(monkeypatch, toy, network, capsys):
-    monkeypatch.setattr("graphsieve.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("graphsieve._base.progress.PATIENCE", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     network[TOY_ADDRESSES[0]] = toy_arff()
     load("toy")

@@ -36,11 +36,11 @@ from graphsieve import (
     stability,
     stored,
 )
-from graphsieve.errors import InputTypeError, LostProcessError, warn
+from graphsieve._base.errors import InputTypeError, LostProcessError, warn
+from graphsieve._base.threads import available_threads
 from graphsieve.storage import engines
 from graphsieve.storage.distributed import Distributed
 from graphsieve.storage.tasks import name_of, packed, unpacked
-from graphsieve.threads import available_threads
 
 N_SAMPLES, N_FEATURES = 60, 7
 RNG = np.random.default_rng(5)

@@ -20,9 +20,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, Supervision, centered
+from graphsieve._base.errors import InputError
 from graphsieve.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent
 from graphsieve.columns import Table
-from graphsieve.errors import InputError
 from graphsieve.prediction import predicted
 from graphsieve.scaling import rescaled
 from graphsieve.search import DiversePath, diverse, diverse_selection

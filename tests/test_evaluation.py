@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision
 from graphsieve import evaluation as package
-from graphsieve.errors import warn
+from graphsieve._base.errors import warn
 from graphsieve.evaluation import (
     LEARNERS,
     Evaluation,

@@ -190,7 +190,7 @@ def test_interrupted_before_anything_was_found_is_an_interrupt():
 
 
 def test_progress_is_told_on_request(capsys, monkeypatch):
-    from graphsieve import progress
+    from graphsieve._base import progress
 
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "PAUSE", 0.0)

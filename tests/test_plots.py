@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose
 
 from graphsieve import plots, rank
+from graphsieve._base.errors import InputError
 from graphsieve.columns import Table
-from graphsieve.errors import InputError
 from graphsieve.plots import draw_portraits, draw_ranking
 from graphsieve.portraits import portray
 from graphsieve.supervision import Supervision

@@ -11,9 +11,9 @@ from numpy.testing import assert_array_equal
 from scipy.spatial import cKDTree
 
 from graphsieve import neighbors, proposals
+from graphsieve._base.threads import in_threads
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.proposals import DensePoints, DenseTiles, ProductProposals, SparsePoints, SparseTiles, TreeProposals
-from graphsieve.threads import in_threads
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = RNG.normal(size=(260, 7))

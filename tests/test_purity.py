@@ -41,16 +41,16 @@ from graphsieve import (
     Supervision,
     compare,
     feature_p_values,
-    filters,
     rank,
     stability,
-    threads,
 )
+from graphsieve._base import threads
+from graphsieve._base import warning_filters as filters
+from graphsieve._base.atomic_files import replace_file
+from graphsieve._base.parallel import in_parallel
+from graphsieve._base.warning_filters import warnings_ignored, warnings_kept
 from graphsieve.cli import main
 from graphsieve.evaluation import cluster_prefixes, evaluate
-from graphsieve.files import replace_file
-from graphsieve.filters import warnings_ignored, warnings_kept
-from graphsieve.parallel import in_parallel
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
@@ -511,8 +511,8 @@ def test_there_are_no_more_processes_than_there_is_work(monkeypatch, n_jobs, sta
         asked.append(n_jobs)
         return lambda calls: [function(*given) for function, given, _ in calls]
 
-    monkeypatch.setattr(graphsieve.parallel, "Parallel", parallel)
-    monkeypatch.setattr(graphsieve.parallel, "effective_n_jobs", lambda n_jobs: 64 if n_jobs < 0 else n_jobs)
+    monkeypatch.setattr(graphsieve._base.parallel, "Parallel", parallel)
+    monkeypatch.setattr(graphsieve._base.parallel, "effective_n_jobs", lambda n_jobs: 64 if n_jobs < 0 else n_jobs)
     assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=n_jobs) == [8, 9]
     assert asked == [started]
 

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from graphsieve import Supervision
+from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError
-from graphsieve.errors import InputError
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "quality"
 _spec = importlib.util.spec_from_file_location("quality", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)])

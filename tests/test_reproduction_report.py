@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphsieve._base.atomic_files import replace_file
+from graphsieve._base.parallel import in_parallel
 from graphsieve.cli import main
 from graphsieve.experiments import (
     SCHEMA,
@@ -33,8 +35,6 @@ from graphsieve.experiments import (
 )
 from graphsieve.experiments.results import Findings, Judgement, Statement
 from graphsieve.experiments.running import Part
-from graphsieve.files import replace_file
-from graphsieve.parallel import in_parallel
 from graphsieve.report.chart import chart, ticks
 from graphsieve.report.reproduction import as_markdown, as_page, as_text
 

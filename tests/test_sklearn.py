@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from graphsieve import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve, LabeledOnly, Supervision, labeled_scorer
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 
 ESTIMATORS = [
     GraphSieve(),

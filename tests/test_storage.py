@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import GraphSieve, Supervision, rank, scores, stored
-from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
+from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
 from graphsieve.scores import METHODS, score_together
 from graphsieve.storage.pieces import COLUMNS_HELD, Stored, itself
 from graphsieve.streaming import StoredTable, as_table

@@ -32,11 +32,11 @@ from graphsieve import (
     stability,
     stored,
 )
+from graphsieve._base.progress import Progress, say, showing
 from graphsieve.columns import Table
 from graphsieve.evaluation.prefixes import read_moderate
 from graphsieve.metrics import measured
 from graphsieve.neighbors import nearest_neighbors, squared_distances
-from graphsieve.progress import Progress, say, showing
 from graphsieve.searching import searched
 from graphsieve.storage.pieces import Group, Local, View, memory_text, runs
 from graphsieve.streaming import StoredRows, StoredTable, as_table

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsieve.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
+from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
 from graphsieve.tables import TableFile, read_probabilities_file, read_table, without_missing
 from graphsieve.tables import text as text_module
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsieve.errors import GraphSieveWarning, InputError, UsageError
+from graphsieve._base.errors import GraphSieveWarning, InputError, UsageError
 from graphsieve.tables import TableFile, read_table, without_missing
 
 X = np.array([[1, 0.5, 0, np.nan], [2, -3.25, 7, np.inf], [3, 1e300, 0, np.nan]])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsieve.errors import InputError, UsageError
+from graphsieve._base.errors import InputError, UsageError
 from graphsieve.tables import check_writable_format, csv_text, output_columns, read_table, write_table
 
 SUFFIXES = ("csv", "tsv", "csv.gz", "tsv.gz", "parquet", "feather")

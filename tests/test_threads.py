@@ -11,10 +11,11 @@ from joblib import Parallel, delayed
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, IterativeSieve, rank, threads
+from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, IterativeSieve, rank
+from graphsieve._base import threads
+from graphsieve._base.threads import at_most_jobs, available_threads, controller, cores, in_threads, one_product_thread
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.selectors import graph_sieve
-from graphsieve.threads import at_most_jobs, available_threads, controller, cores, in_threads, one_product_thread
 
 
 def of_blas() -> int:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve import GraphSieve, Supervision
-from graphsieve.errors import InputError
-from graphsieve.parameters import nearest
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import nearest
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
 from graphsieve.search import SEARCHES

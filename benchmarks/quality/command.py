@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError, load
-from graphsieve.errors import InputError
 from quality import candidates, sets, tables
 from quality.knowledge import LEVELS
 from quality.running import Settings, cells, outstanding, read_records, run

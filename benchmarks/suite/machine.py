@@ -33,7 +33,7 @@ def found_facts() -> dict[str, Any]:
     import scipy.linalg  # noqa: F401
 
     from graphsieve import __version__, kernels
-    from graphsieve.threads import controller
+    from graphsieve._base.threads import controller
 
     found = [library.info() for library in controller().lib_controllers if library.user_api == "blas"]
     blas = next((info for info in found if "numpy" in info["filepath"]), found[0] if found else {})  # SciPy may bring another

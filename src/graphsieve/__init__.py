@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
     from graphsieve import datasets, evaluation, experiments, propagation, scores, search, tables
+    from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
     from graphsieve.comparison import compare
-    from graphsieve.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
     from graphsieve.labeled import LabeledOnly, labeled_scorer
     from graphsieve.ranking import Ranking, rank
     from graphsieve.resampling import stability
@@ -53,7 +53,7 @@ __all__ = [
 
 _HOMES = {
     "comparison": ("compare",),
-    "errors": ("ConstraintConflictError", "GraphSieveWarning", "InputError", "InputTypeError"),
+    "_base.errors": ("ConstraintConflictError", "GraphSieveWarning", "InputError", "InputTypeError"),
     "labeled": ("LabeledOnly", "labeled_scorer"),
     "ranking": ("Ranking", "rank"),
     "resampling": ("stability",),

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, warn
-from graphsieve.parameters import as_text, one_line
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import as_text, one_line
 from graphsieve.supervision import Kind, Supervision
 
 

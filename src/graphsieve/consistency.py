@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from graphsieve.errors import ConstraintConflictError
-from graphsieve.parameters import as_text, quoted
+from graphsieve._base.errors import ConstraintConflictError
+from graphsieve._base.parameters import as_text, quoted
 
 Integers = NDArray[np.int64]
 LONGEST_CHAIN = 20  # links that a message shows

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import one_line
+from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.parameters import one_line
+from graphsieve._base.threads import available_threads, in_threads
 from graphsieve.soundness import refuse_unsound
-from graphsieve.threads import available_threads, in_threads
 
 LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from scipy.special import betaincc, ndtr
 from scipy.stats import false_discovery_control, rankdata
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import count, either
 from graphsieve.columns import NO_EXPONENT, Block, Table
-from graphsieve.errors import InputError
-from graphsieve.parameters import count, either
 from graphsieve.sums import dense_weighting, moments
 from graphsieve.supervision import Supervision
 

@@ -16,9 +16,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve._base.compatibility import get_tags
+from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve.reading import labeled_samples, read_labels, read_targets
-from graphsieve.scikit_learn import get_tags
 from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
 
 

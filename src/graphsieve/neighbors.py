@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
+from graphsieve._base.threads import in_threads
 from graphsieve.columns import Table
 from graphsieve.kernels import mention_plain_kernels
 from graphsieve.kernels.line import line_band, line_pairs, line_reach, line_squares
@@ -40,7 +41,6 @@ from graphsieve.proposals import (
     threads_for,
 )
 from graphsieve.sums import TEMPORARY_ELEMENTS
-from graphsieve.threads import in_threads
 
 SPARE_CANDIDATES = 5  # proposed beyond k, at least: enough to prove most rows of data without ties in one go
 MOST_PROPOSED = 512  # lists longer than that are slower to keep up than all distances are to partition

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import axes, count
 from graphsieve.containers import shown_name
-from graphsieve.errors import InputError
-from graphsieve.parameters import axes, count
 from graphsieve.report.wording import already_said
 
 SELECTED, SELECTED_PALE = "#1f6f78", "#a8cbcd"

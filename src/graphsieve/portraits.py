@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.chance import generator
+from graphsieve._base.randomness import generator
 from graphsieve.columns import Table, scale_by_power_of_two
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.scaling import Scale, rescaled

@@ -23,15 +23,15 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.sparse.linalg import splu
 from scipy.spatial.distance import cdist
 
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import count, either, positive, quoted
+from graphsieve._base.underflow import vanishing
 from graphsieve.builders import capped_neighbors
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, warn
 from graphsieve.neighbors import nearest_neighbors, squared_distances
-from graphsieve.parameters import count, either, positive, quoted
 from graphsieve.scores.method import check_length
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
-from graphsieve.underflow import vanishing
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take
 DENSE_UP_TO = 2_000  # unlabelled samples of a neighbour graph that are solved as a dense matrix

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve import __version__
+from graphsieve._base.atomic_files import json_text, named_file, replace_file
+from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
+from graphsieve._base.parameters import count, has_parts, nearest, quoted
+from graphsieve._base.underflow import vanishing
 from graphsieve.choosing import choose_method
-from graphsieve.errors import InputError, InputTypeError, held_back, noting_warnings
-from graphsieve.files import json_text, named_file, replace_file
-from graphsieve.parameters import count, has_parts, nearest, quoted
 from graphsieve.plots import draw_ranking
 from graphsieve.portraits import class_name, portray
 from graphsieve.report import fragment, page
@@ -29,7 +30,6 @@ from graphsieve.search import SEARCHES
 from graphsieve.selectors import SIEVES, GraphSieve
 from graphsieve.selectors.knowledge import PARAMETERS
 from graphsieve.supervision import Supervision, TargetType
-from graphsieve.underflow import vanishing
 
 SCHEMA = 1
 ITERATED = ("iterative", "hybrid")  # searches that leave a score for every feature

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from graphsieve._base.errors import ConstraintConflictError, InputError, InputTypeError, warn
+from graphsieve._base.parameters import as_float, as_text, either, one_line, quoted, whole_number
 from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
-from graphsieve.errors import ConstraintConflictError, InputError, InputTypeError, warn
-from graphsieve.parameters import as_float, as_text, either, one_line, quoted, whole_number
 
 SUM_TOLERANCE = 1e-6
 SMALL_SUM = 2.0**-900  # of a row that is scaled before it is summed

@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.parameters import nearest, one_line, quoted
 from graphsieve.approximate import approximate_neighbors, drawn_rows, searches_cells
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, suits_tree
-from graphsieve.parameters import nearest, one_line, quoted
 from graphsieve.streaming import StoredTable
 
 WAYS = ("auto", "exact", "approximate")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 
 
 def refuse_unsound(matrix: Any, name: str) -> None:

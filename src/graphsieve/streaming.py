@@ -20,6 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.progress import say
 from graphsieve.approximate import approximate_neighbors, drawn_rows
 from graphsieve.columns import (
     NO_EXPONENT,
@@ -34,7 +36,6 @@ from graphsieve.columns import (
     unit_exponent,
 )
 from graphsieve.containers import check_finite_piece, warn_of_rounded
-from graphsieve.errors import InputError
 from graphsieve.kernels.samples import TEMPORARY_ELEMENTS
 from graphsieve.neighbors import (
     RowsElsewhere,
@@ -44,7 +45,6 @@ from graphsieve.neighbors import (
     smallest_columns,
     squared_distances,
 )
-from graphsieve.progress import say
 from graphsieve.storage import memory_text, stored_in
 from graphsieve.storage.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
 

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import as_text, boolean, choice, one_line, quoted
 from graphsieve.consistency import check_consistency
-from graphsieve.errors import InputError, warn
-from graphsieve.parameters import as_text, boolean, choice, one_line, quoted
 from graphsieve.reading import (
     NO_PAIRS,
     distinct_pairs,

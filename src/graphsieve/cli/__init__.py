@@ -18,11 +18,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from graphsieve._base.errors import EndedError, InputError, LostProcessError, UsageError
+from graphsieve._base.streams import flush_or_discard, write_error
 from graphsieve.cli.arguments import parser
 from graphsieve.cli.outputs import OutputError
 from graphsieve.cli.wording import for_the_command
-from graphsieve.errors import EndedError, InputError, LostProcessError, UsageError
-from graphsieve.streams import flush_or_discard, write_error
 
 __all__ = ["main"]
 

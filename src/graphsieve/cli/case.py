@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import ConstraintConflictError, InputError, UsageError, Warned, held_back, warn
+from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.wording import outside_quotes
 from graphsieve.containers import column_label
-from graphsieve.errors import ConstraintConflictError, InputError, UsageError, Warned, held_back, warn
-from graphsieve.parameters import quoted
 from graphsieve.supervision import Supervision
 from graphsieve.tables import (
     TableFile,

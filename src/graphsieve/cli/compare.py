@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from graphsieve._base.errors import UsageError
+from graphsieve._base.parameters import nearest, quoted
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import put, write
@@ -13,9 +15,7 @@ from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.comparison import Comparison, compare
 from graphsieve.comparison.candidates import NAMES
-from graphsieve.errors import UsageError
 from graphsieve.evaluation import LEARNERS
-from graphsieve.parameters import nearest, quoted
 from graphsieve.report import page
 from graphsieve.tables import csv_text
 

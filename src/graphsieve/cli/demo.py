@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from graphsieve.chance import generator
+from graphsieve._base.randomness import generator
 from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.rank import ranking_lines
 from graphsieve.cli.saying import say

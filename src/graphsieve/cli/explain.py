@@ -6,9 +6,9 @@ import argparse
 import inspect
 import re
 
+from graphsieve._base.errors import UsageError
+from graphsieve._base.parameters import nearest, quoted
 from graphsieve.cli.outputs import check_outputs, show
-from graphsieve.errors import UsageError
-from graphsieve.parameters import nearest, quoted
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 

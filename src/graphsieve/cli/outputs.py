@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphsieve.errors import InputError
-from graphsieve.files import check_compression, named_file, replace_file
-from graphsieve.streams import discard
+from graphsieve._base.atomic_files import check_compression, named_file, replace_file
+from graphsieve._base.errors import InputError
+from graphsieve._base.streams import discard
 
 _ASCII = str.maketrans({"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"})
 

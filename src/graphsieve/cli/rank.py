@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from graphsieve._base.atomic_files import check_compression, json_text
+from graphsieve._base.errors import UsageError
+from graphsieve._base.parameters import nearest, quoted
 from graphsieve.cli.arguments import ROWS_SHOWN, UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
-from graphsieve.errors import UsageError
-from graphsieve.files import check_compression, json_text
-from graphsieve.parameters import nearest, quoted
 from graphsieve.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.report import page
 from graphsieve.report.terminal import headline, recall_line, subline, table_lines

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from graphsieve._base.errors import InputError
 from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.saying import say
-from graphsieve.errors import InputError
 
 LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
 
@@ -62,8 +62,8 @@ def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
+    from graphsieve._base.parameters import quoted
     from graphsieve.experiments import SCHEMA, from_facts
-    from graphsieve.parameters import quoted
     from graphsieve.report.reproduction import as_page, as_text
 
     try:

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from graphsieve._base.errors import InputError, UsageError
 from graphsieve.cli.case import read_case
 from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
-from graphsieve.errors import InputError, UsageError
 from graphsieve.report.wording import neighbors_found
 from graphsieve.tables import check_writable_format, output_columns, write_table
 from graphsieve.tables.writing import WRITABLE, is_like_a_formula, table_text

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from graphsieve._base.errors import InputError, InputTypeError, held_back
+from graphsieve._base.parameters import has_parts, nearest, quoted
 from graphsieve.choosing import choose_method
-from graphsieve.errors import InputError, InputTypeError, held_back
-from graphsieve.parameters import has_parts, nearest, quoted
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.supervision import Kind, Supervision

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.atomic_files import json_text
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import choice, count
 from graphsieve.comparison.findings import SHOWN, Judged, agreement_table, sentences, tables
-from graphsieve.errors import InputError
 from graphsieve.evaluation import LEARNERS, Evaluation, Records
 from graphsieve.evaluation.results import METRICS
-from graphsieve.files import json_text
-from graphsieve.parameters import choice, count
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

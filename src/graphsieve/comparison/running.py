@@ -12,7 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata
 
-from graphsieve.chance import generator, seed_number
+from graphsieve._base.errors import InputError, InputTypeError, Warned, warn
+from graphsieve._base.parallel import in_parallel
+from graphsieve._base.parameters import count, either, has_parts
+from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.underflow import vanishing
 from graphsieve.comparison.candidates import (
     Size,
     default_sizes,
@@ -22,18 +26,14 @@ from graphsieve.comparison.candidates import (
     usual_methods,
 )
 from graphsieve.comparison.results import Comparison
-from graphsieve.errors import InputError, InputTypeError, Warned, warn
 from graphsieve.evaluation import Evaluation, evaluate
 from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.parallel import in_parallel
-from graphsieve.parameters import count, either, has_parts
 from graphsieve.ranking import names_of
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.chance import generator
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import choice, count, positive, quoted
+from graphsieve._base.randomness import generator
 from graphsieve.datasets.dataset import Dataset, numbered
-from graphsieve.errors import InputError
-from graphsieve.parameters import choice, count, positive, quoted
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 
 Task = Literal["classification", "regression"]
 

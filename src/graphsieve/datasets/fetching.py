@@ -16,15 +16,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.atomic_files import replace_file
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import one_line
+from graphsieve._base.progress import Progress
+from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.datasets.catalog import Addresses, Source
 from graphsieve.datasets.dataset import Dataset, DataUnavailableError, content_hash, numbered
 from graphsieve.datasets.ready import ready_file, shown
 from graphsieve.datasets.recipes import Cooked
-from graphsieve.errors import InputError, warn
-from graphsieve.files import replace_file
-from graphsieve.filters import warnings_ignored
-from graphsieve.parameters import one_line
-from graphsieve.progress import Progress
 
 TIMEOUT = 10.0  # seconds without a byte
 MOST_BYTES = 128 * 2**20  # of one file

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from sklearn import datasets as bundled
 
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import boolean, nearest, quoted
 from graphsieve.datasets.catalog import DATASETS, Source
 from graphsieve.datasets.dataset import Dataset, DataUnavailableError, content_hash
 from graphsieve.datasets.fetching import cache_folder, fetch
 from graphsieve.datasets.ready import read_ready, shown
-from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import boolean, nearest, quoted
 
 
 def load(name: str, *, download: bool = True) -> Dataset:

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.parameters import one_line
 from graphsieve.datasets.dataset import Dataset, DataUnavailableError, numbered
-from graphsieve.parameters import one_line
 from graphsieve.soundness import refuse_unsound
 
 Arrays = Mapping[str, NDArray[Any]]

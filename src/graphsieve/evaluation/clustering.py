@@ -15,14 +15,14 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
-from graphsieve.chance import seed_number
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import boolean, count
+from graphsieve._base.randomness import seed_number
+from graphsieve._base.underflow import vanishing
+from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.filters import warnings_ignored
-from graphsieve.parameters import boolean, count
 from graphsieve.supervision import Supervision
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

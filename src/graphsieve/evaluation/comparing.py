@@ -12,8 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from graphsieve.chance import generator, seed_number
-from graphsieve.errors import InputError, InputTypeError, Warned
+from graphsieve._base.errors import InputError, InputTypeError, Warned
+from graphsieve._base.parallel import in_parallel
+from graphsieve._base.parameters import boolean, choice
+from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.underflow import vanishing
 from graphsieve.evaluation.folds import Split, make_splits
 from graphsieve.evaluation.gathering import gathered, give, noted
 from graphsieve.evaluation.hiding import known_count, shown_rows
@@ -22,10 +25,7 @@ from graphsieve.evaluation.prefixes import checked_sizes, known_part, known_rows
 from graphsieve.evaluation.results import Evaluation, Measurement, Selection
 from graphsieve.evaluation.selection import Selected, named, named_selectors, seeded, select
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.parallel import in_parallel
-from graphsieve.parameters import boolean, choice
 from graphsieve.supervision import Supervision, TargetType
-from graphsieve.underflow import vanishing
 
 Integers = NDArray[np.int64]
 

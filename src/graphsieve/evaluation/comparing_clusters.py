@@ -10,7 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.chance import seed_number
+from graphsieve._base.parallel import in_parallel
+from graphsieve._base.parameters import boolean, count
+from graphsieve._base.randomness import seed_number
+from graphsieve._base.underflow import vanishing
 from graphsieve.evaluation.clustering import clustered
 from graphsieve.evaluation.comparing import checked_knowledge, knowledge_text, partly_known, read_table, read_y, selection_of
 from graphsieve.evaluation.gathering import give
@@ -18,10 +21,7 @@ from graphsieve.evaluation.prefixes import checked_sizes
 from graphsieve.evaluation.results import Evaluation, Measurement
 from graphsieve.evaluation.selection import Baseline, Selected, named_selectors, select
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.parallel import in_parallel
-from graphsieve.parameters import boolean, count
 from graphsieve.supervision import Supervision
-from graphsieve.underflow import vanishing
 
 LEARNER = "kmeans"
 METRICS = ("accuracy", "nmi")

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-from graphsieve.errors import InputError, InputTypeError, warn
+from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.parameters import count, has_parts, quoted
+from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.evaluation.prefixes import known_rows
-from graphsieve.filters import warnings_ignored
-from graphsieve.parameters import count, has_parts, quoted
 
 Integers = NDArray[np.int64]
 

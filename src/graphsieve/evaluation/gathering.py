@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from graphsieve.errors import Warned, held_back, warn
-from graphsieve.filters import warnings_kept
-from graphsieve.parameters import one_line
+from graphsieve._base.errors import Warned, held_back, warn
+from graphsieve._base.parameters import one_line
+from graphsieve._base.warning_filters import warnings_kept
 
 
 @contextmanager

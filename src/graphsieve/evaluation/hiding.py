@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.chance import generator
-from graphsieve.errors import InputError
-from graphsieve.parameters import boolean, quoted
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import boolean, quoted
+from graphsieve._base.randomness import generator
 from graphsieve.supervision import Supervision, TargetType
 
 Integers = NDArray[np.int64]

@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import nearest, quoted
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import nearest, quoted
 
 DENSE_ELEMENTS = 2**22  # numbers of a sparse table that may be made dense: 32 MiB
 LINEAR_STEPS = 1000  # at most; features of deviation 1 need far fewer

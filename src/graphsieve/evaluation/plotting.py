@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 
 Floats = NDArray[np.float64]
 

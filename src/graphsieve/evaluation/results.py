@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import between, boolean, choice, quoted
 from graphsieve.evaluation.plotting import Curve, draw_panels
 from graphsieve.evaluation.selection import BASELINES
-from graphsieve.parameters import between, boolean, choice, quoted
 
 Floats = NDArray[np.float64]
 

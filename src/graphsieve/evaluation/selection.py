@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from graphsieve.chance import generator, seed_number
-from graphsieve.errors import InputError, InputTypeError, Warned
+from graphsieve._base.errors import InputError, InputTypeError, Warned
+from graphsieve._base.parameters import has_parts, nearest, quoted
+from graphsieve._base.randomness import generator, seed_number
 from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_order, known_rows
-from graphsieve.parameters import has_parts, nearest, quoted
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve

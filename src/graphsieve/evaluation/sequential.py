@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from graphsieve.threads import controller, one_product_thread
+from graphsieve._base.threads import controller, one_product_thread
 
 
 @contextmanager

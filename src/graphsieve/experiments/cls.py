@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from graphsieve._base.errors import held_back
 from graphsieve.datasets import Dataset
-from graphsieve.errors import held_back
 from graphsieve.experiments.estimate import Estimate, holds, joined, listed, worst, written
 from graphsieve.experiments.halves import (
     ALL,

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from graphsieve._base.errors import held_back
 from graphsieve.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
 from graphsieve.columns import Table as Columns
 from graphsieve.datasets import Dataset
-from graphsieve.errors import held_back
 from graphsieve.evaluation import hide_labels
 from graphsieve.experiments.estimate import Estimate, estimates, listed, series, written
 from graphsieve.experiments.results import Figure, Series, Table, Verdict

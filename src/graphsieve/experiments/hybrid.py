@@ -15,8 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from graphsieve._base.errors import held_back
 from graphsieve.columns import Table as Columns
-from graphsieve.errors import held_back
 from graphsieve.evaluation import score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict

@@ -13,13 +13,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from graphsieve._base.errors import held_back
+from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.datasets import DataUnavailableError
-from graphsieve.errors import held_back
 from graphsieve.evaluation import cluster_prefixes, score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
-from graphsieve.filters import warnings_ignored
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.scores import fisher_score, variance_score
 from graphsieve.selectors import GraphSieve, IterativeSieve

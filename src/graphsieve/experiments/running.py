@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from graphsieve._base.parallel import in_parallel
 from graphsieve.datasets import Dataset, DataUnavailableError, load
 from graphsieve.experiments.results import Claim, Findings, Judgement, Reproduction, Statement, Verdict
-from graphsieve.parallel import in_parallel
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from scipy.stats import fisher_exact, norm
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
+from graphsieve._base.errors import held_back
 from graphsieve.datasets import Dataset, make_regression_problem
-from graphsieve.errors import held_back
 from graphsieve.evaluation import score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphsieve.errors import warn
+from graphsieve._base.errors import warn
 
 LARGE_SEARCH = 2**36  # products of numbers in a search, from which it takes so long without compiled kernels that we say so
 

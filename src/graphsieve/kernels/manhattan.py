@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.threads import in_threads
 from graphsieve.kernels import compiled
 from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, column_extremes
 from graphsieve.neighbors import absolute_distances, smallest_columns
 from graphsieve.proposals import threads_for
-from graphsieve.threads import in_threads
 
 LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
 NOBODY = np.iinfo(np.int32).max  # a place behind all others

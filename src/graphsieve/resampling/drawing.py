@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 from graphsieve.evaluation.comparing import partly_known
 from graphsieve.evaluation.hiding import known_count, proportional
 from graphsieve.evaluation.prefixes import known_rows

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.parameters import axes
+from graphsieve._base.parameters import axes
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import count, one_line, quoted
 from graphsieve.containers import shown_name
-from graphsieve.errors import InputError
 from graphsieve.evaluation.results import table_lines
-from graphsieve.parameters import count, one_line, quoted
 from graphsieve.resampling.duplicates import SAME_FROM, Group
 from graphsieve.resampling.measures import LEVEL, Agreement
 from graphsieve.resampling.picture import draw

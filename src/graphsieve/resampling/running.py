@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from graphsieve.chance import generator, seed_number
-from graphsieve.errors import InputError, Warned
+from graphsieve._base.errors import InputError, Warned
+from graphsieve._base.parallel import in_parallel
+from graphsieve._base.parameters import boolean, choice, count, either, positive, quoted
+from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.underflow import vanishing
 from graphsieve.evaluation.gathering import gathered, give, noted
 from graphsieve.evaluation.prefixes import checked_order
 from graphsieve.evaluation.selection import fitted_elsewhere, fitted_sieve, named_selectors, ranked, seeded
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.parallel import in_parallel
-from graphsieve.parameters import boolean, choice, count, either, positive, quoted
 from graphsieve.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.resampling.duplicates import groups_of
 from graphsieve.resampling.measures import agreement, share_interval
@@ -28,7 +29,6 @@ from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.selectors.knowledge import all_knowledge, wanted_features
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
-from graphsieve.underflow import vanishing
 
 MOST_RESAMPLES = 10**6
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
-from graphsieve.parameters import nearest, quoted
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import nearest, quoted
 from graphsieve.scores import geometry, labels, pairs, probabilities, targets
 from graphsieve.scores.geometry import laplacian_score, spec_score, variance_score
 from graphsieve.scores.labels import (

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import choice
 from graphsieve.builders import neighbor_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import InputError, warn
 from graphsieve.graph import LiftedGraph, SparseGraph
-from graphsieve.parameters import choice
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.sums import dense_weighting, group_weightings, moments, weighted_sum

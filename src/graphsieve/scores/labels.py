@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from graphsieve._base.errors import InputError, warn
 from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import InputError, warn
 from graphsieve.information import information_with_classes, information_with_target
 from graphsieve.kernels.edges import CACHED_ELEMENTS
 from graphsieve.kernels.manhattan import nearest_in_groups

@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
+from graphsieve._base.underflow import vanishing
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, warn
-from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve.searching import searched, way_to_search
 from graphsieve.streaming import as_table
 from graphsieve.supervision import Kind, Supervision
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]

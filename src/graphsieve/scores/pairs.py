@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import choice
 from graphsieve.builders import apart_graph, constrained_neighbor_graph, group_graph, pair_graph
 from graphsieve.columns import Block, Table
-from graphsieve.errors import InputError
 from graphsieve.graph import Graph
-from graphsieve.parameters import choice
 from graphsieve.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import checked, has_parts, quoted
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import checked, has_parts, quoted
+from graphsieve._base.underflow import vanishing
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.searching import remembering, searched, way_to_search
 from graphsieve.streaming import as_table
 from graphsieve.supervision import Supervision
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.multiclass import type_of_target
 
+from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.parameters import count, has_parts, nearest, one_line, positive, quoted
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError, warn
-from graphsieve.parameters import count, has_parts, nearest, one_line, positive, quoted
 from graphsieve.reading import readable_classes
 from graphsieve.sums import dense_weighting, moments
 from graphsieve.supervision import Supervision

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import between, boolean, choice, either, quoted
+from graphsieve._base.progress import Progress
+from graphsieve._base.underflow import vanishing
 from graphsieve.centered import ColumnSpace
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import between, boolean, choice, either, quoted
-from graphsieve.progress import Progress
 from graphsieve.scores.method import wanted_count
 from graphsieve.streaming import as_table
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import EndedError, InputError, warn
-from graphsieve.parameters import boolean, either
-from graphsieve.progress import Progress
+from graphsieve._base.errors import EndedError, InputError, warn
+from graphsieve._base.parameters import boolean, either
+from graphsieve._base.progress import Progress
+from graphsieve._base.underflow import vanishing
 from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

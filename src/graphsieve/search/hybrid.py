@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import EndedError, InputError, InputTypeError, RoundWarnings, warn
+from graphsieve._base.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
+from graphsieve._base.progress import Progress
+from graphsieve._base.underflow import vanishing
 from graphsieve.choosing import warn_of_poor_knowledge
 from graphsieve.columns import Table
-from graphsieve.errors import EndedError, InputError, InputTypeError, RoundWarnings, warn
-from graphsieve.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
-from graphsieve.progress import Progress
 from graphsieve.propagation import Propagation, propagate
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
@@ -21,7 +22,6 @@ from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Kind, Supervision
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError, RoundWarnings
+from graphsieve._base.parameters import checked, quoted
+from graphsieve._base.progress import Progress
+from graphsieve._base.threads import one_product_thread
+from graphsieve._base.underflow import vanishing
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, RoundWarnings
-from graphsieve.parameters import checked, quoted
-from graphsieve.progress import Progress
 from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
-from graphsieve.threads import one_product_thread
 from graphsieve.tracking import Tracker
-from graphsieve.underflow import vanishing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

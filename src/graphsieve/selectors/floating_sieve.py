@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import boolean, checked, either
 from graphsieve.columns import Table
-from graphsieve.errors import InputError
-from graphsieve.parameters import boolean, checked, either
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, refuse_unusable, wanted_features

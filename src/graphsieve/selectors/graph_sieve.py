@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import checked
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
 from graphsieve.counting import Count, Mattering, columns_that_matter, count_features
-from graphsieve.errors import InputError, warn
 from graphsieve.metrics import measured
-from graphsieve.parameters import checked
 from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.default import explain_what_is_known

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import checked
 from graphsieve.choosing import warn_of_poor_knowledge
 from graphsieve.columns import Table
-from graphsieve.errors import InputError
-from graphsieve.parameters import checked
 from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first, extra_options

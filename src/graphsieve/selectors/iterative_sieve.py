@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from graphsieve._base.parameters import boolean, checked, choice, either
 from graphsieve.columns import Table
-from graphsieve.parameters import boolean, checked, choice, either
 from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.parameters import as_float, boolean, choice, count, either, mapping, positive, quoted, whole_number
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, InputTypeError, warn
 from graphsieve.metrics import METRICS, Metric, chosen_metric
-from graphsieve.parameters import as_float, boolean, choice, count, either, mapping, positive, quoted, whole_number
 from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scaling import SCALES, Scale, chosen_scale
 from graphsieve.scores import METHODS, Method

@@ -11,17 +11,17 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from graphsieve._base.compatibility import validate_data
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import boolean, either, jobs, quoted
+from graphsieve._base.progress import showing
+from graphsieve._base.threads import at_most_jobs
 from graphsieve.columns import Table
-from graphsieve.errors import InputError
-from graphsieve.parameters import boolean, either, jobs, quoted
-from graphsieve.progress import showing
-from graphsieve.scikit_learn import validate_data
 from graphsieve.soundness import refuse_unsound
 from graphsieve.storage import stored_in
 from graphsieve.storage.distributed import chosen_columns, is_distributed
 from graphsieve.streaming import read_columns
 from graphsieve.supervision import Supervision
-from graphsieve.threads import at_most_jobs
 
 
 def _refuse_masked(X: Any) -> None:

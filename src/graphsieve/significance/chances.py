@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from graphsieve._base.progress import Progress
 from graphsieve.columns import Table
-from graphsieve.progress import Progress
 from graphsieve.significance.shares import Share
 from graphsieve.sums import TEMPORARY_ELEMENTS
 

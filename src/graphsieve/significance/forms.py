@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 from graphsieve.graph import CrossGraph, DifferenceGraph, EdgeGraph, FactorGraph, Graph, SumGraph
 from graphsieve.sums import TEMPORARY_ELEMENTS
 

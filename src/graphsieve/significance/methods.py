@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError, RoundWarnings
+from graphsieve._base.progress import Progress
+from graphsieve._base.randomness import seed_number
 from graphsieve.builders import neighbor_graph, target_graph
-from graphsieve.chance import seed_number
 from graphsieve.columns import Table
-from graphsieve.errors import InputError, RoundWarnings
 from graphsieve.graph import FactorGraph, Graph, complete_graph
-from graphsieve.progress import Progress
 from graphsieve.ratio import laplacian_ratio
 from graphsieve.scaling import standardized_target
 from graphsieve.scores import METHODS

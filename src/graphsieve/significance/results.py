@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.parameters import between
 from graphsieve.containers import shown_name
-from graphsieve.parameters import between
 from graphsieve.scores.method import best_first
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from graphsieve.errors import InputError, InputTypeError
-from graphsieve.parameters import as_float, quoted
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import as_float, quoted
 from graphsieve.storage.annotated import annotated_data, sparse_dataset
 from graphsieve.storage.arrays import Filed, Mapped, checked_array
 from graphsieve.storage.distributed import Distributed, refuse_unknown

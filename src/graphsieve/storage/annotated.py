@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 from graphsieve.storage.arrays import Filed, checked_array
 from graphsieve.storage.parquet import checked_names, chosen_names
 from graphsieve.storage.pieces import BYTES, Group, Integers, Local, Stored, View, gathered, positions

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 from graphsieve.storage.pieces import BYTES, Group, Integers, Local, length_of
 
 AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are given back

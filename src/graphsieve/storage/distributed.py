@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve.storage.engines import Errand, Kept, engine_of
 from graphsieve.storage.pieces import ROWS_HELD, Group, Integers, Stored, Work
 from graphsieve.storage.tasks import Manner, Place, columns_of, count_entries, name_of, received

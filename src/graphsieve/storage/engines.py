@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import LostProcessError
+from graphsieve._base.errors import LostProcessError
 from graphsieve.storage.pieces import Work, reading
 from graphsieve.storage.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
 

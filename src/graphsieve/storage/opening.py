@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from graphsieve._base.errors import InputError, UsageError
+from graphsieve._base.optional import needed
+from graphsieve._base.parameters import quoted
+from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.arrow_columns import is_pandas_index
 from graphsieve.containers import column_label
-from graphsieve.errors import InputError, UsageError
-from graphsieve.filters import warnings_ignored
-from graphsieve.optional import needed
-from graphsieve.parameters import quoted
 from graphsieve.storage.annotated import encoded, sparse_group, with_columns
 from graphsieve.storage.arrays import Filed, Mapped, checked_array
 from graphsieve.storage.parquet import checked_names, parquet_dataset, parquet_file

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.optional import needed
+from graphsieve._base.threads import available_threads
 from graphsieve.arrow_columns import is_pandas_index, why_no_numbers
 from graphsieve.containers import LARGEST_EXACT_INTEGER, column_label
-from graphsieve.errors import InputError
-from graphsieve.optional import needed
 from graphsieve.storage.pieces import Group, Integers, Local, positions
-from graphsieve.threads import available_threads
 
 MOST_ROWS = 2**16  # in a batch
 BATCH_BYTES = 128  # a batch is so small that it would fit into memory with as many for every number

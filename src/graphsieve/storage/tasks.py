@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, InputTypeError, Warned, held_back, warn
+from graphsieve._base.errors import InputError, InputTypeError, Warned, held_back, warn
+from graphsieve._base.threads import at_most_jobs, cores
 from graphsieve.soundness import refuse_unsound
 from graphsieve.storage.pieces import Group, Work, itself, usual
-from graphsieve.threads import at_most_jobs, cores
 
 LARGE = 2**16  # bytes of an array that travels by itself
 

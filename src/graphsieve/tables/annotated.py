@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsieve.errors import InputError
-from graphsieve.optional import needed
+from graphsieve._base.errors import InputError
+from graphsieve._base.optional import needed
 from graphsieve.soundness import refuse_unsound
 from graphsieve.tables.arrays import assembled, checked_matrix
 from graphsieve.tables.opening import ByteSource, damage_reported

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, UsageError
-from graphsieve.parameters import nearest, quoted
+from graphsieve._base.errors import InputError, UsageError
+from graphsieve._base.parameters import nearest, quoted
 from graphsieve.soundness import refuse_unsound
 from graphsieve.tables.opening import NAME, ByteSource, damage_reported
 from graphsieve.tables.table import (

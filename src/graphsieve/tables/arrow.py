@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.errors import InputError
+from graphsieve._base.optional import needed
+from graphsieve._base.parameters import quoted
 from graphsieve.arrow_columns import is_pandas_index, is_plain, is_text, why_no_numbers
 from graphsieve.containers import LARGEST_EXACT_INTEGER
-from graphsieve.errors import InputError
-from graphsieve.optional import needed
-from graphsieve.parameters import quoted
 from graphsieve.tables.opening import ByteSource, damage_reported
 from graphsieve.tables.table import (
     MISSING,

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.parameters import quoted
 from graphsieve.containers import LARGEST_EXACT_INTEGER
-from graphsieve.parameters import quoted
 from graphsieve.tables.table import MISSING, is_missing, kept_text, object_array
 
 MOST_APART = 8  # columns of which the text is needed as well as the numbers

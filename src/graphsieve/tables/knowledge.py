@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, UsageError
-from graphsieve.parameters import quoted, texts
+from graphsieve._base.errors import InputError, UsageError
+from graphsieve._base.parameters import quoted, texts
 from graphsieve.tables.opening import Source, opened
 from graphsieve.tables.reading import read_table
 from graphsieve.tables.table import TableFile, without_missing

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError
-from graphsieve.filters import warnings_raised
-from graphsieve.parameters import quoted
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import quoted
+from graphsieve._base.warning_filters import warnings_raised
 from graphsieve.tables.arrays import assembled, checked_matrix, numbered
 from graphsieve.tables.opening import AT_ONCE, NAME, ByteSource, damage_reported
 from graphsieve.tables.table import TableFile, counted

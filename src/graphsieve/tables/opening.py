@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from graphsieve.errors import InputError, InputTypeError, UsageError
-from graphsieve.filters import warnings_ignored
-from graphsieve.optional import needed
-from graphsieve.parameters import boolean, count, either, nearest, one_line, quoted
-from graphsieve.progress import Progress
+from graphsieve._base.errors import InputError, InputTypeError, UsageError
+from graphsieve._base.optional import needed
+from graphsieve._base.parameters import boolean, count, either, nearest, one_line, quoted
+from graphsieve._base.progress import Progress
+from graphsieve._base.warning_filters import warnings_ignored
 
 HEAD = 2**16  # bytes that tell the format
 AT_ONCE = 2**18

@@ -7,8 +7,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphsieve.errors import InputError, UsageError
-from graphsieve.parameters import boolean, checked, either, nearest, quoted, text, texts
+from graphsieve._base.errors import InputError, UsageError
+from graphsieve._base.parameters import boolean, checked, either, nearest, quoted, text, texts
 from graphsieve.tables.annotated import read_h5ad
 from graphsieve.tables.arrays import read_npy, read_npz
 from graphsieve.tables.arrow import read_arrow

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, UsageError, warn
-from graphsieve.parameters import choice, nearest, quoted
+from graphsieve._base.errors import InputError, UsageError, warn
+from graphsieve._base.parameters import choice, nearest, quoted
 
 MISSING = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA"))
 NAMES_SHOWN = 5

@@ -19,9 +19,9 @@ from threading import get_ident
 
 import numpy as np
 
-from graphsieve.errors import InputError, UsageError, warn
-from graphsieve.locks import lock_of_the_process
-from graphsieve.parameters import quoted
+from graphsieve._base.errors import InputError, UsageError, warn
+from graphsieve._base.locks import lock_of_the_process
+from graphsieve._base.parameters import quoted
 from graphsieve.tables.cells import CellColumns, number
 from graphsieve.tables.opening import AT_ONCE, ByteSource
 from graphsieve.tables.table import (

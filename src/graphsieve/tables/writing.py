@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.errors import InputError, InputTypeError, UsageError
-from graphsieve.files import named_file, replace_file
-from graphsieve.optional import needed
-from graphsieve.parameters import as_text, one_line, quoted, texts
+from graphsieve._base.atomic_files import named_file, replace_file
+from graphsieve._base.errors import InputError, InputTypeError, UsageError
+from graphsieve._base.optional import needed
+from graphsieve._base.parameters import as_text, one_line, quoted, texts
 from graphsieve.tables.table import TableFile, object_array
 
 WRITABLE = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": "", ".feather": ""}

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from graphsieve.errors import InputError, InputTypeError
+from graphsieve._base.errors import InputError, InputTypeError
 
 Rule = Callable[[str, Any], Any]
 MOST_SHOWN = 80  # characters of a value in a message

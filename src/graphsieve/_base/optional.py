@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from graphsieve.errors import InputError
+from graphsieve._base.errors import InputError
 
 
 def needed(module: str, otherwise: str) -> Any:

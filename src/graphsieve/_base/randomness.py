@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from graphsieve.errors import InputError
-from graphsieve.parameters import quoted
+from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import quoted
 
 LARGEST_SEED = 2**32  # what scikit-learn's splitters and k-means accept, exclusive
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from graphsieve.locks import lock_of_the_process
+from graphsieve._base.locks import lock_of_the_process
 
 Job = TypeVar("Job")
 

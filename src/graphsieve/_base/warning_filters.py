@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal
 
-from graphsieve.locks import lock_of_the_process
+from graphsieve._base.locks import lock_of_the_process
 
 _inside: list[int] = []  # the thread of each that is in here
 _before: list[warnings.catch_warnings[None]] = []  # the filters as they were before all of them

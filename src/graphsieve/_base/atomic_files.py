@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from graphsieve.errors import InputError, InputTypeError, UsageError
+from graphsieve._base.errors import InputError, InputTypeError, UsageError
 
 _NOT_WRITTEN = (".zst", ".zstd", ".bz2", ".xz", ".zip", ".7z")
 

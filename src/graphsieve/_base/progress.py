@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import TracebackType
 
-from graphsieve.streams import write_error
+from graphsieve._base.streams import write_error
 
 PATIENCE = 2.0  # seconds before the first word
 PAUSE = 0.2  # seconds between two

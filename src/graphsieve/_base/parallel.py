@@ -9,10 +9,10 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from graphsieve.errors import LostProcessError
-from graphsieve.filters import warnings_ignored
-from graphsieve.parameters import boolean, either, jobs
-from graphsieve.progress import Progress
+from graphsieve._base.errors import LostProcessError
+from graphsieve._base.parameters import boolean, either, jobs
+from graphsieve._base.progress import Progress
+from graphsieve._base.warning_filters import warnings_ignored
 
 # joblib ends processes that hold much memory, or have waited long, starts others, and warns of that in a thread of its own.
 # Nobody needs to hear of it, and where warnings are errors, it would end that thread, and the work would never come to its end.
