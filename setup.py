@@ -8,7 +8,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-KERNELS = Path("src/graphsieve/kernels")
+KERNELS = Path("src/graphsieve/_kernels")
 # One wheel serves all Pythons from 3.11 on; those without the global lock have no stable interface yet.
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
@@ -29,7 +29,7 @@ class BuildKernels(build_ext):
 setup(
     ext_modules=[
         Extension(
-            "graphsieve.kernels._compiled",
+            "graphsieve._kernels._compiled",
             sources=[path.as_posix() for path in sorted(KERNELS.glob("*.c"))],
             depends=[path.as_posix() for path in sorted(KERNELS.glob("*.h"))],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],

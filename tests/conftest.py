@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, Phase, settings
 from threadpoolctl import threadpool_limits
 
-from graphsieve import columns, kernels
+from graphsieve import _kernels as kernels
+from graphsieve import columns
 
 matplotlib.use("Agg")
 

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve import kernels, scores
+from graphsieve import _kernels as kernels
+from graphsieve import scores
 from graphsieve._base.errors import InputError
+from graphsieve._kernels import band, rows, samples
+from graphsieve._kernels.band import Band
+from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
+from graphsieve._kernels.rows import Numbers
+from graphsieve._kernels.samples import column_extremes
 from graphsieve.builders import target_graph
 from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, SparseGraph
-from graphsieve.kernels import band, rows, samples
-from graphsieve.kernels.band import Band
-from graphsieve.kernels.line import line_band, line_pairs, line_reach, line_squares
-from graphsieve.kernels.rows import Numbers
-from graphsieve.kernels.samples import column_extremes
 from graphsieve.neighbors import target_runs
 
 needs_compiled = pytest.mark.skipif(

@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision, builders, columns, scores, sums
 from graphsieve import graph as graphs
+from graphsieve._kernels import rows as kernel_rows
+from graphsieve._kernels import samples
+from graphsieve._kernels.edges import plain_sums, row_differences
 from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, complete_graph, lifted
-from graphsieve.kernels import rows as kernel_rows
-from graphsieve.kernels import samples
-from graphsieve.kernels.edges import plain_sums, row_differences
 from graphsieve.neighbors import TargetRuns, target_runs
 from graphsieve.prototypes import Compressed
 from graphsieve.ratio import laplacian_ratio

@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from graphsieve import kernels, scores
-from graphsieve.kernels import edges, rows, samples
-from graphsieve.kernels.edges import edge_sums
-from graphsieve.kernels.line import line_pairs, line_reach
-from graphsieve.kernels.rows import Numbers, readable
-from graphsieve.kernels.samples import column_extremes, mean_alone, mean_and_scatter
+from graphsieve import _kernels as kernels
+from graphsieve import scores
+from graphsieve._kernels import edges, rows, samples
+from graphsieve._kernels.edges import edge_sums
+from graphsieve._kernels.line import line_pairs, line_reach
+from graphsieve._kernels.rows import Numbers, readable
+from graphsieve._kernels.samples import column_extremes, mean_alone, mean_and_scatter
 
 needs_compiled = pytest.mark.skipif(
     not hasattr(kernels.compiled(), "edge_sums"), reason="there are no compiled kernels, or plain ones are asked for"

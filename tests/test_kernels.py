@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from graphsieve import kernels
-from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
-from graphsieve.kernels.tiles import Lists, SparseRows, keep_nearest, sort_lists, sparse_products
+from graphsieve import _kernels as kernels
+from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
+from graphsieve._kernels.tiles import Lists, SparseRows, keep_nearest, sort_lists, sparse_products
 
 needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
 

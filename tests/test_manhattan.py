@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import kernels
+from graphsieve import _kernels as kernels
+from graphsieve._kernels import manhattan
+from graphsieve._kernels.manhattan import nearest_in_groups
 from graphsieve.columns import Table
-from graphsieve.kernels import manhattan
-from graphsieve.kernels.manhattan import nearest_in_groups
 from graphsieve.scores import relieff_score
 
 GRID = 1e-12

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve import kernels
-from graphsieve.columns import Table
-from graphsieve.kernels.rounds import (
+from graphsieve import _kernels as kernels
+from graphsieve._kernels.rounds import (
     LANES,
     any_neighbors,
     follow_nearest,
@@ -18,6 +17,7 @@ from graphsieve.kernels.rounds import (
     strips_of,
     sum_ratios,
 )
+from graphsieve.columns import Table
 from graphsieve.search import iterative_ranking
 from graphsieve.tracking import Tracker
 

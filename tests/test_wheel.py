@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import numpy as np, graphsieve
-from graphsieve import kernels
+from graphsieve import _kernels as kernels
 from graphsieve.scores import laplacian_score
 X = np.random.default_rng(0).normal(size=(300, 6))
 print(kernels.compiled() is not None, *map(float.hex, laplacian_score(X, n_neighbors=5).tolist()))

@@ -32,7 +32,8 @@ def found_facts() -> dict[str, Any]:
     import numpy as np  # noqa: F401  (its BLAS is looked for)
     import scipy.linalg  # noqa: F401
 
-    from graphsieve import __version__, kernels
+    from graphsieve import __version__
+    from graphsieve import _kernels as kernels
     from graphsieve._base.threads import controller
 
     found = [library.info() for library in controller().lib_controllers if library.user_api == "blas"]

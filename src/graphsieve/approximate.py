@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.threads import in_threads
-from graphsieve.kernels import mention_plain_kernels
-from graphsieve.kernels.tiles import Lists, keep_nearest, sort_lists
+from graphsieve._kernels import mention_plain_kernels
+from graphsieve._kernels.tiles import Lists, keep_nearest, sort_lists
 from graphsieve.neighbors import SPARE_CANDIDATES, RowsElsewhere, nearest_neighbors, squared_distances
 from graphsieve.proposals import CENTER_ROWS, LISTED, DensePoints, threads_for
 

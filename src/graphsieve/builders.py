@@ -19,9 +19,9 @@ from scipy.spatial.distance import cdist
 
 from graphsieve._base.errors import warn
 from graphsieve._base.threads import available_threads, in_threads
+from graphsieve._kernels.rounds import list_links
 from graphsieve.columns import LARGEST_EXPONENT, Table
 from graphsieve.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
-from graphsieve.kernels.rounds import list_links
 from graphsieve.neighbors import RowsElsewhere, TargetRuns, nearest_in, squared_distances, target_runs
 from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision

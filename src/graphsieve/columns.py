@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._kernels.rows import Numbers, readable
+from graphsieve._kernels.samples import column_extremes
 from graphsieve.containers import column_label, read_matrix, sums_are_finite
-from graphsieve.kernels.rows import Numbers, readable
-from graphsieve.kernels.samples import column_extremes
 from graphsieve.storage.pieces import Stored
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64

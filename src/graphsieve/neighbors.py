@@ -23,11 +23,11 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
 from graphsieve._base.threads import in_threads
+from graphsieve._kernels import mention_plain_kernels
+from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
+from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
+from graphsieve._kernels.tiles import sort_lists
 from graphsieve.columns import Table
-from graphsieve.kernels import mention_plain_kernels
-from graphsieve.kernels.line import line_band, line_pairs, line_reach, line_squares
-from graphsieve.kernels.pairs import dense_pair_distances, sparse_pair_distances
-from graphsieve.kernels.tiles import sort_lists
 from graphsieve.proposals import (
     LISTED,
     DensePoints,

@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.threads import available_threads, in_threads
-from graphsieve.kernels.tiles import Lists, SparseRows, keep_nearest, sparse_products
+from graphsieve._kernels.tiles import Lists, SparseRows, keep_nearest, sparse_products
 
 SUMMED_AT_ONCE = 1024  # columns in one product; wider rows are summed in parts, which loses less to rounding
 LISTED = 8  # candidates are listed in multiples of this, which compiled lists are quickest with

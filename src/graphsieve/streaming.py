@@ -22,6 +22,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.progress import say
+from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
 from graphsieve.approximate import approximate_neighbors, drawn_rows
 from graphsieve.columns import (
     NO_EXPONENT,
@@ -36,7 +37,6 @@ from graphsieve.columns import (
     unit_exponent,
 )
 from graphsieve.containers import check_finite_piece, warn_of_rounded
-from graphsieve.kernels.samples import TEMPORARY_ELEMENTS
 from graphsieve.neighbors import (
     RowsElsewhere,
     absolute_distances,
@@ -309,7 +309,7 @@ class StoredRows(RowsElsewhere):
             )
 
     def nearest_in_groups(self, order: Integers, begin: Integers, n_neighbors: int, grid: float) -> list[NDArray[np.int32]]:
-        """As `graphsieve.kernels.manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
+        """As `graphsieve._kernels.manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
         n_rows, sizes = len(order), np.diff(begin)
         self._refuse_hours(ABSOLUTE_WORK * n_rows**2)
         runs_of_places = self._groups(n_rows, n_neighbors)

@@ -23,10 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._kernels.edges import edge_sums, row_differences
+from graphsieve._kernels.rows import weighted_rows
+from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
 from graphsieve.columns import BLOCK_ELEMENTS, Block, on_columns, row_block
-from graphsieve.kernels.edges import edge_sums, row_differences
-from graphsieve.kernels.rows import weighted_rows
-from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
 from graphsieve.storage.pieces import BYTES
 
 __all__ = [

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from graphsieve._base.errors import InputError, warn
+from graphsieve._kernels.edges import CACHED_ELEMENTS
+from graphsieve._kernels.manhattan import nearest_in_groups
 from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.columns import Block, Table
 from graphsieve.information import information_with_classes, information_with_target
-from graphsieve.kernels.edges import CACHED_ELEMENTS
-from graphsieve.kernels.manhattan import nearest_in_groups
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of

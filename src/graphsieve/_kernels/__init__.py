@@ -15,7 +15,7 @@ from graphsieve._base.errors import warn
 LARGE_SEARCH = 2**36  # products of numbers in a search, from which it takes so long without compiled kernels that we say so
 
 try:
-    _compiled: Any = import_module("graphsieve.kernels._compiled")
+    _compiled: Any = import_module("graphsieve._kernels._compiled")
 except ImportError:
     _compiled = None
 

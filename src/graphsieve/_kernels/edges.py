@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.kernels import compiled
-from graphsieve.kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
+from graphsieve._kernels import compiled
+from graphsieve._kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
 
 CACHED_ELEMENTS = 2**16  # numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
 EDGES_AT_ONCE = 2**19  # edges of one sum: so many that it is worth to copy columns for them, and a few parts of a large graph

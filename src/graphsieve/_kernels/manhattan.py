@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.threads import in_threads
-from graphsieve.kernels import compiled
-from graphsieve.kernels.samples import TEMPORARY_ELEMENTS, column_extremes
+from graphsieve._kernels import compiled
+from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, column_extremes
 from graphsieve.neighbors import absolute_distances, smallest_columns
 from graphsieve.proposals import threads_for
 

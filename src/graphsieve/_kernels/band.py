@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.kernels import compiled
-from graphsieve.kernels.edges import plain_sums
-from graphsieve.kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
-from graphsieve.kernels.samples import mean_and_scatter
+from graphsieve._kernels import compiled
+from graphsieve._kernels.edges import plain_sums
+from graphsieve._kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
+from graphsieve._kernels.samples import mean_and_scatter
 
 PLACES_AT_ONCE = 2**16  # places of one sum: whole groups
 GROUP = 32  # places whose mean is taken together, as the compiled kernel does

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.threads import available_threads, in_threads
-from graphsieve.kernels import compiled
+from graphsieve._kernels import compiled
 
 SHARED_FROM = 2**21  # terms of a sum from which it is worth starting threads
 TOGETHER = 16  # columns are divided among threads in groups that fill a cache line, even in float32

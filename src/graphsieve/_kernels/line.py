@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.kernels import compiled
+from graphsieve._kernels import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

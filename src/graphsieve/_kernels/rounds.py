@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.kernels import compiled
-from graphsieve.kernels.edges import plain_sums
-from graphsieve.kernels.rows import weighted_rows
-from graphsieve.kernels.samples import TEMPORARY_ELEMENTS
+from graphsieve._kernels import compiled
+from graphsieve._kernels.edges import plain_sums
+from graphsieve._kernels.rows import weighted_rows
+from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
 
 LANES = 16  # columns that stand side by side in a strip
 LINE = 8  # numbers that memory delivers together

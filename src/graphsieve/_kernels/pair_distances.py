@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.kernels import compiled
-from graphsieve.kernels.edges import row_differences
-from graphsieve.kernels.tiles import SparseRows
+from graphsieve._kernels import compiled
+from graphsieve._kernels.edges import row_differences
+from graphsieve._kernels.tiles import SparseRows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.kernels import compiled
+from graphsieve._kernels import compiled
 
 
 class Lists:

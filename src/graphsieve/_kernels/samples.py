@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.threads import available_threads, in_threads
-from graphsieve.kernels import compiled
-from graphsieve.kernels.rows import SHARED_FROM, Numbers, in_parts, in_turn, readable, summed, weighted_rows
+from graphsieve._kernels import compiled
+from graphsieve._kernels.rows import SHARED_FROM, Numbers, in_parts, in_turn, readable, summed, weighted_rows
 
 TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
 SAMPLES_AT_ONCE = 2**16  # samples of one sum …
