@@ -38,14 +38,14 @@ from numpy.typing import NDArray
 from peers import print_table, say
 
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Table
 from graphsieve.datasets import load
 from graphsieve.evaluation import evaluate
 from graphsieve.metrics import METRICS, Metric, chosen_metric, measured
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.ratio import laplacian_ratio
-from graphsieve.scaling import Scale, effective_support, rescaled
 from graphsieve.scores import variance_score
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import Scale, effective_support, rescaled
 
 FAILING = ("mnist5k", "orl", "pcmac", "basehock")
 OTHERS = ("ionosphere", "sonar", "leukemia", "colon")

@@ -55,7 +55,7 @@ def noisy_groups(n_samples: int) -> tuple[Any, Any]:
 
 def linked(n_samples: int) -> Linked:
     from graphsieve import propagation
-    from graphsieve.columns import Table
+    from graphsieve.table.columns import Table
 
     X, codes = noisy_groups(n_samples)
     rows, exponent = Table(X).rows

@@ -92,9 +92,9 @@ def kernel_energies(dtype: str) -> tuple[Any, Call]:
 
 def laplacian_pass(dtype: str) -> tuple[Any, Call]:
     """Energies and spreads on a given graph, with all that a score does but finding the neighbours."""
-    from graphsieve.columns import Table
     from graphsieve.graph import SparseGraph
     from graphsieve.ratio import laplacian_ratio
+    from graphsieve.table.columns import Table
 
     X, graph = rows(20_000, 1_000, dtype), SparseGraph(20_000, *edges(20_000))
     return X, lambda: laplacian_ratio(Table(X), graph)
@@ -153,8 +153,8 @@ def supervised_laplacian_pass(dtype: str) -> tuple[Any, Call]:
     import numpy as np
 
     from graphsieve.builders import target_graph
-    from graphsieve.columns import Table
     from graphsieve.ratio import laplacian_ratio
+    from graphsieve.table.columns import Table
 
     X = rows(1_000_000, 100, dtype)
     graph = target_graph(np.random.default_rng(3).standard_normal(len(X)), 5, 1.0).graph
@@ -165,9 +165,9 @@ def sparse_columns(filled: float) -> Callable[[str], tuple[Any, Call]]:
     def prepare(_: str) -> tuple[Any, Call]:
         import scipy.sparse as sp
 
-        from graphsieve.columns import Table
         from graphsieve.graph import SparseGraph
         from graphsieve.ratio import laplacian_ratio
+        from graphsieve.table.columns import Table
 
         X = sp.random_array((20_000, 20_000), density=filled, rng=0, format="csc")
         graph = SparseGraph(20_000, *edges(20_000))

@@ -25,9 +25,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
-from graphsieve.columns import Table
 from graphsieve.propagation import propagate
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 N_RELEVANT, N_NOISE, N_CLUSTERED, N_CLUSTERS, NOISE_RUNS = 5, 100, 100, 3, 50

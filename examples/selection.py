@@ -23,9 +23,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision, datasets, feature_p_values, stability
-from graphsieve.columns import Table
 from graphsieve.counting import columns_that_matter
 from graphsieve.evaluation import evaluate, hide_labels, score_prefixes
+from graphsieve.table.columns import Table
 
 N_SHOWN, SIZES, REPEATS = 10, (5, 10, 20), 4  # columns in the first picture and in its tables, and repeats of five folds
 PER_CLASS, SHARE_OF_TARGETS = 4, 0.05  # what is known there of digits and of tecator

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from threadpoolctl import threadpool_limits
 
 from graphsieve import _kernels as kernels
-from graphsieve import columns
+from graphsieve.table import columns
 
 matplotlib.use("Agg")
 

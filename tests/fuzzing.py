@@ -29,7 +29,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from graphsieve.tables import TableFile, read_pairs_file, read_probabilities_file, read_table
+from graphsieve.table.files import TableFile, read_pairs_file, read_probabilities_file, read_table
 from oddities import answered
 
 MAX_BYTES = 2**24  # of a table in memory

@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_limits
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, approximate, rank, searching
 from graphsieve.approximate import approximate_neighbors
 from graphsieve.cli import main
-from graphsieve.columns import Table
 from graphsieve.metrics import measured
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.scores import (
@@ -33,6 +32,7 @@ from graphsieve.scores import (
     sselect_score,
 )
 from graphsieve.searching import recall_of, searched
+from graphsieve.table.columns import Table
 
 K = 6
 

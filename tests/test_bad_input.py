@@ -40,8 +40,8 @@ from graphsieve import (
     rank,
     scores,
 )
-from graphsieve.columns import DENSE_FROM
 from graphsieve.scores import METHODS
+from graphsieve.table.columns import DENSE_FROM
 from strategies import frozen
 
 ROWS = set(range(1, 115)) - {7, 13, 19, 32, 42, 49, 53, 65, 76, 84, 96, 99, 104, 111}

@@ -51,7 +51,7 @@ from graphsieve.evaluation import (
     standard_error,
 )
 from graphsieve.search import diverse_selection
-from graphsieve.tables import output_columns, read_pairs_file, read_table, row_ids, write_table
+from graphsieve.table.files import output_columns, read_pairs_file, read_table, row_ids, write_table
 from strategies import frozen
 
 N = 24

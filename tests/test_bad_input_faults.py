@@ -48,8 +48,8 @@ from graphsieve import (
     stability,
 )
 from graphsieve._base.parallel import LostProcessError, in_parallel
-from graphsieve.columns import Table
 from graphsieve.scores import METHODS
+from graphsieve.table.columns import Table
 from strategies import frozen
 
 N, P = 60, 6

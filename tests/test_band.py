@@ -19,9 +19,9 @@ from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squ
 from graphsieve._kernels.rows import Numbers
 from graphsieve._kernels.samples import column_extremes
 from graphsieve.builders import target_graph
-from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, SparseGraph
 from graphsieve.neighbors import target_runs
+from graphsieve.table.columns import Table
 
 needs_compiled = pytest.mark.skipif(
     not hasattr(kernels.compiled(), "band_sums"), reason="there are no compiled kernels, or plain ones are asked for"

@@ -28,7 +28,7 @@ from graphsieve.cli import main
 from graphsieve.cli.arguments import parser
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.tables import read_table
+from graphsieve.table.files import read_table
 
 COMMAND = Path(sys.executable).parent / "graphsieve"
 COMMANDS = next(action for action in parser()._actions if action.choices and "rank" in action.choices).choices

@@ -31,7 +31,7 @@ import pytest
 import zstandard
 
 import graphsieve.cli.rank
-import graphsieve.tables.opening
+import graphsieve.table.files.opening
 from cases import case, cases_in_table, cases_of
 from graphsieve.cli import main
 from graphsieve.cli.arguments import parser
@@ -812,7 +812,7 @@ def test_row_165_yaml_is_not_read(refused):
 @case(166)
 def test_row_166_a_file_that_grows(run, folder, monkeypatch):
     put("t.csv", PLAIN)
-    read = graphsieve.tables.opening._Counted.read
+    read = graphsieve.table.files.opening._Counted.read
     lines = ["1,2,3,4\n"]
 
     def while_somebody_writes(self, size=-1):
@@ -820,7 +820,7 @@ def test_row_166_a_file_that_grows(run, folder, monkeypatch):
             file.write(lines.pop() if lines else "")
         return read(self, size)
 
-    monkeypatch.setattr(graphsieve.tables.opening._Counted, "read", while_somebody_writes)
+    monkeypatch.setattr(graphsieve.table.files.opening._Counted, "read", while_somebody_writes)
     check_refusal(run("rank", "t.csv"), 3, "t.csv", "changed while it was read")
 
 
@@ -921,14 +921,14 @@ def test_row_175_a_bomb(refused, monkeypatch):
     assert len(bomb) < 100_000
     put("t.csv.gz", bomb)
     refused(["rank", "t.csv.gz", "--max-bytes", "1000000"], 3, "1,000,000 bytes", "--max-bytes")
-    monkeypatch.setattr(graphsieve.tables.opening, "default_max_bytes", lambda: 2_000_000)
+    monkeypatch.setattr(graphsieve.table.files.opening, "default_max_bytes", lambda: 2_000_000)
     refused(["rank", "t.csv.gz"], 3, "2,000,000 bytes", "--max-bytes")
 
 
 @case(175)
 def test_row_175_the_bound_is_twice_the_memory():
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    assert graphsieve.tables.opening.default_max_bytes() == 2 * memory
+    assert graphsieve.table.files.opening.default_max_bytes() == 2 * memory
 
 
 OUTPUTS = [("rank", "--output", "out.csv"), ("rank", "--report", "out.html"), ("compare", "--report", "out.html")]

@@ -16,9 +16,10 @@ from types import SimpleNamespace
 import pytest
 
 import graphsieve.cli
-from graphsieve import rank, tables
+from graphsieve import rank
 from graphsieve._base.errors import InputError
 from graphsieve.cli import main
+from graphsieve.table import files as tables
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["é…", "é...", "😀"]

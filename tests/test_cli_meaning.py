@@ -14,7 +14,7 @@ import pytest
 from graphsieve import read_table
 from graphsieve._base.errors import InputTypeError
 from graphsieve.cli import main
-from graphsieve.tables import write_table
+from graphsieve.table.files import write_table
 
 
 @pytest.fixture

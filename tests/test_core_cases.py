@@ -14,12 +14,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, Supervision, builders, columns, scores, sums
+from graphsieve import GraphSieveWarning, InputError, Supervision, builders, scores
 from graphsieve import graph as graphs
 from graphsieve._kernels import rows as kernel_rows
 from graphsieve._kernels import samples
 from graphsieve._kernels.edges import plain_sums, row_differences
-from graphsieve.columns import Table
 from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, complete_graph, lifted
 from graphsieve.neighbors import TargetRuns, target_runs
 from graphsieve.prototypes import Compressed
@@ -28,7 +27,9 @@ from graphsieve.scores import METHODS, geometry, labels, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.streaming import StoredTable
-from graphsieve.sums import columns_at_once, dense_weighting, group_weightings, means, moments, projection
+from graphsieve.table import columns, sums
+from graphsieve.table.columns import Table
+from graphsieve.table.sums import columns_at_once, dense_weighting, group_weightings, means, moments, projection
 from test_streaming import Pretended
 
 MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])

@@ -15,7 +15,6 @@ from sklearn.datasets import load_breast_cancer
 
 from graphsieve import Supervision, datasets
 from graphsieve._base.errors import InputError
-from graphsieve.columns import Table
 from graphsieve.counting import (
     ALIKE_PER_ROOT,
     Form,
@@ -25,8 +24,9 @@ from graphsieve.counting import (
     permutation_moments,
     rotation_tail,
 )
-from graphsieve.scaling import chosen_scale, rescaled
 from graphsieve.search.diverse import choose_diverse
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import chosen_scale, rescaled
 from strategies import problems
 
 PROBLEMS = {

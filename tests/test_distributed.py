@@ -38,9 +38,9 @@ from graphsieve import (
 )
 from graphsieve._base.errors import InputTypeError, LostProcessError, warn
 from graphsieve._base.threads import available_threads
-from graphsieve.storage import engines
-from graphsieve.storage.distributed import Distributed
-from graphsieve.storage.tasks import name_of, packed, unpacked
+from graphsieve.table.stored import engines
+from graphsieve.table.stored.dask_arrays import Distributed
+from graphsieve.table.stored.tasks import name_of, packed, unpacked
 
 N_SAMPLES, N_FEATURES = 60, 7
 RNG = np.random.default_rng(5)

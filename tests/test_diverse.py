@@ -19,15 +19,16 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from graphsieve import GraphSieve, Supervision, centered
+from graphsieve import GraphSieve, Supervision
 from graphsieve._base.errors import InputError
-from graphsieve.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent
-from graphsieve.columns import Table
 from graphsieve.prediction import predicted
-from graphsieve.scaling import rescaled
 from graphsieve.search import DiversePath, diverse, diverse_selection
 from graphsieve.search.default import LEAST_TRUST, explain_what_is_known
 from graphsieve.selectors.knowledge import weights_by_rank
+from graphsieve.table import centered
+from graphsieve.table.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import rescaled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -15,11 +15,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, builders, scores
 from graphsieve.builders import group_graph, neighbor_graph, same_code_pairs
-from graphsieve.columns import Table, scale_by_power_of_two
 from graphsieve.graph import CrossGraph, FactorGraph, SparseGraph, StreamedGraph, complete_graph
-from graphsieve.scaling import rescaled, standardized_target
 from graphsieve.scores import METHODS
-from graphsieve.sums import edge_sum, moments
+from graphsieve.table.columns import Table, scale_by_power_of_two
+from graphsieve.table.scaling import rescaled, standardized_target
+from graphsieve.table.sums import edge_sum, moments
 from strategies import grid_values, problems
 
 

@@ -26,12 +26,12 @@ from graphsieve import (
     rank,
     stability,
 )
-from graphsieve.columns import Table
 from graphsieve.evaluation import evaluate_clustering
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS, score_together
 from graphsieve.search import SEARCHES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
 from graphsieve.selectors import SIEVES
+from graphsieve.table.columns import Table
 from strategies import frozen
 
 N, P = 40, 6

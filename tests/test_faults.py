@@ -27,11 +27,11 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.base import clone
 
-import graphsieve.tables.opening
+import graphsieve.table.files.opening
 from forked import Forks
 from graphsieve import GraphSieve, InputError, read_table, stored
 from graphsieve.cli import main
-from graphsieve.storage.arrays import Mapped
+from graphsieve.table.stored.array_files import Mapped
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells which processes there are")
 
@@ -392,7 +392,7 @@ def test_a_file_of_any_format_whose_nth_read_fails(tmp_path, monkeypatch, name):
             opened.append(FailingFile(path, number))
             return opened[-1]
 
-        monkeypatch.setattr(graphsieve.tables.opening, "open", opener, raising=False)
+        monkeypatch.setattr(graphsieve.table.files.opening, "open", opener, raising=False)
 
     failing_at(0)
     assert read_table(path).matrix.shape == VALUES.shape

@@ -17,10 +17,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import oracle
 from graphsieve import FloatingSieve, GraphSieveWarning, Supervision
-from graphsieve.columns import Table
 from graphsieve.search import floating_selection
 from graphsieve.search.criteria import LinearCriterion, _stratified, make_criterion
 from graphsieve.search.floating import float_forward
+from graphsieve.table.columns import Table
 from impatient import Impatient
 
 

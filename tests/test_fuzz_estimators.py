@@ -30,9 +30,9 @@ from graphsieve import (
     scores,
     stored,
 )
-from graphsieve.columns import Table
-from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import rescaled
 from oddities import answered, maybe_odd, objects, parameters
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -20,7 +20,7 @@ from fuzzing import IDS, KINDS, MAX_BYTES, NATIVE, _results, damaged, mutated, r
 from graphsieve import InputError, read_table
 from graphsieve.cli.rank import _parameters
 from graphsieve.cli.reproduce import _read_results as read_results
-from graphsieve.tables import read_pairs_file, read_probabilities_file
+from graphsieve.table.files import read_pairs_file, read_probabilities_file
 
 EXAMPLES = settings.default.max_examples
 in_process = [kind for kind in KINDS if kind not in NATIVE]

@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_info
 import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision, tracking
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Table
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.ratio import laplacian_ratio
 from graphsieve.scores import METHODS, laplacian_score
@@ -26,6 +25,7 @@ from graphsieve.scores.method import best_first
 from graphsieve.search import iterative_ranking
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.search.iterative import iterate
+from graphsieve.table.columns import Table
 from graphsieve.tracking import Tracker
 from strategies import problems
 

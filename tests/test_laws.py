@@ -12,11 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve import GraphSieve, GraphSieveWarning, Supervision, columns
-from graphsieve.columns import Table
+from graphsieve import GraphSieve, GraphSieveWarning, Supervision
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import Law
 from graphsieve.selectors.knowledge import ranks
+from graphsieve.table import columns
+from graphsieve.table.columns import Table
 from strategies import Problem, problems
 
 LAWS = get_args(Law)

@@ -13,8 +13,8 @@ import oracle
 from graphsieve import _kernels as kernels
 from graphsieve._kernels import manhattan
 from graphsieve._kernels.manhattan import nearest_in_groups
-from graphsieve.columns import Table
 from graphsieve.scores import relieff_score
+from graphsieve.table.columns import Table
 
 GRID = 1e-12
 needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")

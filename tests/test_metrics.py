@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import cosine_distances
 
-from graphsieve.columns import Table
 from graphsieve.metrics import Directions, chosen_metric, measured
 from graphsieve.neighbors import squared_distances
-from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import rescaled
 
 counts = st.tuples(st.integers(4, 20), st.integers(2, 6)).flatmap(
     lambda shape: hnp.arrays(np.float64, shape, elements=st.integers(-1, 4).map(float))

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision, scores
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Table
 from graphsieve.scores import METHODS
 from graphsieve.search import diverse_selection
+from graphsieve.table.columns import Table
 
 RNG = np.random.default_rng(7)
 N = 80

@@ -12,7 +12,7 @@ from sklearn.feature_selection import f_classif, mutual_info_classif, r_regressi
 
 from graphsieve import GraphSieve, GraphSieveWarning, rank, scores
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Table
+from graphsieve.table.columns import Table
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 

@@ -14,10 +14,10 @@ from numpy.testing import assert_allclose
 
 from graphsieve import plots, rank
 from graphsieve._base.errors import InputError
-from graphsieve.columns import Table
 from graphsieve.plots import draw_portraits, draw_ranking
 from graphsieve.portraits import portray
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import portraits
-from graphsieve.columns import Table
 from graphsieve.portraits import portray
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
 
 
 @pytest.fixture

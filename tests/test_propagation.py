@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision, propagation
-from graphsieve.columns import Table
 from graphsieve.propagation import by_elimination, by_factorization, harmonic_labels, propagate, solve_sparse
+from graphsieve.table.columns import Table
 from strategies import grid_values, problems
 
 

@@ -14,11 +14,11 @@ from scipy.stats import spearmanr
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Table
 from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.ratio import laplacian_ratio
 from graphsieve.scores import METHODS
+from graphsieve.table.columns import Table
 from strategies import problems
 
 HOW = sorted(COMPRESSIONS)

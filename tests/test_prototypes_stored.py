@@ -14,14 +14,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes, stored, sums
-from graphsieve.columns import Table
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes, stored
 from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.scores import METHODS, laplacian_score
-from graphsieve.storage import arrays
-from graphsieve.storage.pieces import ROWS_HELD, Local
 from graphsieve.streaming import StoredTable
+from graphsieve.table import sums
+from graphsieve.table.columns import Table
+from graphsieve.table.stored import array_files as arrays
+from graphsieve.table.stored.pieces import ROWS_HELD, Local
 
 HOW = sorted(COMPRESSIONS)
 

@@ -54,8 +54,8 @@ from graphsieve.evaluation import cluster_prefixes, evaluate
 from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.tables import text
-from graphsieve.tables.opening import damage_reported
+from graphsieve.table.files import text
+from graphsieve.table.files.opening import damage_reported
 from strategies import frozen
 
 N, P = 36, 5

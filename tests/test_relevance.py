@@ -15,9 +15,9 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import cohen_kappa_score
 
 from graphsieve import Supervision, prediction
-from graphsieve.columns import Table
 from graphsieve.prediction import PENALTIES, predicted
 from graphsieve.relevance import N_NEIGHBORS, relevance
+from graphsieve.table.columns import Table
 from strategies import Problem, problems
 
 pytestmark = pytest.mark.usefixtures("one_thread")

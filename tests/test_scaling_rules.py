@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve.columns import Table
-from graphsieve.scaling import SCALES, chosen_scale, effective_support, rescaled
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import SCALES, chosen_scale, effective_support, rescaled
 from strategies import grid_values
 
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")

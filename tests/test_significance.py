@@ -15,7 +15,6 @@ from scipy import stats
 
 from graphsieve import GraphSieveWarning, InputError, Supervision
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Table
 from graphsieve.graph import CrossGraph, FactorGraph, SparseGraph, complete_graph
 from graphsieve.scores import (
     constraint_score,
@@ -41,6 +40,7 @@ from graphsieve.significance import (
     share_p_values,
     spread_form,
 )
+from graphsieve.table.columns import Table
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsieve import GraphSieve, InputError, rank, read_table, scores
 from graphsieve.datasets.fetching import DataUnavailableError
 from graphsieve.datasets.ready import read_ready
-from graphsieve.soundness import refuse_unsound
+from graphsieve.table.sparse_checks import refuse_unsound
 
 VALUES = np.array([[1.5, 0.0, 3.0, 0.5], [2.25, 1.0, 0.0, 0.0], [0.0, 0.0, 1e-3, 7.0], [7.0, 1.0, 2.0, 0.0]])
 FORMATS = ("csr", "csc", "bsr", "coo", "lil", "dok", "dia")

@@ -23,10 +23,10 @@ from sklearn.linear_model import LogisticRegression
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, Supervision
 from graphsieve import resampling as package
 from graphsieve._base.errors import warn
-from graphsieve.columns import Table
 from graphsieve.resampling import Stability, agreement, share_interval, stability
 from graphsieve.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.resampling.duplicates import correlations, near_duplicates
+from graphsieve.table.columns import Table
 
 WINE, CULTIVAR = load_wine(return_X_y=True, as_frame=True)
 

@@ -31,8 +31,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from graphsieve import GraphSieve, Supervision, rank, scores, stored
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
 from graphsieve.scores import METHODS, score_together
-from graphsieve.storage.pieces import COLUMNS_HELD, Stored, itself
 from graphsieve.streaming import StoredTable, as_table
+from graphsieve.table.stored.pieces import COLUMNS_HELD, Stored, itself
 
 PROMISED = [
     "laplacian",
@@ -415,7 +415,7 @@ def test_nulls_are_missing_values(tmp_path):
 
 def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch):
     """As where a page of every column would not fit into memory."""
-    monkeypatch.setattr("graphsieve.storage.parquet.PAGE", 50)
+    monkeypatch.setattr("graphsieve.table.stored.parquet.PAGE", 50)
     layout = Layout(np.random.default_rng(5).normal(size=(60, 40)), (23, 1), 1.0)
     parquet(tmp_path, layout)
     table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))
@@ -427,7 +427,7 @@ def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch
 
 def test_a_run_of_rows_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     """A group of rows is read once for all pieces of it, not once for each."""
-    monkeypatch.setattr("graphsieve.storage.parquet.PAGE", 1)  # as if memory were enough for a page of every column
+    monkeypatch.setattr("graphsieve.table.stored.parquet.PAGE", 1)  # as if memory were enough for a page of every column
     layout = Layout(np.random.default_rng(5).normal(size=(500, 4)), (500, 1), 1.0)
     parquet(tmp_path, layout)
     table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))

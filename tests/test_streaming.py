@@ -33,14 +33,14 @@ from graphsieve import (
     stored,
 )
 from graphsieve._base.progress import Progress, say, showing
-from graphsieve.columns import Table
 from graphsieve.evaluation.prefixes import read_moderate
 from graphsieve.metrics import measured
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.searching import searched
-from graphsieve.storage.pieces import Group, Local, View, memory_text, runs
 from graphsieve.streaming import StoredRows, StoredTable, as_table
-from graphsieve.sums import group_weightings, moments
+from graphsieve.table.columns import Table
+from graphsieve.table.stored.pieces import Group, Local, View, memory_text, runs
+from graphsieve.table.sums import group_weightings, moments
 
 
 class Pretended(Local):

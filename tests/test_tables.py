@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
-from graphsieve.tables import TableFile, read_probabilities_file, read_table, without_missing
-from graphsieve.tables import text as text_module
+from graphsieve.table.files import TableFile, read_probabilities_file, read_table, without_missing
+from graphsieve.table.files import text as text_module
 
 
 def read(content: str | bytes, **options) -> TableFile:

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsieve._base.errors import GraphSieveWarning, InputError, UsageError
-from graphsieve.tables import TableFile, read_table, without_missing
+from graphsieve.table.files import TableFile, read_table, without_missing
 
 X = np.array([[1, 0.5, 0, np.nan], [2, -3.25, 7, np.inf], [3, 1e300, 0, np.nan]])
 NAMES = ("whole", "real", "counts", "gaps")

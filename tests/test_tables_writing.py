@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsieve._base.errors import InputError, UsageError
-from graphsieve.tables import check_writable_format, csv_text, output_columns, read_table, write_table
+from graphsieve.table.files import check_writable_format, csv_text, output_columns, read_table, write_table
 
 SUFFIXES = ("csv", "tsv", "csv.gz", "tsv.gz", "parquet", "feather")
 

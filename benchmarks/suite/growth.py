@@ -67,9 +67,9 @@ def nearest(n: int, p: int) -> Call:
 def scoring_pass(n: int, p: int) -> Call:
     import scoring
 
-    from graphsieve.columns import Table
     from graphsieve.graph import SparseGraph
     from graphsieve.ratio import laplacian_ratio
+    from graphsieve.table.columns import Table
 
     X, graph = scoring.rows(n, p, "float64"), SparseGraph(n, *scoring.edges(n))
     return lambda: laplacian_ratio(Table(X), graph)

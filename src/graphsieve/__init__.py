@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
-    from graphsieve import datasets, evaluation, experiments, propagation, scores, search, tables
+    from graphsieve import datasets, evaluation, experiments, propagation, scores, search
     from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
     from graphsieve.comparison import compare
     from graphsieve.labeled import LabeledOnly, labeled_scorer
@@ -16,9 +16,10 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr_
     from graphsieve.resampling import stability
     from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
     from graphsieve.significance import feature_p_values
-    from graphsieve.storage import stored
     from graphsieve.supervision import Supervision
-    from graphsieve.tables import read_table
+    from graphsieve.table import files as tables
+    from graphsieve.table.files import read_table
+    from graphsieve.table.stored import stored
 
 __version__ = "0.1.0"
 
@@ -57,19 +58,27 @@ _HOMES = {
     "labeled": ("LabeledOnly", "labeled_scorer"),
     "ranking": ("Ranking", "rank"),
     "resampling": ("stability",),
-    "storage": ("stored",),
+    "table.stored": ("stored",),
     "selectors": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
     "significance": ("feature_p_values",),
     "supervision": ("Supervision",),
-    "tables": ("read_table",),
+    "table.files": ("read_table",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PARTS = ("datasets", "evaluation", "experiments", "propagation", "scores", "search", "tables")
+_PARTS = {
+    "datasets": "datasets",
+    "evaluation": "evaluation",
+    "experiments": "experiments",
+    "propagation": "propagation",
+    "scores": "scores",
+    "search": "search",
+    "tables": "table.files",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
-        return import_module(f"graphsieve.{name}")
+        return import_module(f"graphsieve.{_PARTS[name]}")
     if name in _HOME_OF:
         value = globals()[name] = getattr(import_module(f"graphsieve.{_HOME_OF[name]}"), name)
         return value

@@ -20,11 +20,11 @@ from scipy.spatial.distance import cdist
 from graphsieve._base.errors import warn
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels.rounds import list_links
-from graphsieve.columns import LARGEST_EXPONENT, Table
 from graphsieve.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
 from graphsieve.neighbors import RowsElsewhere, TargetRuns, nearest_in, squared_distances, target_runs
-from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import LARGEST_EXPONENT, Table
+from graphsieve.table.sums import group_weightings
 
 FARTHEST_APART = 400  # powers of two between targets and features, beyond which they are brought nearer together
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly

@@ -29,9 +29,9 @@ from scipy.stats import false_discovery_control, rankdata
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, either
-from graphsieve.columns import NO_EXPONENT, Block, Table
-from graphsieve.sums import dense_weighting, moments
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import NO_EXPONENT, Block, Table
+from graphsieve.table.sums import dense_weighting, moments
 
 FALSE_DISCOVERIES = 0.05  # their share among the columns that are said to matter
 UNEXPLAINED = 0.05  # of the columns that matter: what a set may leave

@@ -23,9 +23,17 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsieve._base.errors import InputError
 from graphsieve._kernels.band import Band
-from graphsieve.columns import Block, Table, on_columns
 from graphsieve.streaming import as_table
-from graphsieve.sums import columns_at_once, cross_energy, dense_weighting, edge_sum, group_weightings, moments, weighted_sum
+from graphsieve.table.columns import Block, Table, on_columns
+from graphsieve.table.sums import (
+    columns_at_once,
+    cross_energy,
+    dense_weighting,
+    edge_sum,
+    group_weightings,
+    moments,
+    weighted_sum,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.columns import Table
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.streaming import StoredRows, StoredTable
-from graphsieve.sums import weighted_sum
+from graphsieve.table.columns import Table
+from graphsieve.table.sums import weighted_sum
 
 Metric = Literal["euclidean", "cosine"]
 METRICS: tuple[Metric, ...] = ("euclidean", "cosine")

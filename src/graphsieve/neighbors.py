@@ -27,7 +27,6 @@ from graphsieve._kernels import mention_plain_kernels
 from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
 from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
 from graphsieve._kernels.tiles import sort_lists
-from graphsieve.columns import Table
 from graphsieve.proposals import (
     LISTED,
     DensePoints,
@@ -40,7 +39,8 @@ from graphsieve.proposals import (
     compounded,
     threads_for,
 )
-from graphsieve.sums import TEMPORARY_ELEMENTS
+from graphsieve.table.columns import Table
+from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 SPARE_CANDIDATES = 5  # proposed beyond k, at least: enough to prove most rows of data without ties in one go
 MOST_PROPOSED = 512  # lists longer than that are slower to keep up than all distances are to partition

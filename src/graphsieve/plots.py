@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import axes, count
-from graphsieve.containers import shown_name
 from graphsieve.report.wording import already_said
+from graphsieve.table.containers import shown_name
 
 SELECTED, SELECTED_PALE = "#1f6f78", "#a8cbcd"
 REST, REST_PALE = "#b8c4c6", "#e3e8e9"

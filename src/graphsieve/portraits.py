@@ -18,10 +18,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.randomness import generator
-from graphsieve.columns import Table, scale_by_power_of_two
 from graphsieve.neighbors import nearest_neighbors
-from graphsieve.scaling import Scale, rescaled
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table, scale_by_power_of_two
+from graphsieve.table.scaling import Scale, rescaled
 
 FEATURES = 24  # drawn at most
 ROWS = 2_000  # looked at

@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.centered import centered_parts, top_exponent
-from graphsieve.columns import Block, Table
 from graphsieve.supervision import Supervision
+from graphsieve.table.centered import centered_parts, top_exponent
+from graphsieve.table.columns import Block, Table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -27,11 +27,11 @@ from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import count, either, positive, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.builders import capped_neighbors
-from graphsieve.columns import Table
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.scores.method import check_length
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take
 DENSE_UP_TO = 2_000  # unlabelled samples of a neighbour graph that are solved as a dense matrix

@@ -33,12 +33,12 @@ from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice, count, either, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.approximate import drawn_rows
-from graphsieve.columns import Block, Table, extremes_of, scale_by_power_of_two
-from graphsieve.storage import memory_text
-from graphsieve.storage.pieces import BYTES
 from graphsieve.streaming import StoredRows, StoredTable, fetched_rows
-from graphsieve.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Block, Table, extremes_of, scale_by_power_of_two
+from graphsieve.table.stored import memory_text
+from graphsieve.table.stored.pieces import BYTES
+from graphsieve.table.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 
 EPOCHS = 20
 FINAL_RADIUS = 0.3  # a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean

@@ -24,12 +24,12 @@ from graphsieve.plots import draw_ranking
 from graphsieve.portraits import class_name, portray
 from graphsieve.report import fragment, page
 from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
-from graphsieve.scaling import Scale
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.selectors import SIEVES, GraphSieve
 from graphsieve.selectors.knowledge import PARAMETERS
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.table.scaling import Scale
 
 SCHEMA = 1
 ITERATED = ("iterative", "hybrid")  # searches that leave a score for every feature

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Block, Table
 from graphsieve.graph import Graph, check_same_samples
+from graphsieve.table.columns import Block, Table
 
 Floats = NDArray[np.float64]
 Form = Callable[[Block], Floats]

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from graphsieve._base.errors import ConstraintConflictError, InputError, InputTypeError, warn
 from graphsieve._base.parameters import as_float, as_text, either, one_line, quoted, whole_number
-from graphsieve.containers import LARGEST_EXACT_INTEGER, is_date
+from graphsieve.table.containers import LARGEST_EXACT_INTEGER, is_date
 
 SUM_TOLERANCE = 1e-6
 SMALL_SUM = 2.0**-900  # of a row that is scaled before it is summed

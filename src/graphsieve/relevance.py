@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve.builders import target_graph
-from graphsieve.columns import Table
 from graphsieve.graph import CrossGraph, FactorGraph, Graph, complete_graph
 from graphsieve.ratio import ratio
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ from sklearn.base import clone
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import nearest, one_line, quoted
 from graphsieve.approximate import approximate_neighbors, drawn_rows, searches_cells
-from graphsieve.columns import Table
 from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, suits_tree
 from graphsieve.streaming import StoredTable
+from graphsieve.table.columns import Table
 
 WAYS = ("auto", "exact", "approximate")
 # Samples² × features, up to which "auto" is exact: about a minute on two cores, as for 400,000 × 50 or

@@ -24,7 +24,15 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.progress import say
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
 from graphsieve.approximate import approximate_neighbors, drawn_rows
-from graphsieve.columns import (
+from graphsieve.neighbors import (
+    RowsElsewhere,
+    absolute_distances,
+    mutual_neighbors,
+    nearest_neighbors,
+    smallest_columns,
+    squared_distances,
+)
+from graphsieve.table.columns import (
     NO_EXPONENT,
     Block,
     Form,
@@ -36,17 +44,9 @@ from graphsieve.columns import (
     scale_by_power_of_two,
     unit_exponent,
 )
-from graphsieve.containers import check_finite_piece, warn_of_rounded
-from graphsieve.neighbors import (
-    RowsElsewhere,
-    absolute_distances,
-    mutual_neighbors,
-    nearest_neighbors,
-    smallest_columns,
-    squared_distances,
-)
-from graphsieve.storage import memory_text, stored_in
-from graphsieve.storage.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
+from graphsieve.table.containers import check_finite_piece, warn_of_rounded
+from graphsieve.table.stored import memory_text, stored_in
+from graphsieve.table.stored.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
 
 SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from which they are found
 SKETCH_BYTES = 16  # of a number in the sketch, with the copies that the search makes; together they may take the memory

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
 from graphsieve._kernels.rounds import any_neighbors, follow_nearest, list_links, room_for_pairs
-from graphsieve.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
 from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
-from graphsieve.sums import TEMPORARY_ELEMENTS
+from graphsieve.table.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
+from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 KEPT_ELEMENTS = 2**26  # approximate distances kept: 512 MiB of float64, those of 8,192 samples
 FEWEST_LISTED, SHARE_LISTED = 256, 8  # candidates listed for each query where not all pairs are kept: an eighth, or so many

@@ -17,9 +17,9 @@ from graphsieve._base.errors import ConstraintConflictError, InputError, UsageEr
 from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.wording import outside_quotes
-from graphsieve.containers import column_label
 from graphsieve.supervision import Supervision
-from graphsieve.tables import (
+from graphsieve.table.containers import column_label
+from graphsieve.table.files import (
     TableFile,
     read_pairs_file,
     read_probabilities_file,
@@ -28,9 +28,9 @@ from graphsieve.tables import (
     without_columns,
     without_missing,
 )
-from graphsieve.tables.cells import number
-from graphsieve.tables.opening import name_of
-from graphsieve.tables.table import check_kept, counted, listed
+from graphsieve.table.files.cells import number
+from graphsieve.table.files.opening import name_of
+from graphsieve.table.files.table_file import check_kept, counted, listed
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6

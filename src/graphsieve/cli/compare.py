@@ -17,7 +17,7 @@ from graphsieve.comparison import Comparison, compare
 from graphsieve.comparison.candidates import NAMES
 from graphsieve.evaluation import LEARNERS
 from graphsieve.report import page
-from graphsieve.tables import csv_text
+from graphsieve.table.files import csv_text
 
 
 def run(options: argparse.Namespace) -> None:

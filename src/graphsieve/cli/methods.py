@@ -9,7 +9,7 @@ from typing import Any
 from graphsieve.cli.outputs import check_outputs, show
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.tables import csv_text
+from graphsieve.table.files import csv_text
 
 SCHEMA = 1
 HEADER = ("method", "kind", "needs", "good", "a good feature", "published")

@@ -24,7 +24,7 @@ from graphsieve.report.terminal import headline, recall_line, subline, table_lin
 from graphsieve.report.wording import in_order_of_choice
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.tables import csv_text
+from graphsieve.table.files import csv_text
 
 SCHEMA = 1
 DIGITS = 12  # of numbers in CSV and JSON: the rest is rounding, which differs from machine to machine

@@ -41,7 +41,7 @@ def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], c
         lines = ["import numpy as np"] * bool(options.proba_columns) + [f"from graphsieve import Supervision, {call}, read_table"]
         further += ["read_pairs_file"] * bool(options.pairs) + ["read_probabilities_file"] * bool(options.proba)
         further += ["row_ids"] * bool(options.pairs or options.proba)
-    lines += [f"from graphsieve.tables import {', '.join(sorted(further))}"] if further else []
+    lines += [f"from graphsieve.table.files import {', '.join(sorted(further))}"] if further else []
     lines += ["", f"table = read_table({', '.join(reading)})"]
     lines += _changes(options)
     lines += _knowledge(options)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.parameters import one_line
 from graphsieve.datasets.dataset import Dataset, DataUnavailableError, numbered
-from graphsieve.soundness import refuse_unsound
+from graphsieve.table.sparse_checks import refuse_unsound
 
 Arrays = Mapping[str, NDArray[Any]]
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")

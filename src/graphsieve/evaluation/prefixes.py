@@ -14,12 +14,12 @@ from sklearn.utils import _safe_indexing
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import has_parts, one_line, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.containers import column_label
 from graphsieve.evaluation.learners import check_learner, predictions
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.reading import one_dimensional
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.table.containers import column_label
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -17,7 +17,6 @@ from scipy.spatial.distance import cdist
 
 from graphsieve._base.errors import held_back
 from graphsieve.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
-from graphsieve.columns import Table as Columns
 from graphsieve.datasets import Dataset
 from graphsieve.evaluation import hide_labels
 from graphsieve.experiments.estimate import Estimate, estimates, listed, series, written
@@ -27,6 +26,7 @@ from graphsieve.graph import SparseGraph
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.selectors import GraphSieve
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table as Columns
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -16,7 +16,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from graphsieve._base.errors import held_back
-from graphsieve.columns import Table as Columns
 from graphsieve.evaluation import score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
@@ -27,6 +26,7 @@ from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.selectors import GraphSieve, HybridSieve
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table as Columns
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -24,7 +24,6 @@ from graphsieve.evaluation import score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run, batches
-from graphsieve.scaling import standardized_target
 from graphsieve.scores import (
     laplacian_score,
     pearson_score,
@@ -34,6 +33,7 @@ from graphsieve.scores import (
 from graphsieve.scores.labels import mutual_information
 from graphsieve.scores.method import best_first, score
 from graphsieve.supervision import Supervision
+from graphsieve.table.scaling import standardized_target
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

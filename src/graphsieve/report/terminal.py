@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphsieve.containers import shown_name
 from graphsieve.report.wording import already_said, how_it_went, in_order_of_choice, neighbors_found
+from graphsieve.table.containers import shown_name
 
 ROWS_SHOWN = 20
 NAME_WIDTH = 32

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from graphsieve.containers import shown_name
+from graphsieve.table.containers import shown_name
 
 NAME_LENGTH = 100  # a name may be a whole document; what is left out of it is in the middle, since names differ at their ends
 TEXT_LENGTH = 1_000

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Table
 from graphsieve.resampling.measures import share_interval
-from graphsieve.sums import dense_weighting, moments
+from graphsieve.table.columns import Table
+from graphsieve.table.sums import dense_weighting, moments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, one_line, quoted
-from graphsieve.containers import shown_name
 from graphsieve.evaluation.results import table_lines
 from graphsieve.resampling.duplicates import SAME_FROM, Group
 from graphsieve.resampling.measures import LEVEL, Agreement
 from graphsieve.resampling.picture import draw
+from graphsieve.table.containers import shown_name
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice
 from graphsieve.builders import neighbor_graph
-from graphsieve.columns import Block, Table
 from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import dense_weighting, group_weightings, moments, weighted_sum
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Block, Table
+from graphsieve.table.sums import dense_weighting, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
 SPEC_FORMS = ("phi1", "phi2", "phi3")

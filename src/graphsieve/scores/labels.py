@@ -14,14 +14,14 @@ from graphsieve._base.errors import InputError, warn
 from graphsieve._kernels.edges import CACHED_ELEMENTS
 from graphsieve._kernels.manhattan import nearest_in_groups
 from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
-from graphsieve.columns import Block, Table
 from graphsieve.information import information_with_classes, information_with_target
 from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
 from graphsieve.streaming import StoredTable
-from graphsieve.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Block, Table
+from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

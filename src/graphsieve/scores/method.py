@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.columns import Table
 from graphsieve.searching import searched, way_to_search
 from graphsieve.streaming import as_table
 from graphsieve.supervision import Kind, Supervision
+from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import choice
 from graphsieve.builders import apart_graph, constrained_neighbor_graph, group_graph, pair_graph
-from graphsieve.columns import Block, Table
 from graphsieve.graph import Graph
 from graphsieve.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import cross_energy, dense_weighting, edge_sum, group_weightings, means, moments
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Block, Table
+from graphsieve.table.sums import cross_energy, dense_weighting, edge_sum, group_weightings, means, moments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

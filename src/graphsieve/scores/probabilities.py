@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.columns import Block, Table
 from graphsieve.graph import FactorGraph, complete_graph
 from graphsieve.ratio import divided, per_feature, ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import cross_energy, group_weightings, moments, weighted_sum
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Block, Table
+from graphsieve.table.sums import cross_energy, group_weightings, moments, weighted_sum
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve.builders import Neighborhood, partly_known_target_graph, target_graph
-from graphsieve.columns import Block, Table
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
-from graphsieve.sums import dense_weighting, moments, projection
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Block, Table
+from graphsieve.table.sums import dense_weighting, moments, projection
 
 Floats = NDArray[np.float64]
 

@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import type_of_target
 
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import count, has_parts, nearest, one_line, positive, quoted
-from graphsieve.columns import Table
 from graphsieve.reading import readable_classes
-from graphsieve.sums import dense_weighting, moments
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
+from graphsieve.table.sums import dense_weighting, moments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.centered import ColumnSpace, largest_correlations
-from graphsieve.columns import Table
 from graphsieve.prediction import predicted
 from graphsieve.relevance import relevance
 from graphsieve.search.diverse import DiversePath, choose_diverse
 from graphsieve.supervision import Supervision
+from graphsieve.table.centered import ColumnSpace, largest_correlations
+from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]
 

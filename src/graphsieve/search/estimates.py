@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from graphsieve._kernels.rounds import LANES, graph_sums, strips_of, sum_ratios
 from graphsieve.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
-from graphsieve.columns import Table
 from graphsieve.neighbors import squared_distances
 from graphsieve.scores import Method
 from graphsieve.scores.method import best_first
+from graphsieve.table.columns import Table
 from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]

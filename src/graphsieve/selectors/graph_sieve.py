@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import checked
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
-from graphsieve.columns import Table
 from graphsieve.counting import Count, Mattering, columns_that_matter, count_features
 from graphsieve.metrics import measured
-from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.default import explain_what_is_known
 from graphsieve.search.diverse import DiversePath, choose_diverse
@@ -41,6 +39,8 @@ from graphsieve.selectors.knowledge import (
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.streaming import as_table
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

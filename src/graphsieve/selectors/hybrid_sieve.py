@@ -10,8 +10,6 @@ import numpy as np
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import checked
 from graphsieve.choosing import warn_of_poor_knowledge
-from graphsieve.columns import Table
-from graphsieve.scaling import rescaled
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first, extra_options
 from graphsieve.search.hybrid import HYBRID_RULES, OF_LABELS, HybridRound, base_options, refine, selecting
@@ -27,6 +25,8 @@ from graphsieve.selectors.knowledge import (
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import rescaled
 
 
 class HybridSieve(Sieve):

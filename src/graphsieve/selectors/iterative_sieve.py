@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.parameters import boolean, checked, choice, either
-from graphsieve.columns import Table
-from graphsieve.scaling import of_unit_variance, rescaled, standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
@@ -26,6 +24,8 @@ from graphsieve.selectors.knowledge import (
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 
 
 class IterativeSieve(Sieve):

@@ -16,12 +16,12 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
-from graphsieve.columns import Table
-from graphsieve.soundness import refuse_unsound
-from graphsieve.storage import stored_in
-from graphsieve.storage.distributed import chosen_columns, is_distributed
 from graphsieve.streaming import read_columns
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
+from graphsieve.table.sparse_checks import refuse_unsound
+from graphsieve.table.stored import stored_in
+from graphsieve.table.stored.dask_arrays import chosen_columns, is_distributed
 
 
 def _refuse_masked(X: Any) -> None:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from graphsieve._base.progress import Progress
-from graphsieve.columns import Table
 from graphsieve.significance.shares import Share
-from graphsieve.sums import TEMPORARY_ELEMENTS
+from graphsieve.table.columns import Table
+from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
 from graphsieve.graph import CrossGraph, DifferenceGraph, EdgeGraph, FactorGraph, Graph, SumGraph
-from graphsieve.sums import TEMPORARY_ELEMENTS
+from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

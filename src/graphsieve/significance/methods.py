@@ -13,10 +13,8 @@ from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.progress import Progress
 from graphsieve._base.randomness import seed_number
 from graphsieve.builders import neighbor_graph, target_graph
-from graphsieve.columns import Table
 from graphsieve.graph import FactorGraph, Graph, complete_graph
 from graphsieve.ratio import laplacian_ratio
-from graphsieve.scaling import standardized_target
 from graphsieve.scores import METHODS
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
@@ -24,8 +22,10 @@ from graphsieve.scores.targets import known_targets, numeric_target, rows_of
 from graphsieve.significance.chances import Chance, narrow_parts, over_columns, share_p_values
 from graphsieve.significance.forms import Form, centering, energy_form, spread_form
 from graphsieve.significance.shares import Share
-from graphsieve.sums import group_weightings
 from graphsieve.supervision import Supervision
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import standardized_target
+from graphsieve.table.sums import group_weightings
 from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]

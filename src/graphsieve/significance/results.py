@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.parameters import between
-from graphsieve.containers import shown_name
 from graphsieve.scores.method import best_first
+from graphsieve.table.containers import shown_name
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -9,14 +9,14 @@ from typing import Any
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import boolean, checked, choice, count, either, mapping, positive
 from graphsieve._base.underflow import vanishing
-from graphsieve.columns import Table
-from graphsieve.scaling import SCALES, Scale, rescaled, standardized_target
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import check_length, extra_options, warn_of_unscorable
 from graphsieve.significance.methods import COVERED, p_values_of
 from graphsieve.significance.results import Control, Significance, adjusted_p_values
 from graphsieve.streaming import table_in_memory
 from graphsieve.supervision import Supervision, TargetType
+from graphsieve.table.columns import Table
+from graphsieve.table.scaling import SCALES, Scale, rescaled, standardized_target
 
 # Along a target, tests find more with more neighbours than the published 5 (see `feature_p_values`): half of the samples, but at
 MOST_TARGET_NEIGHBORS, MOST_TARGET_EDGES = 50, 50_000  # most so many, and in all

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.parameters import boolean, checked, either, nearest, quoted, text, texts
-from graphsieve.tables.annotated import read_h5ad
-from graphsieve.tables.arrays import read_npy, read_npz
-from graphsieve.tables.arrow import read_arrow
-from graphsieve.tables.matrix_market import read_mtx
-from graphsieve.tables.opening import ByteSource, Source, check_disk, opened
-from graphsieve.tables.table import MISSING, TableFile
-from graphsieve.tables.text import TextOptions, check_text_options, read_text
+from graphsieve.table.files.arrow import read_arrow
+from graphsieve.table.files.h5ad import read_h5ad
+from graphsieve.table.files.matrix_market import read_mtx
+from graphsieve.table.files.npz import read_npy, read_npz
+from graphsieve.table.files.opening import ByteSource, Source, check_disk, opened
+from graphsieve.table.files.table_file import MISSING, TableFile
+from graphsieve.table.files.text import TextOptions, check_text_options, read_text
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npz", "npy", "mtx", "h5ad")
 _ALIASES = {"txt": "csv", "arrow": "feather", "ipc": "feather", "pq": "parquet", "h5": "h5ad", "hdf5": "h5ad", "tab": "tsv"}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
-from graphsieve.storage.pieces import BYTES, Group, Integers, Local, length_of
+from graphsieve.table.stored.pieces import BYTES, Group, Integers, Local, length_of
 
 AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are given back
 PAGES = 2**16  # bytes that a system maps around a page that is asked for

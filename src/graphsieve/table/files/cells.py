@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.parameters import quoted
-from graphsieve.containers import LARGEST_EXACT_INTEGER
-from graphsieve.tables.table import MISSING, is_missing, kept_text, object_array
+from graphsieve.table.containers import LARGEST_EXACT_INTEGER
+from graphsieve.table.files.table_file import MISSING, is_missing, kept_text, object_array
 
 MOST_APART = 8  # columns of which the text is needed as well as the numbers
 MOST_HELD = 10_000  # different texts; more are names, and do not come again

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve.storage.engines import Errand, Kept, engine_of
-from graphsieve.storage.pieces import ROWS_HELD, Group, Integers, Stored, Work
-from graphsieve.storage.tasks import Manner, Place, columns_of, count_entries, name_of, received
+from graphsieve.table.stored.engines import Errand, Kept, engine_of
+from graphsieve.table.stored.pieces import ROWS_HELD, Group, Integers, Stored, Work
+from graphsieve.table.stored.tasks import Manner, Place, columns_of, count_entries, name_of, received
 
 REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import quoted
-from graphsieve.arrow_columns import is_pandas_index, is_plain, is_text, why_no_numbers
-from graphsieve.containers import LARGEST_EXACT_INTEGER
-from graphsieve.tables.opening import ByteSource, damage_reported
-from graphsieve.tables.table import (
+from graphsieve.table.arrow_columns import is_pandas_index, is_plain, is_text, why_no_numbers
+from graphsieve.table.containers import LARGEST_EXACT_INTEGER
+from graphsieve.table.files.opening import ByteSource, damage_reported
+from graphsieve.table.files.table_file import (
     MISSING,
     TableFile,
     boolean_note,

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import quoted
 from graphsieve._base.warning_filters import warnings_raised
-from graphsieve.tables.arrays import assembled, checked_matrix, numbered
-from graphsieve.tables.opening import AT_ONCE, NAME, ByteSource, damage_reported
-from graphsieve.tables.table import TableFile, counted
+from graphsieve.table.files.npz import assembled, checked_matrix, numbered
+from graphsieve.table.files.opening import AT_ONCE, NAME, ByteSource, damage_reported
+from graphsieve.table.files.table_file import TableFile, counted
 
 # Whole numbers are read as such: a float would round those beyond 2**53, and nobody after it could tell.
 FIELDS = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.uint64}

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, InputTypeError, Warned, held_back, warn
 from graphsieve._base.threads import at_most_jobs, cores
-from graphsieve.soundness import refuse_unsound
-from graphsieve.storage.pieces import Group, Work, itself, usual
+from graphsieve.table.sparse_checks import refuse_unsound
+from graphsieve.table.stored.pieces import Group, Work, itself, usual
 
 LARGE = 2**16  # bytes of an array that travels by itself
 

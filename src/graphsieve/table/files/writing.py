@@ -16,7 +16,7 @@ from graphsieve._base.atomic_files import named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import as_text, one_line, quoted, texts
-from graphsieve.tables.table import TableFile, object_array
+from graphsieve.table.files.table_file import TableFile, object_array
 
 WRITABLE = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": "", ".feather": ""}
 # A spreadsheet takes a cell that begins so for a formula (OWASP ASVS 1.2.10).

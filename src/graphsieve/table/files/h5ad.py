@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
-from graphsieve.soundness import refuse_unsound
-from graphsieve.tables.arrays import assembled, checked_matrix
-from graphsieve.tables.opening import ByteSource, damage_reported
-from graphsieve.tables.table import MISSING, TableFile, listed, object_array
+from graphsieve.table.files.npz import assembled, checked_matrix
+from graphsieve.table.files.opening import ByteSource, damage_reported
+from graphsieve.table.files.table_file import MISSING, TableFile, listed, object_array
+from graphsieve.table.sparse_checks import refuse_unsound
 
 PARTS = ("X", "obs", "var")
 DEEPEST = 8  # groups in groups; more is a circle

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from graphsieve.columns import Block, Table
-from graphsieve.sums import TEMPORARY_ELEMENTS, dense_weighting, moments, weighted_sum
+from graphsieve.table.columns import Block, Table
+from graphsieve.table.sums import TEMPORARY_ELEMENTS, dense_weighting, moments, weighted_sum
 
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
 SCALES: tuple[Scale, ...] = ("standard", "minmax", "robust", "rank", None)

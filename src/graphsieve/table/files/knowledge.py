@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.parameters import quoted, texts
-from graphsieve.tables.opening import Source, opened
-from graphsieve.tables.reading import read_table
-from graphsieve.tables.table import TableFile, without_missing
+from graphsieve.table.files.opening import Source, opened
+from graphsieve.table.files.reading import read_table
+from graphsieve.table.files.table_file import TableFile, without_missing
 
 MUST = ("must", "must-link", "must_link", "mustlink", "same", "together", "1", "+1")
 CANNOT = ("cannot", "cannot-link", "cannot_link", "cannotlink", "different", "apart", "0", "-1")

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsieve._base.errors import InputError
-from graphsieve.storage.arrays import Filed, checked_array
-from graphsieve.storage.parquet import checked_names, chosen_names
-from graphsieve.storage.pieces import BYTES, Group, Integers, Local, Stored, View, gathered, positions
+from graphsieve.table.stored.array_files import Filed, checked_array
+from graphsieve.table.stored.parquet import checked_names, chosen_names
+from graphsieve.table.stored.pieces import BYTES, Group, Integers, Local, Stored, View, gathered, positions
 
 NEAR = 2**14  # entries between two lines that are rather read than left out
 

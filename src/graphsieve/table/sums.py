@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from graphsieve._kernels.edges import edge_sums, row_differences
 from graphsieve._kernels.rows import weighted_rows
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
-from graphsieve.columns import BLOCK_ELEMENTS, Block, on_columns, row_block
-from graphsieve.storage.pieces import BYTES
+from graphsieve.table.columns import BLOCK_ELEMENTS, Block, on_columns, row_block
+from graphsieve.table.stored.pieces import BYTES
 
 __all__ = [
     "TEMPORARY_ELEMENTS",

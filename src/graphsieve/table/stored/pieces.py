@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, InputTypeError, LostProcessError
 from graphsieve._base.parameters import as_text, count, one_line
 from graphsieve._base.progress import Progress
-from graphsieve.containers import LARGEST_EXACT_INTEGER
+from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
 HOURS = 2.0  # that an exact search may take unless somebody says otherwise

@@ -22,9 +22,9 @@ import numpy as np
 from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.locks import lock_of_the_process
 from graphsieve._base.parameters import quoted
-from graphsieve.tables.cells import CellColumns, number
-from graphsieve.tables.opening import AT_ONCE, ByteSource
-from graphsieve.tables.table import (
+from graphsieve.table.files.cells import CellColumns, number
+from graphsieve.table.files.opening import AT_ONCE, ByteSource
+from graphsieve.table.files.table_file import (
     MISSING,
     TableFile,
     boolean_note,

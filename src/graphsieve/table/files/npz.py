@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.parameters import nearest, quoted
-from graphsieve.soundness import refuse_unsound
-from graphsieve.tables.opening import NAME, ByteSource, damage_reported
-from graphsieve.tables.table import (
+from graphsieve.table.files.opening import NAME, ByteSource, damage_reported
+from graphsieve.table.files.table_file import (
     MISSING,
     TableFile,
     check_kept,
@@ -28,6 +27,7 @@ from graphsieve.tables.table import (
     object_array,
     without_empty_columns,
 )
+from graphsieve.table.sparse_checks import refuse_unsound
 
 COLUMNS_AT_ONCE = 256
 FIRST_SURROGATE, LAST_SURROGATE, LAST_CHARACTER = 0xD800, 0xDFFF, 0x10FFFF

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.errors import LostProcessError
-from graphsieve.storage.pieces import Work, reading
-from graphsieve.storage.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
+from graphsieve.table.stored.pieces import Work, reading
+from graphsieve.table.stored.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
 
 GROUPS_BEFORE = 2  # for each that is worked on, so many groups are asked for, so that the next one is there in time
 TRIES = 4  # of a call whose data were lost with workers

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import one_line
 from graphsieve._base.threads import available_threads, in_threads
-from graphsieve.soundness import refuse_unsound
+from graphsieve.table.sparse_checks import refuse_unsound
 
 LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5

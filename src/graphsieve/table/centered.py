@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.columns import Block, Table
+from graphsieve.table.columns import Block, Table
 
 Floats = NDArray[np.float64]
 

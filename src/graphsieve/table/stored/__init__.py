@@ -15,12 +15,12 @@ import numpy as np
 
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import as_float, quoted
-from graphsieve.storage.annotated import annotated_data, sparse_dataset
-from graphsieve.storage.arrays import Filed, Mapped, checked_array
-from graphsieve.storage.distributed import Distributed, refuse_unknown
-from graphsieve.storage.opening import from_group, opened
-from graphsieve.storage.parquet import parquet_dataset, parquet_file
-from graphsieve.storage.pieces import HOURS, MEMORY, UNITS, Stored, memory_text, reading
+from graphsieve.table.stored.array_files import Filed, Mapped, checked_array
+from graphsieve.table.stored.backed_anndata import annotated_data, sparse_dataset
+from graphsieve.table.stored.dask_arrays import Distributed, refuse_unknown
+from graphsieve.table.stored.parquet import parquet_dataset, parquet_file
+from graphsieve.table.stored.pieces import HOURS, MEMORY, UNITS, Stored, memory_text, reading
+from graphsieve.table.stored.stored_files import from_group, opened
 
 __all__ = ["Stored", "memory_text", "stored", "stored_in"]
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from graphsieve._kernels.rows import Numbers, readable
 from graphsieve._kernels.samples import column_extremes
-from graphsieve.containers import column_label, read_matrix, sums_are_finite
-from graphsieve.storage.pieces import Stored
+from graphsieve.table.containers import column_label, read_matrix, sums_are_finite
+from graphsieve.table.stored.pieces import Stored
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 NO_EXPONENT = -(2**15)  # of zero, below that of any number

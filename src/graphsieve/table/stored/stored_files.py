@@ -16,12 +16,12 @@ from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import quoted
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.arrow_columns import is_pandas_index
-from graphsieve.containers import column_label
-from graphsieve.storage.annotated import encoded, sparse_group, with_columns
-from graphsieve.storage.arrays import Filed, Mapped, checked_array
-from graphsieve.storage.parquet import checked_names, parquet_dataset, parquet_file
-from graphsieve.storage.pieces import Stored, reading
+from graphsieve.table.arrow_columns import is_pandas_index
+from graphsieve.table.containers import column_label
+from graphsieve.table.stored.array_files import Filed, Mapped, checked_array
+from graphsieve.table.stored.backed_anndata import encoded, sparse_group, with_columns
+from graphsieve.table.stored.parquet import checked_names, parquet_dataset, parquet_file
+from graphsieve.table.stored.pieces import Stored, reading
 
 HDF5 = (".h5", ".hdf5", ".h5ad")
 SUFFIXES = (".npy", ".parquet", *HDF5, ".zarr")

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.threads import available_threads
-from graphsieve.arrow_columns import is_pandas_index, why_no_numbers
-from graphsieve.containers import LARGEST_EXACT_INTEGER, column_label
-from graphsieve.storage.pieces import Group, Integers, Local, positions
+from graphsieve.table.arrow_columns import is_pandas_index, why_no_numbers
+from graphsieve.table.containers import LARGEST_EXACT_INTEGER, column_label
+from graphsieve.table.stored.pieces import Group, Integers, Local, positions
 
 MOST_ROWS = 2**16  # in a batch
 BATCH_BYTES = 128  # a batch is so small that it would fit into memory with as many for every number
