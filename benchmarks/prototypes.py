@@ -312,7 +312,7 @@ def grouped(X: Any, codes: Any, assignment: Any) -> Rows:
 def graphs(rows: Rows, bandwidth: float | None = None) -> tuple[Any, Any]:
     """Of the nearest neighbours of all rows (for the Laplacian score), and with the constraints (for CLS)."""
     from graphsieve.builders import constrained_neighbor_graph, neighbor_graph
-    from graphsieve.supervision import Supervision
+    from graphsieve.supervision.value import Supervision
     from graphsieve.table.columns import Table
 
     table, known = Table(rows.means), Supervision.from_labels(rows.codes)

@@ -26,7 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
 from graphsieve.propagation import propagate
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

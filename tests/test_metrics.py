@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import cosine_distances
 from graphsieve.metrics import Directions, chosen_metric, measured
 from graphsieve.neighbors import squared_distances
 from graphsieve.scores import METHODS
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import rescaled
 

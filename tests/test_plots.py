@@ -16,7 +16,7 @@ from graphsieve import plots, rank
 from graphsieve._base.errors import InputError
 from graphsieve.plots import draw_portraits, draw_ranking
 from graphsieve.portraits import portray
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
 

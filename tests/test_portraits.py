@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import portraits
 from graphsieve.portraits import portray
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr_
     from graphsieve.resampling import stability
     from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
     from graphsieve.significance import feature_p_values
-    from graphsieve.supervision import Supervision
+    from graphsieve.supervision.value import Supervision
     from graphsieve.table import files as tables
     from graphsieve.table.files import read_table
     from graphsieve.table.stored import stored
@@ -61,7 +61,7 @@ _HOMES = {
     "table.stored": ("stored",),
     "selectors": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
     "significance": ("feature_p_values",),
-    "supervision": ("Supervision",),
+    "supervision.value": ("Supervision",),
     "table.files": ("read_table",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import as_text, one_line
-from graphsieve.supervision import Kind, Supervision
+from graphsieve.supervision.value import Kind, Supervision
 
 
 def choose_method(known: Supervision) -> tuple[str, str]:

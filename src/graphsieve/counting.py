@@ -29,7 +29,7 @@ from scipy.stats import false_discovery_control, rankdata
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, either
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import NO_EXPONENT, Block, Table
 from graphsieve.table.sums import dense_weighting, moments
 

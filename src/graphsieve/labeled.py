@@ -18,8 +18,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsieve._base.compatibility import get_tags
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve.reading import labeled_samples, read_labels, read_targets
 from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
+from graphsieve.supervision.parsing import labeled_samples, read_labels, read_targets
 
 
 def labeled_rows(X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted: Any = None) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import centered_parts, top_exponent
 from graphsieve.table.columns import Block, Table
 

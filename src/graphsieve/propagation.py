@@ -30,7 +30,7 @@ from graphsieve.builders import capped_neighbors
 from graphsieve.neighbors import nearest_neighbors, squared_distances
 from graphsieve.scores.method import check_length
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take

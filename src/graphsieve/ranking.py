@@ -28,7 +28,7 @@ from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.selectors import SIEVES, GraphSieve
 from graphsieve.selectors.knowledge import PARAMETERS
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.scaling import Scale
 
 SCHEMA = 1

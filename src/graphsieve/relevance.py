@@ -16,7 +16,7 @@ from graphsieve.ratio import ratio
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from graphsieve._base.errors import ConstraintConflictError, InputError, UsageEr
 from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.wording import outside_quotes
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.containers import column_label
 from graphsieve.table.files import (
     TableFile,

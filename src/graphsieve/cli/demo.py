@@ -16,7 +16,7 @@ from graphsieve.cli.saying import say
 from graphsieve.comparison import compare
 from graphsieve.ranking import rank
 from graphsieve.report import page
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 PER_CLASS = 10
 

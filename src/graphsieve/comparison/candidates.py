@@ -12,7 +12,7 @@ from graphsieve._base.parameters import has_parts, nearest, quoted
 from graphsieve.choosing import choose_method
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.supervision import Kind, Supervision
+from graphsieve.supervision.value import Kind, Supervision
 
 NAMES = ("auto", *SEARCHES, *METHODS)
 """Everything that may be named: the default, searches, and scores."""

@@ -33,7 +33,7 @@ from graphsieve.evaluation.sequential import one_thread
 from graphsieve.ranking import names_of
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

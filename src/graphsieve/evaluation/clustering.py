@@ -22,7 +22,7 @@ from graphsieve._base.underflow import vanishing
 from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

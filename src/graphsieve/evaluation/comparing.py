@@ -25,7 +25,7 @@ from graphsieve.evaluation.prefixes import checked_sizes, known_part, known_rows
 from graphsieve.evaluation.results import Evaluation, Measurement, Selection
 from graphsieve.evaluation.selection import Selected, named, named_selectors, seeded, select
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 
 Integers = NDArray[np.int64]
 

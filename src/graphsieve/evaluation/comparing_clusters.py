@@ -21,7 +21,7 @@ from graphsieve.evaluation.prefixes import checked_sizes
 from graphsieve.evaluation.results import Evaluation, Measurement
 from graphsieve.evaluation.selection import Baseline, Selected, named_selectors, select
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 LEARNER = "kmeans"
 METRICS = ("accuracy", "nmi")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, quoted
 from graphsieve._base.randomness import generator
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 
 Integers = NDArray[np.int64]
 

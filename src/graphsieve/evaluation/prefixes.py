@@ -16,9 +16,9 @@ from graphsieve._base.parameters import has_parts, one_line, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.evaluation.learners import check_learner, predictions
 from graphsieve.evaluation.sequential import one_thread
-from graphsieve.reading import one_dimensional
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.parsing import one_dimensional
+from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.containers import column_label
 
 Floats = NDArray[np.float64]

@@ -63,7 +63,7 @@ from graphsieve.neighbors import nearest_neighbors
 from graphsieve.prototypes import EPOCHS, kmeans, som
 from graphsieve.scores import constrained_laplacian_score, laplacian_score, variance_score
 from graphsieve.scores.method import best_first
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -25,7 +25,7 @@ from graphsieve.experiments.running import Run, batches
 from graphsieve.graph import SparseGraph
 from graphsieve.neighbors import nearest_neighbors
 from graphsieve.selectors import GraphSieve
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 
 Floats = NDArray[np.float64]

@@ -25,7 +25,7 @@ from graphsieve.scores import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.selectors import GraphSieve, HybridSieve
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 
 Floats = NDArray[np.float64]

@@ -32,7 +32,7 @@ from graphsieve.scores import (
 )
 from graphsieve.scores.labels import mutual_information
 from graphsieve.scores.method import best_first, score
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.scaling import standardized_target
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from graphsieve._base.errors import InputError
 from graphsieve.evaluation.comparing import partly_known
 from graphsieve.evaluation.hiding import known_count, proportional
 from graphsieve.evaluation.prefixes import known_rows
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 Integers = NDArray[np.int64]
 

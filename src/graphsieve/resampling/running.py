@@ -28,7 +28,7 @@ from graphsieve.resampling.results import RANKS_WITHIN, Stability, most_frequent
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.selectors.knowledge import all_knowledge, wanted_features
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 
 MOST_RESAMPLES = 10**6
 

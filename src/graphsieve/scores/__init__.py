@@ -25,7 +25,7 @@ from graphsieve.scores.pairs import c4_score, constrained_laplacian_score, const
 from graphsieve.scores.probabilities import weighted_laplacian_score
 from graphsieve.scores.targets import pearson_score, semi_supervised_laplacian_score, supervised_laplacian_score
 from graphsieve.scores.together import names_and_parameters, scored_together
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 __all__ = [
     "METHODS",

@@ -15,7 +15,7 @@ from graphsieve.builders import neighbor_graph
 from graphsieve.graph import LiftedGraph, SparseGraph
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import dense_weighting, group_weightings, moments, weighted_sum
 

@@ -19,7 +19,7 @@ from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
 from graphsieve.streaming import StoredTable
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
 

@@ -17,7 +17,7 @@ from graphsieve._base.parameters import Rule, between, boolean, checked, choice,
 from graphsieve._base.underflow import vanishing
 from graphsieve.searching import searched, way_to_search
 from graphsieve.streaming import as_table
-from graphsieve.supervision import Kind, Supervision
+from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]

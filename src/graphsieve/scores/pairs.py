@@ -19,7 +19,7 @@ from graphsieve.graph import Graph
 from graphsieve.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import cross_energy, dense_weighting, edge_sum, group_weightings, means, moments
 

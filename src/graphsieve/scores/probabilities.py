@@ -11,7 +11,7 @@ from graphsieve.graph import FactorGraph, complete_graph
 from graphsieve.ratio import divided, per_feature, ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import cross_energy, group_weightings, moments, weighted_sum
 

@@ -11,7 +11,7 @@ from graphsieve._base.errors import InputError, warn
 from graphsieve.builders import Neighborhood, partly_known_target_graph, target_graph
 from graphsieve.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import dense_weighting, moments, projection
 

@@ -14,7 +14,7 @@ from graphsieve._base.underflow import vanishing
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.searching import remembering, searched, way_to_search
 from graphsieve.streaming import as_table
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from graphsieve.search.diverse import DiversePath, diverse_selection
 from graphsieve.search.floating import FloatingPath, floating_selection
 from graphsieve.search.hybrid import BASES, HybridPath, HybridRound, hybrid_selection
 from graphsieve.search.iterative import IterativePath, Round, iterative_ranking
-from graphsieve.supervision import Kind
+from graphsieve.supervision.value import Kind
 
 __all__ = [
     "BASES",

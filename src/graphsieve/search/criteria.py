@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import count, has_parts, nearest, one_line, positive, quoted
-from graphsieve.reading import readable_classes
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.parsing import readable_classes
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphsieve.prediction import predicted
 from graphsieve.relevance import relevance
 from graphsieve.search.diverse import DiversePath, choose_diverse
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import ColumnSpace, largest_correlations
 from graphsieve.table.columns import Table
 

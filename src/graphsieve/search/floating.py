@@ -15,7 +15,7 @@ from graphsieve._base.underflow import vanishing
 from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -20,7 +20,7 @@ from graphsieve.scores.method import best_first, check_length, extra_options, wa
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Kind, Supervision
+from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]

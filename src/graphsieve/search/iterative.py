@@ -19,7 +19,7 @@ from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.tracking import Tracker
 

@@ -14,7 +14,7 @@ from graphsieve.search.floating import float_forward
 from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 
 

@@ -38,7 +38,7 @@ from graphsieve.selectors.knowledge import (
 )
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.streaming import as_table
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 

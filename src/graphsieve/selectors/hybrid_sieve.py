@@ -24,7 +24,7 @@ from graphsieve.selectors.knowledge import (
 )
 from graphsieve.selectors.sieve import Sieve
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import rescaled
 

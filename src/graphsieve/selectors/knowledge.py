@@ -19,7 +19,7 @@ from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
 from graphsieve.search.diverse import FORMS
 from graphsieve.searching import searched, way_to_search
-from graphsieve.supervision import Kind, Supervision
+from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale
 

@@ -17,7 +17,7 @@ from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
 from graphsieve.streaming import read_columns
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sparse_checks import refuse_unsound
 from graphsieve.table.stored import stored_in

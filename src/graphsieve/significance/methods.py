@@ -22,7 +22,7 @@ from graphsieve.scores.targets import known_targets, numeric_target, rows_of
 from graphsieve.significance.chances import Chance, narrow_parts, over_columns, share_p_values
 from graphsieve.significance.forms import Form, centering, energy_form, spread_form
 from graphsieve.significance.shares import Share
-from graphsieve.supervision import Supervision
+from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import group_weightings

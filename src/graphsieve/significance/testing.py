@@ -14,7 +14,7 @@ from graphsieve.scores.method import check_length, extra_options, warn_of_unscor
 from graphsieve.significance.methods import COVERED, p_values_of
 from graphsieve.significance.results import Control, Significance, adjusted_p_values
 from graphsieve.streaming import table_in_memory
-from graphsieve.supervision import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, rescaled, standardized_target
 

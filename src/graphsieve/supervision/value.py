@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import as_text, boolean, choice, one_line, quoted
-from graphsieve.consistency import check_consistency
-from graphsieve.reading import (
+from graphsieve.supervision.consistency import check_consistency
+from graphsieve.supervision.parsing import (
     NO_PAIRS,
     distinct_pairs,
     looks_like_classes,
