@@ -52,13 +52,13 @@ def table(kind: str, n: int, p: int) -> np.ndarray:
 
 
 def exact(X: np.ndarray) -> np.ndarray:
-    from graphsieve.neighbors import nearest_neighbors
+    from graphsieve.graphs.neighbors.exact import nearest_neighbors
 
     return nearest_neighbors(np.asarray(X, dtype=np.float64), K)[0]
 
 
 def cells(X: np.ndarray) -> np.ndarray:
-    from graphsieve.approximate import approximate_neighbors
+    from graphsieve.graphs.neighbors.approximate import approximate_neighbors
 
     return approximate_neighbors(np.asarray(X, dtype=np.float64), K)[0]
 
@@ -145,7 +145,7 @@ def measured(call: Callable[[], Any]) -> tuple[Any, float, float]:
 
 
 def recall(X: np.ndarray, found: np.ndarray) -> float:
-    from graphsieve.neighbors import nearest_neighbors
+    from graphsieve.graphs.neighbors.exact import nearest_neighbors
 
     rows = np.sort(np.random.default_rng(1).choice(len(X), CHECKED, replace=False))
     right = nearest_neighbors(np.asarray(X, dtype=np.float64), K, queries=rows)[0]

@@ -37,12 +37,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from peers import print_table, say
 
-from graphsieve.builders import neighbor_graph
 from graphsieve.datasets import load
 from graphsieve.evaluation import evaluate
-from graphsieve.metrics import METRICS, Metric, chosen_metric, measured
-from graphsieve.neighbors import nearest_neighbors
-from graphsieve.ratio import laplacian_ratio
+from graphsieve.graphs.builders import neighbor_graph
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric, measured
+from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import variance_score
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import Scale, effective_support, rescaled

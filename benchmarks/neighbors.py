@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from graphsieve import _kernels as kernels
-from graphsieve import neighbors, scores
+from graphsieve import scores
+from graphsieve.graphs.neighbors import exact as neighbors
 
 K = 10
 SHAPES = [(150, 4), (300, 20_000), (200, 7_000), (1_000, 50), (5_000, 200), (20_000, 3), (20_000, 50), (20_000, 1_000)]

@@ -108,7 +108,7 @@ def work_of_ours(folder: Path) -> None:
     import numpy as np
     from memory import measured
 
-    from graphsieve.prototypes import som
+    from graphsieve.graphs.prototypes import som
 
     rows = np.load(folder / "rows.npy")
     found, seconds, _ = measured(lambda: som(rows, SIDES, n_epochs=EPOCHS))
@@ -311,7 +311,7 @@ def grouped(X: Any, codes: Any, assignment: Any) -> Rows:
 
 def graphs(rows: Rows, bandwidth: float | None = None) -> tuple[Any, Any]:
     """Of the nearest neighbours of all rows (for the Laplacian score), and with the constraints (for CLS)."""
-    from graphsieve.builders import constrained_neighbor_graph, neighbor_graph
+    from graphsieve.graphs.builders import constrained_neighbor_graph, neighbor_graph
     from graphsieve.supervision.value import Supervision
     from graphsieve.table.columns import Table
 
@@ -330,7 +330,7 @@ def replicate(name: str, seed: int) -> dict[tuple[str, int], Any]:
     import numpy as np
     from scipy.stats import spearmanr
 
-    from graphsieve.prototypes import kmeans, som
+    from graphsieve.graphs.prototypes import kmeans, som
 
     rng = np.random.default_rng(seed)
     X, y = load(name)
@@ -386,7 +386,7 @@ def noise_among_worst(scores: Any) -> int:
 def waveform_case() -> None:
     import numpy as np
 
-    from graphsieve.prototypes import som
+    from graphsieve.graphs.prototypes import som
 
     X, y = load("waveform40")
     names = ("A", "C", "LC", "LO")

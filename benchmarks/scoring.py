@@ -92,8 +92,8 @@ def kernel_energies(dtype: str) -> tuple[Any, Call]:
 
 def laplacian_pass(dtype: str) -> tuple[Any, Call]:
     """Energies and spreads on a given graph, with all that a score does but finding the neighbours."""
-    from graphsieve.graph import SparseGraph
-    from graphsieve.ratio import laplacian_ratio
+    from graphsieve.graphs.graph import SparseGraph
+    from graphsieve.graphs.ratio import laplacian_ratio
     from graphsieve.table.columns import Table
 
     X, graph = rows(20_000, 1_000, dtype), SparseGraph(20_000, *edges(20_000))
@@ -152,8 +152,8 @@ def supervised_laplacian_pass(dtype: str) -> tuple[Any, Call]:
     """Without the search along the target, which never reads X."""
     import numpy as np
 
-    from graphsieve.builders import target_graph
-    from graphsieve.ratio import laplacian_ratio
+    from graphsieve.graphs.builders import target_graph
+    from graphsieve.graphs.ratio import laplacian_ratio
     from graphsieve.table.columns import Table
 
     X = rows(1_000_000, 100, dtype)
@@ -165,8 +165,8 @@ def sparse_columns(filled: float) -> Callable[[str], tuple[Any, Call]]:
     def prepare(_: str) -> tuple[Any, Call]:
         import scipy.sparse as sp
 
-        from graphsieve.graph import SparseGraph
-        from graphsieve.ratio import laplacian_ratio
+        from graphsieve.graphs.graph import SparseGraph
+        from graphsieve.graphs.ratio import laplacian_ratio
         from graphsieve.table.columns import Table
 
         X = sp.random_array((20_000, 20_000), density=filled, rng=0, format="csc")

@@ -15,11 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, approximate, rank, searching
-from graphsieve.approximate import approximate_neighbors
+from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, rank
 from graphsieve.cli import main
-from graphsieve.metrics import measured
-from graphsieve.neighbors import nearest_neighbors
+from graphsieve.graphs.neighbors import approximate
+from graphsieve.graphs.neighbors import strategy as searching
+from graphsieve.graphs.neighbors.approximate import approximate_neighbors
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.neighbors.metrics import measured
+from graphsieve.graphs.neighbors.strategy import recall_of, searched
 from graphsieve.scores import (
     METHODS,
     c4_score,
@@ -31,7 +34,6 @@ from graphsieve.scores import (
     spec_score,
     sselect_score,
 )
-from graphsieve.searching import recall_of, searched
 from graphsieve.table.columns import Table
 
 K = 6

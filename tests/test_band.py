@@ -18,9 +18,9 @@ from graphsieve._kernels.band import Band
 from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
 from graphsieve._kernels.rows import Numbers
 from graphsieve._kernels.samples import column_extremes
-from graphsieve.builders import target_graph
-from graphsieve.graph import BandGraph, SparseGraph
-from graphsieve.neighbors import target_runs
+from graphsieve.graphs.builders import target_graph
+from graphsieve.graphs.graph import BandGraph, SparseGraph
+from graphsieve.graphs.neighbors.exact import target_runs
 from graphsieve.table.columns import Table
 
 needs_compiled = pytest.mark.skipif(

@@ -14,19 +14,29 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, Supervision, builders, scores
-from graphsieve import graph as graphs
+from graphsieve import GraphSieveWarning, InputError, Supervision, scores
 from graphsieve._kernels import rows as kernel_rows
 from graphsieve._kernels import samples
 from graphsieve._kernels.edges import plain_sums, row_differences
-from graphsieve.graph import BandGraph, CrossGraph, FactorGraph, LiftedGraph, SparseGraph, StreamedGraph, complete_graph, lifted
-from graphsieve.neighbors import TargetRuns, target_runs
-from graphsieve.prototypes import Compressed
-from graphsieve.ratio import laplacian_ratio
+from graphsieve.graphs import builders
+from graphsieve.graphs import graph as graphs
+from graphsieve.graphs.graph import (
+    BandGraph,
+    CrossGraph,
+    FactorGraph,
+    LiftedGraph,
+    SparseGraph,
+    StreamedGraph,
+    complete_graph,
+    lifted,
+)
+from graphsieve.graphs.neighbors.exact import TargetRuns, target_runs
+from graphsieve.graphs.neighbors.out_of_core import StoredTable
+from graphsieve.graphs.prototypes import Compressed
+from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import METHODS, geometry, labels, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
-from graphsieve.streaming import StoredTable
 from graphsieve.table import columns, sums
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import columns_at_once, dense_weighting, group_weightings, means, moments, projection

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, builders, scores
-from graphsieve.builders import group_graph, neighbor_graph, same_code_pairs
-from graphsieve.graph import CrossGraph, FactorGraph, SparseGraph, StreamedGraph, complete_graph
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
+from graphsieve.graphs import builders
+from graphsieve.graphs.builders import group_graph, neighbor_graph, same_code_pairs
+from graphsieve.graphs.graph import CrossGraph, FactorGraph, SparseGraph, StreamedGraph, complete_graph
 from graphsieve.scores import METHODS
 from graphsieve.table.columns import Table, scale_by_power_of_two
 from graphsieve.table.scaling import rescaled, standardized_target

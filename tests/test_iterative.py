@@ -16,17 +16,18 @@ from sklearn.datasets import load_wine
 from threadpoolctl import threadpool_info
 
 import oracle
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision, tracking
-from graphsieve.builders import neighbor_graph
-from graphsieve.neighbors import nearest_neighbors
-from graphsieve.ratio import laplacian_ratio
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision
+from graphsieve.graphs.builders import neighbor_graph
+from graphsieve.graphs.neighbors import tracking
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.neighbors.tracking import Tracker
+from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import METHODS, laplacian_score
 from graphsieve.scores.method import best_first
 from graphsieve.search import iterative_ranking
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.search.iterative import iterate
 from graphsieve.table.columns import Table
-from graphsieve.tracking import Tracker
 from strategies import problems
 
 READING_NEIGHBORS = [name for name, method in METHODS.items() if method.reads_neighbors]

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from graphsieve import _kernels as kernels
-from graphsieve._kernels import manhattan
-from graphsieve._kernels.manhattan import nearest_in_groups
+from graphsieve.graphs.neighbors import manhattan
+from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
 from graphsieve.scores import relieff_score
 from graphsieve.table.columns import Table
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import cosine_distances
 
-from graphsieve.metrics import Directions, chosen_metric, measured
-from graphsieve.neighbors import squared_distances
+from graphsieve.graphs.neighbors.exact import squared_distances
+from graphsieve.graphs.neighbors.metrics import Directions, chosen_metric, measured
 from graphsieve.scores import METHODS
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table

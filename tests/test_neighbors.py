@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from graphsieve import neighbors
-from graphsieve.neighbors import mutual_neighbors, nearest_neighbors, smallest_columns, squared_distances, target_runs
+from graphsieve.graphs.neighbors import exact as neighbors
+from graphsieve.graphs.neighbors.exact import (
+    mutual_neighbors,
+    nearest_neighbors,
+    smallest_columns,
+    squared_distances,
+    target_runs,
+)
 from strategies import grid_values
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision, scores
-from graphsieve.builders import neighbor_graph
+from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.scores import METHODS
 from graphsieve.search import diverse_selection
 from graphsieve.table.columns import Table
@@ -60,7 +60,7 @@ def test_an_offset_of_1e4_in_float32(name):
 def test_with_the_graph_held_fixed_a_scaled_feature_keeps_its_score(factor):
     X = RNG.normal(size=(N, 4))
     graph = neighbor_graph(Table(X), 5, 1.0).graph
-    from graphsieve.ratio import laplacian_ratio
+    from graphsieve.graphs.ratio import laplacian_ratio
 
     assert_allclose(laplacian_ratio(Table(X * factor), graph), laplacian_ratio(Table(X), graph), rtol=1e-9)
 
@@ -169,7 +169,7 @@ def test_an_isolated_outlier_costs_the_others_no_digits():
     X = RNG.normal(size=(N, 3))
     with_outlier = np.concatenate([np.full((1, 3), 1e14), X])
     graph = neighbor_graph(Table(X), 5, 1.0).graph
-    from graphsieve.graph import SparseGraph
+    from graphsieve.graphs.graph import SparseGraph
 
     apart = SparseGraph(N + 1, graph.first + 1, graph.second + 1, graph.weights)
     assert_allclose(apart.energy(with_outlier), graph.energy(X), rtol=1e-12)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_selection import f_classif, mutual_info_classif, r_regression
 
 from graphsieve import GraphSieve, GraphSieveWarning, rank, scores
-from graphsieve.builders import neighbor_graph
+from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.table.columns import Table
 
 IRIS, SPECIES = load_iris(return_X_y=True)

@@ -10,10 +10,18 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from scipy.spatial import cKDTree
 
-from graphsieve import neighbors, proposals
 from graphsieve._base.threads import in_threads
-from graphsieve.neighbors import nearest_neighbors, squared_distances
-from graphsieve.proposals import DensePoints, DenseTiles, ProductProposals, SparsePoints, SparseTiles, TreeProposals
+from graphsieve.graphs.neighbors import exact as neighbors
+from graphsieve.graphs.neighbors import proposals
+from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
+from graphsieve.graphs.neighbors.proposals import (
+    DensePoints,
+    DenseTiles,
+    ProductProposals,
+    SparsePoints,
+    SparseTiles,
+    TreeProposals,
+)
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = RNG.normal(size=(260, 7))

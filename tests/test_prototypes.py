@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes
-from graphsieve.builders import neighbor_graph
-from graphsieve.graph import LiftedGraph, SparseGraph
-from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
-from graphsieve.ratio import laplacian_ratio
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision
+from graphsieve.graphs import prototypes
+from graphsieve.graphs.builders import neighbor_graph
+from graphsieve.graphs.graph import LiftedGraph, SparseGraph
+from graphsieve.graphs.prototypes import COMPRESSIONS, compressed, kmeans, som
+from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import METHODS
 from graphsieve.table.columns import Table
 from strategies import problems

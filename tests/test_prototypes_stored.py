@@ -14,11 +14,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, prototypes, stored
-from graphsieve.graph import LiftedGraph, SparseGraph
-from graphsieve.prototypes import COMPRESSIONS, compressed, kmeans, som
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, stored
+from graphsieve.graphs import prototypes
+from graphsieve.graphs.graph import LiftedGraph, SparseGraph
+from graphsieve.graphs.neighbors.out_of_core import StoredTable
+from graphsieve.graphs.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.scores import METHODS, laplacian_score
-from graphsieve.streaming import StoredTable
 from graphsieve.table import sums
 from graphsieve.table.columns import Table
 from graphsieve.table.stored import array_files as arrays

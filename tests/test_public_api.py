@@ -12,7 +12,7 @@ import pytest
 
 import graphsieve
 from graphsieve import datasets, evaluation, experiments, propagation, scores, search, selectors
-from graphsieve.graph import FactorGraph, LiftedGraph, SparseGraph
+from graphsieve.graphs.graph import FactorGraph, LiftedGraph, SparseGraph
 from graphsieve.scores import METHODS, method_named
 from graphsieve.search import SEARCHES
 from graphsieve.selectors import SIEVES

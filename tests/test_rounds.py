@@ -17,9 +17,9 @@ from graphsieve._kernels.rounds import (
     strips_of,
     sum_ratios,
 )
+from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.search import iterative_ranking
 from graphsieve.table.columns import Table
-from graphsieve.tracking import Tracker
 
 needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, Supervision, neighbors, scores
+from graphsieve import GraphSieveWarning, InputError, Supervision, scores
+from graphsieve.graphs.neighbors import exact as neighbors
 from graphsieve.scores import METHODS
 from strategies import Problem, problems
 

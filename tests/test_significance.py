@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphsieve import GraphSieveWarning, InputError, Supervision
-from graphsieve.builders import neighbor_graph
-from graphsieve.graph import CrossGraph, FactorGraph, SparseGraph, complete_graph
+from graphsieve.graphs.builders import neighbor_graph
+from graphsieve.graphs.graph import CrossGraph, FactorGraph, SparseGraph, complete_graph
 from graphsieve.scores import (
     constraint_score,
     fisher_score,

@@ -30,8 +30,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import GraphSieve, Supervision, rank, scores, stored
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
+from graphsieve.graphs.neighbors.out_of_core import StoredTable, as_table
 from graphsieve.scores import METHODS, score_together
-from graphsieve.streaming import StoredTable, as_table
 from graphsieve.table.stored.pieces import COLUMNS_HELD, Stored, itself
 
 PROMISED = [

@@ -34,10 +34,10 @@ from graphsieve import (
 )
 from graphsieve._base.progress import Progress, say, showing
 from graphsieve.evaluation.prefixes import read_moderate
-from graphsieve.metrics import measured
-from graphsieve.neighbors import nearest_neighbors, squared_distances
-from graphsieve.searching import searched
-from graphsieve.streaming import StoredRows, StoredTable, as_table
+from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
+from graphsieve.graphs.neighbors.metrics import measured
+from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable, as_table
+from graphsieve.graphs.neighbors.strategy import searched
 from graphsieve.table.columns import Table
 from graphsieve.table.stored.pieces import Group, Local, View, memory_text, runs
 from graphsieve.table.sums import group_weightings, moments
@@ -252,7 +252,7 @@ def test_many_rows_of_few_columns_may_be_searched_approximately(monkeypatch: pyt
     assert (near == wanted[0]).mean() > 0.95
     right = (near == wanted[0]).all(axis=1)
     np.testing.assert_array_equal(squared[right], wanted[1][right])
-    monkeypatch.setattr("graphsieve.searching.EXACT_UP_TO", 6000**2)
+    monkeypatch.setattr("graphsieve.graphs.neighbors.strategy.EXACT_UP_TO", 6000**2)
     assert searched(table, "auto").geometry is not None
     assert searched(Table(X), "auto").geometry is None
 
@@ -428,7 +428,7 @@ def test_partly_known_rows_may_be_too_many_for_memory() -> None:
 
 
 def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphsieve.builders.EDGES_KEPT", 10)  # so that pairs are made on the fly
+    monkeypatch.setattr("graphsieve.graphs.builders.EDGES_KEPT", 10)  # so that pairs are made on the fly
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(60, 9)), rng.integers(2, size=60)
     known = Supervision.from_labels(labels)
@@ -438,7 +438,7 @@ def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("kept", [10, 2**21])  # pairs made on the fly, or kept
 def test_labels_imply_pairs_on_a_sparse_stored_table(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphsieve.builders.EDGES_KEPT", kept)
+    monkeypatch.setattr("graphsieve.graphs.builders.EDGES_KEPT", kept)
     rng = np.random.default_rng(0)
     X, labels = sp.csr_array(rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.5)), rng.integers(-1, 2, size=60)
     found = GraphSieve("constrained_laplacian").fit(Pretended(X, 3 * 60 * 9 * 4), labels)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, IterativeSieve, rank
 from graphsieve._base import threads
 from graphsieve._base.threads import at_most_jobs, available_threads, controller, cores, in_threads, one_product_thread
-from graphsieve.neighbors import nearest_neighbors
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.selectors import graph_sieve
 
 

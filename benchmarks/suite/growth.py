@@ -58,7 +58,7 @@ def laplacian(n: int, p: int) -> Call:
 def nearest(n: int, p: int) -> Call:
     from memory import grouped_rows
 
-    from graphsieve.neighbors import nearest_neighbors
+    from graphsieve.graphs.neighbors.exact import nearest_neighbors
 
     X, _ = grouped_rows(n, p)
     return lambda: nearest_neighbors(X, 10)
@@ -67,8 +67,8 @@ def nearest(n: int, p: int) -> Call:
 def scoring_pass(n: int, p: int) -> Call:
     import scoring
 
-    from graphsieve.graph import SparseGraph
-    from graphsieve.ratio import laplacian_ratio
+    from graphsieve.graphs.graph import SparseGraph
+    from graphsieve.graphs.ratio import laplacian_ratio
     from graphsieve.table.columns import Table
 
     X, graph = scoring.rows(n, p, "float64"), SparseGraph(n, *scoring.edges(n))

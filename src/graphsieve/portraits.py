@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.randomness import generator
-from graphsieve.neighbors import nearest_neighbors
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table, scale_by_power_of_two
 from graphsieve.table.scaling import Scale, rescaled

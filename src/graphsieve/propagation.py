@@ -26,10 +26,10 @@ from scipy.spatial.distance import cdist
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import count, either, positive, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.builders import capped_neighbors
-from graphsieve.neighbors import nearest_neighbors, squared_distances
+from graphsieve.graphs.builders import capped_neighbors
+from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
+from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.method import check_length
-from graphsieve.streaming import table_in_memory
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 

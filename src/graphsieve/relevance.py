@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.builders import target_graph
-from graphsieve.graph import CrossGraph, FactorGraph, Graph, complete_graph
-from graphsieve.ratio import ratio
+from graphsieve.graphs.builders import target_graph
+from graphsieve.graphs.graph import CrossGraph, FactorGraph, Graph, complete_graph
+from graphsieve.graphs.ratio import ratio
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of

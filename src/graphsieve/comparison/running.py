@@ -30,9 +30,9 @@ from graphsieve.evaluation import Evaluation, evaluate
 from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.evaluation.sequential import one_thread
+from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.ranking import names_of
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
-from graphsieve.streaming import table_in_memory
 from graphsieve.supervision.value import Supervision, TargetType
 
 Floats = NDArray[np.float64]

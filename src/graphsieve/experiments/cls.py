@@ -58,9 +58,9 @@ from graphsieve.experiments.halves import (
 )
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
-from graphsieve.graph import SparseGraph
-from graphsieve.neighbors import nearest_neighbors
-from graphsieve.prototypes import EPOCHS, kmeans, som
+from graphsieve.graphs.graph import SparseGraph
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.prototypes import EPOCHS, kmeans, som
 from graphsieve.scores import constrained_laplacian_score, laplacian_score, variance_score
 from graphsieve.scores.method import best_first
 from graphsieve.supervision.value import Supervision

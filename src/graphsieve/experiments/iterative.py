@@ -20,7 +20,7 @@ from graphsieve.evaluation import cluster_prefixes, score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
-from graphsieve.neighbors import nearest_neighbors
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.scores import fisher_score, variance_score
 from graphsieve.selectors import GraphSieve, IterativeSieve
 

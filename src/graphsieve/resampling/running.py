@@ -21,13 +21,13 @@ from graphsieve.evaluation.gathering import gathered, give, noted
 from graphsieve.evaluation.prefixes import checked_order
 from graphsieve.evaluation.selection import fitted_elsewhere, fitted_sieve, named_selectors, ranked, seeded
 from graphsieve.evaluation.sequential import one_thread
+from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.resampling.duplicates import groups_of
 from graphsieve.resampling.measures import agreement, share_interval
 from graphsieve.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
 from graphsieve.selectors import SIEVES, GraphSieve, Sieve
 from graphsieve.selectors.knowledge import all_knowledge, wanted_features
-from graphsieve.streaming import table_in_memory
 from graphsieve.supervision.value import Supervision, TargetType
 
 MOST_RESAMPLES = 10**6

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice
-from graphsieve.builders import neighbor_graph
-from graphsieve.graph import LiftedGraph, SparseGraph
-from graphsieve.ratio import divided, laplacian_ratio, per_feature
+from graphsieve.graphs.builders import neighbor_graph
+from graphsieve.graphs.graph import LiftedGraph, SparseGraph
+from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table

@@ -12,13 +12,13 @@ from scipy.stats import rankdata
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve._kernels.edges import CACHED_ELEMENTS
-from graphsieve._kernels.manhattan import nearest_in_groups
-from graphsieve.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
+from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
+from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
+from graphsieve.graphs.neighbors.out_of_core import StoredTable
+from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.information import information_with_classes, information_with_target
-from graphsieve.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
-from graphsieve.streaming import StoredTable
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.searching import searched, way_to_search
-from graphsieve.streaming import as_table
+from graphsieve.graphs.neighbors.out_of_core import as_table
+from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 

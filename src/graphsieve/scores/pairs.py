@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import choice
-from graphsieve.builders import apart_graph, constrained_neighbor_graph, group_graph, pair_graph
-from graphsieve.graph import Graph
-from graphsieve.ratio import ratio
+from graphsieve.graphs.builders import apart_graph, constrained_neighbor_graph, group_graph, pair_graph
+from graphsieve.graphs.graph import Graph
+from graphsieve.graphs.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.graph import FactorGraph, complete_graph
-from graphsieve.ratio import divided, per_feature, ratio
+from graphsieve.graphs.graph import FactorGraph, complete_graph
+from graphsieve.graphs.ratio import divided, per_feature, ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision

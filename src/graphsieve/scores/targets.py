@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, warn
-from graphsieve.builders import Neighborhood, partly_known_target_graph, target_graph
-from graphsieve.ratio import divided, laplacian_ratio, per_feature
+from graphsieve.graphs.builders import Neighborhood, partly_known_target_graph, target_graph
+from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import checked, has_parts, quoted
 from graphsieve._base.underflow import vanishing
+from graphsieve.graphs.neighbors.out_of_core import as_table
+from graphsieve.graphs.neighbors.strategy import remembering, searched, way_to_search
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
-from graphsieve.searching import remembering, searched, way_to_search
-from graphsieve.streaming import as_table
 from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]

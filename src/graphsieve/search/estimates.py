@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._kernels.rounds import LANES, graph_sums, strips_of, sum_ratios
-from graphsieve.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
-from graphsieve.neighbors import squared_distances
+from graphsieve.graphs.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
+from graphsieve.graphs.neighbors.exact import squared_distances
+from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.scores import Method
 from graphsieve.scores.method import best_first
 from graphsieve.table.columns import Table
-from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

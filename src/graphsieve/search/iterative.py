@@ -15,13 +15,13 @@ from graphsieve._base.parameters import checked, quoted
 from graphsieve._base.progress import Progress
 from graphsieve._base.threads import one_product_thread
 from graphsieve._base.underflow import vanishing
+from graphsieve.graphs.neighbors.out_of_core import table_in_memory
+from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.scores import METHODS, Method, Scored
 from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
-from graphsieve.streaming import table_in_memory
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
-from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

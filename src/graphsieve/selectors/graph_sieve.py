@@ -13,11 +13,12 @@ from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import checked
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.counting import Count, Mattering, columns_that_matter, count_features
-from graphsieve.metrics import measured
+from graphsieve.graphs.neighbors.metrics import measured
+from graphsieve.graphs.neighbors.out_of_core import as_table
+from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.default import explain_what_is_known
 from graphsieve.search.diverse import DiversePath, choose_diverse
-from graphsieve.searching import recall_of
 from graphsieve.selectors.knowledge import (
     DIVERSE,
     PARAMETERS,
@@ -37,7 +38,6 @@ from graphsieve.selectors.knowledge import (
     with_neighbors,
 )
 from graphsieve.selectors.sieve import Sieve
-from graphsieve.streaming import as_table
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.parameters import boolean, checked, choice, either
+from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
@@ -22,7 +23,6 @@ from graphsieve.selectors.knowledge import (
     wanted_features,
 )
 from graphsieve.selectors.sieve import Sieve
-from graphsieve.streaming import table_in_memory
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target

@@ -13,12 +13,12 @@ from scipy.stats import rankdata
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import as_float, boolean, choice, count, either, mapping, positive, quoted, whole_number
 from graphsieve.choosing import choose_method, warn_of_poor_knowledge
-from graphsieve.metrics import METRICS, Metric, chosen_metric
-from graphsieve.prototypes import COMPRESSIONS, Compressed, compressed
+from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric
+from graphsieve.graphs.neighbors.strategy import searched, way_to_search
+from graphsieve.graphs.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
 from graphsieve.search.diverse import FORMS
-from graphsieve.searching import searched, way_to_search
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale

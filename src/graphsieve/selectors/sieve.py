@@ -16,7 +16,7 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
-from graphsieve.streaming import read_columns
+from graphsieve.graphs.neighbors.out_of_core import read_columns
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sparse_checks import refuse_unsound

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
-from graphsieve.graph import CrossGraph, DifferenceGraph, EdgeGraph, FactorGraph, Graph, SumGraph
+from graphsieve.graphs.graph import CrossGraph, DifferenceGraph, EdgeGraph, FactorGraph, Graph, SumGraph
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 Floats = NDArray[np.float64]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.progress import Progress
 from graphsieve._base.randomness import seed_number
-from graphsieve.builders import neighbor_graph, target_graph
-from graphsieve.graph import FactorGraph, Graph, complete_graph
-from graphsieve.ratio import laplacian_ratio
+from graphsieve.graphs.builders import neighbor_graph, target_graph
+from graphsieve.graphs.graph import FactorGraph, Graph, complete_graph
+from graphsieve.graphs.neighbors.tracking import Tracker
+from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import METHODS
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
@@ -26,7 +27,6 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import group_weightings
-from graphsieve.tracking import Tracker
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

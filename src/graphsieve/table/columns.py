@@ -131,7 +131,7 @@ class Geometry(Protocol):
     def nearest(
         self, n_neighbors: int, queries: NDArray[np.int64] | None, candidates: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """As `graphsieve.neighbors.nearest_neighbors`."""
+        """As `graphsieve.graphs.neighbors.exact.nearest_neighbors`."""
 
 
 class Table:

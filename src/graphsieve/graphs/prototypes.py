@@ -32,8 +32,8 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice, count, either, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.approximate import drawn_rows
-from graphsieve.streaming import StoredRows, StoredTable, fetched_rows
+from graphsieve.graphs.neighbors.approximate import drawn_rows
+from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable, fetched_rows
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table, extremes_of, scale_by_power_of_two
 from graphsieve.table.stored import memory_text

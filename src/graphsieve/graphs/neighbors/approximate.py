@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels import mention_plain_kernels
 from graphsieve._kernels.tiles import Lists, keep_nearest, sort_lists
-from graphsieve.neighbors import SPARE_CANDIDATES, RowsElsewhere, nearest_neighbors, squared_distances
-from graphsieve.proposals import CENTER_ROWS, LISTED, DensePoints, threads_for
+from graphsieve.graphs.neighbors.exact import SPARE_CANDIDATES, RowsElsewhere, nearest_neighbors, squared_distances
+from graphsieve.graphs.neighbors.proposals import CENTER_ROWS, LISTED, DensePoints, threads_for
 
 CELL_ROWS = 256  # on average, up to MOST_CELLS: small cells fit rows better, large ones suit products
 MOST_CELLS = 4096  # with which all rows are compared

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve.neighbors import nearest_neighbors
-from graphsieve.streaming import StoredRows, StoredTable
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import weighted_sum
 
@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 
 
 class Directions:
-    """A `Geometry` of cosine distances: rows divided by their length, compared as `graphsieve.neighbors` compares rows.
+    """A `Geometry` of cosine distances: rows divided by their length, compared as `graphsieve.graphs.neighbors.exact` compares rows.
 
     A row of zeros has no direction. It is put at a right angle to all others, as scikit-learn has it, and copies of it lie at
     distance zero from each other. At the origin, where division would leave it, it would be nearer to most texts than any other

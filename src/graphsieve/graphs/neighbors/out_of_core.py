@@ -23,8 +23,8 @@ from sklearn.utils.extmath import randomized_svd
 from graphsieve._base.errors import InputError
 from graphsieve._base.progress import say
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
-from graphsieve.approximate import approximate_neighbors, drawn_rows
-from graphsieve.neighbors import (
+from graphsieve.graphs.neighbors.approximate import approximate_neighbors, drawn_rows
+from graphsieve.graphs.neighbors.exact import (
     RowsElsewhere,
     absolute_distances,
     mutual_neighbors,
@@ -309,7 +309,7 @@ class StoredRows(RowsElsewhere):
             )
 
     def nearest_in_groups(self, order: Integers, begin: Integers, n_neighbors: int, grid: float) -> list[NDArray[np.int32]]:
-        """As `graphsieve._kernels.manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
+        """As `graphsieve.graphs.neighbors.manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
         n_rows, sizes = len(order), np.diff(begin)
         self._refuse_hours(ABSOLUTE_WORK * n_rows**2)
         runs_of_places = self._groups(n_rows, n_neighbors)

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsieve._base.errors import InputError
 from graphsieve._kernels.band import Band
-from graphsieve.streaming import as_table
+from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.table.columns import Block, Table, on_columns
 from graphsieve.table.sums import (
     columns_at_once,

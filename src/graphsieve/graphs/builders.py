@@ -20,8 +20,8 @@ from scipy.spatial.distance import cdist
 from graphsieve._base.errors import warn
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels.rounds import list_links
-from graphsieve.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
-from graphsieve.neighbors import RowsElsewhere, TargetRuns, nearest_in, squared_distances, target_runs
+from graphsieve.graphs.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
+from graphsieve.graphs.neighbors.exact import RowsElsewhere, TargetRuns, nearest_in, squared_distances, target_runs
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import LARGEST_EXPONENT, Table
 from graphsieve.table.sums import group_weightings

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels import compiled
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, column_extremes
-from graphsieve.neighbors import absolute_distances, smallest_columns
-from graphsieve.proposals import threads_for
+from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns
+from graphsieve.graphs.neighbors.proposals import threads_for
 
 LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
 NOBODY = np.iinfo(np.int32).max  # a place behind all others

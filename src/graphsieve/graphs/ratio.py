@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.graph import Graph, check_same_samples
+from graphsieve.graphs.graph import Graph, check_same_samples
 from graphsieve.table.columns import Block, Table
 
 Floats = NDArray[np.float64]

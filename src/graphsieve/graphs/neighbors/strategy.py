@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import nearest, one_line, quoted
-from graphsieve.approximate import approximate_neighbors, drawn_rows, searches_cells
-from graphsieve.neighbors import first_of_each, nearest_in, squared_distances, suits_tree
-from graphsieve.streaming import StoredTable
+from graphsieve.graphs.neighbors.approximate import approximate_neighbors, drawn_rows, searches_cells
+from graphsieve.graphs.neighbors.exact import first_of_each, nearest_in, squared_distances, suits_tree
+from graphsieve.graphs.neighbors.out_of_core import StoredTable
 from graphsieve.table.columns import Table
 
 WAYS = ("auto", "exact", "approximate")

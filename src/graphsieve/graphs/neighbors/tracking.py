@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
 from graphsieve._kernels.rounds import any_neighbors, follow_nearest, list_links, room_for_pairs
-from graphsieve.neighbors import first_of_each, nearest_neighbors, squared_distances
+from graphsieve.graphs.neighbors.exact import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.table.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 

@@ -27,7 +27,7 @@ from graphsieve._kernels import mention_plain_kernels
 from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
 from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
 from graphsieve._kernels.tiles import sort_lists
-from graphsieve.proposals import (
+from graphsieve.graphs.neighbors.proposals import (
     LISTED,
     DensePoints,
     DenseTiles,
@@ -67,7 +67,7 @@ class RowsElsewhere(ABC):
 
     @abstractmethod
     def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
-        """As `graphsieve.approximate.approximate_neighbors`."""
+        """As `graphsieve.graphs.neighbors.approximate.approximate_neighbors`."""
 
     @abstractmethod
     def distances(self, first: Integers, second: Integers) -> Floats:

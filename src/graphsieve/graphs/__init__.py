@@ -1,0 +1,1 @@
+"""Graphs over the samples: how they are built, and the energies and spreads that features have on them."""
