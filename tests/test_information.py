@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from graphsieve.information import _count_within, _distance_to_neighbor, information_with_classes, information_with_target
+from graphsieve.scores.information import _count_within, _distance_to_neighbor, information_with_classes, information_with_target
 from strategies import grid_values
 
 vectors = hnp.arrays(np.float64, st.integers(2, 20), elements=grid_values(-6, 6))

@@ -162,7 +162,7 @@ def test_the_readme_shows_every_method_and_the_table_of_choices():
         assert method.summary in row
         assert method.reference in row
         assert f"| {method.direction} |" in row
-    from graphsieve import choosing
+    from graphsieve.scores import choosing
 
     for chosen in re.findall(r"  ([a-z_]+)$", choosing.__doc__ or "", flags=re.MULTILINE):
         if chosen != "method":

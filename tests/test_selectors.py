@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, feature_p_values, rank, scores
-from graphsieve.choosing import choose_method
 from graphsieve.scores import METHODS
+from graphsieve.scores.choosing import choose_method
 from graphsieve.selectors.knowledge import ranks, wanted_features
 from oracle import supervised_laplacian_score
 

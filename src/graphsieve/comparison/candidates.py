@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from graphsieve._base.errors import InputError, InputTypeError, held_back
 from graphsieve._base.parameters import has_parts, nearest, quoted
-from graphsieve.choosing import choose_method
 from graphsieve.scores import METHODS
+from graphsieve.scores.choosing import choose_method
 from graphsieve.search import SEARCHES
 from graphsieve.supervision.value import Kind, Supervision
 

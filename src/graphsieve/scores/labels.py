@@ -16,7 +16,7 @@ from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_grap
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
 from graphsieve.graphs.neighbors.out_of_core import StoredTable
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature, ratio
-from graphsieve.information import information_with_classes, information_with_target
+from graphsieve.scores.information import information_with_classes, information_with_target
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
 from graphsieve.supervision.value import Supervision

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import checked
-from graphsieve.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.counting import Count, Mattering, columns_that_matter, count_features
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import recall_of
+from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.default import explain_what_is_known
 from graphsieve.search.diverse import DiversePath, choose_diverse
