@@ -54,7 +54,7 @@ def noisy_groups(n_samples: int) -> tuple[Any, Any]:
 
 
 def linked(n_samples: int) -> Linked:
-    from graphsieve import propagation
+    from graphsieve.search import propagation
     from graphsieve.table.columns import Table
 
     X, codes = noisy_groups(n_samples)
@@ -65,7 +65,7 @@ def linked(n_samples: int) -> Linked:
 
 def labels_from(graph: Linked, width: float | None) -> tuple[Any, float]:
     """The probabilities and the bandwidth in units of the rows: all that happens once the neighbours are found."""
-    from graphsieve import propagation
+    from graphsieve.search import propagation
 
     scaled, _ = propagation._bandwidth(graph.rows, 0, graph.edges, graph.codes, width)
     shares, _, raised, _ = propagation._solved(graph.rows, graph.edges, graph.codes, scaled)
@@ -74,7 +74,7 @@ def labels_from(graph: Linked, width: float | None) -> tuple[Any, float]:
 
 def propagation_width(graph: Linked, width: float | None) -> float:
     """The width that was asked for, in units of the rows."""
-    from graphsieve import propagation
+    from graphsieve.search import propagation
 
     return float(propagation._bandwidth(graph.rows, 0, graph.edges, graph.codes, width)[0])
 

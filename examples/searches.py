@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
-from graphsieve.propagation import propagate
+from graphsieve.search.propagation import propagate
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 

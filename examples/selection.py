@@ -23,8 +23,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision, datasets, feature_p_values, stability
-from graphsieve.counting import columns_that_matter
 from graphsieve.evaluation import evaluate, hide_labels, score_prefixes
+from graphsieve.search.counting import columns_that_matter
 from graphsieve.table.columns import Table
 
 N_SHOWN, SIZES, REPEATS = 10, (5, 10, 20), 4  # columns in the first picture and in its tables, and repeats of five folds

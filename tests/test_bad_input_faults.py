@@ -41,7 +41,6 @@ from graphsieve import (
     Supervision,
     compare,
     feature_p_values,
-    propagation,
     rank,
     read_table,
     scores,
@@ -49,6 +48,7 @@ from graphsieve import (
 )
 from graphsieve._base.parallel import LostProcessError, in_parallel
 from graphsieve.scores import METHODS
+from graphsieve.search import propagation
 from graphsieve.table.columns import Table
 from strategies import frozen
 

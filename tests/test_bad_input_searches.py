@@ -39,8 +39,8 @@ from graphsieve import (
     Supervision,
     scores,
 )
-from graphsieve.propagation import harmonic_labels
 from graphsieve.search import BASES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
+from graphsieve.search.propagation import harmonic_labels
 from strategies import frozen
 
 NAN, INF = float("nan"), float("inf")

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer
 
 from graphsieve import Supervision, datasets
 from graphsieve._base.errors import InputError
-from graphsieve.counting import (
+from graphsieve.search.counting import (
     ALIKE_PER_ROOT,
     Form,
     Mattering,

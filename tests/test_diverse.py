@@ -21,9 +21,9 @@ from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, Supervision
 from graphsieve._base.errors import InputError
-from graphsieve.prediction import predicted
 from graphsieve.search import DiversePath, diverse, diverse_selection
 from graphsieve.search.default import LEAST_TRUST, explain_what_is_known
+from graphsieve.search.prediction import predicted
 from graphsieve.selectors.knowledge import weights_by_rank
 from graphsieve.table import centered
 from graphsieve.table.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 
 from graphsieve import GraphSieveWarning, HybridSieve, InputError, Supervision
-from graphsieve.propagation import Propagation, harmonic_labels
 from graphsieve.scores import METHODS, fisher_score
 from graphsieve.search import BASES, floating_selection, hybrid_selection
 from graphsieve.search.hybrid import most_confident, refine, selecting
+from graphsieve.search.propagation import Propagation, harmonic_labels
 from graphsieve.table.columns import Table
 from impatient import Impatient
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from graphsieve import GraphSieveWarning, InputError, Supervision, propagation
-from graphsieve.propagation import by_elimination, by_factorization, harmonic_labels, propagate, solve_sparse
+from graphsieve import GraphSieveWarning, InputError, Supervision
+from graphsieve.search import propagation
+from graphsieve.search.propagation import by_elimination, by_factorization, harmonic_labels, propagate, solve_sparse
 from graphsieve.table.columns import Table
 from strategies import grid_values, problems
 

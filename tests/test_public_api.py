@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import graphsieve
-from graphsieve import datasets, evaluation, experiments, propagation, scores, search, selectors
+from graphsieve import datasets, evaluation, experiments, scores, search, selectors
 from graphsieve.graphs.graph import FactorGraph, LiftedGraph, SparseGraph
 from graphsieve.scores import METHODS, method_named
-from graphsieve.search import SEARCHES
+from graphsieve.search import SEARCHES, propagation
 from graphsieve.selectors import SIEVES
 
 ROOT = Path(__file__).parents[1]

@@ -51,9 +51,9 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.warning_filters import warnings_ignored, warnings_kept
 from graphsieve.cli import main
 from graphsieve.evaluation import cluster_prefixes, evaluate
-from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
+from graphsieve.search.propagation import harmonic_labels
 from graphsieve.table.files import text
 from graphsieve.table.files.opening import damage_reported
 from strategies import frozen

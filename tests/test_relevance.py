@@ -14,9 +14,10 @@ from sklearn.feature_selection import f_classif, r_regression
 from sklearn.linear_model import Ridge
 from sklearn.metrics import cohen_kappa_score
 
-from graphsieve import Supervision, prediction
-from graphsieve.prediction import PENALTIES, predicted
-from graphsieve.relevance import N_NEIGHBORS, relevance
+from graphsieve import Supervision
+from graphsieve.search import prediction
+from graphsieve.search.prediction import PENALTIES, predicted
+from graphsieve.search.relevance import N_NEIGHBORS, relevance
 from graphsieve.table.columns import Table
 from strategies import Problem, problems
 

@@ -25,7 +25,6 @@ from graphsieve import (
     Supervision,
     compare,
     feature_p_values,
-    propagation,
     rank,
     scores,
     search,
@@ -38,6 +37,7 @@ from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distanc
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable, as_table
 from graphsieve.graphs.neighbors.strategy import searched
+from graphsieve.search import propagation
 from graphsieve.table.columns import Table
 from graphsieve.table.stored.pieces import Group, Local, View, memory_text, runs
 from graphsieve.table.sums import group_weightings, moments

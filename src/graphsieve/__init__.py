@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
-    from graphsieve import datasets, evaluation, experiments, propagation, scores, search
+    from graphsieve import datasets, evaluation, experiments, scores, search
     from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
     from graphsieve.comparison import compare
     from graphsieve.labeled import LabeledOnly, labeled_scorer
     from graphsieve.ranking import Ranking, rank
     from graphsieve.resampling import stability
+    from graphsieve.search import propagation
     from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
     from graphsieve.significance import feature_p_values
     from graphsieve.supervision.value import Supervision
@@ -69,7 +70,7 @@ _PARTS = {
     "datasets": "datasets",
     "evaluation": "evaluation",
     "experiments": "experiments",
-    "propagation": "propagation",
+    "propagation": "search.propagation",
     "scores": "scores",
     "search": "search",
     "tables": "table.files",

@@ -20,10 +20,10 @@ from graphsieve.evaluation import score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run
-from graphsieve.propagation import harmonic_labels
 from graphsieve.scores import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
+from graphsieve.search.propagation import harmonic_labels
 from graphsieve.selectors import GraphSieve, HybridSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.prediction import predicted
-from graphsieve.relevance import relevance
 from graphsieve.search.diverse import DiversePath, choose_diverse
+from graphsieve.search.prediction import predicted
+from graphsieve.search.relevance import relevance
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import ColumnSpace, largest_correlations
 from graphsieve.table.columns import Table

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import checked
-from graphsieve.counting import Count, Mattering, columns_that_matter, count_features
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.scores.method import warn_of_unscorable
+from graphsieve.search.counting import Count, Mattering, columns_that_matter, count_features
 from graphsieve.search.default import explain_what_is_known
 from graphsieve.search.diverse import DiversePath, choose_diverse
 from graphsieve.selectors.knowledge import (
@@ -119,7 +119,7 @@ class GraphSieve(Sieve):
         The chosen feature that it repeats most, for a chosen one among those before it; −1 where there is none.
     duplicate_correlation_ : array of shape (n_features,) or None
         The correlation with that feature.
-    count_ : graphsieve.counting.Count or None
+    count_ : graphsieve.search.counting.Count or None
         With ``n_features_to_select="auto"``: how many, by which rule, why, and the curve.
     large_is_good_ : bool
         Whether large scores are good.
