@@ -12,10 +12,11 @@ import pytest
 from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose
 
-from graphsieve import plots, rank
+from graphsieve import rank
 from graphsieve._base.errors import InputError
-from graphsieve.plots import draw_portraits, draw_ranking
-from graphsieve.portraits import portray
+from graphsieve.report import figures as plots
+from graphsieve.report.figures import draw_portraits, draw_ranking
+from graphsieve.report.portraits import portray
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 

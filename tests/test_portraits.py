@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve import portraits
-from graphsieve.portraits import portray
+from graphsieve.report import portraits
+from graphsieve.report.portraits import portray
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 

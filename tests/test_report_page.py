@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsieve.report import fragment, page, table
+from graphsieve.report import fragment, page
+from graphsieve.report import ranking_table as table
 from graphsieve.report.cut import cut_section
 from graphsieve.report.matrix import repeats_section
 from graphsieve.report.pictures import group_looks, of_chosen, pictures_section
 from graphsieve.report.plot import Axis, area, dots, padded, ticks
-from graphsieve.report.table import as_json
+from graphsieve.report.ranking_table import as_json
 from graphsieve.report.wording import already_said, block, counted, listed, number, said_percent, sentence, shown, thousands
 
 HOSTILE = [

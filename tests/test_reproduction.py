@@ -14,7 +14,7 @@ import pytest
 
 from conftest import SHARED_DATA
 from graphsieve.experiments import EXPERIMENTS, SCHEMA, Verdict, from_facts
-from graphsieve.report.reproduction import as_markdown
+from graphsieve.papers.output import as_markdown
 
 DOCS = Path(__file__).parents[1] / "docs"
 DOCUMENTED = json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))

@@ -35,8 +35,8 @@ from graphsieve.experiments import (
 )
 from graphsieve.experiments.results import Findings, Judgement, Statement
 from graphsieve.experiments.running import Part
+from graphsieve.papers.output import as_markdown, as_page, as_text
 from graphsieve.report.chart import chart, ticks
-from graphsieve.report.reproduction import as_markdown, as_page, as_text
 
 HOSTILE = '<script>alert(1)</script> | **a_b** & "q" `x`'
 

@@ -19,9 +19,9 @@ from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve._base.parameters import count, has_parts, nearest, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.plots import draw_ranking
-from graphsieve.portraits import class_name, portray
 from graphsieve.report import fragment, page
+from graphsieve.report.figures import draw_ranking
+from graphsieve.report.portraits import class_name, portray
 from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
 from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import choose_method

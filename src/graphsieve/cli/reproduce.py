@@ -17,7 +17,7 @@ LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
 def run(options: argparse.Namespace) -> None:
     """Run or read the experiments, print what they found, and write the page with the figures."""
     from graphsieve.experiments import SCHEMA
-    from graphsieve.report.reproduction import as_markdown, as_page, as_text
+    from graphsieve.papers.output import as_markdown, as_page, as_text
 
     page = None if options.no_page else output_file(options.page)
     markdown = None if options.markdown is None else output_file(options.markdown)
@@ -64,7 +64,7 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
     from graphsieve._base.parameters import quoted
     from graphsieve.experiments import SCHEMA, from_facts
-    from graphsieve.report.reproduction import as_page, as_text
+    from graphsieve.papers.output import as_page, as_text
 
     try:
         with path.open("rb") as file:

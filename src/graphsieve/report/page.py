@@ -10,7 +10,7 @@ from graphsieve.report.cut import cut_section
 from graphsieve.report.frame import asset, document
 from graphsieve.report.matrix import agreement, repeats_section
 from graphsieve.report.pictures import of_chosen, pictures_section
-from graphsieve.report.table import ranking_section
+from graphsieve.report.ranking_table import ranking_section
 from graphsieve.report.wording import (
     block,
     counted,

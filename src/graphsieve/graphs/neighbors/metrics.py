@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 
 
 class Directions:
-    """A `Geometry` of cosine distances: rows divided by their length, compared as `graphsieve.graphs.neighbors.exact` compares rows.
+    """A `Geometry` of cosine distances: rows divided by their length, compared as `neighbors.exact` compares them.
 
     A row of zeros has no direction. It is put at a right angle to all others, as scikit-learn has it, and copies of it lie at
     distance zero from each other. At the origin, where division would leave it, it would be nearer to most texts than any other

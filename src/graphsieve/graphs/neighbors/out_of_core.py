@@ -309,7 +309,7 @@ class StoredRows(RowsElsewhere):
             )
 
     def nearest_in_groups(self, order: Integers, begin: Integers, n_neighbors: int, grid: float) -> list[NDArray[np.int32]]:
-        """As `graphsieve.graphs.neighbors.manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
+        """As `manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
         n_rows, sizes = len(order), np.diff(begin)
         self._refuse_hours(ABSOLUTE_WORK * n_rows**2)
         runs_of_places = self._groups(n_rows, n_neighbors)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphsieve.report.reproduction.grid import counted, grid
+from graphsieve.papers.output.grid import counted, grid
 
 WIDTH = 110
 

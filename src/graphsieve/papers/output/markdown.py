@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphsieve.report.reproduction.grid import ABOUT_VERDICTS, counted, grid
+from graphsieve.papers.output.grid import ABOUT_VERDICTS, counted, grid
 
 
 def as_markdown(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from graphsieve.papers.output.grid import ABOUT_VERDICTS, VERDICTS, counted, grid
 from graphsieve.report import chart
 from graphsieve.report.frame import document
-from graphsieve.report.reproduction.grid import ABOUT_VERDICTS, VERDICTS, counted, grid
 
 MARKS = dict(zip(VERDICTS, ("good", "between", "bad", "none"), strict=True))
 STYLE = (

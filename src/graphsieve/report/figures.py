@@ -60,7 +60,7 @@ def draw_ranking(ranking: Any, *, n: int = 20, ax: Any = None) -> Any:
 
 
 def draw_portraits(facts: Mapping[str, Any], *, axes: Any = None) -> NDArray[Any]:
-    """A small picture of every feature in the facts of `graphsieve.portraits.portray`; returns an array of axes.
+    """A small picture of every feature in the facts of `graphsieve.report.portraits.portray`; returns an array of axes.
 
     Against a continuous target, dots; where only the samples' nearness is known, each value against the mean of its nearest
     samples; otherwise a histogram for each class, as high as its fullest bin. Dots have the histogram of all samples below.

@@ -1,0 +1,1 @@
+"""The five papers, run again."""
