@@ -120,14 +120,14 @@ ORDER = [
     "significance.results",
     "significance.testing",
     "significance",
-    "selectors.knowledge",
-    "selectors.sieve",
-    "selectors.graph_sieve",
-    "selectors.iterative_sieve",
-    "selectors.hybrid_sieve",
-    "selectors.floating_sieve",
-    "selectors",
-    "labeled",
+    "select.preparation",
+    "select.sieve",
+    "select.graph_sieve",
+    "select.iterative_sieve",
+    "select.hybrid_sieve",
+    "select.floating_sieve",
+    "select",
+    "select.labeled",
     "report.frame",
     "report.plot",
     "report.wording",
@@ -142,7 +142,7 @@ ORDER = [
     "report.terminal",
     "report.figures",
     "report.portraits",
-    "ranking",
+    "select.ranking",
     "evaluation.gathering",
     "evaluation.learners",
     "evaluation.plotting",
@@ -256,7 +256,7 @@ def test_containers_are_known_in_one_file_only():
 
 def test_estimators_hold_no_arithmetic():
     """Selectors count, choose and store; sums and products of data are elsewhere."""
-    files = sorted((ROOT / "selectors").glob("*.py"))
+    files = sorted((ROOT / "select").glob("*.py"))
     assert len(files) >= 6
     for path in files:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

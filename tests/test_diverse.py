@@ -24,7 +24,7 @@ from graphsieve._base.errors import InputError
 from graphsieve.search import DiversePath, diverse, diverse_selection
 from graphsieve.search.default import LEAST_TRUST, explain_what_is_known
 from graphsieve.search.prediction import predicted
-from graphsieve.selectors.knowledge import weights_by_rank
+from graphsieve.select.preparation import weights_by_rank
 from graphsieve.table import centered
 from graphsieve.table.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent
 from graphsieve.table.columns import Table

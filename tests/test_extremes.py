@@ -30,7 +30,7 @@ from graphsieve.evaluation import evaluate_clustering
 from graphsieve.scores import METHODS, score_together
 from graphsieve.search import SEARCHES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
 from graphsieve.search.propagation import harmonic_labels
-from graphsieve.selectors import SIEVES
+from graphsieve.select import SIEVES
 from graphsieve.table.columns import Table
 from strategies import frozen
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision
 from graphsieve.scores import METHODS, Method
 from graphsieve.scores.method import Law
-from graphsieve.selectors.knowledge import ranks
+from graphsieve.select.preparation import ranks
 from graphsieve.table import columns
 from graphsieve.table.columns import Table
 from strategies import Problem, problems

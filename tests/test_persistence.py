@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import graphsieve
 from graphsieve import LabeledOnly
-from graphsieve.selectors import SIEVES
+from graphsieve.select import SIEVES
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "persistence.md").read_text(encoding="utf-8")

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import graphsieve
-from graphsieve import datasets, evaluation, experiments, scores, search, selectors
+from graphsieve import datasets, evaluation, experiments, scores, search
+from graphsieve import select as selectors
 from graphsieve.graphs.graph import FactorGraph, LiftedGraph, SparseGraph
 from graphsieve.scores import METHODS, method_named
 from graphsieve.search import SEARCHES, propagation
-from graphsieve.selectors import SIEVES
+from graphsieve.select import SIEVES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

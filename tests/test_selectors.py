@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, feature_p_values, rank, scores
 from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import choose_method
-from graphsieve.selectors.knowledge import ranks, wanted_features
+from graphsieve.select.preparation import ranks, wanted_features
 from oracle import supervised_laplacian_score
 
 IRIS, SPECIES = load_iris(return_X_y=True)

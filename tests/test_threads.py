@@ -15,7 +15,7 @@ from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, Itera
 from graphsieve._base import threads
 from graphsieve._base.threads import at_most_jobs, available_threads, controller, cores, in_threads, one_product_thread
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
-from graphsieve.selectors import graph_sieve
+from graphsieve.select import graph_sieve
 
 
 def of_blas() -> int:

@@ -11,11 +11,11 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr_
     from graphsieve import datasets, evaluation, experiments, scores, search
     from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
     from graphsieve.comparison import compare
-    from graphsieve.labeled import LabeledOnly, labeled_scorer
-    from graphsieve.ranking import Ranking, rank
     from graphsieve.resampling import stability
     from graphsieve.search import propagation
-    from graphsieve.selectors import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
+    from graphsieve.select import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
+    from graphsieve.select.labeled import LabeledOnly, labeled_scorer
+    from graphsieve.select.ranking import Ranking, rank
     from graphsieve.significance import feature_p_values
     from graphsieve.supervision.value import Supervision
     from graphsieve.table import files as tables
@@ -56,11 +56,11 @@ __all__ = [
 _HOMES = {
     "comparison": ("compare",),
     "_base.errors": ("ConstraintConflictError", "GraphSieveWarning", "InputError", "InputTypeError"),
-    "labeled": ("LabeledOnly", "labeled_scorer"),
-    "ranking": ("Ranking", "rank"),
+    "select.labeled": ("LabeledOnly", "labeled_scorer"),
+    "select.ranking": ("Ranking", "rank"),
     "resampling": ("stability",),
     "table.stored": ("stored",),
-    "selectors": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
+    "select": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
     "significance": ("feature_p_values",),
     "supervision.value": ("Supervision",),
     "table.files": ("read_table",),

@@ -14,8 +14,8 @@ from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.rank import ranking_lines
 from graphsieve.cli.saying import say
 from graphsieve.comparison import compare
-from graphsieve.ranking import rank
 from graphsieve.report import page
+from graphsieve.select.ranking import rank
 from graphsieve.supervision.value import Supervision
 
 PER_CLASS = 10

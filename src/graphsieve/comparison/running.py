@@ -31,8 +31,8 @@ from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.evaluation.sequential import one_thread
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
-from graphsieve.ranking import names_of
-from graphsieve.selectors import SIEVES, GraphSieve, Sieve
+from graphsieve.select import SIEVES, GraphSieve, Sieve
+from graphsieve.select.ranking import names_of
 from graphsieve.supervision.value import Supervision, TargetType
 
 Floats = NDArray[np.float64]

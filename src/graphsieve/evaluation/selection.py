@@ -18,7 +18,7 @@ from graphsieve.evaluation.gathering import gathered, noted
 from graphsieve.evaluation.prefixes import checked_order, known_rows
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
-from graphsieve.selectors import SIEVES, GraphSieve, Sieve
+from graphsieve.select import SIEVES, GraphSieve, Sieve
 from graphsieve.supervision.value import Supervision
 
 Integers = NDArray[np.int64]

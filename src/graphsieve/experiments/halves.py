@@ -24,7 +24,7 @@ from graphsieve.experiments.running import Run, batches
 from graphsieve.graphs.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
-from graphsieve.selectors import GraphSieve
+from graphsieve.select import GraphSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 

@@ -24,7 +24,7 @@ from graphsieve.scores import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.search.propagation import harmonic_labels
-from graphsieve.selectors import GraphSieve, HybridSieve
+from graphsieve.select import GraphSieve, HybridSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 

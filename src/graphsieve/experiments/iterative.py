@@ -22,7 +22,7 @@ from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Se
 from graphsieve.experiments.running import Experiment, Part, Run
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.scores import fisher_score, variance_score
-from graphsieve.selectors import GraphSieve, IterativeSieve
+from graphsieve.select import GraphSieve, IterativeSieve
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -26,8 +26,8 @@ from graphsieve.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.resampling.duplicates import groups_of
 from graphsieve.resampling.measures import agreement, share_interval
 from graphsieve.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
-from graphsieve.selectors import SIEVES, GraphSieve, Sieve
-from graphsieve.selectors.knowledge import all_knowledge, wanted_features
+from graphsieve.select import SIEVES, GraphSieve, Sieve
+from graphsieve.select.preparation import all_knowledge, wanted_features
 from graphsieve.supervision.value import Supervision, TargetType
 
 MOST_RESAMPLES = 10**6

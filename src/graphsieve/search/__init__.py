@@ -37,7 +37,7 @@ class Search:
     Attributes
     ----------
     name : str
-        Its name, as in `graphsieve.selectors.SIEVES`.
+        Its name, as in `graphsieve.select.SIEVES`.
     function : callable
         The public function.
     uses : tuple of str

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from graphsieve.selectors.floating_sieve import FloatingSieve
-from graphsieve.selectors.graph_sieve import GraphSieve
-from graphsieve.selectors.hybrid_sieve import HybridSieve
-from graphsieve.selectors.iterative_sieve import IterativeSieve
-from graphsieve.selectors.sieve import Sieve
+from graphsieve.select.floating_sieve import FloatingSieve
+from graphsieve.select.graph_sieve import GraphSieve
+from graphsieve.select.hybrid_sieve import HybridSieve
+from graphsieve.select.iterative_sieve import IterativeSieve
+from graphsieve.select.sieve import Sieve
 
 __all__ = ["SIEVES", "FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve", "Sieve"]
 

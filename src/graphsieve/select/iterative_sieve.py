@@ -13,7 +13,7 @@ from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
-from graphsieve.selectors.knowledge import (
+from graphsieve.select.preparation import (
     PARAMETERS,
     all_knowledge,
     chosen_method,
@@ -22,7 +22,7 @@ from graphsieve.selectors.knowledge import (
     selected_count,
     wanted_features,
 )
-from graphsieve.selectors.sieve import Sieve
+from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target

@@ -19,7 +19,7 @@ from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.counting import Count, Mattering, columns_that_matter, count_features
 from graphsieve.search.default import explain_what_is_known
 from graphsieve.search.diverse import DiversePath, choose_diverse
-from graphsieve.selectors.knowledge import (
+from graphsieve.select.preparation import (
     DIVERSE,
     PARAMETERS,
     all_knowledge,
@@ -37,7 +37,7 @@ from graphsieve.selectors.knowledge import (
     weights_by_rank,
     with_neighbors,
 )
-from graphsieve.selectors.sieve import Sieve
+from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target

@@ -14,7 +14,7 @@ from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import warn_of_poor_knowledge
 from graphsieve.scores.method import best_first, extra_options
 from graphsieve.search.hybrid import HYBRID_RULES, OF_LABELS, HybridRound, base_options, refine, selecting
-from graphsieve.selectors.knowledge import (
+from graphsieve.select.preparation import (
     PARAMETERS,
     all_knowledge,
     chosen_method,
@@ -23,7 +23,7 @@ from graphsieve.selectors.knowledge import (
     scale_used,
     wanted_features,
 )
-from graphsieve.selectors.sieve import Sieve
+from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import rescaled

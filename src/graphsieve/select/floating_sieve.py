@@ -12,8 +12,8 @@ from graphsieve._base.parameters import boolean, checked, either
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
-from graphsieve.selectors.knowledge import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
-from graphsieve.selectors.sieve import Sieve
+from graphsieve.select.preparation import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
+from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 

@@ -26,8 +26,8 @@ from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
 from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import choose_method
 from graphsieve.search import SEARCHES
-from graphsieve.selectors import SIEVES, GraphSieve
-from graphsieve.selectors.knowledge import PARAMETERS
+from graphsieve.select import SIEVES, GraphSieve
+from graphsieve.select.preparation import PARAMETERS
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.scaling import Scale
 
