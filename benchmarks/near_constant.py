@@ -37,8 +37,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from peers import print_table, say
 
+from graphsieve.assess.evaluation import evaluate
 from graphsieve.datasets import load
-from graphsieve.evaluation import evaluate
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric, measured

@@ -29,6 +29,15 @@ from graphsieve import (
     rank,
     stability,
 )
+from graphsieve.assess.evaluation import (
+    cluster_prefixes,
+    clustering_accuracy,
+    evaluate,
+    evaluate_clustering,
+    hide_labels,
+    score_prefixes,
+    standard_error,
+)
 from graphsieve.datasets import (
     DataUnavailableError,
     load,
@@ -40,15 +49,6 @@ from graphsieve.datasets import (
     make_waveform,
     make_y4,
     make_y5,
-)
-from graphsieve.evaluation import (
-    cluster_prefixes,
-    clustering_accuracy,
-    evaluate,
-    evaluate_clustering,
-    hide_labels,
-    score_prefixes,
-    standard_error,
 )
 from graphsieve.search import diverse_selection
 from graphsieve.table.files import output_columns, read_pairs_file, read_table, row_ids, write_table

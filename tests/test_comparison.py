@@ -16,11 +16,11 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from graphsieve import GraphSieve, InputError, Supervision
 from graphsieve._base.errors import GraphSieveWarning
-from graphsieve.comparison import Comparison, compare
-from graphsieve.comparison.candidates import NAMES, SECONDS, Size, default_sizes, joined_names, part_for, usual_methods
-from graphsieve.comparison.findings import Judged
-from graphsieve.comparison.running import RANDOM_ORDERS, RandomSieve, first_overlap, rank_agreement
-from graphsieve.evaluation import evaluate, standard_error
+from graphsieve.assess.comparison import Comparison, compare
+from graphsieve.assess.comparison.candidates import NAMES, SECONDS, Size, default_sizes, joined_names, part_for, usual_methods
+from graphsieve.assess.comparison.comparing import RANDOM_ORDERS, RandomSieve, first_overlap, rank_agreement
+from graphsieve.assess.comparison.findings import Judged
+from graphsieve.assess.evaluation import evaluate, standard_error
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -31,9 +31,9 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision
-from graphsieve import evaluation as package
 from graphsieve._base.errors import warn
-from graphsieve.evaluation import (
+from graphsieve.assess import evaluation as package
+from graphsieve.assess.evaluation import (
     LEARNERS,
     Evaluation,
     Measurement,
@@ -47,7 +47,7 @@ from graphsieve.evaluation import (
     score_prefixes,
     standard_error,
 )
-from graphsieve.evaluation.hiding import proportional
+from graphsieve.assess.evaluation.hiding import proportional
 
 # ---- hiding labels
 

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KNeighborsClassifier
 
 from conftest import SHARED_DATA
+from graphsieve.assess.evaluation import standard_error
 from graphsieve.datasets import make_expert_labels, make_y4
-from graphsieve.evaluation import standard_error
 from graphsieve.experiments import wls
 from graphsieve.experiments.estimate import Estimate
 from graphsieve.experiments.results import Verdict, from_facts

@@ -26,7 +26,7 @@ from graphsieve import (
     rank,
     stability,
 )
-from graphsieve.evaluation import evaluate_clustering
+from graphsieve.assess.evaluation import evaluate_clustering
 from graphsieve.scores import METHODS, score_together
 from graphsieve.search import SEARCHES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
 from graphsieve.search.propagation import harmonic_labels

@@ -49,8 +49,8 @@ from graphsieve._base import warning_filters as filters
 from graphsieve._base.atomic_files import replace_file
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.warning_filters import warnings_ignored, warnings_kept
+from graphsieve.assess.evaluation import cluster_prefixes, evaluate
 from graphsieve.cli import main
-from graphsieve.evaluation import cluster_prefixes, evaluate
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.search.propagation import harmonic_labels

@@ -14,17 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphsieve import GraphSieveWarning, InputError, Supervision
-from graphsieve.graphs.builders import neighbor_graph
-from graphsieve.graphs.graph import CrossGraph, FactorGraph, SparseGraph, complete_graph
-from graphsieve.scores import (
-    constraint_score,
-    fisher_score,
-    laplacian_score,
-    pearson_score,
-    supervised_laplacian_score,
-    weighted_laplacian_score,
-)
-from graphsieve.significance import (
+from graphsieve.assess.significance import (
     COVERED,
     MATRIX_SUMS,
     Chance,
@@ -39,6 +29,16 @@ from graphsieve.significance import (
     permutation_moments,
     share_p_values,
     spread_form,
+)
+from graphsieve.graphs.builders import neighbor_graph
+from graphsieve.graphs.graph import CrossGraph, FactorGraph, SparseGraph, complete_graph
+from graphsieve.scores import (
+    constraint_score,
+    fisher_score,
+    laplacian_score,
+    pearson_score,
+    supervised_laplacian_score,
+    weighted_laplacian_score,
 )
 from graphsieve.table.columns import Table
 

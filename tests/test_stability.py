@@ -21,11 +21,11 @@ from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_class
 from sklearn.linear_model import LogisticRegression
 
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, Supervision
-from graphsieve import resampling as package
 from graphsieve._base.errors import warn
-from graphsieve.resampling import Stability, agreement, share_interval, stability
-from graphsieve.resampling.drawing import drawn_rows, partly_hidden
-from graphsieve.resampling.duplicates import correlations, near_duplicates
+from graphsieve.assess import stability as package
+from graphsieve.assess.stability import Stability, agreement, share_interval, stability
+from graphsieve.assess.stability.drawing import drawn_rows, partly_hidden
+from graphsieve.assess.stability.duplicates import correlations, near_duplicates
 from graphsieve.table.columns import Table
 
 WINE, CULTIVAR = load_wine(return_X_y=True, as_frame=True)
@@ -428,7 +428,7 @@ def test_groups_hold_each_feature_ever_chosen_once():
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("at_once", [1, 3, 256])
 def test_groups_are_those_of_the_double_loop(sparse, at_once, monkeypatch):
-    monkeypatch.setattr("graphsieve.resampling.duplicates.LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr("graphsieve.assess.stability.duplicates.LEADERS_AT_ONCE", at_once)
     random = np.random.default_rng(4)
     base = random.normal(size=(30, 5)) * (random.random((30, 5)) < 0.4)
     X = np.column_stack([base, base + 0.15 * base**2, -2.0 * base, np.zeros(30), 1e6 + base[:, :2]])

@@ -32,7 +32,7 @@ from graphsieve import (
     stored,
 )
 from graphsieve._base.progress import Progress, say, showing
-from graphsieve.evaluation.prefixes import read_moderate
+from graphsieve.assess.evaluation.prefixes import read_moderate
 from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable, as_table

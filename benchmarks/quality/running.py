@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from graphsieve import Supervision
-from graphsieve.evaluation import Evaluation, evaluate
+from graphsieve.assess.evaluation import Evaluation, evaluate
 from quality.candidates import Candidate, candidate_named
 from quality.knowledge import LEVELS, told
 from quality.sets import LEARNERS, Problem, problem

@@ -8,15 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
-    from graphsieve import datasets, evaluation, experiments, scores, search
+    from graphsieve import datasets, experiments, scores, search
     from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
-    from graphsieve.comparison import compare
-    from graphsieve.resampling import stability
+    from graphsieve.assess import evaluation
+    from graphsieve.assess.comparison import compare
+    from graphsieve.assess.significance import feature_p_values
+    from graphsieve.assess.stability import stability
     from graphsieve.search import propagation
     from graphsieve.select import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
     from graphsieve.select.labeled import LabeledOnly, labeled_scorer
     from graphsieve.select.ranking import Ranking, rank
-    from graphsieve.significance import feature_p_values
     from graphsieve.supervision.value import Supervision
     from graphsieve.table import files as tables
     from graphsieve.table.files import read_table
@@ -54,21 +55,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "comparison": ("compare",),
+    "assess.comparison": ("compare",),
     "_base.errors": ("ConstraintConflictError", "GraphSieveWarning", "InputError", "InputTypeError"),
     "select.labeled": ("LabeledOnly", "labeled_scorer"),
     "select.ranking": ("Ranking", "rank"),
-    "resampling": ("stability",),
+    "assess.stability": ("stability",),
     "table.stored": ("stored",),
     "select": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
-    "significance": ("feature_p_values",),
+    "assess.significance": ("feature_p_values",),
     "supervision.value": ("Supervision",),
     "table.files": ("read_table",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _PARTS = {
     "datasets": "datasets",
-    "evaluation": "evaluation",
+    "evaluation": "assess.evaluation",
     "experiments": "experiments",
     "propagation": "search.propagation",
     "scores": "scores",

@@ -7,15 +7,15 @@ from typing import Any
 
 from graphsieve._base.errors import UsageError
 from graphsieve._base.parameters import nearest, quoted
+from graphsieve.assess.comparison import Comparison, compare
+from graphsieve.assess.comparison.candidates import NAMES
+from graphsieve.assess.evaluation import LEARNERS
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import as_json, check_options_of_results, named_files, ranked, result_format, rounded
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import say, told_warnings
-from graphsieve.comparison import Comparison, compare
-from graphsieve.comparison.candidates import NAMES
-from graphsieve.evaluation import LEARNERS
 from graphsieve.report import page
 from graphsieve.table.files import csv_text
 

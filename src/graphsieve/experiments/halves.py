@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from graphsieve._base.errors import held_back
+from graphsieve.assess.evaluation import hide_labels
 from graphsieve.datasets import Dataset
-from graphsieve.evaluation import hide_labels
 from graphsieve.experiments.estimate import Estimate, estimates, listed, series, written
 from graphsieve.experiments.results import Figure, Series, Table, Verdict
 from graphsieve.experiments.running import Run, batches

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from graphsieve._base.errors import held_back
-from graphsieve.evaluation import score_prefixes
+from graphsieve.assess.evaluation import score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run

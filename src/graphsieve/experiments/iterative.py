@@ -15,8 +15,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from graphsieve._base.errors import held_back
 from graphsieve._base.warning_filters import warnings_ignored
+from graphsieve.assess.evaluation import cluster_prefixes, score_prefixes
 from graphsieve.datasets import DataUnavailableError
-from graphsieve.evaluation import cluster_prefixes, score_prefixes
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run

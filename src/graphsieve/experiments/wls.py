@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve.assess.evaluation import standard_error
 from graphsieve.datasets import (
     Dataset,
     make_circle,
@@ -24,7 +25,6 @@ from graphsieve.datasets import (
     make_y4,
     make_y5,
 )
-from graphsieve.evaluation import standard_error
 from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error, together, worst, written
 from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.experiments.running import Experiment, Part, Run, batches

@@ -399,7 +399,7 @@ class Ranking:
             Where to write it, too. An existing file is replaced whole, never left half-written.
         title : str
             Its heading.
-        comparison : graphsieve.comparison.Comparison, optional
+        comparison : graphsieve.assess.comparison.Comparison, optional
             What `graphsieve.compare` found on the same table; its curves are shown beside the ranking.
         """
         if comparison is not None and not hasattr(comparison, "evaluation"):

@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import has_parts, one_line, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.evaluation.learners import check_learner, predictions
-from graphsieve.evaluation.sequential import one_thread
+from graphsieve.assess.evaluation.learners import check_learner, predictions
+from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.supervision.parsing import one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType

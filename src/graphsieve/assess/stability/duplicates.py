@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.resampling.measures import share_interval
+from graphsieve.assess.stability.measures import share_interval
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments
 

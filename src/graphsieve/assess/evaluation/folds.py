@@ -13,7 +13,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import count, has_parts, quoted
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.evaluation.prefixes import known_rows
+from graphsieve.assess.evaluation.prefixes import known_rows
 
 Integers = NDArray[np.int64]
 

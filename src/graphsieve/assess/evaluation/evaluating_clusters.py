@@ -14,13 +14,20 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
 from graphsieve._base.underflow import vanishing
-from graphsieve.evaluation.clustering import clustered
-from graphsieve.evaluation.comparing import checked_knowledge, knowledge_text, partly_known, read_table, read_y, selection_of
-from graphsieve.evaluation.gathering import give
-from graphsieve.evaluation.prefixes import checked_sizes
-from graphsieve.evaluation.results import Evaluation, Measurement
-from graphsieve.evaluation.selection import Baseline, Selected, named_selectors, select
-from graphsieve.evaluation.sequential import one_thread
+from graphsieve.assess.evaluation.clustering import clustered
+from graphsieve.assess.evaluation.evaluating import (
+    checked_knowledge,
+    knowledge_text,
+    partly_known,
+    read_table,
+    read_y,
+    selection_of,
+)
+from graphsieve.assess.evaluation.gathering import give
+from graphsieve.assess.evaluation.prefixes import checked_sizes
+from graphsieve.assess.evaluation.results import Evaluation, Measurement
+from graphsieve.assess.evaluation.selection import Baseline, Selected, named_selectors, select
+from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision
 
 LEARNER = "kmeans"

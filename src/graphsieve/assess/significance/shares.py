@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import betainc, gammainc
 
-from graphsieve.significance.forms import NARROW, Form, distinct_rows, matrix_sums
-from graphsieve.significance.moments import MATRIX_SUMS, permutation_moments
+from graphsieve.assess.significance.forms import NARROW, Form, distinct_rows, matrix_sums
+from graphsieve.assess.significance.moments import MATRIX_SUMS, permutation_moments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

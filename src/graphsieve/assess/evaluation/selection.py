@@ -14,8 +14,8 @@ from sklearn.base import clone
 from graphsieve._base.errors import InputError, InputTypeError, Warned
 from graphsieve._base.parameters import has_parts, nearest, quoted
 from graphsieve._base.randomness import generator, seed_number
-from graphsieve.evaluation.gathering import gathered, noted
-from graphsieve.evaluation.prefixes import checked_order, known_rows
+from graphsieve.assess.evaluation.gathering import gathered, noted
+from graphsieve.assess.evaluation.prefixes import checked_order, known_rows
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
 from graphsieve.select import SIEVES, GraphSieve, Sieve

@@ -25,13 +25,13 @@ the matrix and three over the feature.
 
 from __future__ import annotations
 
-from graphsieve.significance.chances import Chance, share_p_values
-from graphsieve.significance.forms import Form, energy_form, matrix_sums, spread_form
-from graphsieve.significance.methods import COVERED, FIXED_GRAPH, laplacian_share, p_values_of
-from graphsieve.significance.moments import FEATURE_SUMS, MATRIX_SUMS, permutation_moments
-from graphsieve.significance.results import Control, Significance, adjusted_p_values
-from graphsieve.significance.shares import Share, beta_law
-from graphsieve.significance.testing import feature_p_values
+from graphsieve.assess.significance.chances import Chance, share_p_values
+from graphsieve.assess.significance.forms import Form, energy_form, matrix_sums, spread_form
+from graphsieve.assess.significance.moments import FEATURE_SUMS, MATRIX_SUMS, permutation_moments
+from graphsieve.assess.significance.results import Control, Significance, adjusted_p_values
+from graphsieve.assess.significance.shares import Share, beta_law
+from graphsieve.assess.significance.tested_methods import COVERED, FIXED_GRAPH, laplacian_share, p_values_of
+from graphsieve.assess.significance.testing import feature_p_values
 
 __all__ = [
     "COVERED",

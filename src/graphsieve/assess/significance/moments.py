@@ -38,7 +38,7 @@ def permutation_moments(of_matrix: Mapping[str, Any], of_feature: Mapping[str, A
     --------
     K = diag(1, −1, 0) less its row and column means; f takes the values ±√½ and 0, in 6 orders:
 
-    >>> from graphsieve.significance.forms import Form, matrix_sums
+    >>> from graphsieve.assess.significance.forms import Form, matrix_sums
     >>> K = np.array([[1, 0, -1], [0, -1, 1], [-1, 1, 0]]) / 3
     >>> variance, third = permutation_moments(matrix_sums(Form.of_matrix(K)), {"f3": 0.0, "f4": 0.5, "f6": 0.25}, 3)
     >>> float(round(variance, 6)), float(round(third, 6))

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.progress import Progress
 from graphsieve._base.randomness import seed_number
+from graphsieve.assess.significance.chances import Chance, narrow_parts, over_columns, share_p_values
+from graphsieve.assess.significance.forms import Form, centering, energy_form, spread_form
+from graphsieve.assess.significance.shares import Share
 from graphsieve.graphs.builders import neighbor_graph, target_graph
 from graphsieve.graphs.graph import FactorGraph, Graph, complete_graph
 from graphsieve.graphs.neighbors.tracking import Tracker
@@ -20,9 +23,6 @@ from graphsieve.scores import METHODS
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import known_targets, numeric_target, rows_of
-from graphsieve.significance.chances import Chance, narrow_parts, over_columns, share_p_values
-from graphsieve.significance.forms import Form, centering, energy_form, spread_form
-from graphsieve.significance.shares import Share
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import standardized_target

@@ -14,8 +14,8 @@ from scipy.stats import t as student
 
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import between, boolean, choice, quoted
-from graphsieve.evaluation.plotting import Curve, draw_panels
-from graphsieve.evaluation.selection import BASELINES
+from graphsieve.assess.evaluation.plotting import Curve, draw_panels
+from graphsieve.assess.evaluation.selection import BASELINES
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ class Evaluation:
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from graphsieve.evaluation import evaluate
+    >>> from graphsieve.assess.evaluation import evaluate
     >>> X, y = load_wine(return_X_y=True)
     >>> result = evaluate("fisher", X, y, sizes=[2, 4], learners="1nn")
     >>> result.selectors

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, one_line, quoted
-from graphsieve.evaluation.results import table_lines
-from graphsieve.resampling.duplicates import SAME_FROM, Group
-from graphsieve.resampling.measures import LEVEL, Agreement
-from graphsieve.resampling.picture import draw
+from graphsieve.assess.evaluation.results import table_lines
+from graphsieve.assess.stability.duplicates import SAME_FROM, Group
+from graphsieve.assess.stability.measures import LEVEL, Agreement
+from graphsieve.assess.stability.picture import draw
 from graphsieve.table.containers import shown_name
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Stability:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from graphsieve.resampling import stability
+    >>> from graphsieve.assess.stability import stability
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> stability("fisher", X, y, n_features_to_select=1, n_resamples=10)  # doctest: +ELLIPSIS
     selector 'fisher': what it chooses from 75 of 150 samples, 10 times ...

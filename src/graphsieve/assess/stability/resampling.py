@@ -17,15 +17,15 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice, count, either, positive, quoted
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.underflow import vanishing
-from graphsieve.evaluation.gathering import gathered, give, noted
-from graphsieve.evaluation.prefixes import checked_order
-from graphsieve.evaluation.selection import fitted_elsewhere, fitted_sieve, named_selectors, ranked, seeded
-from graphsieve.evaluation.sequential import one_thread
+from graphsieve.assess.evaluation.gathering import gathered, give, noted
+from graphsieve.assess.evaluation.prefixes import checked_order
+from graphsieve.assess.evaluation.selection import fitted_elsewhere, fitted_sieve, named_selectors, ranked, seeded
+from graphsieve.assess.evaluation.sequential import one_thread
+from graphsieve.assess.stability.drawing import drawn_rows, partly_hidden
+from graphsieve.assess.stability.duplicates import groups_of
+from graphsieve.assess.stability.measures import agreement, share_interval
+from graphsieve.assess.stability.results import RANKS_WITHIN, Stability, most_frequent_first
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
-from graphsieve.resampling.drawing import drawn_rows, partly_hidden
-from graphsieve.resampling.duplicates import groups_of
-from graphsieve.resampling.measures import agreement, share_interval
-from graphsieve.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
 from graphsieve.select import SIEVES, GraphSieve, Sieve
 from graphsieve.select.preparation import all_knowledge, wanted_features
 from graphsieve.supervision.value import Supervision, TargetType
@@ -62,7 +62,7 @@ def stability(
     selector : str, estimator or function
         A registered method or search such as ``"auto"``, ``"fisher"`` or ``"iterative"``; an estimator, which is cloned and must
         have `ranking_`, `scores_` or `get_support` after fit; or a function of X and y that returns column positions, best first.
-        What they get is as in `graphsieve.evaluation.evaluate`.
+        What they get is as in `graphsieve.assess.evaluation.evaluate`.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,), optional

@@ -17,19 +17,12 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import count, either, has_parts
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.underflow import vanishing
-from graphsieve.comparison.candidates import (
-    Size,
-    default_sizes,
-    joined_names,
-    named_methods,
-    part_for,
-    usual_methods,
-)
-from graphsieve.comparison.results import Comparison
-from graphsieve.evaluation import Evaluation, evaluate
-from graphsieve.evaluation.gathering import gathered, noted
-from graphsieve.evaluation.prefixes import checked_sizes, known_rows
-from graphsieve.evaluation.sequential import one_thread
+from graphsieve.assess.comparison.candidates import Size, default_sizes, joined_names, named_methods, part_for, usual_methods
+from graphsieve.assess.comparison.results import Comparison
+from graphsieve.assess.evaluation import Evaluation, evaluate
+from graphsieve.assess.evaluation.gathering import gathered, noted
+from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
+from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.select import SIEVES, GraphSieve, Sieve
 from graphsieve.select.ranking import names_of

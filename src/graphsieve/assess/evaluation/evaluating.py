@@ -17,14 +17,21 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.underflow import vanishing
-from graphsieve.evaluation.folds import Split, make_splits
-from graphsieve.evaluation.gathering import gathered, give, noted
-from graphsieve.evaluation.hiding import known_count, shown_rows
-from graphsieve.evaluation.learners import check_learner, learner_name
-from graphsieve.evaluation.prefixes import checked_sizes, known_part, known_rows, prefix_score, read_moderate, root_mean_square
-from graphsieve.evaluation.results import Evaluation, Measurement, Selection
-from graphsieve.evaluation.selection import Selected, named, named_selectors, seeded, select
-from graphsieve.evaluation.sequential import one_thread
+from graphsieve.assess.evaluation.folds import Split, make_splits
+from graphsieve.assess.evaluation.gathering import gathered, give, noted
+from graphsieve.assess.evaluation.hiding import known_count, shown_rows
+from graphsieve.assess.evaluation.learners import check_learner, learner_name
+from graphsieve.assess.evaluation.prefixes import (
+    checked_sizes,
+    known_part,
+    known_rows,
+    prefix_score,
+    read_moderate,
+    root_mean_square,
+)
+from graphsieve.assess.evaluation.results import Evaluation, Measurement, Selection
+from graphsieve.assess.evaluation.selection import Selected, named, named_selectors, seeded, select
+from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision, TargetType
 
 Integers = NDArray[np.int64]

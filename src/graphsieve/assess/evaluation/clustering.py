@@ -20,8 +20,8 @@ from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
 from graphsieve._base.underflow import vanishing
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
-from graphsieve.evaluation.sequential import one_thread
+from graphsieve.assess.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
+from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphsieve.comparison.results import Comparison
-from graphsieve.comparison.running import compare
+from graphsieve.assess.comparison.comparing import compare
+from graphsieve.assess.comparison.results import Comparison
 
 __all__ = ["Comparison", "compare"]

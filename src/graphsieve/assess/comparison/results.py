@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from graphsieve._base.atomic_files import json_text
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import choice, count
-from graphsieve.comparison.findings import SHOWN, Judged, agreement_table, sentences, tables
-from graphsieve.evaluation import LEARNERS, Evaluation, Records
-from graphsieve.evaluation.results import METRICS
+from graphsieve.assess.comparison.findings import SHOWN, Judged, agreement_table, sentences, tables
+from graphsieve.assess.evaluation import LEARNERS, Evaluation, Records
+from graphsieve.assess.evaluation.results import METRICS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

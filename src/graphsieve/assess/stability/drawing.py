@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError
-from graphsieve.evaluation.comparing import partly_known
-from graphsieve.evaluation.hiding import known_count, proportional
-from graphsieve.evaluation.prefixes import known_rows
+from graphsieve.assess.evaluation.evaluating import partly_known
+from graphsieve.assess.evaluation.hiding import known_count, proportional
+from graphsieve.assess.evaluation.prefixes import known_rows
 from graphsieve.supervision.value import Supervision
 
 Integers = NDArray[np.int64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from graphsieve._base.progress import Progress
-from graphsieve.significance.shares import Share
+from graphsieve.assess.significance.shares import Share
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
