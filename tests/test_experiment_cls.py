@@ -13,10 +13,12 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, make_waveform
-from graphsieve.experiments import cls, halves, running
-from graphsieve.experiments.cls import EXPERIMENT, IRIS_NEIGHBORS, TABLE_2, DenseScore, IrisOrders, NoiseFound
-from graphsieve.experiments.estimate import Estimate
-from graphsieve.experiments.halves import (
+from graphsieve.papers import cls, halves
+from graphsieve.papers import experiment as running
+from graphsieve.papers.cls import EXPERIMENT, IRIS_NEIGHBORS, TABLE_2, DenseScore, IrisOrders, NoiseFound
+from graphsieve.papers.estimate import Estimate
+from graphsieve.papers.experiment import Experiment, Run, perform
+from graphsieve.papers.halves import (
     ALL,
     DRAWN,
     HALVES,
@@ -37,8 +39,7 @@ from graphsieve.experiments.halves import (
     Levels,
     Reading,
 )
-from graphsieve.experiments.results import Verdict, from_facts
-from graphsieve.experiments.running import Experiment, Run, perform
+from graphsieve.papers.results import Verdict, from_facts
 from graphsieve.scores import constrained_laplacian_score, laplacian_score
 
 QUICK = Run(quick=True, progress=False, download=False)

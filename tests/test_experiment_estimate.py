@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
-from graphsieve.experiments.results import Cell, Series, Verdict
+from graphsieve.papers.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
+from graphsieve.papers.results import Cell, Series, Verdict
 
 
 def test_an_estimate_is_a_mean_with_its_standard_error():

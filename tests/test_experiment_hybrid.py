@@ -16,9 +16,10 @@ from sklearn.svm import SVC
 
 from conftest import SHARED_DATA
 from graphsieve import GraphSieveWarning
-from graphsieve.experiments import hybrid
-from graphsieve.experiments.estimate import Estimate, estimates
-from graphsieve.experiments.hybrid import (
+from graphsieve.papers import iteragraph as hybrid
+from graphsieve.papers.estimate import Estimate, estimates
+from graphsieve.papers.experiment import Experiment, Run, perform
+from graphsieve.papers.iteragraph import (
     ALL,
     CASES,
     EXPERIMENT,
@@ -36,8 +37,7 @@ from graphsieve.experiments.hybrid import (
     Plan,
     Shown,
 )
-from graphsieve.experiments.results import Verdict
-from graphsieve.experiments.running import Experiment, Run, perform
+from graphsieve.papers.results import Verdict
 
 HOLDS, FAILS, CORRECTED = Verdict.HOLDS, Verdict.FAILS, Verdict.CORRECTED
 

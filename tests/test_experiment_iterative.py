@@ -14,9 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier
 import oracle
 from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, DataUnavailableError
-from graphsieve.experiments import iterative
-from graphsieve.experiments.estimate import Estimate
-from graphsieve.experiments.iterative import (
+from graphsieve.papers import iterative_ls as iterative
+from graphsieve.papers.estimate import Estimate
+from graphsieve.papers.experiment import Run, perform
+from graphsieve.papers.iterative_ls import (
     ALL,
     EXPERIMENT,
     ITERATIVE,
@@ -30,8 +31,7 @@ from graphsieve.experiments.iterative import (
     UNIT,
     VARIANCE,
 )
-from graphsieve.experiments.results import Verdict, from_facts
-from graphsieve.experiments.running import Run, perform
+from graphsieve.papers.results import Verdict, from_facts
 
 KEYS = [
     "table-1",

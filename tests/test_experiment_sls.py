@@ -11,24 +11,12 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, DataUnavailableError, make_regression_problem
-from graphsieve.experiments import running, sls
-from graphsieve.experiments.estimate import Estimate
-from graphsieve.experiments.results import Verdict, from_facts
-from graphsieve.experiments.running import Experiment, Run, perform
-from graphsieve.experiments.sls import (
-    ALL,
-    EXPERIMENT,
-    PROBLEMS,
-    RANDOM,
-    ROWS,
-    TABLE_1,
-    Curve,
-    Difference,
-    Errors,
-    Pair,
-    Plan,
-    Share,
-)
+from graphsieve.papers import experiment as running
+from graphsieve.papers import sls
+from graphsieve.papers.estimate import Estimate
+from graphsieve.papers.experiment import Experiment, Run, perform
+from graphsieve.papers.results import Verdict, from_facts
+from graphsieve.papers.sls import ALL, EXPERIMENT, PROBLEMS, RANDOM, ROWS, TABLE_1, Curve, Difference, Errors, Pair, Plan, Share
 
 # Table 1 -----------------------------------------------------------------------------------------------------------------------
 

@@ -14,11 +14,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from conftest import SHARED_DATA
 from graphsieve.assess.evaluation import standard_error
 from graphsieve.datasets import make_expert_labels, make_y4
-from graphsieve.experiments import wls
-from graphsieve.experiments.estimate import Estimate
-from graphsieve.experiments.results import Verdict, from_facts
-from graphsieve.experiments.running import Run, perform
-from graphsieve.experiments.wls import (
+from graphsieve.papers import wls
+from graphsieve.papers.estimate import Estimate
+from graphsieve.papers.experiment import Run, perform
+from graphsieve.papers.results import Verdict, from_facts
+from graphsieve.papers.wls import (
     CIRCLE,
     EXPERIMENT,
     FRIEDMAN,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import graphsieve
-from graphsieve import datasets, experiments, scores, search
+from graphsieve import datasets, scores, search
+from graphsieve import papers as experiments
 from graphsieve import select as selectors
 from graphsieve.assess import evaluation
 from graphsieve.graphs.graph import FactorGraph, LiftedGraph, SparseGraph
@@ -127,12 +128,12 @@ def test_public_names_beside_the_selectors_are_documented(module):
 
 def test_modules_are_loaded_when_asked_for():
     code = (
-        "import sys, graphsieve; print('graphsieve.experiments' in sys.modules, 'graphsieve.assess.stability' in sys.modules,"
-        "graphsieve.experiments.__name__, graphsieve.datasets.__name__, graphsieve.assess.evaluation.__name__,"
+        "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess.stability' in sys.modules,"
+        "graphsieve.papers.__name__, graphsieve.datasets.__name__, graphsieve.assess.evaluation.__name__,"
         "graphsieve.stability.__module__, hasattr(graphsieve, 'nothing'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    parts = ["graphsieve.experiments", "graphsieve.datasets", "graphsieve.assess.evaluation"]
+    parts = ["graphsieve.papers", "graphsieve.datasets", "graphsieve.assess.evaluation"]
     assert done.stdout.split() == ["False", "False", *parts, graphsieve.stability.__module__, "False"]
 
 

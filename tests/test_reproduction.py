@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SHARED_DATA
-from graphsieve.experiments import EXPERIMENTS, SCHEMA, Verdict, from_facts
+from graphsieve.papers import EXPERIMENTS, SCHEMA, Verdict, from_facts
 from graphsieve.papers.output import as_markdown
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -19,7 +19,7 @@ import pytest
 from graphsieve._base.atomic_files import replace_file
 from graphsieve._base.parallel import in_parallel
 from graphsieve.cli import main
-from graphsieve.experiments import (
+from graphsieve.papers import (
     SCHEMA,
     Cell,
     Claim,
@@ -33,9 +33,9 @@ from graphsieve.experiments import (
     from_facts,
     perform,
 )
-from graphsieve.experiments.results import Findings, Judgement, Statement
-from graphsieve.experiments.running import Part
+from graphsieve.papers.experiment import Part
 from graphsieve.papers.output import as_markdown, as_page, as_text
+from graphsieve.papers.results import Findings, Judgement, Statement
 from graphsieve.report.chart import chart, ticks
 
 HOSTILE = '<script>alert(1)</script> | **a_b** & "q" `x`'
@@ -226,7 +226,7 @@ def _has_no_data(run: Run) -> Findings:
 
 
 def test_parts_are_put_together_and_missing_data_are_said(monkeypatch):
-    monkeypatch.setattr("graphsieve.experiments.running.load", _refuses)
+    monkeypatch.setattr("graphsieve.papers.experiment.load", _refuses)
     parts = (
         Part((Statement("a", "Table 1", "A."),), _finds),
         Part((Statement("b", "Table 2", "B."), Statement("c", "Table 3", "C.")), _has_no_data),

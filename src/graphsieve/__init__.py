@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
-    from graphsieve import datasets, experiments, scores, search
+    from graphsieve import datasets, scores, search
+    from graphsieve import papers as experiments
     from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
     from graphsieve.assess import evaluation
     from graphsieve.assess.comparison import compare
@@ -70,7 +71,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _PARTS = {
     "datasets": "datasets",
     "evaluation": "assess.evaluation",
-    "experiments": "experiments",
+    "experiments": "papers",
     "propagation": "search.propagation",
     "scores": "scores",
     "search": "search",

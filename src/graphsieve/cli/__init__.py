@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 from graphsieve._base.errors import EndedError, InputError, LostProcessError, UsageError
 from graphsieve._base.streams import flush_or_discard, write_error
 from graphsieve.cli.arguments import parser
+from graphsieve.cli.option_names import for_the_command
 from graphsieve.cli.outputs import OutputError
-from graphsieve.cli.wording import for_the_command
 
 __all__ = ["main"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphsieve._base.errors import ConstraintConflictError, InputError, UsageError, Warned, held_back, warn
 from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
-from graphsieve.cli.wording import outside_quotes
+from graphsieve.cli.option_names import outside_quotes
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.containers import column_label
 from graphsieve.table.files import (

@@ -16,7 +16,7 @@ LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
 
 def run(options: argparse.Namespace) -> None:
     """Run or read the experiments, print what they found, and write the page with the figures."""
-    from graphsieve.experiments import SCHEMA
+    from graphsieve.papers import SCHEMA
     from graphsieve.papers.output import as_markdown, as_page, as_text
 
     page = None if options.no_page else output_file(options.page)
@@ -47,7 +47,7 @@ def _refuse_options_of_a_run(options: argparse.Namespace) -> None:
 
 def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
     """The results of every paper that was asked for, as plain values."""
-    from graphsieve.experiments import EXPERIMENTS, Run, perform
+    from graphsieve.papers import EXPERIMENTS, Run, perform
 
     run = Run(
         quick=not options.full,
@@ -63,7 +63,7 @@ def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
     from graphsieve._base.parameters import quoted
-    from graphsieve.experiments import SCHEMA, from_facts
+    from graphsieve.papers import SCHEMA, from_facts
     from graphsieve.papers.output import as_page, as_text
 
     try:

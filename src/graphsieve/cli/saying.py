@@ -12,7 +12,7 @@ from typing import IO, Any
 from graphsieve._base.errors import GraphSieveWarning
 from graphsieve._base.streams import write_error
 from graphsieve._base.warning_filters import warnings_kept
-from graphsieve.cli.wording import for_the_command
+from graphsieve.cli.option_names import for_the_command
 
 _COLORS = {"chosen": "\x1b[36m", "rest": "\x1b[90m", "soft": "\x1b[90m", "warning": "\x1b[33m", "strong": "\x1b[1m"}
 _END = "\x1b[0m"

@@ -18,8 +18,12 @@ from scipy.spatial.distance import cdist
 
 from graphsieve._base.errors import held_back
 from graphsieve.datasets import Dataset
-from graphsieve.experiments.estimate import Estimate, holds, joined, listed, worst, written
-from graphsieve.experiments.halves import (
+from graphsieve.graphs.graph import SparseGraph
+from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.prototypes import EPOCHS, kmeans, som
+from graphsieve.papers.estimate import Estimate, holds, joined, listed, worst, written
+from graphsieve.papers.experiment import Experiment, Part, Run
+from graphsieve.papers.halves import (
     ALL,
     BANDWIDTH,
     DRAWN,
@@ -56,11 +60,7 @@ from graphsieve.experiments.halves import (
     measure_levels,
     reading_table,
 )
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run
-from graphsieve.graphs.graph import SparseGraph
-from graphsieve.graphs.neighbors.exact import nearest_neighbors
-from graphsieve.graphs.prototypes import EPOCHS, kmeans, som
+from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.scores import constrained_laplacian_score, laplacian_score, variance_score
 from graphsieve.scores.method import best_first
 from graphsieve.supervision.value import Supervision

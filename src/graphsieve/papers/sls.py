@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation import score_prefixes
 from graphsieve.datasets import Dataset, make_regression_problem
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run, batches
+from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error
+from graphsieve.papers.experiment import Experiment, Part, Run, batches
+from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.scores import (
     laplacian_score,
     pearson_score,

@@ -17,9 +17,9 @@ from sklearn.svm import SVC
 
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation import score_prefixes
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, written
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run
+from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, written
+from graphsieve.papers.experiment import Experiment, Part, Run
+from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.scores import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward

@@ -17,10 +17,10 @@ from graphsieve._base.errors import held_back
 from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.assess.evaluation import cluster_prefixes, score_prefixes
 from graphsieve.datasets import DataUnavailableError
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.papers.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
+from graphsieve.papers.experiment import Experiment, Part, Run
+from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
 from graphsieve.scores import fisher_score, variance_score
 from graphsieve.select import GraphSieve, IterativeSieve
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphsieve._base.parallel import in_parallel
 from graphsieve.datasets import Dataset, DataUnavailableError, load
-from graphsieve.experiments.results import Claim, Findings, Judgement, Reproduction, Statement, Verdict
+from graphsieve.papers.results import Claim, Findings, Judgement, Reproduction, Statement, Verdict
 
 
 @dataclass(frozen=True)

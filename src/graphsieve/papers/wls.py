@@ -25,9 +25,9 @@ from graphsieve.datasets import (
     make_y4,
     make_y5,
 )
-from graphsieve.experiments.estimate import Estimate, estimates, holds, joined, series, share_error, together, worst, written
-from graphsieve.experiments.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
-from graphsieve.experiments.running import Experiment, Part, Run, batches
+from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error, together, worst, written
+from graphsieve.papers.experiment import Experiment, Part, Run, batches
+from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.scores import fisher_score, weighted_laplacian_score
 
 Floats = NDArray[np.float64]

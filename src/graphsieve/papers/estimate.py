@@ -13,7 +13,7 @@ from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from graphsieve.assess.evaluation import standard_error
-from graphsieve.experiments.results import Cell, Series, Verdict
+from graphsieve.papers.results import Cell, Series, Verdict
 
 INTERVAL = float(normal.isf(0.025))  # standard errors on either side that make an interval of 95 %
 
