@@ -37,7 +37,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from peers import print_table, say
 
-from graphsieve.assess.evaluation import evaluate
+from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.datasets import load
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors

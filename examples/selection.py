@@ -23,7 +23,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from graphsieve import GraphSieve, GraphSieveWarning, Supervision, datasets, feature_p_values, stability
-from graphsieve.assess.evaluation import evaluate, hide_labels, score_prefixes
+from graphsieve.assess.evaluation.evaluating import evaluate
+from graphsieve.assess.evaluation.hiding import hide_labels
+from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.search.counting import columns_that_matter
 from graphsieve.table.columns import Table
 

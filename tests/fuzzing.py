@@ -29,7 +29,9 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from graphsieve.table.files import TableFile, read_pairs_file, read_probabilities_file, read_table
+from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file
+from graphsieve.table.files.reading import read_table
+from graphsieve.table.files.table_file import TableFile
 from oddities import answered
 
 MAX_BYTES = 2**24  # of a table in memory

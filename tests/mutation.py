@@ -1,7 +1,7 @@
 """Mutants of the scoring core: small faults put into the source one at a time, each of which some test has to notice.
 
     python tests/mutation.py                     a sample of all files of the core, about twenty minutes
-    python tests/mutation.py src/graphsieve/ratio.py --most 1000
+    python tests/mutation.py src/graphsieve/graphs/ratio.py --most 1000
 
 First every test runs once, to see which lines of the core it reaches. Then each mutant meets the tests that reach its line,
 the quickest first, until one fails: it is killed. So is one that does not end. All of it happens in copies of the tree. What
@@ -39,11 +39,13 @@ import sklearn.manifold  # noqa: F401
 from mutants_explained import explanation
 
 HERE = Path(__file__).resolve().parents[1]
-CORE = [f"src/graphsieve/{name}.py" for name in ("sums", "ratio", "graph", "columns", "builders")]
+CORE = [
+    f"src/graphsieve/{name}.py" for name in ("table/sums", "table/columns", "graphs/ratio", "graphs/graph", "graphs/builders")
+]
 CORE += [f"src/graphsieve/scores/{name}.py" for name in ("geometry", "labels", "method", "pairs", "probabilities", "targets")]
-CORE += [f"src/graphsieve/kernels/{name}.py" for name in ("edges", "samples", "rows")]
-TESTS = ["src/graphsieve/scores", *(f"tests/test_{name}.py" for name in ("core_cases", "edges", "kernels", "band", "engine"))]
-TESTS += [f"tests/test_{name}.py" for name in ("scores", "laws", "numerics", "extremes", "streaming", "supervision")]
+CORE += [f"src/graphsieve/_kernels/{name}.py" for name in ("edges", "samples", "rows")]
+TESTS = ["src/graphsieve/scores", "tests/scores", "tests/_kernels", "tests/graphs/test_engine.py"]
+TESTS += ["tests/robustness/test_extremes.py", "tests/table/test_streaming.py", "tests/supervision"]
 OPTIONS = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-x", "--hypothesis-seed=0"]
 OPTIONS += ["-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 PROCESSES = 2

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 import graphsieve
-from graphsieve import datasets, scores, search
-from graphsieve import papers as experiments
-from graphsieve import select as selectors
-from graphsieve.assess import evaluation
+from graphsieve import assess, datasets, papers, scores, search
 from graphsieve.graphs.graph import FactorGraph, LiftedGraph, SparseGraph
-from graphsieve.scores import METHODS, method_named
-from graphsieve.search import SEARCHES, propagation
-from graphsieve.select import SIEVES
+from graphsieve.scores import METHODS
+from graphsieve.scores.score_registry import method_named
+from graphsieve.search import SEARCHES
+from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieves import SIEVES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -69,7 +68,7 @@ NAMES = [
 
 
 def public(name):
-    places = (scores, search, propagation, graphsieve)
+    places = (scores, search, graphsieve)
     return next(getattr(place, name) for place in places if hasattr(place, name))
 
 
@@ -84,7 +83,7 @@ def test_signatures_are_those_of_the_contract(name, signature):
 
 
 def test_all_names_exist_and_nothing_is_missing():
-    for module in (graphsieve, scores, search, selectors, datasets, evaluation, experiments):
+    for module in (graphsieve, assess, datasets, papers, scores, search):
         assert len(set(module.__all__)) == len(module.__all__)
         for name in module.__all__:
             assert hasattr(module, name)
@@ -112,7 +111,7 @@ def test_public_names_have_a_summary_parameters_and_an_example(name):
                 assert parameter in text
 
 
-@pytest.mark.parametrize("module", [datasets, evaluation, experiments])
+@pytest.mark.parametrize("module", [assess, datasets, papers])
 def test_public_names_beside_the_selectors_are_documented(module):
     for name in module.__all__:
         thing = getattr(module, name)
@@ -120,7 +119,7 @@ def test_public_names_beside_the_selectors_are_documented(module):
             continue
         text = inspect.getdoc(thing) or ""
         assert text.splitlines()[0].strip(), name
-        if inspect.isroutine(thing) and module is not experiments:
+        if inspect.isroutine(thing) and module is not papers:
             assert ">>>" in text, f"{name} has no example"
             for parameter in inspect.signature(thing).parameters:
                 assert re.search(rf"\b{parameter}\b", text), f"{name} does not say what {parameter} is"
@@ -128,12 +127,12 @@ def test_public_names_beside_the_selectors_are_documented(module):
 
 def test_modules_are_loaded_when_asked_for():
     code = (
-        "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess.stability' in sys.modules,"
-        "graphsieve.papers.__name__, graphsieve.datasets.__name__, graphsieve.assess.evaluation.__name__,"
+        "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess' in sys.modules,"
+        "graphsieve.papers.__name__, graphsieve.datasets.__name__, graphsieve.assess.__name__,"
         "graphsieve.stability.__module__, hasattr(graphsieve, 'nothing'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    parts = ["graphsieve.papers", "graphsieve.datasets", "graphsieve.assess.evaluation"]
+    parts = ["graphsieve.papers", "graphsieve.datasets", "graphsieve.assess"]
     assert done.stdout.split() == ["False", "False", *parts, graphsieve.stability.__module__, "False"]
 
 
@@ -152,7 +151,7 @@ def test_the_searches_and_their_sieves_are_registered():
     for name, found in SEARCHES.items():
         assert found.name == name
         assert found.function is getattr(search, found.function.__name__)
-        assert issubclass(SIEVES[name], selectors.Sieve)
+        assert issubclass(SIEVES[name], Sieve)
         row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
         for shown in (found.summary, found.reference, f"`search.{found.function.__name__}`", f"`{SIEVES[name].__name__}`"):
             assert shown in row

@@ -22,7 +22,7 @@ from graphsieve._base.parameters import nearest
 from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
 from graphsieve.search import SEARCHES
-from graphsieve.select import SIEVES
+from graphsieve.select.sieves import SIEVES
 from quality import references, rivals
 from quality.knowledge import Level, most_probable
 

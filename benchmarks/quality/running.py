@@ -19,7 +19,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from graphsieve import Supervision
-from graphsieve.assess.evaluation import Evaluation, evaluate
+from graphsieve.assess.evaluation.evaluating import evaluate
+from graphsieve.assess.evaluation.results import Evaluation
 from quality.candidates import Candidate, candidate_named
 from quality.knowledge import LEVELS, told
 from quality.sets import LEARNERS, Problem, problem

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from graphsieve.assess.evaluation import standard_error
-from graphsieve.assess.evaluation.results import two_sided
+from graphsieve.assess.evaluation.results import standard_error, two_sided
 from quality.knowledge import LEVELS
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from graphsieve.assess.evaluation import standard_error
-from graphsieve.assess.evaluation.results import table_lines
+from graphsieve.assess.evaluation.results import standard_error, table_lines
 from quality import summary
 from quality.candidates import CANDIDATES
 from quality.knowledge import LEVELS

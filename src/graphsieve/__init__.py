@@ -8,23 +8,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
-    from graphsieve import datasets, scores, search
-    from graphsieve import papers as experiments
+    from graphsieve import assess, datasets, papers, scores, search
     from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
-    from graphsieve.assess import evaluation
-    from graphsieve.assess.comparison import compare
-    from graphsieve.assess.significance import feature_p_values
-    from graphsieve.assess.stability import stability
-    from graphsieve.search import propagation
-    from graphsieve.select import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve
+    from graphsieve.assess.comparison.comparing import compare
+    from graphsieve.assess.evaluation.evaluating import evaluate
+    from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
+    from graphsieve.assess.resampling.stability import stability
+    from graphsieve.assess.significance.testing import feature_p_values
+    from graphsieve.select.floating_sieve import FloatingSieve
+    from graphsieve.select.graph_sieve import GraphSieve
+    from graphsieve.select.hybrid_sieve import HybridSieve
+    from graphsieve.select.iterative_sieve import IterativeSieve
     from graphsieve.select.labeled import LabeledOnly, labeled_scorer
     from graphsieve.select.ranking import Ranking, rank
     from graphsieve.supervision.value import Supervision
-    from graphsieve.table import files as tables
-    from graphsieve.table.files import read_table
+    from graphsieve.table.files.reading import read_table
     from graphsieve.table.stored import stored
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ConstraintConflictError": "_base.errors",
+    "FloatingSieve": "select.floating_sieve",
+    "GraphSieve": "select.graph_sieve",
+    "GraphSieveWarning": "_base.errors",
+    "HybridSieve": "select.hybrid_sieve",
+    "InputError": "_base.errors",
+    "InputTypeError": "_base.errors",
+    "IterativeSieve": "select.iterative_sieve",
+    "LabeledOnly": "select.labeled",
+    "Ranking": "select.ranking",
+    "Supervision": "supervision.value",
+    "compare": "assess.comparison.comparing",
+    "evaluate": "assess.evaluation.evaluating",
+    "evaluate_clustering": "assess.evaluation.evaluating_clusters",
+    "feature_p_values": "assess.significance.testing",
+    "labeled_scorer": "select.labeled",
+    "rank": "select.ranking",
+    "read_table": "table.files.reading",
+    "stability": "assess.resampling.stability",
+    "stored": "table.stored",
+}
+_PACKAGES = ("assess", "datasets", "papers", "scores", "search")
 
 __all__ = [
     "ConstraintConflictError",
@@ -39,51 +64,28 @@ __all__ = [
     "Ranking",
     "Supervision",
     "__version__",
+    "assess",
     "compare",
     "datasets",
-    "evaluation",
-    "experiments",
+    "evaluate",
+    "evaluate_clustering",
     "feature_p_values",
     "labeled_scorer",
-    "propagation",
+    "papers",
     "rank",
     "read_table",
     "scores",
     "search",
     "stability",
     "stored",
-    "tables",
 ]
-
-_HOMES = {
-    "assess.comparison": ("compare",),
-    "_base.errors": ("ConstraintConflictError", "GraphSieveWarning", "InputError", "InputTypeError"),
-    "select.labeled": ("LabeledOnly", "labeled_scorer"),
-    "select.ranking": ("Ranking", "rank"),
-    "assess.stability": ("stability",),
-    "table.stored": ("stored",),
-    "select": ("FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve"),
-    "assess.significance": ("feature_p_values",),
-    "supervision.value": ("Supervision",),
-    "table.files": ("read_table",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PARTS = {
-    "datasets": "datasets",
-    "evaluation": "assess.evaluation",
-    "experiments": "papers",
-    "propagation": "search.propagation",
-    "scores": "scores",
-    "search": "search",
-    "tables": "table.files",
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PARTS:
-        return import_module(f"graphsieve.{_PARTS[name]}")
-    if name in _HOME_OF:
-        value = globals()[name] = getattr(import_module(f"graphsieve.{_HOME_OF[name]}"), name)
+    if name in _PACKAGES:
+        return import_module(f"graphsieve.{name}")
+    if name in _HOMES:
+        value = globals()[name] = getattr(import_module(f"graphsieve.{_HOMES[name]}"), name)
         return value
     raise AttributeError(f"module 'graphsieve' has no attribute {name!r}")
 

@@ -19,18 +19,11 @@ from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.option_names import outside_quotes
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.containers import column_label
-from graphsieve.table.files import (
-    TableFile,
-    read_pairs_file,
-    read_probabilities_file,
-    read_table,
-    row_ids,
-    without_columns,
-    without_missing,
-)
 from graphsieve.table.files.cells import number
+from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file, row_ids
 from graphsieve.table.files.opening import name_of
-from graphsieve.table.files.table_file import check_kept, counted, listed
+from graphsieve.table.files.reading import read_table
+from graphsieve.table.files.table_file import TableFile, check_kept, counted, listed, without_columns, without_missing
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6

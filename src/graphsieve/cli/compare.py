@@ -7,17 +7,18 @@ from typing import Any
 
 from graphsieve._base.errors import UsageError
 from graphsieve._base.parameters import nearest, quoted
-from graphsieve.assess.comparison import Comparison, compare
 from graphsieve.assess.comparison.candidates import NAMES
-from graphsieve.assess.evaluation import LEARNERS
+from graphsieve.assess.comparison.comparing import compare
+from graphsieve.assess.comparison.results import Comparison
+from graphsieve.assess.evaluation.learners import LEARNERS
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import as_json, check_options_of_results, named_files, ranked, result_format, rounded
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import say, told_warnings
-from graphsieve.report import page
-from graphsieve.table.files import csv_text
+from graphsieve.report.page import page
+from graphsieve.table.files.writing import csv_text
 
 
 def run(options: argparse.Namespace) -> None:

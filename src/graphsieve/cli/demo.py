@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from graphsieve._base.randomness import generator
-from graphsieve.assess.comparison import compare
+from graphsieve.assess.comparison.comparing import compare
 from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.rank import ranking_lines
 from graphsieve.cli.saying import say
-from graphsieve.report import page
+from graphsieve.report.page import page
 from graphsieve.select.ranking import rank
 from graphsieve.supervision.value import Supervision
 

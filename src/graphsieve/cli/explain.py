@@ -9,8 +9,8 @@ import re
 from graphsieve._base.errors import UsageError
 from graphsieve._base.parameters import nearest, quoted
 from graphsieve.cli.outputs import check_outputs, show
-from graphsieve.scores import METHODS
-from graphsieve.search import SEARCHES
+from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.search_registry import SEARCHES
 
 AUTO = """auto: columns that together explain the table and what is known of its rows
 

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 from graphsieve.cli.outputs import check_outputs, show
-from graphsieve.scores import METHODS
-from graphsieve.search import SEARCHES
-from graphsieve.table.files import csv_text
+from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.search_registry import SEARCHES
+from graphsieve.table.files.writing import csv_text
 
 SCHEMA = 1
 HEADER = ("method", "kind", "needs", "good", "a good feature", "published")

@@ -18,13 +18,13 @@ from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
-from graphsieve.report import page
+from graphsieve.report.page import page
 from graphsieve.report.terminal import headline, recall_line, subline, table_lines
 from graphsieve.report.wording import in_order_of_choice
-from graphsieve.scores import METHODS
-from graphsieve.search import SEARCHES
+from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.search_registry import SEARCHES
 from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
-from graphsieve.table.files import csv_text
+from graphsieve.table.files.writing import csv_text
 
 SCHEMA = 1
 DIGITS = 12  # of numbers in CSV and JSON: the rest is rounding, which differs from machine to machine

@@ -16,8 +16,10 @@ LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
 
 def run(options: argparse.Namespace) -> None:
     """Run or read the experiments, print what they found, and write the page with the figures."""
-    from graphsieve.papers import SCHEMA
-    from graphsieve.papers.output import as_markdown, as_page, as_text
+    from graphsieve.papers.output.html_page import as_page
+    from graphsieve.papers.output.markdown import as_markdown
+    from graphsieve.papers.output.plain_text import as_text
+    from graphsieve.papers.results import SCHEMA
 
     page = None if options.no_page else output_file(options.page)
     markdown = None if options.markdown is None else output_file(options.markdown)
@@ -47,7 +49,8 @@ def _refuse_options_of_a_run(options: argparse.Namespace) -> None:
 
 def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
     """The results of every paper that was asked for, as plain values."""
-    from graphsieve.papers import EXPERIMENTS, Run, perform
+    from graphsieve.papers import EXPERIMENTS
+    from graphsieve.papers.experiment import Run, perform
 
     run = Run(
         quick=not options.full,
@@ -63,8 +66,9 @@ def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
     from graphsieve._base.parameters import quoted
-    from graphsieve.papers import SCHEMA, from_facts
-    from graphsieve.papers.output import as_page, as_text
+    from graphsieve.papers.output.html_page import as_page
+    from graphsieve.papers.output.plain_text import as_text
+    from graphsieve.papers.results import SCHEMA, from_facts
 
     try:
         with path.open("rb") as file:

@@ -12,8 +12,14 @@ from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.report.wording import neighbors_found
-from graphsieve.table.files import check_writable_format, output_columns, write_table
-from graphsieve.table.files.writing import WRITABLE, is_like_a_formula, table_text
+from graphsieve.table.files.writing import (
+    WRITABLE,
+    check_writable_format,
+    is_like_a_formula,
+    output_columns,
+    table_text,
+    write_table,
+)
 
 NAMES_SHOWN = 10
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from graphsieve._base.errors import held_back
-from graphsieve.datasets import Dataset
+from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.graphs.prototypes import EPOCHS, kmeans, som
@@ -61,8 +61,9 @@ from graphsieve.papers.halves import (
     reading_table,
 )
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.scores import constrained_laplacian_score, laplacian_score, variance_score
+from graphsieve.scores.geometry import laplacian_score, variance_score
 from graphsieve.scores.method import best_first
+from graphsieve.scores.pairs import constrained_laplacian_score
 from graphsieve.supervision.value import Supervision
 
 Floats = NDArray[np.float64]

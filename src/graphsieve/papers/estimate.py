@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
-from graphsieve.assess.evaluation import standard_error
+from graphsieve.assess.evaluation.results import standard_error
 from graphsieve.papers.results import Cell, Series, Verdict
 
 INTERVAL = float(normal.isf(0.025))  # standard errors on either side that make an interval of 95 %

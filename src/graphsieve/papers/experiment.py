@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.parallel import in_parallel
-from graphsieve.datasets import Dataset, DataUnavailableError, load
+from graphsieve.datasets.dataset import Dataset, DataUnavailableError
+from graphsieve.datasets.loading import load
 from graphsieve.papers.results import Claim, Findings, Judgement, Reproduction, Statement, Verdict
 
 

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from graphsieve._base.errors import held_back
-from graphsieve.assess.evaluation import hide_labels
-from graphsieve.datasets import Dataset
+from graphsieve.assess.evaluation.hiding import hide_labels
+from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.papers.estimate import Estimate, estimates, listed, series, written
 from graphsieve.papers.experiment import Run, batches
 from graphsieve.papers.results import Figure, Series, Table, Verdict
-from graphsieve.select import GraphSieve
+from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 

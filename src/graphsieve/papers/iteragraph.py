@@ -16,15 +16,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from graphsieve._base.errors import held_back
-from graphsieve.assess.evaluation import score_prefixes
+from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, written
 from graphsieve.papers.experiment import Experiment, Part, Run
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
-from graphsieve.scores import fisher_score, sselect_score
+from graphsieve.scores.labels import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.search.propagation import harmonic_labels
-from graphsieve.select import GraphSieve, HybridSieve
+from graphsieve.select.graph_sieve import GraphSieve
+from graphsieve.select.hybrid_sieve import HybridSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 

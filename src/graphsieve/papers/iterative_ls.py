@@ -15,14 +15,17 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from graphsieve._base.errors import held_back
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.assess.evaluation import cluster_prefixes, score_prefixes
-from graphsieve.datasets import DataUnavailableError
+from graphsieve.assess.evaluation.clustering import cluster_prefixes
+from graphsieve.assess.evaluation.prefixes import score_prefixes
+from graphsieve.datasets.dataset import DataUnavailableError
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.papers.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
 from graphsieve.papers.experiment import Experiment, Part, Run
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.scores import fisher_score, variance_score
-from graphsieve.select import GraphSieve, IterativeSieve
+from graphsieve.scores.geometry import variance_score
+from graphsieve.scores.labels import fisher_score
+from graphsieve.select.graph_sieve import GraphSieve
+from graphsieve.select.iterative_sieve import IterativeSieve
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

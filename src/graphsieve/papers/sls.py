@@ -19,19 +19,16 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
 from graphsieve._base.errors import held_back
-from graphsieve.assess.evaluation import score_prefixes
-from graphsieve.datasets import Dataset, make_regression_problem
+from graphsieve.assess.evaluation.prefixes import score_prefixes
+from graphsieve.datasets.artificial import make_regression_problem
+from graphsieve.datasets.dataset import Dataset
 from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
-from graphsieve.scores import (
-    laplacian_score,
-    pearson_score,
-    semi_supervised_laplacian_score,
-    supervised_laplacian_score,
-)
+from graphsieve.scores.geometry import laplacian_score
 from graphsieve.scores.labels import mutual_information
 from graphsieve.scores.method import best_first, score
+from graphsieve.scores.targets import pearson_score, semi_supervised_laplacian_score, supervised_laplacian_score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.scaling import standardized_target
 

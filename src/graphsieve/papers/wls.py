@@ -15,20 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve.assess.evaluation import standard_error
-from graphsieve.datasets import (
-    Dataset,
-    make_circle,
-    make_expert_labels,
-    make_spheres,
-    make_squares,
-    make_y4,
-    make_y5,
-)
+from graphsieve.assess.evaluation.results import standard_error
+from graphsieve.datasets.artificial import make_circle, make_expert_labels, make_spheres, make_squares, make_y4, make_y5
+from graphsieve.datasets.dataset import Dataset
 from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error, together, worst, written
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
-from graphsieve.scores import fisher_score, weighted_laplacian_score
+from graphsieve.scores.labels import fisher_score
+from graphsieve.scores.probabilities import weighted_laplacian_score
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,6 +1,1 @@
-"""From facts (plain dicts) to a self-contained page."""
-
-from graphsieve.report.notebook import fragment
-from graphsieve.report.page import page
-
-__all__ = ["fragment", "page"]
+"""From facts (plain dicts) to a page, a notebook fragment, terminal text and plots."""

@@ -1,91 +1,17 @@
-"""Searches that stand on scores: more than one look at the features. And the registry of them that front ends read."""
+"""Searches that look at the features more than once, and what they need: relevance, prediction, propagation, counting."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
-
-from graphsieve.search.diverse import DiversePath, diverse_selection
-from graphsieve.search.floating import FloatingPath, floating_selection
-from graphsieve.search.hybrid import BASES, HybridPath, HybridRound, hybrid_selection
-from graphsieve.search.iterative import IterativePath, Round, iterative_ranking
-from graphsieve.supervision.value import Kind
+from graphsieve.search.diverse import diverse_selection
+from graphsieve.search.floating import floating_selection
+from graphsieve.search.hybrid import hybrid_selection
+from graphsieve.search.iterative import iterative_ranking
+from graphsieve.search.propagation import harmonic_labels
+from graphsieve.search.search_registry import SEARCHES
 
 __all__ = [
-    "BASES",
     "SEARCHES",
-    "DiversePath",
-    "FloatingPath",
-    "HybridPath",
-    "HybridRound",
-    "IterativePath",
-    "Round",
-    "Search",
     "diverse_selection",
     "floating_selection",
+    "harmonic_labels",
     "hybrid_selection",
     "iterative_ranking",
 ]
-
-
-@dataclass(frozen=True)
-class Search:
-    """A search as tables and front ends read it.
-
-    Attributes
-    ----------
-    name : str
-        Its name, as in `graphsieve.select.SIEVES`.
-    function : callable
-        The public function.
-    uses : tuple of str
-        The kinds of knowledge, of which at least one must be given; empty: none is needed.
-    summary, reference : str
-        One line for tables, and where it was published.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    uses: tuple[Kind, ...]
-    summary: str
-    reference: str
-
-
-SEARCHES: Mapping[str, Search] = MappingProxyType(
-    {
-        search.name: search
-        for search in (
-            Search(
-                "diverse",
-                diverse_selection,
-                (),
-                "adds what those before it do not say, of the table and of what is known",
-                "Farahat, Ghodsi, Kamel 2011, with weights and targets",
-            ),
-            Search(
-                "iterative",
-                iterative_ranking,
-                (),
-                "drops the worst features, rebuilds the graph from the rest, and scores again",
-                "Zhu, Miao, Zhang 2012",
-            ),
-            Search(
-                "hybrid",
-                hybrid_selection,
-                ("labels",),
-                "carries the labels along a graph of the selected features, and selects again",
-                "Zhong et al. 2008",
-            ),
-            Search(
-                "floating",
-                floating_selection,
-                ("labels", "targets"),
-                "adds the feature that helps the set most, and takes out what has become worthless",
-                "Pudil, Novovičová, Kittler 1994",
-            ),
-        )
-    }
-)
-"""Every search by its name."""

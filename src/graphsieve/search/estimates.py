@@ -19,8 +19,7 @@ from graphsieve._kernels.rounds import LANES, graph_sums, strips_of, sum_ratios
 from graphsieve.graphs.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
 from graphsieve.graphs.neighbors.exact import squared_distances
 from graphsieve.graphs.neighbors.tracking import Tracker
-from graphsieve.scores import Method
-from graphsieve.scores.method import best_first
+from graphsieve.scores.method import Method, best_first
 from graphsieve.table.columns import Table
 
 Floats = NDArray[np.float64]

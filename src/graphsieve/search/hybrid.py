@@ -14,9 +14,9 @@ from graphsieve._base.parameters import Rule, between, boolean, checked, choice,
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
-from graphsieve.scores import METHODS, Method
 from graphsieve.scores.choosing import warn_of_poor_knowledge
-from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
+from graphsieve.scores.method import Method, best_first, check_length, extra_options, wanted_count
+from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.search.propagation import Propagation, propagate

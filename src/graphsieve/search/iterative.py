@@ -17,8 +17,8 @@ from graphsieve._base.threads import one_product_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.graphs.neighbors.tracking import Tracker
-from graphsieve.scores import METHODS, Method, Scored
-from graphsieve.scores.method import RULES, best_first, wanted_count, warn_of_unscorable
+from graphsieve.scores.method import RULES, Method, Scored, best_first, wanted_count, warn_of_unscorable
+from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table

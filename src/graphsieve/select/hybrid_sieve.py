@@ -10,9 +10,9 @@ import numpy as np
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import checked
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
-from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import warn_of_poor_knowledge
 from graphsieve.scores.method import best_first, extra_options
+from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.hybrid import HYBRID_RULES, OF_LABELS, HybridRound, base_options, refine, selecting
 from graphsieve.select.preparation import (
     PARAMETERS,

@@ -10,8 +10,8 @@ import numpy as np
 
 from graphsieve._base.parameters import boolean, checked, choice, either
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
-from graphsieve.scores import METHODS
 from graphsieve.scores.method import warn_of_unscorable
+from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
 from graphsieve.select.preparation import (
     PARAMETERS,

@@ -15,9 +15,9 @@ from graphsieve._base.parameters import as_float, boolean, choice, count, either
 from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.graphs.prototypes import COMPRESSIONS, Compressed, compressed
-from graphsieve.scores import METHODS, Method
 from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
-from graphsieve.scores.method import best_first, check_length, extra_options, wanted_count
+from graphsieve.scores.method import Method, best_first, check_length, extra_options, wanted_count
+from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.diverse import FORMS
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table

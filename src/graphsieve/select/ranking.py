@@ -19,15 +19,17 @@ from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve._base.parameters import count, has_parts, nearest, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.report import fragment, page
 from graphsieve.report.figures import draw_ranking
+from graphsieve.report.notebook import fragment
+from graphsieve.report.page import page
 from graphsieve.report.portraits import class_name, portray
 from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
-from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import choose_method
-from graphsieve.search import SEARCHES
-from graphsieve.select import SIEVES, GraphSieve
+from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.search_registry import SEARCHES
+from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.preparation import PARAMETERS
+from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.scaling import Scale
 

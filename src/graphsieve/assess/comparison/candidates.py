@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from graphsieve._base.errors import InputError, InputTypeError, held_back
 from graphsieve._base.parameters import has_parts, nearest, quoted
-from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import choose_method
-from graphsieve.search import SEARCHES
+from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.search_registry import SEARCHES
 from graphsieve.supervision.value import Kind, Supervision
 
 NAMES = ("auto", *SEARCHES, *METHODS)

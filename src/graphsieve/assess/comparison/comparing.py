@@ -19,13 +19,16 @@ from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.comparison.candidates import Size, default_sizes, joined_names, named_methods, part_for, usual_methods
 from graphsieve.assess.comparison.results import Comparison
-from graphsieve.assess.evaluation import Evaluation, evaluate
+from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
+from graphsieve.assess.evaluation.results import Evaluation
 from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
-from graphsieve.select import SIEVES, GraphSieve, Sieve
+from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.ranking import names_of
+from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 
 Floats = NDArray[np.float64]

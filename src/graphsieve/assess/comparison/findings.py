@@ -10,8 +10,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from graphsieve.assess.comparison.candidates import joined_names
-from graphsieve.assess.evaluation import Evaluation
-from graphsieve.assess.evaluation.results import IN_PERCENT, METRICS, standard_error, table_lines
+from graphsieve.assess.evaluation.results import IN_PERCENT, METRICS, Evaluation, standard_error, table_lines
 from graphsieve.assess.evaluation.selection import BASELINES
 
 CERTAINTY = 0.95  # of an interval around a difference that must not hold 0 for it to be told

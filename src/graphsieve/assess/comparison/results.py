@@ -15,8 +15,8 @@ from graphsieve._base.atomic_files import json_text
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import choice, count
 from graphsieve.assess.comparison.findings import SHOWN, Judged, agreement_table, sentences, tables
-from graphsieve.assess.evaluation import LEARNERS, Evaluation, Records
-from graphsieve.assess.evaluation.results import METRICS
+from graphsieve.assess.evaluation.learners import LEARNERS
+from graphsieve.assess.evaluation.results import METRICS, Evaluation, Records
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

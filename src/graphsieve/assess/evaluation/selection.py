@@ -16,9 +16,11 @@ from graphsieve._base.parameters import has_parts, nearest, quoted
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_order, known_rows
-from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
-from graphsieve.select import SIEVES, GraphSieve, Sieve
+from graphsieve.scores.score_registry import METHODS
+from graphsieve.select.graph_sieve import GraphSieve
+from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision
 
 Integers = NDArray[np.int64]

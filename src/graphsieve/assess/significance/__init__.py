@@ -22,35 +22,3 @@ coincide; sums over distinct indices follow from sums over all by Möbius invers
 latter vanish, because rows of A and B, and the feature itself, sum to zero. What is left for the third moment is five sums over
 the matrix and three over the feature.
 """
-
-from __future__ import annotations
-
-from graphsieve.assess.significance.chances import Chance, share_p_values
-from graphsieve.assess.significance.forms import Form, energy_form, matrix_sums, spread_form
-from graphsieve.assess.significance.moments import FEATURE_SUMS, MATRIX_SUMS, permutation_moments
-from graphsieve.assess.significance.results import Control, Significance, adjusted_p_values
-from graphsieve.assess.significance.shares import Share, beta_law
-from graphsieve.assess.significance.tested_methods import COVERED, FIXED_GRAPH, laplacian_share, p_values_of
-from graphsieve.assess.significance.testing import feature_p_values
-
-__all__ = [
-    "COVERED",
-    "FEATURE_SUMS",
-    "FIXED_GRAPH",
-    "MATRIX_SUMS",
-    "Chance",
-    "Control",
-    "Form",
-    "Share",
-    "Significance",
-    "adjusted_p_values",
-    "beta_law",
-    "energy_form",
-    "feature_p_values",
-    "laplacian_share",
-    "matrix_sums",
-    "p_values_of",
-    "permutation_moments",
-    "share_p_values",
-    "spread_form",
-]

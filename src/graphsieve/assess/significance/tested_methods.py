@@ -19,9 +19,9 @@ from graphsieve.graphs.builders import neighbor_graph, target_graph
 from graphsieve.graphs.graph import FactorGraph, Graph, complete_graph
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.graphs.ratio import laplacian_ratio
-from graphsieve.scores import METHODS
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
+from graphsieve.scores.score_registry import METHODS
 from graphsieve.scores.targets import known_targets, numeric_target, rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table

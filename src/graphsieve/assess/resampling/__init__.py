@@ -1,0 +1,1 @@
+"""How much a selection hangs on the particular samples and labels."""

@@ -1,0 +1,24 @@
+"""The registry of estimators, by the search that each runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from graphsieve.select.floating_sieve import FloatingSieve
+from graphsieve.select.graph_sieve import GraphSieve
+from graphsieve.select.hybrid_sieve import HybridSieve
+from graphsieve.select.iterative_sieve import IterativeSieve
+from graphsieve.select.sieve import Sieve
+
+SIEVES: Mapping[str, type[Sieve]] = MappingProxyType(
+    {
+        "score": GraphSieve,
+        "diverse": GraphSieve,
+        "iterative": IterativeSieve,
+        "hybrid": HybridSieve,
+        "floating": FloatingSieve,
+    }
+)
+"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a ranking by
+one score. `GraphSieve` does both: the diverse search where it decides itself, and any score."""

@@ -1,0 +1,431 @@
+"""What became of the papers' claims, as text, Markdown and a page; and the command that shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphsieve._base.atomic_files import replace_file
+from graphsieve._base.parallel import in_parallel
+from graphsieve.cli import main
+from graphsieve.papers.experiment import Experiment, Part, Run, perform
+from graphsieve.papers.output.html_page import as_page
+from graphsieve.papers.output.markdown import as_markdown
+from graphsieve.papers.output.plain_text import as_text
+from graphsieve.papers.results import (
+    SCHEMA,
+    Cell,
+    Claim,
+    Figure,
+    Findings,
+    Judgement,
+    Reproduction,
+    Series,
+    Statement,
+    Table,
+    Verdict,
+    from_facts,
+)
+from graphsieve.report.chart import chart, ticks
+
+HOSTILE = '<script>alert(1)</script> | **a_b** & "q" `x`'
+
+
+def found(text: str = "It works.", **changes) -> dict:
+    """A small reproduction as facts."""
+    cells = (Cell("A", "left", 95.0, 94.25, 0.5), Cell("A", "right", None, 90.0), Cell("B", "left", 80.0, None))
+    series = (
+        Series("A", (1.0, 2.0, 3.0), (0.5, float("nan"), 0.75), (0.1, 0.1, 0.1)),
+        Series("random columns", (1.0, 3.0), (0.2, 0.3)),
+    )
+    whole = Reproduction(
+        paper="wls",
+        title=text,
+        reference=text,
+        depth="quick",
+        seed=0,
+        settings=(text,),
+        tables=(Table("Table 1", text, "%", cells, text), Table("Study", "ours alone", "", (Cell("A", "k", None, 3.0),))),
+        figures=(Figure("Fig. 1", text, text, text, series, text),),
+        claims=tuple(Claim(f"claim-{i}", "Table 1", text, verdict, text) for i, verdict in enumerate(Verdict)),
+        seconds=1.5,
+    )
+    return {**whole.facts(), **changes}
+
+
+def test_facts_go_through_json_and_back():
+    facts = found()
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+    assert from_facts(facts).facts() == facts
+    assert facts["figures"][0]["series"][0]["y"] == [0.5, None, 0.75]
+    assert facts["claims"][1]["verdict"] == "holds with a correction"
+
+
+def test_numbers_stand_side_by_side_in_every_form():
+    facts = [found()]
+    text, markdown, page = as_text(facts), as_markdown(facts, command="c"), as_page(facts, command="c")
+    assert re.search(r"A +95\.0 \| 94\.2 ± 0\.5 +– \| 90\.0\n", text)
+    assert "| A | 95.0 / 94.2 ± 0.5 | – / 90.0 |\n| B | 80.0 / – |  |" in markdown
+    assert "<small>95.0</small> 94.2 ± 0.5" in page
+    for form in (text, markdown, page):
+        assert "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 without data." in form
+        for verdict in Verdict:
+            assert verdict.value in form
+    assert "k\n  A  3" in text  # a table without the paper's numbers has ours alone
+
+
+def test_numbers_have_the_digits_that_mean_something():
+    cells = (
+        Cell("A", "small error", 0.5, 0.123456, 0.0123),
+        Cell("A", "large", None, 1234.56, 23.4),
+        Cell("A", "none", None, 2 / 3),
+    )
+    text = as_text(
+        [found(tables=[{"label": "T", "title": "t", "unit": "", "note": "", "cells": [vars(cell) for cell in cells]}])]
+    )
+    assert re.search(r"0\.5 \| 0\.123 ± 0\.012 +– \| 1235 ± 23 +– \| 0\.6667\n", text)
+
+
+@pytest.mark.parametrize(("value", "error", "shown"), [(-0.04, 0.2, "0.0"), (-1.26, 0.2, "−1.3"), (1e-7, None, "0.0")])
+def test_minus_is_a_minus_and_zero_has_none(value, error, shown):
+    table = {"label": "T", "title": "t", "unit": "%", "note": "", "cells": [vars(Cell("A", "c", None, value, error))]}
+    assert re.search(rf"\n  A  {shown}( ± 0\.2)?\n", as_text([found(tables=[table])]))
+
+
+def test_wide_tables_are_folded():
+    cells = [vars(Cell("A", f"column {i}", None, float(i))) for i in range(40)]
+    text = as_text([found(tables=[{"label": "T", "title": "t", "unit": "", "note": "", "cells": cells}])])
+    assert max(map(len, text.splitlines())) <= 110
+    assert all(f"column {i}" in text for i in range(40))
+
+
+def test_words_of_the_data_are_never_markup():
+    page = as_page([found(HOSTILE)], command=HOSTILE)
+    assert "<script" not in page
+    markdown = as_markdown([found(HOSTILE)], command="c")
+    assert "<script" not in markdown.replace("\\<", "")
+    for line in markdown.splitlines():
+        if line.startswith("| wls |"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 5  # four columns, whatever is in them
+
+
+class Nesting(HTMLParser):
+    """Every element that is opened is closed, in order; ids are unique and links lead to them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open, self.ids, self.links = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.links += [value[1:] for name, value in attrs if name == "href"]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_asks_for_nothing():
+    page = as_page([found(), found(paper="sls")], command="c")
+    reader = Nesting()
+    reader.feed(page)
+    assert not reader.open
+    assert len(set(reader.ids)) == len(reader.ids) >= 10
+    assert set(reader.links) <= set(reader.ids)
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?://|url\(|<script|@import", page)
+
+
+def test_a_curve_goes_through_its_points():
+    """The corners of the drawing are known: the first point lies at the left edge, the last at the right one."""
+    drawn = chart(found()["figures"][0])
+    curves = re.findall(r'<path class="curve (\w+)[^"]*" d="M([^"]+)"', drawn)
+    assert [look for look, _ in curves] == ["k0", "kr"]  # baselines are grey
+    points = [[tuple(map(float, point.split())) for point in line.split("L")] for _, line in curves]
+    assert [len(line) for line in points] == [2, 2]  # the missing value is left out
+    (x_first, y_first), (x_last, y_last) = points[0]
+    assert (x_first, x_last) == (58.0, 626.0)
+    # All values, with their errors, lie between 0.2 and 0.85, and 5 % of that is left free at either end.
+    low, high = 0.2 - 0.0325, 0.85 + 0.0325
+    for y, at in ((0.5, y_first), (0.75, y_last)):
+        assert at == pytest.approx(340 - 46 - (y - low) / (high - low) * (340 - 12 - 46), abs=0.06)
+
+
+def test_a_band_goes_around_its_curve():
+    series = {"name": "A", "x": [1.0, 2.0], "y": [0.5, 0.7], "standard_error": [0.1, 0.2]}
+    drawn = chart({**found()["figures"][0], "series": [series]})
+    (band,) = re.findall(r'<path class="band k0" d="M([^"]+)Z"', drawn)
+    low, high = 0.4 - 0.025, 0.9 + 0.025  # the errors are inside the picture
+    corners = [(58, 0.6), (626, 0.9), (626, 0.5), (58, 0.4)]  # along the upper side and back along the lower one
+    for point, (x, y) in zip(band.split("L"), corners, strict=True):
+        height = 340 - 46 - (y - low) / (high - low) * (340 - 12 - 46)
+        assert tuple(map(float, point.split())) == pytest.approx((x, height), abs=0.06)
+
+
+def test_a_curve_without_a_name_is_drawn():
+    figure = found()["figures"][0]
+    assert 'class="curve k0"' in chart({**figure, "series": [{**figure["series"][0], "name": ""}]})
+
+
+def test_a_file_may_have_a_long_name(tmp_path):
+    path = tmp_path / ("x" * 250)
+    replace_file(path, "text")
+    assert path.read_text(encoding="utf-8") == "text"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_who_may_read_a_file_is_up_to_the_user(tmp_path):
+    """As for any new file of the process, which a temporary one is not; and as before for one that is replaced."""
+    for mask in (0o077, 0o022):
+        before = os.umask(mask)
+        try:
+            replace_file(tmp_path / f"{mask}.txt", "text")
+            (tmp_path / f"{mask}.plain").write_text("text")
+        finally:
+            os.umask(before)
+        assert (tmp_path / f"{mask}.txt").stat().st_mode == (tmp_path / f"{mask}.plain").stat().st_mode
+    secret = tmp_path / "secret"
+    secret.write_text("old")
+    secret.chmod(0o600)
+    replace_file(secret, "new")
+    assert secret.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (3, 97), (-0.02, 0.013), (1e6, 1.1e6), (0, 1e-13), (5, 5)])
+def test_ticks_are_round_and_inside(low, high):
+    marks = ticks(low, high)
+    assert 1 <= len(marks) <= 9
+    assert all(low - 1e-9 <= mark <= high + 1e-9 for mark in marks)
+    if high > low:
+        steps = np.diff(marks)
+        assert np.allclose(steps, steps[0], atol=0)
+        assert f"{steps[0]:e}"[0] in "125"
+
+
+def _finds(run: Run) -> Findings:
+    return Findings(judgements={"a": Judgement(Verdict.HOLDS, f"{run.repetitions(quick=2, full=5)} repetitions")})
+
+
+def _has_no_data(run: Run) -> Findings:
+    run.load("no such set")
+    raise AssertionError
+
+
+def test_parts_are_put_together_and_missing_data_are_said(monkeypatch):
+    monkeypatch.setattr("graphsieve.papers.experiment.load", _refuses)
+    parts = (
+        Part((Statement("a", "Table 1", "A."),), _finds),
+        Part((Statement("b", "Table 2", "B."), Statement("c", "Table 3", "C.")), _has_no_data),
+        Part((Statement("d", "Fig. 1", "D."),), None, "Nobody has it."),
+    )
+    result = perform(Experiment("x", "title", "reference", parts), Run(quick=False))
+    assert [(claim.key, claim.verdict.value, claim.why) for claim in result.claims] == [
+        ("a", "holds", "5 repetitions"),
+        ("b", "data not available", "not at hand"),
+        ("c", "data not available", "not at hand"),
+        ("d", "data not available", "Nobody has it."),
+    ]
+    assert result.depth == "full"
+
+
+def _refuses(name: str, *, download: bool):
+    from graphsieve.datasets import DataUnavailableError
+
+    raise DataUnavailableError("not at hand")
+
+
+def _doubled(number: int) -> int:
+    return 2 * number
+
+
+def test_seeds_and_results_do_not_depend_on_depth_or_processes():
+    few, many = Run(quick=True).seeds(2, "x"), Run(quick=False).seeds(5, "x")
+    assert [a.generate_state(2).tolist() for a in few] == [b.generate_state(2).tolist() for b in many[:2]]
+    assert few[0].generate_state(2).tolist() != Run().seeds(1, "y")[0].generate_state(2).tolist()
+    items = [(i,) for i in range(7)]
+    assert Run(n_jobs=1).each(_doubled, items, "t") == Run(n_jobs=2).each(_doubled, items, "t") == [2 * i for i in range(7)]
+
+
+@pytest.fixture
+def results(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"schema": SCHEMA, "papers": [found(), found(paper="sls")]}), encoding="utf-8")
+    return path
+
+
+def test_the_command_shows_earlier_results(results, tmp_path, capsys):
+    page, markdown = tmp_path / "page.html", tmp_path / "page.md"
+    assert main(["reproduce", "all", "--results", str(results), "--page", str(page), "--markdown", str(markdown)]) == 0
+    out, err = capsys.readouterr()
+    assert "Table 1" in out
+    assert str(page) in err
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "graphsieve reproduce all --quick" in markdown.read_text(encoding="utf-8")
+    assert main(["reproduce", "sls", "--results", str(results), "--no-page", "--json"]) == 0
+    assert [facts["paper"] for facts in json.loads(capsys.readouterr().out)["papers"]] == ["sls"]
+
+
+def test_nothing_is_overwritten_unless_asked(results, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    page.write_text("mine", encoding="utf-8")
+    command = ["reproduce", "all", "--results", str(results), "--page", str(page)]
+    assert main(command) == 4
+    assert capsys.readouterr().err == f"graphsieve: {page} exists; add --force to overwrite it, or write elsewhere.\n"
+    assert page.read_text(encoding="utf-8") == "mine"
+    assert main([*command, "--force"]) == 0
+    assert page.read_text(encoding="utf-8") != "mine"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("no json", "does not hold what graphsieve reproduce --json prints"),
+        ('{"schema": 99, "papers": []}', "has results of version 99"),
+        (f'{{"schema": {SCHEMA}, "papers": []}}', "has no results of all"),
+        (f'{{"schema": {SCHEMA}, "papers": [{{"paper": "x"}}]}}', "does not hold what"),
+        (f'{{"schema": {SCHEMA}, "papers": [3]}}', "does not hold what"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(seconds="long")]}), "does not hold what"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(paper=5)]}), "does not hold what"),
+        ("[]", "does not hold what"),
+        ("[" * 100_000, "does not hold what"),
+    ],
+)
+def test_odd_results_are_refused_in_one_sentence(content, message, tmp_path, capsys):
+    path = tmp_path / "odd.json"
+    path.write_text(content, encoding="utf-8")
+    assert main(["reproduce", "all", "--results", str(path), "--no-page"]) == 3
+    out, err = capsys.readouterr()
+    assert message in err
+    assert err.count("\n") == 1
+    assert not out
+
+
+@pytest.mark.parametrize("option", [["--seed", "0"], ["--jobs", "2"], ["--no-download"]])
+def test_options_of_a_run_are_refused_where_nothing_runs(option, results, capsys):
+    assert main(["reproduce", "all", "--results", str(results), "--no-page", *option]) == 3
+    assert f"{option[0]} means nothing" in capsys.readouterr().err
+
+
+def test_missing_results_and_folders_are_said(results, tmp_path, capsys):
+    assert main(["reproduce", "all", "--results", str(tmp_path / "none.json"), "--no-page"]) == 3
+    assert "cannot be read: No such file or directory." in capsys.readouterr().err
+    for target, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "page.html", "does not exist")):
+        assert main(["reproduce", "all", "--results", str(results), "--page", str(target)]) == 4
+        assert message in capsys.readouterr().err
+
+
+def test_two_outputs_need_two_files(results, tmp_path, capsys):
+    page = str(tmp_path / "page")
+    assert main(["reproduce", "all", "--results", str(results), "--page", page, "--markdown", f"{tmp_path}/./page"]) == 4
+    assert "is named for two outputs" in capsys.readouterr().err
+    assert main(["reproduce", "all", "--results", str(results), "--page", ""]) == 4  # not the default
+
+
+def test_the_page_names_the_seed(tmp_path):
+    path, page = tmp_path / "results.json", tmp_path / "page.html"
+    path.write_text(json.dumps({"schema": SCHEMA, "papers": [found(seed=7)]}), encoding="utf-8")
+    assert main(["reproduce", "wls", "--results", str(path), "--page", str(page)]) == 0
+    assert "<code>graphsieve reproduce wls --quick --seed 7</code>" in page.read_text(encoding="utf-8")
+
+
+def _is_interrupted(options):
+    raise KeyboardInterrupt
+
+
+def _is_ended(options):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)
+
+
+def _loses_a_process(options):
+    in_parallel(os._exit, [(1,), (1,)], title="work", n_jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("happens", "expected"),
+    [
+        (_is_interrupted, (130, "interrupted.")),
+        (_is_ended, (143, "ended from outside.")),
+        (_loses_a_process, (3, "work: one of the processes was killed")),
+    ],
+)
+def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(happens, expected, monkeypatch, tmp_path, capsys):
+    code, message = expected
+    monkeypatch.setattr("graphsieve.cli.reproduce.run_experiments", happens)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["reproduce", "all", "--page", str(tmp_path / "page.html")]) == code
+    err = capsys.readouterr().err
+    assert err.startswith(f"graphsieve: {message}")
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_output_that_cannot_be_written_is_said(results):
+    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 4
+    assert done.stderr == b"graphsieve: the result cannot be written to standard output: No space left on device.\n"
+    done = subprocess.run(f"{shlex.join(command)} >&-", shell=True, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 4
+    assert done.stderr.startswith(b"graphsieve: standard output is closed")
+
+
+def test_output_has_letters_for_everything(results):
+    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert b"94.2 +- 0.5" in done.stdout
+    done = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)
+    assert json.loads(done.stdout) == json.loads(results.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["reproduce"],
+        ["reproduce", "nobody"],
+        ["reproduce", "all", "--quick", "--full"],
+        ["reproduce", "all", "--jobs", "x"],
+        ["reproduce", "all", "--jobs", "0"],
+        ["reproduce", "all", "--seed", "-1"],
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(results):
+    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page", "--json"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_the_installed_command_is_this_one():
+    script = Path(sys.executable).with_name("graphsieve")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"graphsieve \d+\.\d+\.\d+\n", done.stdout)

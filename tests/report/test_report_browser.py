@@ -1,0 +1,838 @@
+"""The report as a reader meets it: opened from disk in a real browser, looked at, sorted, searched, scrolled and printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import install_browser
+from browser import NO_BROWSER, VARIABLE, NoBrowserError, accessibility_violations, any_browser, opened, started
+from graphsieve.report.page import page as report_page
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+Visit = Callable[..., AbstractContextManager[Any]]
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
+HOSTILE = (
+    "</script><script>document.title = 'taken'; alert(1)</script>",
+    "<img src=x onerror=\"document.title = 'taken'\">",
+    "<svg onload=alert(1)>",
+    "--><b>bold</b><!--",
+    "' onmouseover='alert(1)' x=\"",
+    "&lt;b&gt; &amp; &#x3c;",
+    "${alert(1)} {{7*7}} <%= 7 %>",
+    "javascript:alert(1)",
+    "__proto__",
+    "constructor",
+    "=cmd|' /C calc'!A0",
+    "</style><style>body { display: none }",
+    "</textarea></title><base href='http://example.invalid/'>",
+    "https://example.invalid/x.png",
+)
+
+# Written in a name these would turn the direction of what follows, or break lines; a page may leave them out, or show a sign.
+UNSEEN = (
+    "\u202eright to left\u2066",
+    "line\u2028break\u2029here",
+    "bell\x07 and nothing\x00",
+    "tab\tand\nline",
+    "half \ud800 a pair",
+)
+
+
+def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dict[str, Any]:
+    """The facts of a ranking of these features, best first, with scores from 1 down."""
+    scores = np.linspace(1.0, 0.1, len(names))
+    features = []
+    for place, (name, score) in enumerate(zip(names, scores, strict=True)):
+        record = {
+            "feature": name,
+            "rank": place + 1,
+            "rank_min": place + 1,
+            "score": float(score),
+            "selected": place < n_selected,
+            "flag": None,
+            "strength": float((score - 0.1) / 0.9),
+        }
+        if chosen:
+            said = {"redundancy": 0.0, "duplicate_of": None, "duplicate_correlation": None}
+            if place:
+                said = {"redundancy": (place % 10) / 10, "duplicate_of": names[0], "duplicate_correlation": 0.9}
+            record |= said
+        features.append(record)
+    return {
+        "schema": 1,
+        "method": "laplacian_score",
+        "reason": "nothing is known of the samples",
+        "summary": "varies little between neighbours",
+        "reference": "A reference (2006)",
+        "good": "large",
+        "n_samples": 60,
+        "n_features": len(names),
+        "n_neighbors": 5,
+        "bandwidth": 0.5,
+        "count_reason": "beyond these a further one adds less than chance",
+        "features": features,
+    }
+
+
+def report_facts(names: list[str], *, title: str = "A report", text: str = "words", n_selected: int = 3) -> dict[str, Any]:
+    """Facts for a page with every section; `text` stands wherever words are free."""
+    drawn = names[:n_selected]
+    return {
+        "schema": 1,
+        "title": title,
+        "ranking": ranked(names, n_selected),
+        "table": {
+            "name": f"{text}.csv",
+            "format": "csv",
+            "n_rows": 60,
+            "n_columns": len(names) + 2,
+            "n_features": len(names),
+            "notes": [text],
+            "left_out": [{"column": f"{text} {i}", "why": text} for i in range(12)],
+        },
+        "known": {
+            "text": f"9 of 60 labels are known, in 2 classes: {text}",
+            "target": text,
+            "kind": "labels",
+            "classes": [{"name": text, "n": 4}, {"name": "other", "n": 5}],
+        },
+        "portraits": portrait_facts(drawn, text),
+        "comparison": comparison_facts(text),
+        "done": {"parameters": [["method", text]], "versions": [["graphsieve", "0.1.0"]], "warnings": [text]},
+        "repeat": {"command": f"graphsieve rank '{text}'", "python": f"graphsieve.rank({text!r})"},
+    }
+
+
+def portrait_facts(names: list[str], text: str) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+
+    def cloud() -> dict[str, list[float]]:
+        return {"x": rng.random(30).round(3).tolist(), "y": rng.random(30).round(3).tolist()}
+
+    features = [
+        {
+            "feature": name,
+            "low": -1.0,
+            "high": 2.0,
+            "histogram": {
+                "edges": np.linspace(-1.0, 2.0, 9).tolist(),
+                "counts": [rng.integers(0, 9, 8).tolist() for _ in range(3)],
+            },
+            "scatter": cloud(),
+            "along_graph": {**cloud(), "share": 0.5},
+        }
+        for name in names
+    ]
+    correlations = np.corrcoef(rng.normal(size=(len(names), 40))).reshape(len(names), -1).round(3)
+    return {
+        "n_samples": 60,
+        "n_drawn": 60,
+        "classes": [text, "other", "unknown"],
+        "target": {"name": text, "low": 0.0, "high": 1.0},
+        "features": features,
+        "correlations": {"features": names, "values": correlations.tolist()},
+    }
+
+
+def comparison_facts(text: str) -> dict[str, Any]:
+    steps = [1, 2, 4]
+    names = (text, "fisher", "random columns", "all columns")
+    series = [
+        {"name": name, "x": steps, "y": [0.5 + 0.05 * i, 0.6, 0.7], "standard_error": [0.02, 0.02, 0.01]}
+        for i, name in enumerate(names)
+    ]
+    labels = {"label": text, "title": text, "x_label": "features", "y_label": "accuracy", "note": text}
+    return {
+        "methods": [text, "fisher"],
+        "agreement": [[1.0, 0.4], [0.4, 1.0]],
+        "agreement_text": text,
+        "curves": [{**labels, "series": series}],
+        "text": [text],
+    }
+
+
+def bare_facts(names: list[str]) -> dict[str, Any]:
+    """The least that a page can be made of."""
+    return {
+        "schema": 1,
+        "title": "A bare report",
+        "ranking": ranked(names, chosen=False),
+        "table": None,
+        "known": None,
+        "portraits": None,
+        "comparison": None,
+        "done": {"parameters": [], "versions": [], "warnings": []},
+        "repeat": None,
+    }
+
+
+def plain_names(n: int) -> list[str]:
+    """Names whose alphabetical order is not their rank: 7919 is prime to the counts used here, so all are distinct."""
+    return [f"Column {7919 * i % n:05d}" for i in range(n)]
+
+
+@cache
+def usual_page() -> str:
+    return report_page(report_facts(plain_names(100)))
+
+
+@cache
+def large_page() -> str:
+    return report_page(report_facts(plain_names(20_000), n_selected=12))
+
+
+@cache
+def hostile_page() -> str:
+    names = [*HOSTILE, *(f"usual {i}" for i in range(60)), "long " * 2_000]
+    return report_page(report_facts(names, title=HOSTILE[0], text=HOSTILE[1], n_selected=len(HOSTILE)))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        with started() as running:
+            yield running
+    except NoBrowserError:
+        pytest.skip(NO_BROWSER)
+
+
+@pytest.fixture
+def visit(browser: Any, tmp_path: Path) -> Visit:
+    """Opens a page and gives it for use; whatever a reader should be spared fails the test."""
+
+    @contextmanager
+    def visiting(html: str, **options: Any) -> Iterator[Any]:
+        file = tmp_path / "report.html"
+        file.write_text(html, encoding="utf-8")
+        with opened(browser, file, **options) as watched:
+            yield watched.page
+        assert watched.complaints == []
+
+    return visiting
+
+
+# The watch itself
+
+
+@pytest.mark.parametrize(
+    ("markup", "complaint"),
+    [
+        ("<img src='http://127.0.0.1:9/x.png'>", "request: http://127.0.0.1:9/x.png"),
+        ("<link rel=stylesheet href=other.css>", "request: file:"),
+        ("<script>fetch('http://127.0.0.1:9/')</script>", "request: http://127.0.0.1:9/"),
+        ("<script>console.error('oh')</script>", "console error: oh"),
+        ("<script>missing()</script>", "error: missing is not defined"),
+        ("<script>setTimeout(() => alert('hello'), 0)</script>", "dialog: hello"),
+        (
+            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\"><img src='http://127.0.0.1:9/x.png'>",
+            "console error",
+        ),
+    ],
+    ids=["image", "style", "fetch", "console", "exception", "dialog", "forbidden image"],
+)
+def test_the_watch_sees_what_a_page_should_not_do(browser, tmp_path, markup, complaint):
+    file = tmp_path / "page.html"
+    file.write_text(f"<!doctype html><title>x</title>{markup}", encoding="utf-8")
+    with opened(browser, file) as watched:
+        pass
+    assert any(said.startswith(complaint) for said in watched.complaints), watched.complaints
+
+
+def test_the_watch_has_nothing_against_a_quiet_page_and_axe_has_against_a_bad_one(browser, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text("<!doctype html><title>x</title><p style='color:#ccc'>faint</p><img src='data:,'>", encoding="utf-8")
+    with opened(browser, file) as watched:
+        found = {said.split()[0] for said in accessibility_violations(watched.page)}
+    assert watched.complaints == []
+    assert {"image-alt", "color-contrast", "html-has-lang"} <= found
+
+
+# Opening
+
+
+def rows(page: Any) -> list[int]:
+    """The ranks in the table, from top to bottom, as far as its rows are drawn and shown."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('#ranking [data-rank]')]
+            .filter(row => row.checkVisibility())
+            .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
+            .map(row => Number(row.dataset.rank))"""
+    )
+
+
+def counted(page: Any) -> tuple[int, int]:
+    """What the line above the table says: so many of so many features."""
+    found = re.fullmatch(r"\s*([\d,]+) of ([\d,]+) features?\s*", page.locator("#count").inner_text())
+    assert found is not None, page.locator("#count").inner_text()
+    return int(found[1].replace(",", "")), int(found[2].replace(",", ""))
+
+
+def searched(page: Any, text: str, expected: int) -> list[int]:
+    """The ranks in sight after this search, which is to find so many."""
+    page.locator("#search").fill(text)
+    page.wait_for_function(
+        "n => document.querySelector('#count').textContent.trim().replaceAll(',', '').startsWith(`${n} of `)", arg=expected
+    )
+    return rows(page)
+
+
+def sorted_by(page: Any, key: str) -> str | None:
+    """Press the heading of a column; gives the direction it then says it has."""
+    button = page.locator(f"[data-sort={key}]")
+    button.click()
+    return button.evaluate("button => button.closest('[aria-sort]')?.getAttribute('aria-sort') ?? null")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_opens_without_a_word_or_a_request(visit, scheme):
+    with visit(usual_page(), color_scheme=scheme) as page:
+        assert page.title() == "A report"
+        assert counted(page) == (100, 100)
+        assert rows(page)[:5] == [1, 2, 3, 4, 5]
+
+
+def test_a_page_of_the_ranking_alone_works_too(visit):
+    with visit(report_page(bare_facts(plain_names(4)))) as page:
+        assert rows(page) == [1, 2, 3, 4]
+        assert counted(page) == (4, 4)
+        assert searched(page, "zzz", 0) == []
+
+
+def test_light_and_dark_are_different_and_each_is_what_it_says(visit):
+    def brightness(page: Any) -> float:
+        colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in re.findall(r"\d+", colour)[:3]) / (3 * 255)
+
+    with visit(usual_page(), color_scheme="light") as page:
+        assert brightness(page) > 0.9
+    with visit(usual_page(), color_scheme="dark") as page:
+        assert brightness(page) < 0.2
+
+
+# Names are data
+
+
+def test_hostile_names_stay_text(visit):
+    with visit(hostile_page()) as page:
+        assert page.title() == HOSTILE[0]
+        for rank, name in enumerate(HOSTILE, start=1):
+            assert searched(page, name, 1) == [rank]
+            assert name in page.locator(f"#ranking [data-rank='{rank}']").first.evaluate("row => row.textContent")
+        assert page.title() == HOSTILE[0]
+
+
+def test_characters_that_turn_or_break_the_text_around_them_do_not(visit):
+    with visit(report_page(report_facts([*UNSEEN, "usual"], title=UNSEEN[0], text=UNSEEN[1]))) as page:
+        for rank, part in enumerate(("right to left", "break", "nothing", "and", "a pair"), start=1):
+            assert rank in rows_with(page, part)
+        left = page.evaluate("() => document.documentElement.outerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069\\ud800\\x07]/g)")
+        assert left is None
+
+
+def rows_with(page: Any, text: str) -> list[int]:
+    """The ranks of the rows in sight that hold this text."""
+    return page.evaluate(
+        """text => [...document.querySelectorAll('#ranking [data-rank]')]
+            .filter(row => row.textContent.includes(text)).map(row => Number(row.dataset.rank))""",
+        text,
+    )
+
+
+def test_hostile_names_add_no_element_and_no_attribute(visit):
+    """The same page with harmless names is built of the same elements with the same attributes."""
+
+    def structure(page: Any) -> Counter[str]:
+        return Counter(
+            page.evaluate(
+                "() => [...document.querySelectorAll('*')].map(e => [e.localName, ...e.getAttributeNames().sort()].join(' '))"
+            )
+        )
+
+    tame = [re.sub(r"\W", "x", name, flags=re.ASCII) for name in HOSTILE]
+    pages = []
+    for names in (list(HOSTILE), tame):
+        with visit(report_page(report_facts(names, title=names[0], text=names[1], n_selected=len(names)))) as page:
+            pages.append(structure(page))
+    assert pages[0] == pages[1]
+
+
+def test_a_name_that_fills_a_page_does_not(visit):
+    with visit(hostile_page()) as page:
+        (rank,) = searched(page, "long long", 1)
+        box = page.locator(f"#ranking [data-rank='{rank}']").first.bounding_box()
+        assert box["height"] < 120
+
+
+# Sorting and searching
+
+
+@pytest.mark.parametrize(("good", "first"), [("small", "ascending"), ("large", "descending")])
+def test_the_first_click_on_the_score_puts_the_best_on_top(visit, good, first):
+    facts = report_facts(["alpha", "bravo", "charlie"])
+    facts["ranking"]["good"] = good
+    with visit(report_page(facts)) as page:
+        assert sorted_by(page, "score") == first
+
+
+def test_sorting_by_every_column(visit):
+    names = ["delta", "alpha", "Echo", "bravo", "charlie"]
+    facts = report_facts(names)
+    for record, score in zip(facts["ranking"]["features"], (0.3, 0.5, 0.1, 0.9, 0.7), strict=True):
+        record |= {"score": score, "redundancy": 1.0 - score, "duplicate_of": "delta"}
+    facts["ranking"]["features"][3] |= {"redundancy": 0.0}  # too little to tell, so last in either direction
+    with visit(report_page(facts)) as page:
+        assert rows(page) == [1, 2, 3, 4, 5]
+        # alpha, bravo, charlie, delta, Echo
+        assert (sorted_by(page, "feature"), rows(page)) == ("ascending", [2, 4, 5, 1, 3])
+        assert (sorted_by(page, "feature"), rows(page)) == ("descending", [3, 1, 5, 4, 2])
+        by_score = {sorted_by(page, "score"): rows(page), sorted_by(page, "score"): rows(page)}
+        assert by_score == {"ascending": [3, 1, 2, 5, 4], "descending": [4, 5, 2, 1, 3]}
+        by_said = {sorted_by(page, "said"): rows(page), sorted_by(page, "said"): rows(page)}
+        assert by_said == {"ascending": [5, 2, 1, 3, 4], "descending": [3, 1, 2, 5, 4]}
+        by_rank = {sorted_by(page, "rank"): rows(page), sorted_by(page, "rank"): rows(page)}
+        assert by_rank == {"ascending": [1, 2, 3, 4, 5], "descending": [5, 4, 3, 2, 1]}
+
+
+def test_only_the_sorted_column_says_that_it_is(visit):
+    with visit(usual_page()) as page:
+        sorted_by(page, "feature")
+        said = page.evaluate("() => [...document.querySelectorAll('[aria-sort]')].map(e => e.getAttribute('aria-sort'))")
+        assert sorted(said)[0] == "ascending"
+        assert [word for word in said if word != "none"] == ["ascending"]
+
+
+def test_features_without_a_finite_score_come_last_when_sorted_by_score(visit):
+    facts = report_facts(["a", "b", "c", "d"])
+    facts["ranking"]["features"][3] |= {"score": None, "flag": "unscorable", "strength": 0.0}
+    with visit(report_page(facts)) as page:
+        orders = {sorted_by(page, "score"): rows(page), sorted_by(page, "score"): rows(page)}
+    assert orders == {"descending": [1, 2, 3, 4], "ascending": [3, 2, 1, 4]}
+
+
+def test_sorting_from_the_keyboard(visit):
+    with visit(usual_page()) as page:
+        page.locator("[data-sort=feature]").focus()
+        page.keyboard.press("Enter")
+        # 00000 is at place 0, and 00001 at place 79: 79 · 7919 = 625601.
+        assert rows(page)[:2] == [1, 80]
+
+
+def test_search_is_by_plain_text_in_any_case(visit):
+    names = ["Blood pressure", "pressure (low)", "a.b", "acb", "[x]", "ÄRGER", "weight"]
+    with visit(report_page(report_facts(names))) as page:
+        assert searched(page, "PRESSURE", 2) == [1, 2]
+        assert searched(page, "a.b", 1) == [3]
+        assert searched(page, "(low", 1) == [2]
+        assert searched(page, "[x]", 1) == [5]
+        assert searched(page, "ärger", 1) == [6]
+        assert searched(page, "nothing like it", 0) == []
+        assert searched(page, "", 7) == [1, 2, 3, 4, 5, 6, 7]
+        assert counted(page) == (7, 7)
+
+
+def test_selected_only_and_search_and_sort_go_together(visit):
+    with visit(usual_page()) as page:
+        page.locator("#selected-only").check()
+        page.wait_for_function("() => document.querySelector('#count').textContent.includes('3 of ')")
+        # They are 00000, 00019 and 00038: multiples of 7919 modulo 100.
+        assert rows(page) == [1, 2, 3]
+        assert searched(page, "9", 1) == [2]
+        page.locator("#selected-only").uncheck()
+        # With a 9 among the last two digits: ten by the tens, ten by the ones, 99 by both.
+        found = searched(page, "9", 19)
+        assert found == sorted(found)
+        sorted_by(page, "feature")
+        # The first is 00009, at place 11: 11 · 7919 = 87109.
+        assert rows(page)[0] == 12
+
+
+# Many rows
+
+LONG_TASKS = """window.longTasks = [];
+new PerformanceObserver(list => { for (const entry of list.getEntries()) window.longTasks.push(entry.duration); })
+    .observe({type: 'longtask', buffered: true});"""
+
+
+def test_twenty_thousand_rows_are_scrolled_with_few_of_them_there(visit, record_property):
+    with visit(large_page(), at_start=LONG_TASKS) as page:
+        assert counted(page) == (20_000, 20_000)
+        region = page.locator("#ranking")
+        assert page.locator("[data-rank]").count() < 300
+        for share in (0.25, 0.5, 0.75):
+            region.evaluate("(e, share) => { e.scrollTop = share * (e.scrollHeight - e.clientHeight); }", share)
+            page.wait_for_function(
+                "share => [...document.querySelectorAll('#ranking [data-rank]')]"
+                ".some(row => Math.abs(Number(row.dataset.rank) / 20000 - share) < 0.01)",
+                arg=share,
+            )
+            assert page.locator("[data-rank]").count() < 300
+        press(page, "End")
+        wait_for_row(page, 20_000)
+        press(page, "Home")
+        wait_for_row(page, 1)
+        record_property("long_tasks_ms", [round(length) for length in page.evaluate("() => window.longTasks")])
+
+
+def wait_until_still(page: Any) -> None:
+    """Until nothing has moved for some frames: browsers scroll in steps, and a key pressed meanwhile may be lost."""
+    page.evaluate(
+        """async () => {
+            const region = document.querySelector('#ranking');
+            const where = () => [scrollY, region.scrollTop, region.scrollHeight, region.querySelectorAll('tr').length].join();
+            for (let still = 0, before = ''; still < 5; before = where()) {
+                await new Promise(requestAnimationFrame);
+                still = where() === before ? still + 1 : 0;
+            }
+        }"""
+    )
+
+
+def press(page: Any, key: str) -> None:
+    """A key on the region that scrolls, and all that follows from it."""
+    page.locator("#ranking").focus()
+    wait_until_still(page)
+    page.keyboard.press(key)
+
+
+def wait_for_row(page: Any, rank: int) -> None:
+    """Until the row lies whole within what the region shows; where it does not come, say what is there instead."""
+    from playwright.sync_api import TimeoutError as WaitedInVainError
+
+    try:
+        page.wait_for_function(
+            """rank => {
+                const region = document.querySelector('#ranking');
+                const row = region.querySelector(`[data-rank="${rank}"]`);
+                if (!row) return false;
+                const [inner, outer] = [row.getBoundingClientRect(), region.getBoundingClientRect()];
+                return inner.height > 0 && outer.top <= inner.top && inner.bottom <= outer.bottom + 1;
+            }""",
+            arg=rank,
+        )
+    except WaitedInVainError:
+        there = page.evaluate(
+            """() => {
+                const region = document.querySelector('#ranking');
+                return {scrollTop: region.scrollTop, scrollHeight: region.scrollHeight, clientHeight: region.clientHeight,
+                    focus: document.activeElement.id};
+            }"""
+        )
+        pytest.fail(f"row {rank} is not in sight: {there}, rows {rows(page)}")
+
+
+def test_twenty_thousand_rows_are_sorted_and_searched(visit, record_property):
+    place = next(i for i in range(20_000) if 7919 * i % 20_000 == 12_345)
+    with visit(large_page(), at_start=LONG_TASKS) as page:
+        assert sorted_by(page, "feature") == "ascending"
+        first = [next(i for i in range(20_000) if 7919 * i % 20_000 == number) + 1 for number in range(3)]
+        assert rows(page)[:3] == first
+        assert searched(page, "column 12345", 1) == [place + 1]
+        record_property("long_tasks_ms", [round(length) for length in page.evaluate("() => window.longTasks")])
+
+
+def test_every_row_in_sight_can_be_reached_one_step_at_a_time(visit):
+    """Going down by four fifths of what is seen passes every rank: none is lost between two drawings."""
+    with visit(report_page(report_facts(plain_names(200)))) as page:
+        region = page.locator("#ranking")
+        seen = set(rows(page))
+        for _ in range(50):
+            before = region.evaluate("e => e.scrollTop")
+            region.evaluate("e => { e.scrollTop += 0.8 * e.clientHeight; }")
+            wait_until_still(page)
+            seen |= set(rows(page))
+            if region.evaluate("e => e.scrollTop") == before:
+                break
+        assert seen == set(range(1, 201))
+
+
+def test_the_last_row_is_still_reached_after_the_window_changed_and_after_printing(visit):
+    with visit(report_page(report_facts(plain_names(500)))) as page:
+        for width in (360, 1000):
+            page.set_viewport_size({"width": width, "height": 740})
+            for media in ("print", "screen"):
+                page.emulate_media(media=media)
+                wait_until_still(page)
+            press(page, "End")
+            wait_for_row(page, 500)
+            press(page, "Home")
+            wait_for_row(page, 1)
+
+
+# Everyone
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", [usual_page, hostile_page], ids=["usual", "hostile"])
+def test_axe_finds_nothing_to_object_to(visit, which, scheme, options):
+    # The page's own policy forbids scripts that are not its own, and axe-core is one.
+    with visit(which(), color_scheme=scheme, bypass_csp=True, **options) as page:
+        page.evaluate("() => document.querySelectorAll('details').forEach(e => { e.open = true; })")
+        assert accessibility_violations(page) == []
+
+
+def test_axe_finds_nothing_in_what_use_makes_of_the_page(visit):
+    with visit(usual_page(), bypass_csp=True) as page:
+        sorted_by(page, "score")
+        page.locator("#selected-only").check()
+        assert accessibility_violations(page) == []
+        searched(page, "nothing like it", 0)
+        assert accessibility_violations(page) == []
+
+
+@pytest.mark.parametrize("which", [usual_page, hostile_page, large_page], ids=["usual", "hostile", "large"])
+def test_a_phone_does_not_scroll_sideways(visit, which):
+    with visit(which(), **PHONE) as page:
+        page.evaluate("() => document.querySelectorAll('details').forEach(e => { e.open = true; })")
+        wide = page.evaluate(
+            """() => [...document.querySelectorAll('body *')].filter(e => {
+                for (let p = e.parentElement; p !== document.documentElement; p = p.parentElement)
+                    if (getComputedStyle(p).overflowX !== 'visible') return false;
+                return e.checkVisibility() && e.getBoundingClientRect().right > 360.5;
+            }).map(e => e.outerHTML.slice(0, 100))"""
+        )
+        assert wide == []
+        assert page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]") == [360, 360]
+
+
+def test_a_short_name_is_read_in_full_on_a_phone(visit):
+    with visit(usual_page(), **PHONE) as page:
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('#ranking [data-rank]')].filter(row => {
+                const name = [...row.querySelectorAll('bdi')].find(name => name.textContent.startsWith('Column'));
+                return name.getBoundingClientRect().right > name.closest('td').getBoundingClientRect().right;
+            }).map(row => row.textContent)"""
+        )
+        assert cut == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_in_pictures_have_contrast(visit, scheme):
+    """What axe-core leaves open: text in pictures, which stands on the page itself; 4.5 is the least that WCAG AA allows."""
+    with visit(usual_page(), color_scheme=scheme) as page:
+        paper, inks = page.evaluate(
+            """() => [getComputedStyle(document.body).backgroundColor,
+                [...document.querySelectorAll('svg text')].map(text => getComputedStyle(text).fill)]"""
+        )
+    assert inks
+    assert {ink: contrast(ink, paper) for ink in inks if contrast(ink, paper) < 4.5} == {}
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour written as rgb(…) without transparency."""
+    found = re.fullmatch(r"rgb\((\d+), (\d+), (\d+)\)", colour)
+    assert found is not None, colour
+    shares = [int(part) / 255 for part in found.groups()]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_contrast_is_as_defined():
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+    assert contrast("rgb(9, 9, 9)", "rgb(9, 9, 9)") == 1
+
+
+def visible_names(page: Any, names: list[str]) -> list[str]:
+    """Those of the names that can be read on the page."""
+    text = page.locator("body").inner_text()
+    return [name for name in names if name in text]
+
+
+def test_print_is_light_has_the_first_rows_and_no_controls(visit):
+    names = plain_names(100)
+    with visit(usual_page(), color_scheme="dark") as page:
+        page.emulate_media(media="print")
+        wait_until_still(page)
+        assert visible_names(page, names)[:40] == names[:40]
+        for control in ("#search", "#selected-only"):
+            assert not page.locator(control).is_visible()
+        ink, paper = page.evaluate(
+            "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+        )
+        assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+        assert contrast(ink, "rgb(255, 255, 255)") > 7
+
+
+def test_paper_is_not_wasted_on_rows_that_are_not_drawn(visit):
+    """Were the height of 20,000 rows kept free on paper, it would be hundreds of sheets."""
+    with visit(large_page()) as page:
+        sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
+    assert 1 < sheets < 30
+
+
+def test_print_cuts_nothing_off(visit):
+    """On paper nothing scrolls, so nothing may need to; what is a dot high is there for the ear only."""
+    with visit(usual_page(), viewport={"width": 720, "height": 1000}) as page:
+        page.emulate_media(media="print")
+        wait_until_still(page)
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('body *')].filter(e => e.checkVisibility() &&
+                ['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowY) && !e.closest('svg') &&
+                e.clientHeight > 1 && e.scrollHeight > e.clientHeight + 1).map(e => e.outerHTML.slice(0, 100))"""
+        )
+        assert cut == []
+
+
+def test_without_javascript_the_first_rows_are_there(visit):
+    names = plain_names(100)
+    with visit(usual_page(), java_script_enabled=False) as page:
+        assert page.title() == "A report"
+        assert visible_names(page, names)[:40] == names[:40]
+
+
+# A ranking of our own
+
+
+def test_the_page_of_a_real_ranking(visit):
+    from sklearn.datasets import load_wine
+
+    import graphsieve
+
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    ranking = graphsieve.rank(X, y)
+    with visit(ranking.to_html(title="Wine"), bypass_csp=True) as page:
+        assert page.title() == "Wine"
+        assert rows(page)[:3] == [1, 2, 3]
+        for rank, name in enumerate(ranking.best(3), start=1):
+            assert name in page.locator(f"#ranking [data-rank='{rank}']").first.inner_text()
+        assert accessibility_violations(page) == []
+
+
+# Getting a browser
+
+
+def run_without_browser(path: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python where only the commands in `path` exist, playwright has no browser, and the network is out of reach.
+
+    In a process of its own, because playwright runs once in each.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != VARIABLE and not name.startswith("PYTEST_")}
+    environment = {
+        **kept,
+        "PATH": str(path),
+        "PLAYWRIGHT_BROWSERS_PATH": str(path / "none"),
+        "PLAYWRIGHT_DOWNLOAD_HOST": "http://127.0.0.1:9",
+        **environment,
+    }
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=environment,
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def run_installer(path: Path) -> subprocess.CompletedProcess[str]:
+    return run_without_browser(path, "install_browser.py")
+
+
+def command(folder: Path, name: str, *lines: str) -> Path:
+    file = folder / name
+    file.write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
+    file.chmod(0o755)
+    return file
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the commands of this test are shell scripts")
+
+
+@posix
+def test_the_installer_names_the_browser_that_is_there(tmp_path):
+    file = command(tmp_path, "chromium-browser", "exit 0")
+    result = run_installer(tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == f"browser for the tests of the report: {file}\n"
+
+
+@posix
+def test_the_installer_passes_over_a_stub_and_fails_without_failing(tmp_path):
+    command(tmp_path, "chromium-browser", "echo 'install the snap'", "exit 1")
+    result = run_installer(tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    tried, conclusion = result.stdout.splitlines()
+    assert "-m playwright install chromium: failed with exit code 1: " in tried
+    assert conclusion.startswith("no browser: ")
+    assert VARIABLE in conclusion
+
+
+@posix
+def test_the_installer_uses_the_package_manager(tmp_path):
+    """A pretended apt-get, which as root or by sudo puts a browser on the path when asked for chromium."""
+    log = tmp_path / "log"
+    command(tmp_path, "env", 'shift; exec "$@"')
+    command(tmp_path, "sudo", 'shift; exec "$@"')
+    made = f"printf '#!/bin/sh\\n' > {tmp_path}/chromium; /bin/chmod +x {tmp_path}/chromium"
+    command(tmp_path, "apt-get", f'echo "$@" >> {log}', f'[ "$1" = update ] || {{ {made}; }}')
+    result = run_installer(tmp_path)
+    assert result.returncode == 0
+    updated, installed, conclusion = result.stdout.splitlines()
+    assert updated.endswith("apt-get update: done")
+    assert installed.endswith(": done")
+    assert conclusion == f"browser for the tests of the report: {tmp_path / 'chromium'}"
+    assert [line.split()[0] for line in log.read_text().splitlines()] == ["update", "install"]
+    assert "chromium" in log.read_text().split()
+
+
+@posix
+def test_a_command_that_hangs_is_given_up_with_all_it_started(tmp_path):
+    child = tmp_path / "child"
+    hanging = command(tmp_path, "hanging", f"sleep 60 & echo $! > {child}", "wait")
+    assert install_browser.outcome([str(hanging)], limit=0.5) == "given up after 0.5 seconds"
+    with pytest.raises(ProcessLookupError):
+        _wait_until_gone(int(child.read_text()))
+    assert install_browser.outcome([str(tmp_path / "absent")]) == "could not be run (No such file or directory)"
+
+
+def _wait_until_gone(process: int) -> None:
+    """Raises ProcessLookupError as soon as there is no such process, or only what init has yet to bury."""
+    for _ in range(100):
+        os.kill(process, 0)
+        state = Path(f"/proc/{process}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            raise ProcessLookupError
+        time.sleep(0.05)
+
+
+@posix
+def test_the_variable_comes_first_and_must_be_right(tmp_path, monkeypatch):
+    command(tmp_path, "chromium", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "absent"))
+    assert any_browser() is None
+    monkeypatch.setenv(VARIABLE, str(command(tmp_path, "mine", "exit 0")))
+    assert any_browser() == str(tmp_path / "mine")
+    result = run_without_browser(
+        tmp_path, "-c", "import browser\nwith browser.started(): pass", **{VARIABLE: str(tmp_path / "absent")}
+    )
+    assert re.search(f"RuntimeError: {VARIABLE} is '.*absent', which does not start as a browser", result.stderr)
+
+
+def test_without_any_browser_the_tests_are_skipped_and_say_why(tmp_path):
+    arguments = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-k", "opens_without", Path(__file__).name)
+    result = run_without_browser(tmp_path, *arguments)
+    assert result.returncode == 0, result.stdout
+    assert re.search(rf"SKIPPED \[2\] .*{re.escape(NO_BROWSER)}", result.stdout), result.stdout
