@@ -1,13 +1,17 @@
-"""Approximate neighbours: ours beside the libraries for it, and the exact search; then whole Laplacian scores of large tables.
+"""Approximate neighbours: ours beside the libraries for it, and the exact search; then whole
+Laplacian scores of large tables.
 
     python benchmarks/approximate.py [quick | large]
 
-Each line is a process of its own: the first call with everything it loads and compiles, the second call, the share of the ten
-neighbours of 200 rows that was found, the memory above the table, and whether both calls gave the same. Libraries that are not
-installed are said to be missing. Asked for more than ten neighbours, a library is credited with whoever of the ten is among
-them, as it would be after measuring them again. On a busy machine only the order of the lines of one table means something.
+Each line is a process of its own: the first call with everything it loads and compiles, the second
+call, the share of the ten neighbours of 200 rows that was found, the memory above the table, and
+whether both calls gave the same. Libraries that are not installed are said to be missing. Asked for
+more than ten neighbours, a library is credited with whoever of the ten is among them, as it would
+be after measuring them again. On a busy machine only the order of the lines of one table means
+something.
 
-`large` scores 100,000 × 500 exactly and approximately, and 1,000,000 × 50 approximately, end to end.
+`large` scores 100,000 × 500 exactly and approximately, and 1,000,000 × 50 approximately, end to
+end.
 """
 
 from __future__ import annotations
@@ -35,7 +39,9 @@ ROWS_MADE = 2**14  # at a time, so that making the table takes no more memory th
 
 
 def table(kind: str, n: int, p: int) -> np.ndarray:
-    """Ten groups that differ in half of the columns, a bent surface of six dimensions, or nothing but noise."""
+    """Ten groups that differ in half of the columns, a bent surface of six dimensions, or
+    nothing but noise.
+    """
     rng = np.random.default_rng(0)
     centers = 2 * rng.standard_normal((10, p)) * (np.arange(p) < p / 2)
     directions = rng.standard_normal((6, p))
@@ -95,7 +101,14 @@ def layers(X: np.ndarray) -> np.ndarray:
 def usearch(X: np.ndarray) -> np.ndarray:
     from usearch.index import Index
 
-    index = Index(ndim=X.shape[1], metric="l2sq", dtype="f32", connectivity=16, expansion_add=64, expansion_search=40)
+    index = Index(
+        ndim=X.shape[1],
+        metric="l2sq",
+        dtype="f32",
+        connectivity=16,
+        expansion_add=64,
+        expansion_search=40,
+    )
     index.add(np.arange(len(X)), X)
     return np.asarray(index.search(X, K + 1).keys).astype(np.int64)
 
@@ -149,14 +162,23 @@ def recall(X: np.ndarray, found: np.ndarray) -> float:
 
     rows = np.sort(np.random.default_rng(1).choice(len(X), CHECKED, replace=False))
     right = nearest_neighbors(np.asarray(X, dtype=np.float64), K, queries=rows)[0]
-    return sum(len(np.intersect1d(mine, found[row])) for row, mine in zip(rows, right, strict=True)) / right.size
+    return (
+        sum(len(np.intersect1d(mine, found[row])) for row, mine in zip(rows, right, strict=True))
+        / right.size
+    )
 
 
 def one_search(name: str, kind: str, n: int, p: int) -> dict[str, float]:
     X, search = table(kind, n, p), SEARCHES[name][1]
     first, cold, extra = measured(lambda: search(X))
     again, warm, _ = measured(lambda: search(X))
-    return {"cold": cold, "warm": warm, "memory": extra, "same": float((first == again).mean()), "recall": recall(X, first)}
+    return {
+        "cold": cold,
+        "warm": warm,
+        "memory": extra,
+        "same": float((first == again).mean()),
+        "recall": recall(X, first),
+    }
 
 
 def one_score(how: str, n: int, p: int) -> dict[str, Any]:
@@ -165,8 +187,15 @@ def one_score(how: str, n: int, p: int) -> dict[str, Any]:
     X = table("curved", n, p)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sieve, seconds, extra = measured(lambda: GraphSieve("laplacian", n_neighbors=K, scale=None, neighbors=how).fit(X))
-    return {"seconds": seconds, "memory": extra, "recall": sieve.neighbor_recall_, "table": X.nbytes / 2**20}
+        sieve, seconds, extra = measured(
+            lambda: GraphSieve("laplacian", n_neighbors=K, scale=None, neighbors=how).fit(X)
+        )
+    return {
+        "seconds": seconds,
+        "memory": extra,
+        "recall": sieve.neighbor_recall_,
+        "table": X.nbytes / 2**20,
+    }
 
 
 def in_its_own_process(*arguments: Any) -> dict[str, Any] | str:
@@ -192,7 +221,10 @@ def searches(shapes: list[tuple[int, int]]) -> None:
     print(f"not installed: {', '.join(missing)}" if missing else "all libraries are installed")
     for n, p in shapes:
         for kind in KINDS:
-            print(f"\n{kind}, {n:,} × {p:,}\n{'':20}{'first, s':>10}{'second, s':>10}{'recall':>9}{'MiB':>8}{'same':>9}")
+            print(
+                f"\n{kind}, {n:,} × "
+                f"{p:,}\n{'':20}{'first, s':>10}{'second, s':>10}{'recall':>9}{'MiB':>8}{'same':>9}"
+            )
             for name, (package, _) in SEARCHES.items():
                 if package in missing:
                     continue
@@ -201,7 +233,10 @@ def searches(shapes: list[tuple[int, int]]) -> None:
                     print(f"{name:20}{found}", flush=True)
                     continue
                 times = f"{found['cold']:>10.2f}{found['warm']:>10.2f}"
-                print(f"{name:20}{times}{found['recall']:>9.4f}{found['memory']:>8.0f}{found['same']:>9.2%}", flush=True)
+                print(
+                    f"{name:20}{times}{found['recall']:>9.4f}{found['memory']:>8.0f}{found['same']:>9.2%}",
+                    flush=True,
+                )
 
 
 def scores() -> None:
@@ -211,7 +246,10 @@ def scores() -> None:
         line = f"{n:>10,} × {p:<5,}{how:<13}"
         if not isinstance(found, str):
             right = "all" if found["recall"] is None else f"{found['recall']:.2%}"
-            found = f"{found['seconds']:8.1f} s {found['memory']:8.0f} MiB (table {found['table']:.0f} MiB), recall {right}"
+            found = (
+                f"{found['seconds']:8.1f} s {found['memory']:8.0f} MiB (table {found['table']:.0f} "
+                f"MiB), recall {right}"
+            )
         print(line + found, flush=True)
 
 

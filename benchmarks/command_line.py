@@ -1,9 +1,11 @@
-"""From shell to ranking: the command beside the same work in Python, each a process of its own, in one run.
+"""From shell to ranking: the command beside the same work in Python, each a process of its own, in
+one run.
 
     python benchmarks/command_line.py [--rows 10000] [--columns 100] [--repeats 5]
 
-The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least that a person who writes
-Python could get away with. `--help` must be answered before a person notices. Exits with 1 if either takes too long.
+The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least
+that a person who writes Python could get away with. `--help` must be answered before a person
+notices. Exits with 1 if either takes too long.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def main() -> int:
         path = Path(folder) / "table.csv"
         write_table(path, given.rows, given.columns)
         shell, script, reading, ranking, help_time = [], [], [], [], []
-        for _ in range(given.repeats):  # in turn, so that whatever else the machine does falls on both alike
+        # In turn, so that whatever else the machine does falls on both alike
+        for _ in range(given.repeats):
             shell.append(seconds([COMMAND, "rank", str(path), "--target", "class"])[0])
             took, printed = seconds([sys.executable, "-c", DIRECT, str(path)])
             script.append(took)
@@ -70,10 +73,16 @@ def main() -> int:
         print(f"{given.rows} × {given.columns}, median of {given.repeats}")
         print(f"graphsieve rank, from the shell           {statistics.median(shell):6.2f} s")
         print(f"Python script with pandas, from the shell {statistics.median(script):6.2f} s")
-        print(f"  of which reading {statistics.median(reading):.2f} s, ranking {statistics.median(ranking):.2f} s")
+        print(
+            f"  of which reading {statistics.median(reading):.2f} s, ranking "
+            f"{statistics.median(ranking):.2f} s"
+        )
         ratio = statistics.median(shell) / statistics.median(script)
         print(f"ratio to the script                       {ratio:6.2f}   (must be below 2)")
-        print(f"graphsieve --help                         {1000 * statistics.median(help_time):6.0f} ms (must be below 150)")
+        print(
+            f"graphsieve --help                         {1000 * statistics.median(help_time):6.0f} "
+            "ms (must be below 150)"
+        )
     return 0 if ratio < 2 and statistics.median(help_time) < 0.15 else 1
 
 

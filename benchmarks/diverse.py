@@ -2,8 +2,9 @@
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/diverse.py
 
-A pass is one product of the table with a vector, which reads every number once. Per chosen column there are three; the first
-gains cost as many as the shorter side is long, though at the speed of matrix products.
+A pass is one product of the table with a vector, which reads every number once. Per chosen column
+there are three; the first gains cost as many as the shorter side is long, though at the speed of
+matrix products.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def measured(name: str, X: Any) -> None:
     vector = np.random.default_rng(1).normal(size=n_samples)
     one_pass = seconds(lambda: rows.T @ vector, 5)
     ones = np.ones(n_features)
-    few, many = (seconds(lambda k=k: diverse_selection(ones, X, n_features_to_select=k)) for k in (1, CHOSEN))
+    few, many = (
+        seconds(lambda k=k: diverse_selection(ones, X, n_features_to_select=k)) for k in (1, CHOSEN)
+    )
     tracemalloc.start()
     diverse_selection(ones, X, n_features_to_select=10)
     peak = tracemalloc.get_traced_memory()[1]
@@ -45,7 +48,8 @@ def measured(name: str, X: Any) -> None:
     held = X.nnz * 12 if sp.issparse(X) else X.nbytes
     per_choice = (many - few) / (CHOSEN - 1)
     print(
-        f"{name:<28} {n_samples:>7,} × {n_features:<7,} {many:>7.2f} s for {CHOSEN}   first {few:>6.2f} s   "
+        f"{name:<28} {n_samples:>7,} × {n_features:<7,} {many:>7.2f} s for {CHOSEN}   first "
+        f"{few:>6.2f} s   "
         f"each {per_choice / one_pass:>5.1f} passes   "
         f"memory above the data {peak / 2**20:>7,.0f} MiB = {peak / held:>4.1f} × the table"
     )
@@ -57,13 +61,19 @@ def main() -> None:
         hidden = rng.normal(size=(n_samples, 50)) @ rng.normal(size=(50, n_features))
         measured("dense, 50 hidden causes", hidden + rng.normal(size=(n_samples, n_features)))
     for n_samples, n_features in ((2_000, 20_000), (20_000, 20_000)):
-        measured("sparse, 1 % filled", sp.random_array((n_samples, n_features), density=0.01, rng=rng, format="csc"))
-    X = rng.normal(size=(1_000, 50)) @ rng.normal(size=(50, 5_000)) + rng.normal(size=(1_000, 5_000))
+        measured(
+            "sparse, 1 % filled",
+            sp.random_array((n_samples, n_features), density=0.01, rng=rng, format="csc"),
+        )
+    X = rng.normal(size=(1_000, 50)) @ rng.normal(size=(50, 5_000)) + rng.normal(
+        size=(1_000, 5_000)
+    )
     y = np.where(np.arange(1_000) % 50 == 0, (X[:, 0] > 0).astype(int), -1)
     print(
         f"\nGraphSieve() with 20 labels, 1,000 × 5,000, {CHOSEN} features: "
         f"{seconds(lambda: GraphSieve(n_features_to_select=CHOSEN).fit(X, y)):.2f} s; "
-        f"number found by itself: {seconds(lambda: GraphSieve(n_features_to_select='auto').fit(X, y)):.2f} s"
+        "number found by itself: "
+        f"{seconds(lambda: GraphSieve(n_features_to_select='auto').fit(X, y)):.2f} s"
     )
 
 

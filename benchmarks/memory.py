@@ -2,8 +2,9 @@
 
     python benchmarks/memory.py
 
-Each case runs in a process of its own, because a peak belongs to a process: it makes its data, notes its resident memory,
-calls graphsieve (up to three times if it is quick; the best time counts), and reports how far the peak rose above what it noted.
+Each case runs in a process of its own, because a peak belongs to a process: it makes its data,
+notes its resident memory, calls graphsieve (up to three times if it is quick; the best time
+counts), and reports how far the peak rose above what it noted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ Call = Callable[[], Any]
 
 
 class Case(NamedTuple):
-    """What is measured, what it may need in MiB, and a function that makes the data and returns the call."""
+    """What is measured, what it may need in MiB, and a function that makes the data and returns
+    the call.
+    """
 
     title: str
     limit: int
@@ -36,8 +39,8 @@ class Case(NamedTuple):
 def peak_memory() -> int:
     """The largest resident memory of this process so far, in bytes.
 
-    Linux keeps it in a file, too, which is read first: what `getrusage` tells is never less than the peak of the process that
-    started this one.
+    Linux keeps it in a file, too, which is read first: what `getrusage` tells is never less than
+    the peak of the process that started this one.
     """
     try:
         status = Path("/proc/self/status").read_text()
@@ -50,7 +53,9 @@ def peak_memory() -> int:
 
 
 def resident_memory() -> int:
-    """The resident memory of this process now, in bytes; where the system does not tell, the peak so far."""
+    """The resident memory of this process now, in bytes; where the system does not tell, the
+    peak so far.
+    """
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -59,13 +64,17 @@ def resident_memory() -> int:
 
 
 def forget_peak() -> None:
-    """Let the peak begin anew at what is resident now, where the system can: what making the data took is no matter."""
+    """Let the peak begin anew at what is resident now, where the system can: what making the
+    data took is no matter.
+    """
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def measured(call: Call, most_calls: int = 3) -> tuple[Any, float, float]:
-    """The result of a call, its best time in seconds, and by how many MiB the peak rose above what was resident before."""
+    """The result of a call, its best time in seconds, and by how many MiB the peak rose above
+    what was resident before.
+    """
     forget_peak()
     before = resident_memory()
     times: list[float] = []
@@ -77,7 +86,9 @@ def measured(call: Call, most_calls: int = 3) -> tuple[Any, float, float]:
 
 
 def grouped_rows(n_samples: int, n_features: int, n_groups: int = 10) -> tuple[Any, Any]:
-    """Random rows in groups that differ in the first half of the columns, and the groups; made without large temporaries."""
+    """Random rows in groups that differ in the first half of the columns, and the groups; made
+    without large temporaries.
+    """
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -109,7 +120,9 @@ def sparse_rows(n_samples: int, n_features: int = 100_000, entries: int = 20) ->
     rng = np.random.default_rng(0)
     columns = rng.integers(n_features, size=n_samples * entries, dtype=np.int32)
     starts = np.arange(0, n_samples * entries + 1, entries, dtype=np.int32)
-    X = sp.csr_array((rng.random(n_samples * entries), columns, starts), shape=(n_samples, n_features))
+    X = sp.csr_array(
+        (rng.random(n_samples * entries), columns, starts), shape=(n_samples, n_features)
+    )
     X.sum_duplicates()
     return X, rng.integers(2, size=n_samples)
 
@@ -171,17 +184,35 @@ def semi_supervised_laplacian(n_samples: int, n_features: int, n_labeled: int) -
 
 
 CASES = {
-    "ls-20000x200": Case("Laplacian score, k = 5, 20,000 x 200", 1024, lambda: laplacian(20_000, 200)),
-    "wls-100000x200": Case("WLS, 5 classes, 100,000 x 200", 1024, lambda: weighted_laplacian(100_000, 200)),
+    "ls-20000x200": Case(
+        "Laplacian score, k = 5, 20,000 x 200", 1024, lambda: laplacian(20_000, 200)
+    ),
+    "wls-100000x200": Case(
+        "WLS, 5 classes, 100,000 x 200", 1024, lambda: weighted_laplacian(100_000, 200)
+    ),
     "ls-5000x50": Case("Laplacian score, k = 5, 5,000 x 50", 256, lambda: laplacian(5_000, 50)),
     "ls-10000x50": Case("Laplacian score, k = 5, 10,000 x 50", 256, lambda: laplacian(10_000, 50)),
     "ls-20000x50": Case("Laplacian score, k = 5, 20,000 x 50", 256, lambda: laplacian(20_000, 50)),
-    "cls-2000-of-20000": Case("CLS, 2,000 labels of 20,000 x 50", 512, lambda: constrained_laplacian(20_000, 50, 2_000)),
-    "ssls-1000-of-20000": Case("SSLS, 1,000 targets of 20,000 x 50", 512, lambda: semi_supervised_laplacian(20_000, 50, 1_000)),
-    "fisher-sparse": Case("Fisher, sparse 100,000 x 100,000, 20 a row", 512, lambda: sparse_fisher(100_000)),
-    "wls-sparse": Case("WLS, sparse 100,000 x 100,000, 20 a row", 512, lambda: sparse_weighted_laplacian(100_000)),
-    "ls-sparse-5000": Case("Laplacian score, k = 5, 5,000 rows of it", 512, lambda: sparse_laplacian(5_000)),
-    "ls-sparse-20000": Case("Laplacian score, k = 5, 20,000 rows of it", 1024, lambda: sparse_laplacian(20_000)),
+    "cls-2000-of-20000": Case(
+        "CLS, 2,000 labels of 20,000 x 50", 512, lambda: constrained_laplacian(20_000, 50, 2_000)
+    ),
+    "ssls-1000-of-20000": Case(
+        "SSLS, 1,000 targets of 20,000 x 50",
+        512,
+        lambda: semi_supervised_laplacian(20_000, 50, 1_000),
+    ),
+    "fisher-sparse": Case(
+        "Fisher, sparse 100,000 x 100,000, 20 a row", 512, lambda: sparse_fisher(100_000)
+    ),
+    "wls-sparse": Case(
+        "WLS, sparse 100,000 x 100,000, 20 a row", 512, lambda: sparse_weighted_laplacian(100_000)
+    ),
+    "ls-sparse-5000": Case(
+        "Laplacian score, k = 5, 5,000 rows of it", 512, lambda: sparse_laplacian(5_000)
+    ),
+    "ls-sparse-20000": Case(
+        "Laplacian score, k = 5, 20,000 rows of it", 1024, lambda: sparse_laplacian(20_000)
+    ),
 }
 
 
@@ -190,18 +221,23 @@ def run_case(name: str) -> None:
     import graphsieve  # noqa: F401  (so that importing is not measured)
 
     call = CASES[name].prepare()
-    # Random sparse rows are all equally far apart, so the heat kernel may hang on few edges: no matter here.
+    # Random sparse rows are all equally far apart, so the heat kernel may hang on few edges: no
+    # matter here.
     warnings.simplefilter("ignore")
     _, seconds, extra = measured(call)
     print(json.dumps({"seconds": seconds, "extra": extra}))
 
 
 def main() -> int:
-    """Run all cases one after another, print a line for each, and say whether all kept their limits."""
+    """Run all cases one after another, print a line for each, and say whether all kept their
+    limits.
+    """
     print(f"{'case':<46}{'seconds':>9}{'MiB above the data':>20}{'limit':>7}")
     all_kept = True
     for name, case in CASES.items():
-        answer = subprocess.run([sys.executable, __file__, "--case", name], capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            [sys.executable, __file__, "--case", name], capture_output=True, text=True, check=False
+        )
         if answer.returncode:
             print(f"{case.title:<46}failed: {answer.stderr.strip().splitlines()[-1]}", flush=True)
             all_kept = False
@@ -210,7 +246,11 @@ def main() -> int:
         kept = found["extra"] <= case.limit
         all_kept &= kept
         verdict = "ok" if kept else "over"
-        print(f"{case.title:<46}{found['seconds']:>9.2f}{found['extra']:>20.0f}{case.limit:>7}  {verdict}", flush=True)
+        print(
+            f"{case.title:<46}{found['seconds']:>9.2f}{found['extra']:>20.0f}{case.limit:>7}  "
+            f"{verdict}",
+            flush=True,
+        )
     return 0 if all_kept else 1
 
 

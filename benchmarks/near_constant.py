@@ -1,21 +1,26 @@
-"""Near-constant columns and the Laplacian score: which columns it puts first, and what another scale, metric or floor changes.
+"""Near-constant columns and the Laplacian score: which columns it puts first, and what another
+scale, metric or floor changes.
 
     python benchmarks/near_constant.py [scales] [explain] [floors] [check] [metrics] [names of sets]    # all: about five minutes
 
-Needs the shared data sets, and takes at most 1,000 rows of each. Percentages are 1-NN accuracies with the first 5 to 40 columns,
-mean of three folds; standard errors are 0.1 to 7, largest on sets of few rows, and rough, since folds share rows.
+Needs the shared data sets, and takes at most 1,000 rows of each. Percentages are 1-NN accuracies
+with the first 5 to 40 columns, mean of three folds; standard errors are 0.1 to 7, largest on sets
+of few rows, and rough, since folds share rows.
 
-Finding. A column that rests on one sample scores 1, as noise does. One that rests on a few scores near 0 if they are each
-other's neighbours, since hardly an edge leaves them. Pixels: z-scoring makes such groups, as a pixel lit in m of n images gets
-values of about √(n/m), and images that share it become neighbours by it. On mnist5k the first 40 score 0.28, but 0.41 if they
-are left out of the graph (40 others left out: 0.28; all columns: 0.45). Own units or min-max repair it: 33 % → 46 %, 47 %
-(random 42 %, variance 51 %); ranks 44 %; robust stays at 33 %: a pixel lit in just over a quarter has a tiny interquartile
-range, and ten such columns hold 63 % of all variance. Texts: the groups are real (two copies of a long posting), so no scale
-repairs them: 51–55 % (random 52–53 %, variance 65 %). By Euclidean distance a text of five words is linked to two thirds of
-all; by cosine more neighbours are of one class (`metrics`). Putting columns that rest on fewer than 10 samples last does help:
-own units with cosine 52 → 61 % (pcmac), 53 → 64 % (basehock), and on reuters, not seen when 10 was chosen among 3, 6, 10, 20,
-40, 58 → 69 %; variance is still no worse. Elsewhere it moves own units by 0.6 at most, but leukemia by −1 and −3, colon by −3
-and 0, about their errors; 20 costs those two 7 to 13. ORL has no near-constant columns: its first 40 are alike (mean
+Finding. A column that rests on one sample scores 1, as noise does. One that rests on a few scores
+near 0 if they are each other's neighbours, since hardly an edge leaves them. Pixels: z-scoring
+makes such groups, as a pixel lit in m of n images gets values of about √(n/m), and images that
+share it become neighbours by it. On mnist5k the first 40 score 0.28, but 0.41 if they are left out
+of the graph (40 others left out: 0.28; all columns: 0.45). Own units or min-max repair it: 33 % →
+46 %, 47 % (random 42 %, variance 51 %); ranks 44 %; robust stays at 33 %: a pixel lit in just over
+a quarter has a tiny interquartile range, and ten such columns hold 63 % of all variance. Texts: the
+groups are real (two copies of a long posting), so no scale repairs them: 51–55 % (random 52–53 %,
+variance 65 %). By Euclidean distance a text of five words is linked to two thirds of all; by cosine
+more neighbours are of one class (`metrics`). Putting columns that rest on fewer than 10 samples
+last does help: own units with cosine 52 → 61 % (pcmac), 53 → 64 % (basehock), and on reuters, not
+seen when 10 was chosen among 3, 6, 10, 20, 40, 58 → 69 %; variance is still no worse. Elsewhere it
+moves own units by 0.6 at most, but leukemia by −1 and −3, colon by −3 and 0, about their errors; 20
+costs those two 7 to 13. ORL has no near-constant columns: its first 40 are alike (mean
 |correlation| 0.82, random 0.25), and of all this only ranks come near random (64 %, 66 %).
 """
 
@@ -24,7 +29,9 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("GRAPHSIEVE_DATA", os.path.join(os.path.dirname(__file__), "..", "..", "shared", "data"))
+os.environ.setdefault(
+    "GRAPHSIEVE_DATA", os.path.join(os.path.dirname(__file__), "..", "..", "shared", "data")
+)
 
 import sys
 import warnings
@@ -49,9 +56,26 @@ from graphsieve.table.scaling import Scale, effective_support, rescaled
 
 FAILING = ("mnist5k", "orl", "pcmac", "basehock")
 OTHERS = ("ionosphere", "sonar", "leukemia", "colon")
-CLASSES = ("wine", "zoo", "dermatology", "wpbc", "pie10p", "usps", "madelon", "reuters_orgspeople", "pbmc68k_reduced")
-FRESH = ("reuters_orgspeople", "pbmc68k_reduced", "pie10p", "usps", "dermatology", "zoo")  # not seen when the floor was chosen
-SCALES: dict[str, Scale] = {"z": "standard", "raw": None, "minmax": "minmax", "robust": "robust", "rank": "rank"}
+CLASSES = (
+    "wine",
+    "zoo",
+    "dermatology",
+    "wpbc",
+    "pie10p",
+    "usps",
+    "madelon",
+    "reuters_orgspeople",
+    "pbmc68k_reduced",
+)
+# Not seen when the floor was chosen
+FRESH = ("reuters_orgspeople", "pbmc68k_reduced", "pie10p", "usps", "dermatology", "zoo")
+SCALES: dict[str, Scale] = {
+    "z": "standard",
+    "raw": None,
+    "minmax": "minmax",
+    "robust": "robust",
+    "rank": "rank",
+}
 FLOORS = (0, 3, 6, 10, 20, 40)
 MOST_ROWS, FIRST, N_NEIGHBORS = 1000, 40, 5
 SIZES = (5, 10, 15, 20, 40)
@@ -65,7 +89,9 @@ Order = NDArray[np.int64]
 def sample(name: str) -> tuple[Any, NDArray[Any]]:
     """At most 1,000 random rows without missing values."""
     data = load(name)
-    known = np.ones(len(data.y), dtype=bool) if sp.issparse(data.X) else ~np.isnan(data.X).any(axis=1)
+    known = (
+        np.ones(len(data.y), dtype=bool) if sp.issparse(data.X) else ~np.isnan(data.X).any(axis=1)
+    )
     rows = np.random.default_rng(0).permutation(np.flatnonzero(known))[:MOST_ROWS]
     return data.X[rows], data.y[rows]
 
@@ -97,7 +123,9 @@ def shuffled(seed: int) -> Callable[[Any, Any], Order]:
     return order
 
 
-def ways(scales: dict[str, Scale], metrics: tuple[Metric, ...], floors: tuple[int, ...]) -> dict[tuple[str, str, int], Any]:
+def ways(
+    scales: dict[str, Scale], metrics: tuple[Metric, ...], floors: tuple[int, ...]
+) -> dict[tuple[str, str, int], Any]:
     def way(scale: Scale, metric: Metric, floor: int) -> Callable[[Any, Any], Order]:
         return lambda X, _: smoothest(X, scale, metric, floor)
 
@@ -105,9 +133,15 @@ def ways(scales: dict[str, Scale], metrics: tuple[Metric, ...], floors: tuple[in
 
 
 def accuracies(name: str, asked: dict[Any, Any]) -> dict[Any, tuple[float, float]]:
-    """Mean 1-NN accuracy over sizes and three folds, in percent, and its standard error over the folds."""
+    """Mean 1-NN accuracy over sizes and three folds, in percent, and its standard error over the
+    folds.
+    """
     X, y = sample(name)
-    everyone = asked | {"variance": by_variance} | {("random", seed): shuffled(seed) for seed in range(RANDOM_ORDERS)}
+    everyone = (
+        asked
+        | {"variance": by_variance}
+        | {("random", seed): shuffled(seed) for seed in range(RANDOM_ORDERS)}
+    )
     sizes = [size for size in SIZES if size <= X.shape[1]]
     result = evaluate(
         {str(key): function for key, function in everyone.items()},
@@ -120,8 +154,13 @@ def accuracies(name: str, asked: dict[Any, Any]) -> dict[Any, tuple[float, float
         baselines=(),
     )
     folds = {key: 100 * result.values(str(key)).mean(axis=0) for key in everyone}
-    folds["random"] = np.mean([folds.pop(("random", seed)) for seed in range(RANDOM_ORDERS)], axis=0)
-    return {key: (float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))) for key, values in folds.items()}
+    folds["random"] = np.mean(
+        [folds.pop(("random", seed)) for seed in range(RANDOM_ORDERS)], axis=0
+    )
+    return {
+        key: (float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
+        for key, values in folds.items()
+    }
 
 
 def say_what(text: str) -> None:
@@ -139,17 +178,28 @@ def compare_scales(sets: tuple[str, ...]) -> None:
         table = Table(X)
         support = effective_support(table)
         found = accuracies(name, ways(SCALES, METRICS, (0,)))
-        for (scale, metric, _), (accuracy, error) in ((key, value) for key, value in found.items() if isinstance(key, tuple)):
+        for (scale, metric, _), (accuracy, error) in (
+            (key, value) for key, value in found.items() if isinstance(key, tuple)
+        ):
             first = smoothest(X, SCALES[scale], metric)[:FIRST]
             scaled = measured(rescaled(table, SCALES[scale]), metric)
             smooth = np.nanmedian(laplacian(scaled, scaled)[first])
             few = f"{100 * np.mean(support[first] < FEW):.0f}"
             where = f"{np.nanmedian(support[first]):.0f}"
-            rows.append([name, scale, metric, few, where, f"{smooth:.2f}", f"{accuracy:.1f} ± {error:.1f}"])
+            rows.append(
+                [name, scale, metric, few, where, f"{smooth:.2f}", f"{accuracy:.1f} ± {error:.1f}"]
+            )
         everything = [f"{100 * np.nanmean(support < FEW):.0f}", f"{np.nanmedian(support):.0f}"]
         for key in ("variance", "random"):
             rows.append(
-                [name, key, "", *(everything if key == "random" else ["", ""]), "", "{:.1f} ± {:.1f}".format(*found[key])]
+                [
+                    name,
+                    key,
+                    "",
+                    *(everything if key == "random" else ["", ""]),
+                    "",
+                    "{:.1f} ± {:.1f}".format(*found[key]),
+                ]
             )
     print_table(["set", "scale", "metric", "few", "support", "smooth", "1-NN"], rows, False)
 
@@ -167,14 +217,19 @@ def explain(sets: tuple[str, ...]) -> None:
         z = rescaled(table, "standard")
         first = smoothest(X, "standard", "euclidean")[:FIRST]
         others = np.setdiff1d(np.arange(table.n_features), first)
-        control = np.setdiff1d(np.arange(table.n_features), np.random.default_rng(0).choice(others, FIRST, replace=False))
+        control = np.setdiff1d(
+            np.arange(table.n_features),
+            np.random.default_rng(0).choice(others, FIRST, replace=False),
+        )
         graphs = (z, z.take_columns(others), z.take_columns(control), table)
         numbers = []
         for graph_from in graphs:
             values = laplacian(table, graph_from)
             numbers += [f"{np.nanmedian(values[first]):.2f} / {np.nanmedian(values):.2f}"]
         rows.append([name, *numbers, f"{100 * kept_within(table, z, first):.0f}"])
-    print_table(["set", "all z-scored", "without these", "without others", "raw", "within"], rows, False)
+    print_table(
+        ["set", "all z-scored", "without these", "without others", "raw", "within"], rows, False
+    )
 
 
 def kept_within(table: Table, graph_from: Table, columns: Order) -> float:
@@ -186,9 +241,15 @@ def kept_within(table: Table, graph_from: Table, columns: Order) -> float:
     for column, size in zip(values.T, support, strict=True):
         if np.isfinite(size):
             inside = np.zeros(len(column), dtype=bool)
-            inside[np.argsort(-np.abs(column - column.mean()), kind="stable")[: max(1, round(size))]] = True
+            inside[
+                np.argsort(-np.abs(column - column.mean()), kind="stable")[: max(1, round(size))]
+            ] = True
             touching = inside[graph.first].astype(int) + inside[graph.second]
-            shares.append(graph.weights[touching == 2].sum() * 2 / max(1e-300, (graph.weights * touching).sum()))
+            shares.append(
+                graph.weights[touching == 2].sum()
+                * 2
+                / max(1e-300, (graph.weights * touching).sum())
+            )
     return float(np.median(shares))
 
 
@@ -201,12 +262,33 @@ def compare_floors(sets: tuple[str, ...]) -> None:
         say(name)
         X, _ = sample(name)
         support = effective_support(Table(X[: 2 * X.shape[0] // 3]))
-        marks = {floor: "" if (support >= floor).sum() >= min(FIRST, X.shape[1] - 1) or not floor else " *" for floor in FLOORS}
+        marks = {
+            floor: ""
+            if (support >= floor).sum() >= min(FIRST, X.shape[1] - 1) or not floor
+            else " *"
+            for floor in FLOORS
+        }
         found = accuracies(name, ways({"z": "standard", "raw": None}, METRICS, FLOORS))
         for scale, metric in product(("z", "raw"), METRICS):
-            cells = ["{:.1f} ± {:.1f}".format(*found[scale, metric, floor]) + marks[floor] for floor in FLOORS]
-            rows.append([name, scale, metric, *cells, f"{found['random'][0]:.1f}", f"{found['variance'][0]:.1f}"])
-    print_table(["set", "scale", "metric", *(f"≥ {floor}" for floor in FLOORS), "random", "variance"], rows, False)
+            cells = [
+                "{:.1f} ± {:.1f}".format(*found[scale, metric, floor]) + marks[floor]
+                for floor in FLOORS
+            ]
+            rows.append(
+                [
+                    name,
+                    scale,
+                    metric,
+                    *cells,
+                    f"{found['random'][0]:.1f}",
+                    f"{found['variance'][0]:.1f}",
+                ]
+            )
+    print_table(
+        ["set", "scale", "metric", *(f"≥ {floor}" for floor in FLOORS), "random", "variance"],
+        rows,
+        False,
+    )
 
 
 def compare_metrics(sets: tuple[str, ...]) -> None:
@@ -215,8 +297,16 @@ def compare_metrics(sets: tuple[str, ...]) -> None:
     for name in sets:
         X, y = sample(name)
         table = Table(X)
-        near = [nearest_neighbors(measured(table, metric).rows[0], N_NEIGHBORS)[0] for metric in METRICS]
-        rows.append([name, *(f"{100 * np.mean(y[found] == y[:, None]):.1f}" for found in near), *chosen_metric(table)])
+        near = [
+            nearest_neighbors(measured(table, metric).rows[0], N_NEIGHBORS)[0] for metric in METRICS
+        ]
+        rows.append(
+            [
+                name,
+                *(f"{100 * np.mean(y[found] == y[:, None]):.1f}" for found in near),
+                *chosen_metric(table),
+            ]
+        )
     print_table(["set", *METRICS, "chosen", "because"], rows, False)
 
 

@@ -1,10 +1,12 @@
-"""Exact neighbours and the whole Laplacian score as ratios to scikit-learn + SciPy, beside the machine's limit for products.
+"""Exact neighbours and the whole Laplacian score as ratios to scikit-learn + SciPy, beside the
+machine's limit for products.
 
     python benchmarks/neighbors.py [quick]
 
-All numbers of a line come from one run, in turns, the best of several each: on a busy machine times mean little, and ratios more.
-The limit is the time that a float32 product of large matrices by all threads would take for the work of a symmetric search:
-n² p additions and multiplications, since half of the n² inner products serve for all.
+All numbers of a line come from one run, in turns, the best of several each: on a busy machine times
+mean little, and ratios more. The limit is the time that a float32 product of large matrices by all
+threads would take for the work of a symmetric search: n² p additions and multiplications, since
+half of the n² inner products serve for all.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from graphsieve import scores
 from graphsieve.graphs.neighbors import exact as neighbors
 
 K = 10
-SHAPES = [(150, 4), (300, 20_000), (200, 7_000), (1_000, 50), (5_000, 200), (20_000, 3), (20_000, 50), (20_000, 1_000)]
+SHAPES = [
+    (150, 4),
+    (300, 20_000),
+    (200, 7_000),
+    (1_000, 50),
+    (5_000, 200),
+    (20_000, 3),
+    (20_000, 50),
+    (20_000, 1_000),
+]
 QUICK_SHAPES = SHAPES[:5]
 PRODUCT = 3_000  # rows and columns of the matrices that the limit is measured with
 WIDTHS = (14, 9, 8, 9, 9, 8, 8, 10, 10)
@@ -76,7 +87,9 @@ def grouped(n: int, p: int) -> np.ndarray:
 
 
 def dense_found(n: int, p: int) -> dict[str, float]:
-    """Seconds of everyone, the limit's, how far apart the scores are, and the share of rows with the same neighbours."""
+    """Seconds of everyone, the limit's, how far apart the scores are, and the share of rows with
+    the same neighbours.
+    """
     X = grouped(n, p)
     found, results = best_in_turns(
         {
@@ -90,7 +103,9 @@ def dense_found(n: int, p: int) -> dict[str, float]:
     return found | {
         "limit": found["product"] * (n * n * p / (2 * PRODUCT**3)),
         "apart": float(np.abs(results["score"] / results["plain score"] - 1).max()),
-        "agree": float((np.sort(results["near"][0], axis=1) == np.sort(results["brute"][1], axis=1)).mean()),
+        "agree": float(
+            (np.sort(results["near"][0], axis=1) == np.sort(results["brute"][1], axis=1)).mean()
+        ),
     }
 
 
@@ -98,7 +113,8 @@ def dense_line(n: int, p: int) -> str:
     found = dense_found(n, p)
     near = found["near"]
     return (
-        f"{n:>7,} × {p:<7,}{found['score']:>9.4f}{found['plain score']:>9.4f}{found['plain score'] / found['score']:>7.2f}×"
+        f"{n:>7,} × "
+        f"{p:<7,}{found['score']:>9.4f}{found['plain score']:>9.4f}{found['plain score'] / found['score']:>7.2f}×"
         f"{near:>9.4f}{found['brute']:>9.4f}{found['brute'] / near:>7.2f}×{found['limit'] / near:>8.0%}"
         f"{found['apart']:>10.0e}{found['agree']:>10.4%}"
     )
@@ -112,7 +128,10 @@ def sparse_found(n: int, p: int, filled: float) -> dict[str, float]:
 
 def sparse_line(n: int, p: int, filled: float) -> str:
     found = sparse_found(n, p, filled)
-    times = f"{found['near']:.2f} s, scikit-learn {found['brute']:.2f} s, {found['brute'] / found['near']:.1f}×"
+    times = (
+        f"{found['near']:.2f} s, scikit-learn {found['brute']:.2f} s, "
+        f"{found['brute'] / found['near']:.1f}×"
+    )
     return f"sparse {n:,} × {p:,} at {filled:.1%}: {times}"
 
 
@@ -120,9 +139,14 @@ def main() -> None:
     """Print one line per shape."""
     quick = sys.argv[1:] == ["quick"]
     print("compiled kernels" if kernels.compiled() is not None else "plain kernels")
-    print(f"{'':>17}{'whole Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}")
+    print(
+        f"{'':>17}{'whole Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}"
+    )
     titles = ("ours, s", "plain", "ratio", "ours, s", "brute", "ratio", "limit", "apart", "edges")
-    print(f"{'n × p':>12}" + "".join(f"{title:>{width}}" for title, width in zip(titles, WIDTHS, strict=True)))
+    print(
+        f"{'n × p':>12}"
+        + "".join(f"{title:>{width}}" for title, width in zip(titles, WIDTHS, strict=True))
+    )
     for n, p in QUICK_SHAPES if quick else SHAPES:
         print(dense_line(n, p), flush=True)
     print(sparse_line(*((2_000, 2_000, 0.005) if quick else (20_000, 20_000, 0.005))), flush=True)

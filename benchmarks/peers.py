@@ -1,14 +1,17 @@
-"""graphsieve beside its peers: facts that are measured in this run, and time and memory of the Laplacian score.
+"""graphsieve beside its peers: facts that are measured in this run, and time and memory of the
+Laplacian score.
 
     python benchmarks/peers.py             # two tables as text
     python benchmarks/peers.py --markdown  # the same for the README
 
-Peers live in virtual environments that this script makes in the user's cache folder (GRAPHSIEVE_PEERS names another): one for
-those that agree on their requirements, and one for delve-fs, which wants numpy < 2. Every measurement is a process of its own
-that reads the data from an .npz file and answers in JSON. A peer that does not install is reported as such.
+Peers live in virtual environments that this script makes in the user's cache folder
+(GRAPHSIEVE_PEERS names another): one for those that agree on their requirements, and one for
+delve-fs, which wants numpy < 2. Every measurement is a process of its own that reads the data from
+an .npz file and answers in JSON. A peer that does not install is reported as such.
 
-Nobody is handicapped: each peer is called the way its documentation does, with the same number of neighbours and the same heat
-kernel exp(-d²/t) where it has that parameter; what was called is printed. Where a peer returns scores only, NaN counts as last.
+Nobody is handicapped: each peer is called the way its documentation does, with the same number of
+neighbours and the same heat kernel exp(-d²/t) where it has that parameter; what was called is
+printed. Where a peer returns scores only, NaN counts as last.
 """
 
 from __future__ import annotations
@@ -27,24 +30,36 @@ from memory import grouped_rows, measured
 
 OURS = "graphsieve"
 REFERENCE = "10-line reference"
-PACKAGES = [OURS, "skfeature-chappers", "ITMO_FS", "delve-fs", "skrebate", "fast-select", "scikit-learn"]
+PACKAGES = [
+    OURS,
+    "skfeature-chappers",
+    "ITMO_FS",
+    "delve-fs",
+    "skrebate",
+    "fast-select",
+    "scikit-learn",
+]
 TIMED = [OURS, REFERENCE, "delve-fs", "skfeature-chappers", "ITMO_FS"]
 ENVIRONMENTS = {name: "peers" for name in [*PACKAGES[1:-1], "mlxtend"]} | {"delve-fs": "delve"}
 SIZES = (2_000, 5_000, 10_000, 20_000)
 WIDE = (200, 7_000)  # a table of few samples, as genes are
 N_NEIGHBORS = 5
-TIME_LIMIT = 60  # seconds for one measurement of time; whoever needs more is not asked for larger tables
+# Seconds for one measurement of time; whoever needs more is not asked for larger tables
+TIME_LIMIT = 60
 FACTS_LIMIT = 180  # seconds for all facts of one package
 MEMORY_LIMIT = 12 * 2**30  # bytes of address space, so that a peer cannot take the whole machine
 
 
-# --- What is called -----------------------------------------------------------------------------------------------------------
+# --- What is called
+# --------------------------------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
-    """How a package computes a score: `run(X, y, t)`; and `default(X, y)` where its own defaults do something else.
+    """How a package computes a score: `run(X, y, t)`; and `default(X, y)` where its own defaults do
+    something else.
 
-    `best` says which scores are good, "small" or "large", or that what comes back is the "order" of the columns, best first.
+    `best` says which scores are good, "small" or "large", or that what comes back is the "order" of
+    the columns, best first.
     """
 
     text: str
@@ -57,7 +72,11 @@ def graphsieve_calls() -> dict[str, Call]:
     from graphsieve import GraphSieve, scores
 
     def with_labels(X: Any, y: Any, t: float) -> Any:
-        return GraphSieve("laplacian", n_neighbors=N_NEIGHBORS, bandwidth=t, scale=None).fit(X, y).scores_
+        return (
+            GraphSieve("laplacian", n_neighbors=N_NEIGHBORS, bandwidth=t, scale=None)
+            .fit(X, y)
+            .scores_
+        )
 
     def one_selected(X: Any, y: Any, _: float) -> Any:
         return GraphSieve("fisher", n_features_to_select=1).fit(X, y).get_support(indices=True)
@@ -70,15 +89,21 @@ def graphsieve_calls() -> dict[str, Call]:
             lambda X, y: scores.laplacian_score(X),
         ),
         "Laplacian, y given": Call(
-            "GraphSieve('laplacian', n_neighbors=5, bandwidth=t, scale=None).fit(X, y)", with_labels, "small"
+            "GraphSieve('laplacian', n_neighbors=5, bandwidth=t, scale=None).fit(X, y)",
+            with_labels,
+            "small",
         ),
         "SPEC": Call(
             "scores.spec_score(X, n_neighbors=5, bandwidth=t)",
             lambda X, y, t: scores.spec_score(X, n_neighbors=N_NEIGHBORS, bandwidth=t),
             "small",
         ),
-        "Fisher": Call("scores.fisher_score(X, y)", lambda X, y, t: scores.fisher_score(X, y), "large"),
-        "Fisher, select 1": Call("GraphSieve('fisher', n_features_to_select=1).fit(X, y)", one_selected, "order"),
+        "Fisher": Call(
+            "scores.fisher_score(X, y)", lambda X, y, t: scores.fisher_score(X, y), "large"
+        ),
+        "Fisher, select 1": Call(
+            "GraphSieve('fisher', n_features_to_select=1).fit(X, y)", one_selected, "order"
+        ),
         "ReliefF": Call(
             "scores.relieff_score(X, y, n_neighbors=5)",
             lambda X, y, t: scores.relieff_score(X, y, n_neighbors=N_NEIGHBORS),
@@ -88,7 +113,9 @@ def graphsieve_calls() -> dict[str, Call]:
 
 
 def reference_calls() -> dict[str, Call]:
-    """What a person would write who needs the score once: no checks, no care for ties, offsets or constants."""
+    """What a person would write who needs the score once: no checks, no care for ties, offsets
+    or constants.
+    """
     import numpy as np
     import scipy.sparse as sp
     from sklearn.neighbors import NearestNeighbors
@@ -96,14 +123,20 @@ def reference_calls() -> dict[str, Call]:
     def laplacian(X: Any, y: Any, t: float) -> Any:
         distance, neighbor = NearestNeighbors(n_neighbors=N_NEIGHBORS).fit(X).kneighbors()
         row = np.repeat(np.arange(len(X)), N_NEIGHBORS)
-        W = sp.csr_array((np.exp(-(distance.ravel() ** 2) / t), (row, neighbor.ravel())), shape=(len(X), len(X)))
+        W = sp.csr_array(
+            (np.exp(-(distance.ravel() ** 2) / t), (row, neighbor.ravel())), shape=(len(X), len(X))
+        )
         W = W.maximum(W.T)
         degree = W.sum(axis=1)
         F = X - degree @ X / degree.sum()
         spread = degree @ F**2
         return (spread - (F * (W @ F)).sum(axis=0)) / spread
 
-    return {"Laplacian": Call("sklearn NearestNeighbors(n_neighbors=5) and a CSR matrix", laplacian, "small")}
+    return {
+        "Laplacian": Call(
+            "sklearn NearestNeighbors(n_neighbors=5) and a CSR matrix", laplacian, "small"
+        )
+    }
 
 
 def skfeature_calls() -> dict[str, Call]:
@@ -116,34 +149,60 @@ def skfeature_calls() -> dict[str, Call]:
 
     def graph(X: Any, t: float) -> Any:
         # Its kernel is exp(-d²/2t²).
-        return construct_W(X, metric="euclidean", neighbor_mode="knn", weight_mode="heat_kernel", k=N_NEIGHBORS, t=(t / 2) ** 0.5)
+        return construct_W(
+            X,
+            metric="euclidean",
+            neighbor_mode="knn",
+            weight_mode="heat_kernel",
+            k=N_NEIGHBORS,
+            t=(t / 2) ** 0.5,
+        )
 
     def one_selected(X: Any, y: Any, _: float) -> Any:
         return SelectKBest(fisher_score, k=1).fit(X, y).get_support(indices=True)
 
     return {
         "Laplacian": Call(
-            "lap_score(X, W=construct_W(X, metric='euclidean', weight_mode='heat_kernel', k=5, t=sqrt(t/2)), mode='index')",
+            "lap_score(X, W=construct_W(X, metric='euclidean', weight_mode='heat_kernel', k=5, "
+            "t=sqrt(t/2)), mode='index')",
             lambda X, y, t: lap_score(X, W=graph(X, t), mode="index"),
             "order",
             lambda X, y: lap_score(X),
         ),
-        "Laplacian, y given": Call("lap_score(X, y, …)", lambda X, y, t: lap_score(X, y, W=graph(X, t), mode="index"), "order"),
+        "Laplacian, y given": Call(
+            "lap_score(X, y, …)",
+            lambda X, y, t: lap_score(X, y, W=graph(X, t), mode="index"),
+            "order",
+        ),
         "SPEC": Call(
             "spec(X, W=the same, style=0, mode='index')",
             lambda X, y, t: spec(X, W=graph(X, t), style=0, mode="index"),
             "order",
         ),
-        "Fisher": Call("fisher_score(X, y, mode='index')", lambda X, y, t: fisher_score(X, y, mode="index"), "order"),
+        "Fisher": Call(
+            "fisher_score(X, y, mode='index')",
+            lambda X, y, t: fisher_score(X, y, mode="index"),
+            "order",
+        ),
         "Fisher, select 1": Call("SelectKBest(fisher_score, k=1).fit(X, y)", one_selected, "order"),
-        "ReliefF": Call("reliefF(X, y, k=5, mode='raw')", lambda X, y, t: reliefF(X, y, k=N_NEIGHBORS, mode="raw"), "large"),
+        "ReliefF": Call(
+            "reliefF(X, y, k=5, mode='raw')",
+            lambda X, y, t: reliefF(X, y, k=N_NEIGHBORS, mode="raw"),
+            "large",
+        ),
     }
 
 
 def itmo_calls() -> dict[str, Call]:
     import numpy as np
     from ITMO_FS.filters.sparse import SPEC
-    from ITMO_FS.filters.univariate import UnivariateFilter, f_ratio_measure, laplacian_score, reliefF_measure, select_k_best
+    from ITMO_FS.filters.univariate import (
+        UnivariateFilter,
+        f_ratio_measure,
+        laplacian_score,
+        reliefF_measure,
+        select_k_best,
+    )
 
     def one_selected(X: Any, y: Any, _: float) -> Any:
         one = UnivariateFilter(f_ratio_measure, select_k_best(1))
@@ -152,13 +211,16 @@ def itmo_calls() -> dict[str, Call]:
 
     return {
         "Laplacian": Call(
-            "laplacian_score(X, y, k_neighbors=5, t=t), all y different so that labels play no part",
+            "laplacian_score(X, y, k_neighbors=5, t=t), all y different so that labels play no "
+            "part",
             lambda X, y, t: laplacian_score(X, np.arange(X.shape[0]), k_neighbors=N_NEIGHBORS, t=t),
             "small",
             laplacian_score,
         ),
         "Laplacian, y given": Call(
-            "laplacian_score(X, y, …)", lambda X, y, t: laplacian_score(X, y, k_neighbors=N_NEIGHBORS, t=t), "small"
+            "laplacian_score(X, y, …)",
+            lambda X, y, t: laplacian_score(X, y, k_neighbors=N_NEIGHBORS, t=t),
+            "small",
         ),
         "SPEC": Call(
             "SPEC(p, sigma=sqrt(t)/2, phi_type=2).run(X)",
@@ -166,9 +228,13 @@ def itmo_calls() -> dict[str, Call]:
             "small",
         ),
         "Fisher": Call("f_ratio_measure(X, y)", lambda X, y, t: f_ratio_measure(X, y), "large"),
-        "Fisher, select 1": Call("UnivariateFilter(f_ratio_measure, select_k_best(1)).fit(X, y)", one_selected, "order"),
+        "Fisher, select 1": Call(
+            "UnivariateFilter(f_ratio_measure, select_k_best(1)).fit(X, y)", one_selected, "order"
+        ),
         "ReliefF": Call(
-            "reliefF_measure(X, y, k_neighbors=5)", lambda X, y, t: reliefF_measure(X, y, k_neighbors=N_NEIGHBORS), "large"
+            "reliefF_measure(X, y, k_neighbors=5)",
+            lambda X, y, t: reliefF_measure(X, y, k_neighbors=N_NEIGHBORS),
+            "large",
         ),
     }
 
@@ -178,7 +244,8 @@ def delve_calls() -> dict[str, Call]:
 
     return {
         "Laplacian": Call(
-            "laplacian_score(X, construct_affinity(X, k=5)), a heat kernel with a width for each sample; "
+            "laplacian_score(X, construct_affinity(X, k=5)), a heat kernel with a width for each "
+            "sample; "
             "its front door delve_fs(AnnData) makes sparse X dense",
             lambda X, y, t: laplacian_score(X, construct_affinity(X, k=N_NEIGHBORS)),
             "small",
@@ -191,7 +258,11 @@ def skrebate_calls() -> dict[str, Call]:
     from skrebate import ReliefF
 
     def weights(X: Any, y: Any, _: float) -> Any:
-        return ReliefF(n_features_to_select=1, n_neighbors=N_NEIGHBORS, n_jobs=-1).fit(X, y).feature_importances_
+        return (
+            ReliefF(n_features_to_select=1, n_neighbors=N_NEIGHBORS, n_jobs=-1)
+            .fit(X, y)
+            .feature_importances_
+        )
 
     return {"ReliefF": Call("ReliefF(n_neighbors=5, n_jobs=-1).fit(X, y)", weights, "large")}
 
@@ -212,7 +283,9 @@ def sklearn_calls() -> dict[str, Call]:
         return SelectKBest(f_classif, k=1).fit(X, y).get_support(indices=True)
 
     return {
-        "Fisher": Call("f_classif(X, y), the F statistic", lambda X, y, t: f_classif(X, y)[0], "large"),
+        "Fisher": Call(
+            "f_classif(X, y), the F statistic", lambda X, y, t: f_classif(X, y)[0], "large"
+        ),
         "Fisher, select 1": Call("SelectKBest(f_classif, k=1).fit(X, y)", one_selected, "order"),
     }
 
@@ -229,7 +302,8 @@ CALLS: dict[str, Callable[[], dict[str, Call]]] = {
 }
 
 
-# --- The facts ----------------------------------------------------------------------------------------------------------------
+# --- The facts
+# --------------------------------------------------------------------------------------------------
 
 
 class Answer(NamedTuple):
@@ -240,23 +314,32 @@ class Answer(NamedTuple):
 
 
 def result(call: Call, X: Any, y: Any, t: float) -> tuple[Any, list[int]]:
-    """The scores (None where the package gives the order only) and the order of the columns, best first."""
+    """The scores (None where the package gives the order only) and the order of the columns,
+    best first.
+    """
     import numpy as np
 
     values = np.asarray(call.run(X, y, t))
     if call.best == "order":
         return None, [int(column) for column in values]
     values = values.astype(float)
-    return values, [int(column) for column in np.argsort(values if call.best == "small" else -values, kind="stable")]
+    return values, [
+        int(column)
+        for column in np.argsort(values if call.best == "small" else -values, kind="stable")
+    ]
 
 
 def same(call: Call, t: float, one: tuple[Any, Any], other: tuple[Any, Any]) -> Answer:
-    """Whether two inputs (X, y) give the same scores, or the same order where there are no scores."""
+    """Whether two inputs (X, y) give the same scores, or the same order where there are no
+    scores.
+    """
     import numpy as np
 
     (scores, order), (other_scores, other_order) = result(call, *one, t), result(call, *other, t)
     if scores is None:
-        return Answer(order == other_order, "same order" if order == other_order else "another order")
+        return Answer(
+            order == other_order, "same order" if order == other_order else "another order"
+        )
     difference = float(np.abs(scores - other_scores).max())
     return Answer(difference < 1e-6, f"differs by {difference:.1g}")
 
@@ -275,7 +358,9 @@ def kept(call: Call, data: Any, column: int, changed: Any) -> Answer:
 
 
 def keeps_scale(call: Call, data: Any) -> Answer:
-    """The last column is too narrow to change who is near whom, so that only its own score is at stake."""
+    """The last column is too narrow to change who is near whom, so that only its own score is at
+    stake.
+    """
     changed = data["units_X"].copy()
     changed[:, -1] *= 1e-8
     return kept(call, data, changed.shape[1] - 1, changed)
@@ -311,7 +396,8 @@ def first_column_first(call: Call, data: Any) -> Answer:
 def takes_sparse(call: Call, data: Any) -> Answer:
     import scipy.sparse as sp
 
-    X, y = data["sparse_X"], data["y"][::3]  # 100 rows, because a peer makes an n × n array of sparse matrices of them
+    # 100 rows, because a peer makes an n × n array of sparse matrices of them
+    X, y = data["sparse_X"], data["y"][::3]
     return same(call, float(data["units_t"]), (X.copy(), y), (sp.csr_matrix(X), y))
 
 
@@ -339,10 +425,14 @@ def finds_the_one(call: Call, data: Any) -> Answer:
 
 
 def orders_as_the_paper(call: Call, data: Any) -> Answer:
-    """The paper's formula puts f0 before f1 in every draw; its mean scores are printed below the table."""
+    """The paper's formula puts f0 before f1 in every draw; its mean scores are printed below the
+    table.
+    """
     import numpy as np
 
-    found = np.array([result(call, X.copy(), data["rare_y"].copy(), 1.0)[0][:2] for X in data["rare_X"]])
+    found = np.array(
+        [result(call, X.copy(), data["rare_y"].copy(), 1.0)[0][:2] for X in data["rare_X"]]
+    )
     right = int((found[:, 0] > found[:, 1]).sum())
     return Answer(right == len(found), f"{right} of {len(found)} draws, {two(found.mean(axis=0))}")
 
@@ -360,7 +450,10 @@ class Fact(NamedTuple):
 
 
 SCALE, OFFSET = "a column × 1e-8 keeps score and place", "a column + 1e8 keeps score and place"
-CONSTANT, FIRST = "digits: the 3 constant pixels come last", "graph of the first column: it comes first"
+CONSTANT, FIRST = (
+    "digits: the 3 constant pixels come last",
+    "graph of the first column: it comes first",
+)
 SPARSE, ALONE = "sparse input gives what dense gives", "the caller's X is left alone"
 
 FACTS = [
@@ -388,7 +481,8 @@ FACTS = [
 ]
 
 
-# --- The data -----------------------------------------------------------------------------------------------------------------
+# --- The data
+# --------------------------------------------------------------------------------------------------
 
 
 def make_data(folder: Path) -> None:
@@ -397,10 +491,13 @@ def make_data(folder: Path) -> None:
 
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 100)
-    # Two wide columns that follow the classes, two of noise, and a narrow one that follows the classes best.
+    # Two wide columns that follow the classes, two of noise, and a narrow one that follows the
+    # classes best.
     wide = np.column_stack([4 * y, 4 * (y == 1), 0 * y, 0 * y]) + rng.normal(size=(300, 4))
     units = np.column_stack([wide, 1e-3 * (y + 0.1 * rng.normal(size=300))])
-    sparse = np.where(rng.random((100, 20)) < 0.3, rng.random((100, 20)), 0) + (y[::3, None] == 1) * (np.arange(20) < 3)
+    sparse = np.where(rng.random((100, 20)) < 0.3, rng.random((100, 20)), 0) + (
+        y[::3, None] == 1
+    ) * (np.arange(20) < 3)
     first = np.column_stack([1000 * rng.random(300), rng.random((300, 2))])
     digits = load_digits()
 
@@ -455,7 +552,8 @@ def relieff_of_the_paper(X: Any, y: Any, k: int) -> Any:
     return weights
 
 
-# --- In a process of its own --------------------------------------------------------------------------------------------------
+# --- In a process of its own
+# --------------------------------------------------------------------------------------------------
 
 
 def attempt(fact: Fact, call: Call, data: Any) -> Answer:
@@ -470,15 +568,26 @@ def answer_facts(package: str, folder: Path) -> Any:
     import numpy as np
 
     data, calls = np.load(folder / "facts.npz"), CALLS[package]()
-    answers = [attempt(fact, calls[fact.score], data) if fact.score in calls else None for fact in FACTS]
-    return {"answers": answers, "called": {score: call.text for score, call in calls.items()}, "paper": two(data["rare_paper"])}
+    answers = [
+        attempt(fact, calls[fact.score], data) if fact.score in calls else None for fact in FACTS
+    ]
+    return {
+        "answers": answers,
+        "called": {score: call.text for score, call in calls.items()},
+        "paper": two(data["rare_paper"]),
+    }
 
 
 def answer_time(package: str, data: Any, n_samples: int) -> Any:
     X, t, call = data["X"][:n_samples].copy(), float(data["t"]), CALLS[package]()["Laplacian"]
     result(call, X[:200].copy(), None, t)  # lazy imports and thread pools are nobody's fault
     (scores, order), seconds, extra = measured(lambda: result(call, X, None, t), most_calls=5)
-    return {"seconds": seconds, "extra": extra, "order": order, "scores": None if scores is None else scores.tolist()}
+    return {
+        "seconds": seconds,
+        "extra": extra,
+        "order": order,
+        "scores": None if scores is None else scores.tolist(),
+    }
 
 
 def work(package: str, task: str, folder: Path) -> None:
@@ -500,7 +609,8 @@ def work(package: str, task: str, folder: Path) -> None:
     print("\n" + json.dumps(found))
 
 
-# --- Starting processes -------------------------------------------------------------------------------------------------------
+# --- Starting processes
+# --------------------------------------------------------------------------------------------------
 
 
 def say(text: str) -> None:
@@ -526,7 +636,9 @@ def ask(python: str, package: str, task: str, folder: Path, seconds: float) -> t
     well, line = run([python, __file__, "--work", package, task, str(folder)], seconds)
     if well:
         return json.loads(line), ""
-    return None, f"needs more than {MEMORY_LIMIT // 2**30} GiB" if "MemoryError" in line else line[:70]
+    return None, f"needs more than {MEMORY_LIMIT // 2**30} GiB" if "MemoryError" in line else line[
+        :70
+    ]
 
 
 def cache_folder() -> Path:
@@ -536,7 +648,9 @@ def cache_folder() -> Path:
 
 
 def installed_version(python: str, package: str) -> str | None:
-    well, version = run([python, "-c", f"import importlib.metadata as m; print(m.version({package!r}))"], 60)
+    well, version = run(
+        [python, "-c", f"import importlib.metadata as m; print(m.version({package!r}))"], 60
+    )
     return version if well else None
 
 
@@ -553,16 +667,21 @@ def interpreter(package: str) -> tuple[str | None, str]:
     version = installed_version(python, package)
     if version is None:
         say(f"installing {package}")
-        _, reason = run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package], 600)
+        _, reason = run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package], 600
+        )
         version = installed_version(python, package)
     return (python, version) if version else (None, f"does not install: {reason}")
 
 
-# --- The tables ---------------------------------------------------------------------------------------------------------------
+# --- The tables
+# --------------------------------------------------------------------------------------------------
 
 
 def measured_times(pythons: dict[str, str], folder: Path) -> dict[str, dict[int, Any]]:
-    """By package and size: seconds, MiB and order, or why there is none. Size by size, so that all share the same weather."""
+    """By package and size: seconds, MiB and order, or why there is none. Size by size, so that
+    all share the same weather.
+    """
     times: dict[str, dict[int, Any]] = {package: {} for package in TIMED if package in pythons}
     last: dict[str, tuple[int, float]] = {}
     for n_samples in SIZES:
@@ -570,7 +689,11 @@ def measured_times(pythons: dict[str, str], folder: Path) -> dict[str, dict[int,
             if any(isinstance(earlier, str) for earlier in found.values()):
                 found[n_samples] = "not tried"
                 continue
-            if package in last and (expected := last[package][1] * (n_samples / last[package][0]) ** 2) > TIME_LIMIT:
+            if (
+                package in last
+                and (expected := last[package][1] * (n_samples / last[package][0]) ** 2)
+                > TIME_LIMIT
+            ):
                 found[n_samples] = f"not tried (n²: {expected:.0f} s)"
                 continue
             answer, reason = ask(pythons[package], package, str(n_samples), folder, TIME_LIMIT)
@@ -589,7 +712,10 @@ def time_cell(here: Any, ours: Any) -> str:
         return here
     cell = [f"{here['seconds']:.2f} s", f"{here['extra']:.0f} MiB"]
     if isinstance(ours, dict) and ours is not here:
-        cell = [f"{cell[0]} {ratio(here['seconds'], ours['seconds'])}", f"{cell[1]} {ratio(here['extra'], ours['extra'])}"]
+        cell = [
+            f"{cell[0]} {ratio(here['seconds'], ours['seconds'])}",
+            f"{cell[1]} {ratio(here['extra'], ours['extra'])}",
+        ]
     return ", ".join(cell)
 
 
@@ -601,7 +727,9 @@ def rank_correlation(order: list[int], other: list[int]) -> float:
 
 
 def agreement(found: dict[int, Any], ours: dict[int, Any]) -> str:
-    """The rank correlation of the orders of the columns, on the largest table that both could do."""
+    """The rank correlation of the orders of the columns, on the largest table that both could
+    do.
+    """
     common = [n for n in found if isinstance(found[n], dict) and isinstance(ours[n], dict)]
     if not common:
         return "–"
@@ -610,7 +738,10 @@ def agreement(found: dict[int, Any], ours: dict[int, Any]) -> str:
 
 def time_table(times: dict[str, dict[int, Any]]) -> tuple[list[str], list[list[str]]]:
     ours = times[OURS]
-    rows = [[name, *(time_cell(found[n], ours[n]) for n in SIZES), agreement(found, ours)] for name, found in times.items()]
+    rows = [
+        [name, *(time_cell(found[n], ours[n]) for n in SIZES), agreement(found, ours)]
+        for name, found in times.items()
+    ]
     return ["package", *(f"n = {n:,}" for n in SIZES), "order"], rows
 
 
@@ -621,7 +752,11 @@ def fact_cell(answer: list[Any] | None, no: str = "NO") -> str:
 def wide_fact_table(facts: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """A row for each fact, a column for each package."""
     rows = [
-        [fact.statement, fact.score, *(fact_cell(found["answers"][place], "**no**") for found in facts.values())]
+        [
+            fact.statement,
+            fact.score,
+            *(fact_cell(found["answers"][place], "**no**") for found in facts.values()),
+        ]
         for place, fact in enumerate(FACTS)
     ]
     return ["fact", "score", *facts], rows
@@ -634,7 +769,9 @@ def long_fact_table(facts: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
         ours = fact_cell(facts[OURS]["answers"][place])
         for package, found in facts.items():
             if package != OURS and found["answers"][place] is not None:
-                rows.append([fact.statement, fact.score, ours, package, fact_cell(found["answers"][place])])
+                rows.append(
+                    [fact.statement, fact.score, ours, package, fact_cell(found["answers"][place])]
+                )
     return ["fact", "score", "ours", "peer", "the peer's answer"], rows
 
 
@@ -645,7 +782,9 @@ def print_table(header: list[str], rows: list[list[str]], markdown: bool) -> Non
         return
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     for row in (header, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
 
 
 def print_list(title: str, lines: list[str]) -> None:
@@ -677,11 +816,23 @@ def main(markdown: bool) -> None:
     print("Facts, measured in this run (– is a score that a package does not have)\n")
     print_table(*(wide_fact_table if markdown else long_fact_table)(facts), markdown)
     print(f"\nReliefF as the paper prints it gives {facts[OURS]['paper']} (mean of the draws).")
-    print("\nLaplacian score, k = 5, 50 columns: the best time, memory above the data, × ours, rank correlation with our order\n")
+    print(
+        "\nLaplacian score, k = 5, 50 columns: the best time, memory above the data, × ours, rank "
+        "correlation with our order\n"
+    )
     print_table(*time_table(times), markdown)
-    machine = f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f} from elsewhere before the run"
-    print_list(f"Packages ({machine}):", [f"{package} {note}".strip() for package, note in notes.items()])
-    called = [f"{package}, {score}: `{text}`" for package, answer in facts.items() for score, text in answer["called"].items()]
+    machine = (
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f} from elsewhere "
+        "before the run"
+    )
+    print_list(
+        f"Packages ({machine}):", [f"{package} {note}".strip() for package, note in notes.items()]
+    )
+    called = [
+        f"{package}, {score}: `{text}`"
+        for package, answer in facts.items()
+        for score, text in answer["called"].items()
+    ]
     print_list("What was called:", called)
 
 

@@ -1,11 +1,13 @@
-"""From a graph to labels: wall time, and the error against a direct solution. Exits with 1 if a solution takes too long.
+"""From a graph to labels: wall time, and the error against a direct solution. Exits with 1 if a
+solution takes too long.
 
     python benchmarks/propagation.py
 
-Three groups of samples with noise in ten features, 100 labels, 10 neighbours. The search for neighbours is timed by itself,
-since it is the same for whoever propagates; of three runs the best time counts. scikit-learn's LabelPropagation gets the very
-same weights, at a size where a direct solution can judge both. The share of samples that no class has with 0.99 is shown
-because labels of groups far apart are easy for everybody.
+Three groups of samples with noise in ten features, 100 labels, 10 neighbours. The search for
+neighbours is timed by itself, since it is the same for whoever propagates; of three runs the best
+time counts. scikit-learn's LabelPropagation gets the very same weights, at a size where a direct
+solution can judge both. The share of samples that no class has with 0.99 is shown because labels of
+groups far apart are easy for everybody.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-LIMIT, LIMIT_RAISED = 3.0, 10.0  # seconds from graph to labels, and where the width must be raised to find them
+# Seconds from graph to labels, and where the width must be raised to find them
+LIMIT, LIMIT_RAISED = 3.0, 10.0
 N_NEIGHBORS, N_FEATURES, N_LABELED, N_CLASSES = 10, 10, 100, 3
 SIZES = (5_000, 50_000)
 JUDGED = 5_000  # the size at which there is a direct solution
@@ -43,13 +46,17 @@ def timed(call: Callable[[], Any], calls: int = 1) -> tuple[Any, float]:
 
 
 def noisy_groups(n_samples: int) -> tuple[Any, Any]:
-    """Three groups that overlap, one sample in fifty with noise of three times the spread; a few labels."""
+    """Three groups that overlap, one sample in fifty with noise of three times the spread; a few
+    labels.
+    """
     import numpy as np
 
     rng = np.random.default_rng(0)
     truth = rng.integers(N_CLASSES, size=n_samples)
     spread = np.where(rng.random(n_samples) < 0.02, 3.0, 1.0)
-    X = rng.standard_normal((N_CLASSES, N_FEATURES))[truth] + spread[:, None] * rng.standard_normal((n_samples, N_FEATURES))
+    X = rng.standard_normal((N_CLASSES, N_FEATURES))[truth] + spread[:, None] * rng.standard_normal(
+        (n_samples, N_FEATURES)
+    )
     return X, np.where(np.arange(n_samples) < N_LABELED, truth, -1)
 
 
@@ -64,7 +71,9 @@ def linked(n_samples: int) -> Linked:
 
 
 def labels_from(graph: Linked, width: float | None) -> tuple[Any, float]:
-    """The probabilities and the bandwidth in units of the rows: all that happens once the neighbours are found."""
+    """The probabilities and the bandwidth in units of the rows: all that happens once the
+    neighbours are found.
+    """
     from graphsieve.search import propagation
 
     scaled, _ = propagation._bandwidth(graph.rows, 0, graph.edges, graph.codes, width)
@@ -105,7 +114,11 @@ def scikit_learn(graph: Linked, width: float) -> Any:
     from sklearn.semi_supervised import LabelPropagation
 
     W = weights(graph, width)
-    return LabelPropagation(kernel=lambda *_: W.copy()).fit(graph.rows, graph.codes).label_distributions_
+    return (
+        LabelPropagation(kernel=lambda *_: W.copy())
+        .fit(graph.rows, graph.codes)
+        .label_distributions_
+    )
 
 
 def main() -> int:
@@ -117,27 +130,41 @@ def main() -> int:
     for n_samples in SIZES:
         graph = linked(n_samples)
         print(f"{f'{n_samples:,} samples: the search for neighbours':<58}{graph.seconds:>9.2f}")
-        for name, width in (("automatic bandwidth", None), ("mean d² as bandwidth", float(graph.edges.squared.mean()))):
+        for name, width in (
+            ("automatic bandwidth", None),
+            ("mean d² as bandwidth", float(graph.edges.squared.mean())),
+        ):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
-                (found, scaled), seconds = timed(lambda graph=graph, width=width: labels_from(graph, width), 3)
+                (found, scaled), seconds = timed(
+                    lambda graph=graph, width=width: labels_from(graph, width), 3
+                )
             raised = not np.isclose(scaled, propagation_width(graph, width))
             limit = LIMIT_RAISED if raised else LIMIT
             kept &= seconds <= limit
             judged = n_samples == JUDGED
             expected = direct(graph, scaled) if judged else None
             error = f"{np.abs(found - expected).max():>15.1e}" if judged else f"{'':>15}"
-            undecided, verdict = (found.max(axis=1) < 0.99).mean(), "" if seconds <= limit else "  over"
+            undecided, verdict = (
+                (found.max(axis=1) < 0.99).mean(),
+                "" if seconds <= limit else "  over",
+            )
             title = f"{n_samples:,} samples, {name}{', raised' if raised else ''}: graphsieve"
             print(f"{title:<58}{seconds:>9.2f}{undecided:>11.2f}{error}{verdict}")
             for message in {str(warning.message) for warning in said}:
                 print(f"    {message}")
             if judged:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # that a thousand rounds were not enough: the error tells
-                    theirs, seconds = timed(lambda graph=graph, scaled=scaled: scikit_learn(graph, scaled), 3)
+                    # That a thousand rounds were not enough: the error tells
+                    warnings.simplefilter("ignore")
+                    theirs, seconds = timed(
+                        lambda graph=graph, scaled=scaled: scikit_learn(graph, scaled), 3
+                    )
                 error = f"{np.abs(theirs - expected).max():>15.1e}"
-                print(f"{f'{n_samples:,} samples, {name}: scikit-learn':<58}{seconds:>9.2f}{'':>11}{error}", flush=True)
+                print(
+                    f"{f'{n_samples:,} samples, {name}: scikit-learn':<58}{seconds:>9.2f}{'':>11}{error}",
+                    flush=True,
+                )
     return 0 if kept else 1
 
 

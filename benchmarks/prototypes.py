@@ -1,13 +1,15 @@
-"""Prototypes in place of samples: how fast a map is made, and how the numbers of samples they stand for should enter a score.
+"""Prototypes in place of samples: how fast a map is made, and how the numbers of samples they stand
+for should enter a score.
 
     python benchmarks/prototypes.py            # both parts; exits with 1 if the map is not 10 × faster at equal quality
     python benchmarks/prototypes.py map        # part one alone: against MiniSom, which is installed into a temporary folder
     python benchmarks/prototypes.py counts     # part two alone: needs the shared data sets; some minutes
 
-Part one. Both train in batches on 20,000 × 50 with a 26 × 14 lattice, as many epochs, the same shrinking radius, one thread, and
-a start in the principal plane; MiniSom with learning rate 1, so that its update is Eq. 14. Quality is the mean distance of a
-sample to the nearest of the vectors that came out, by one function for both; ours are means of samples, the peer's are smoothed.
-MiniSom runs once, graphsieve up to three times, of which the best counts.
+Part one. Both train in batches on 20,000 × 50 with a 26 × 14 lattice, as many epochs, the same
+shrinking radius, one thread, and a start in the principal plane; MiniSom with learning rate 1, so
+that its update is Eq. 14. Quality is the mean distance of a sample to the nearest of the vectors
+that came out, by one function for both; ours are means of samples, the peer's are smoothed. MiniSom
+runs once, graphsieve up to three times, of which the best counts.
 
 Part two. The rank correlation of scores from prototypes with those from all samples. The options:
 
@@ -16,15 +18,16 @@ Part two. The rank correlation of scores from prototypes with those from all sam
     C   edges w_ij √(c_i c_j)
     D   edges w_ij, spread weighted by d_i c_i
     E   edges w_ij (c_i + c_j) / 2
-    LA  the graph lifted to the samples: every sample of i is linked to every sample of j, all together with weight w_ij; so the
+    LA  the graph lifted to the samples: every sample of i is linked to every sample of j, all
+    together with weight w_ij; so the
         variances within the prototypes enter both energy and spread
-    LB  lifted, all together w_ij c_i c_j
-    LC  lifted, all together w_ij √(c_i c_j)
-    LO  as LC, and the samples of one prototype are linked among themselves, all together with weight c_i
+    LB  lifted, all together w_ij c_i c_j LC  lifted, all together w_ij √(c_i c_j) LO  as LC, and
+    the samples of one prototype are linked among themselves, all together with weight c_i
     S   for comparison no prototypes, but as many samples drawn at random
 
-Every replicate takes a random 80 % of the samples, standardised, 8 random labels for the constrained Laplacian score, and a seed
-of k-means; "all samples" are then these. Then the paper's Waveform case: are the noise features (22 to 40) the worst by CLS?
+Every replicate takes a random 80 % of the samples, standardised, 8 random labels for the
+constrained Laplacian score, and a seed of k-means; "all samples" are then these. Then the paper's
+Waveform case: are the noise features (22 to 40) the worst by CLS?
 """
 
 from __future__ import annotations
@@ -59,11 +62,14 @@ NOISE_FROM = 21  # the first of the noise features of Waveform, counted from 0
 WAVEFORM_DRAWS = 10
 
 
-# --- Part one: the map --------------------------------------------------------------------------------------------------------
+# --- Part one: the map
+# --------------------------------------------------------------------------------------------------
 
 
 def map_rows(case: str) -> Any:
-    """Ten groups that differ in half of the columns; or six curved factors behind all columns, with noise."""
+    """Ten groups that differ in half of the columns; or six curved factors behind all columns,
+    with noise.
+    """
     import numpy as np
     from memory import grouped_rows
 
@@ -95,7 +101,8 @@ def work_of_minisom(folder: Path) -> None:
         decay_function=lambda rate, epoch, n_epochs: rate,
         random_seed=0,
     )
-    # Its constructor takes a function for the rate but not for the radius, and both are to be trained alike.
+    # Its constructor takes a function for the rate but not for the radius, and both are to be
+    # trained alike.
     peer._sigma_decay_function = radius_at
     peer.pca_weights_init(rows)
     peer.train_batch_offline(rows, EPOCHS)
@@ -132,7 +139,16 @@ def minisom_interpreter(folder: Path) -> str | None:
     say("installing MiniSom")
     for command in (
         [sys.executable, "-m", "venv", str(folder / "peer")],
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy", "minisom"],
+        [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "numpy",
+            "minisom",
+        ],
     ):
         well, reason = run(command, INSTALL_LIMIT)
         if not well:
@@ -142,10 +158,13 @@ def minisom_interpreter(folder: Path) -> str | None:
 
 
 def compare_maps() -> bool:
-    """Print the comparison; whether we are as much faster as we want to be, at equal or lower quantisation error."""
+    """Print the comparison; whether we are as much faster as we want to be, at equal or lower
+    quantisation error.
+    """
     import numpy as np
 
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # inherited by the processes that are measured
+    # Inherited by the processes that are measured
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     table, good = [], True
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -175,11 +194,14 @@ def compare_maps() -> bool:
     return good
 
 
-# --- Part two: the counts -----------------------------------------------------------------------------------------------------
+# --- Part two: the counts
+# --------------------------------------------------------------------------------------------------
 
 
 class Rows(NamedTuple):
-    """Kept samples and prototypes: their means, the variances within them, their counts, and class codes."""
+    """Kept samples and prototypes: their means, the variances within them, their counts, and
+    class codes.
+    """
 
     means: Any
     within: Any
@@ -188,7 +210,8 @@ class Rows(NamedTuple):
 
 
 class Option(NamedTuple):
-    """By what an edge is multiplied; whether counts weigh the spread, and the mean of CLS; whether the graph is lifted.
+    """By what an edge is multiplied; whether counts weigh the spread, and the mean of CLS; whether
+    the graph is lifted.
 
     `own` is the weight of the links within a prototype, for each of its samples.
     """
@@ -230,12 +253,16 @@ OPTIONS = {
 
 
 def forms(graph: Any, rows: Rows, option: Option) -> tuple[Any, Any, Any]:
-    """The energies of all features, the weights of the rows in the spread, and the variances within them by the option."""
+    """The energies of all features, the weights of the rows in the spread, and the variances
+    within them by the option.
+    """
     import numpy as np
 
     first, second = graph.first, graph.second
     weights = graph.weights * option.factor(rows.counts[first], rows.counts[second])
-    degree = np.bincount(first, weights, len(rows.counts)) + np.bincount(second, weights, len(rows.counts))
+    degree = np.bincount(first, weights, len(rows.counts)) + np.bincount(
+        second, weights, len(rows.counts)
+    )
     energy = weights @ (rows.means[first] - rows.means[second]) ** 2
     within = rows.within if option.lifted else np.zeros_like(rows.within)
     own = option.own * rows.counts * (rows.counts > 1)
@@ -251,7 +278,9 @@ def laplacian_by(option: Option, rows: Rows, graph: Any) -> Any:
 
 
 def constrained_by(option: Option, rows: Rows, graph: Any) -> Any:
-    """Eq. 4 to 6 of the paper for constraints from labels: the 8 labelled rows are pushed from those of other classes."""
+    """Eq. 4 to 6 of the paper for constraints from labels: the 8 labelled rows are pushed from
+    those of other classes.
+    """
     import numpy as np
 
     energy, weight, within = forms(graph, rows, option)
@@ -260,7 +289,10 @@ def constrained_by(option: Option, rows: Rows, graph: Any) -> Any:
     pushed = np.zeros(rows.means.shape[1])
     for labeled in np.flatnonzero(rows.codes >= 0):
         apart = (rows.codes >= 0) & (rows.codes != rows.codes[labeled])
-        pushed += weight[apart] @ (rows.means[apart] - rows.means[labeled]) ** 2 + weight[~apart] @ around_mean[~apart]
+        pushed += (
+            weight[apart] @ (rows.means[apart] - rows.means[labeled]) ** 2
+            + weight[~apart] @ around_mean[~apart]
+        )
     return 2 * energy / pushed
 
 
@@ -310,23 +342,32 @@ def grouped(X: Any, codes: Any, assignment: Any) -> Rows:
 
 
 def graphs(rows: Rows, bandwidth: float | None = None) -> tuple[Any, Any]:
-    """Of the nearest neighbours of all rows (for the Laplacian score), and with the constraints (for CLS)."""
+    """Of the nearest neighbours of all rows (for the Laplacian score), and with the constraints
+    (for CLS).
+    """
     from graphsieve.graphs.builders import constrained_neighbor_graph, neighbor_graph
     from graphsieve.supervision.value import Supervision
     from graphsieve.table.columns import Table
 
     table, known = Table(rows.means), Supervision.from_labels(rows.codes)
     near = neighbor_graph(table, 5, bandwidth).graph
-    return near, constrained_neighbor_graph(table, known, 10, bandwidth, cut_cannot_link=False).graph
+    return near, constrained_neighbor_graph(
+        table, known, 10, bandwidth, cut_cannot_link=False
+    ).graph
 
 
 def scores_of(rows: Rows, options: list[Option]) -> list[tuple[Any, Any]]:
     near, constrained = graphs(rows)
-    return [(laplacian_by(option, rows, near), constrained_by(option, rows, constrained)) for option in options]
+    return [
+        (laplacian_by(option, rows, near), constrained_by(option, rows, constrained))
+        for option in options
+    ]
 
 
 def replicate(name: str, seed: int) -> dict[tuple[str, int], Any]:
-    """By way and size: the correlations, an array of (score, option), the last one for random samples."""
+    """By way and size: the correlations, an array of (score, option), the last one for random
+    samples.
+    """
     import numpy as np
     from scipy.stats import spearmanr
 
@@ -345,10 +386,23 @@ def replicate(name: str, seed: int) -> dict[tuple[str, int], Any]:
         for how, compress in (("som", som), ("kmeans", partial(kmeans, random_state=seed))):
             prototypes = compress(X[others], size)
             values = scores_of(grouped(X, codes, prototypes.assignment), list(OPTIONS.values()))
-            few = np.concatenate([np.flatnonzero(codes >= 0), rng.choice(others, len(prototypes.counts), replace=False)])
-            values += scores_of(grouped(X[few], codes[few], np.arange(len(prototypes.counts))), [plain])
+            few = np.concatenate(
+                [
+                    np.flatnonzero(codes >= 0),
+                    rng.choice(others, len(prototypes.counts), replace=False),
+                ]
+            )
+            values += scores_of(
+                grouped(X[few], codes[few], np.arange(len(prototypes.counts))), [plain]
+            )
             found[how, times] = np.array(
-                [[spearmanr(reference[s], value[s], nan_policy="omit").statistic for value in values] for s in (0, 1)]
+                [
+                    [
+                        spearmanr(reference[s], value[s], nan_policy="omit").statistic
+                        for value in values
+                    ]
+                    for s in (0, 1)
+                ]
             )
     return found
 
@@ -367,11 +421,16 @@ def compare_counts(title: str, sets: tuple[str, ...]) -> None:
     for place, score in enumerate(("Laplacian", "CLS")):
         for (how, times), by_set in found.items():
             size = f"{times if times > 1 else ''}√u"
-            for name, values in zip((*sets, "MEAN"), (*by_set, np.mean(by_set, axis=0)), strict=True):
+            for name, values in zip(
+                (*sets, "MEAN"), (*by_set, np.mean(by_set, axis=0)), strict=True
+            ):
                 table.append([score, how, size, name, *(f"{value:.3f}" for value in values[place])])
     everything = np.mean([values for by_set in found.values() for values in by_set], axis=(0, 1))
     table.append(["both", "both", "both", "MEAN", *(f"{value:.3f}" for value in everything)])
-    print(f"\n{title}: rank correlation with the scores from all samples, mean of {REPLICATES} replicates\n")
+    print(
+        f"\n{title}: rank correlation with the scores from all samples, mean of {REPLICATES} "
+        "replicates\n"
+    )
     print_table(header, table, False)
 
 
@@ -397,10 +456,20 @@ def waveform_case() -> None:
         for text, bandwidth in (("0.1", 0.1), ("auto", None)):
             graph = graphs(rows, bandwidth)[1]
             for name in names:
-                counted.setdefault((text, name), []).append(noise_among_worst(constrained_by(OPTIONS[name], rows, graph)))
-    print(f"\nWaveform, CLS of raw features, {SIDES[0]} × {SIDES[1]}: noise features among the 19 worst, by draw of the labels\n")
-    table = [[*key, *map(str, values), f"{sum(v >= 17 for v in values)} of {len(values)}"] for key, values in counted.items()]
-    print_table(["bandwidth", "option", *map(str, range(WAVEFORM_DRAWS)), "at least 17"], table, False)
+                counted.setdefault((text, name), []).append(
+                    noise_among_worst(constrained_by(OPTIONS[name], rows, graph))
+                )
+    print(
+        f"\nWaveform, CLS of raw features, {SIDES[0]} × {SIDES[1]}: noise features among the 19 "
+        "worst, by draw of the labels\n"
+    )
+    table = [
+        [*key, *map(str, values), f"{sum(v >= 17 for v in values)} of {len(values)}"]
+        for key, values in counted.items()
+    ]
+    print_table(
+        ["bandwidth", "option", *map(str, range(WAVEFORM_DRAWS)), "at least 17"], table, False
+    )
 
 
 def main(parts: list[str]) -> int:

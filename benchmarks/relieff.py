@@ -1,12 +1,14 @@
-"""ReliefF beside skrebate and fast-select: times in one run, agreement, growth and memory. Exits with 1 if a bar is missed.
+"""ReliefF beside skrebate and fast-select: times in one run, agreement, growth and memory. Exits
+with 1 if a bar is missed.
 
     python benchmarks/relieff.py           # against the peers
     python benchmarks/relieff.py growth    # ours alone: growth with samples and features, memory above X
 
-Each package has a process of its own that stays alive, so that whatever it compiles is compiled before it is timed. They are
-called by turns with the same table, and of each the best time counts. skrebate needs minutes, so it is called once a case, and
-only where there is a bar. Peers are found in this environment or in those of `peers.py`; whoever is in neither and does not
-install is missing.
+Each package has a process of its own that stays alive, so that whatever it compiles is compiled
+before it is timed. They are called by turns with the same table, and of each the best time counts.
+skrebate needs minutes, so it is called once a case, and only where there is a bar. Peers are found
+in this environment or in those of `peers.py`; whoever is in neither and does not install is
+missing.
 """
 
 from __future__ import annotations
@@ -28,8 +30,17 @@ from peers import installed_version, interpreter, print_table, say
 
 OURS, SKREBATE, FAST_SELECT = "graphsieve", "skrebate", "fast-select"
 N_NEIGHBORS = 10
-AT_LEAST, AT_MOST, ENOUGH = 3, 9, 10.0  # turns of the quick ones, and seconds after which no further one starts
-GROWING = ((1_000, 200), (2_000, 200), (4_000, 200), (8_000, 200), (2_000, 400), (2_000, 800), (2_000, 1_600))
+# Turns of the quick ones, and seconds after which no further one starts
+AT_LEAST, AT_MOST, ENOUGH = 3, 9, 10.0
+GROWING = (
+    (1_000, 200),
+    (2_000, 200),
+    (4_000, 200),
+    (8_000, 200),
+    (2_000, 400),
+    (2_000, 800),
+    (2_000, 1_600),
+)
 LARGE = (20_000, 500)
 
 
@@ -61,7 +72,8 @@ def table(n_samples: int, n_features: int, n_classes: int) -> tuple[Any, Any]:
     return X, y
 
 
-# --- In a process of its own --------------------------------------------------------------------------------------------------
+# --- In a process of its own
+# --------------------------------------------------------------------------------------------------
 
 
 def our_scores(X: Any, y: Any) -> Any:
@@ -73,7 +85,11 @@ def our_scores(X: Any, y: Any) -> Any:
 def scores_of_skrebate(X: Any, y: Any) -> Any:
     from skrebate import ReliefF
 
-    return ReliefF(n_features_to_select=1, n_neighbors=N_NEIGHBORS, n_jobs=-1).fit(X, y).feature_importances_
+    return (
+        ReliefF(n_features_to_select=1, n_neighbors=N_NEIGHBORS, n_jobs=-1)
+        .fit(X, y)
+        .feature_importances_
+    )
 
 
 def scores_of_fast_select(X: Any, y: Any) -> Any:
@@ -90,7 +106,9 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def work(package: str) -> None:
-    """Answer each line, which names a table, with the seconds of one call and its scores; warm up first."""
+    """Answer each line, which names a table, with the seconds of one call and its scores; warm
+    up first.
+    """
     import numpy as np
 
     warnings.simplefilter("ignore")
@@ -111,7 +129,8 @@ def measure(n_samples: int, n_features: int) -> None:
     print(json.dumps([seconds, extra, X.nbytes / 2**20]))
 
 
-# --- The turns ----------------------------------------------------------------------------------------------------------------
+# --- The turns
+# --------------------------------------------------------------------------------------------------
 
 
 class Worker:
@@ -120,7 +139,11 @@ class Worker:
     def __init__(self, python: str, package: str) -> None:
         command = [python, __file__, "--work", package]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(python)
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(python),
         )
 
     def answer(self, path: Path) -> tuple[float, list[float]]:
@@ -142,7 +165,11 @@ class Worker:
 
 def environment(python: str) -> dict[str, str]:
     """Ours, without the path to our own packages where the interpreter is another."""
-    return {name: value for name, value in os.environ.items() if python == sys.executable or name != "PYTHONPATH"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if python == sys.executable or name != "PYTHONPATH"
+    }
 
 
 def python_of(package: str) -> tuple[str | None, str]:
@@ -151,7 +178,9 @@ def python_of(package: str) -> tuple[str | None, str]:
     return (sys.executable, here) if here or package == OURS else interpreter(package)
 
 
-def by_turns(case: Case, workers: dict[str, Worker], path: Path) -> dict[str, tuple[float, list[float]]]:
+def by_turns(
+    case: Case, workers: dict[str, Worker], path: Path
+) -> dict[str, tuple[float, list[float]]]:
     """The best seconds of each package, and its scores."""
     found: dict[str, tuple[float, list[float]]] = {}
     began, turn = time.perf_counter(), 0
@@ -190,26 +219,50 @@ def compare() -> bool:
                 reached &= ratio >= bar
                 title = f"{case.n_samples:,} × {case.n_features:,}, {case.n_classes} classes"
                 verdict = f"×{ratio:.1f}" + ("" if ratio >= bar else f" MISSED ×{bar}")
-                rows.append([title, f"{seconds:.3f} s", package, f"{theirs:.3f} s", verdict, f"{difference(scores, ours):.0e}"])
+                rows.append(
+                    [
+                        title,
+                        f"{seconds:.3f} s",
+                        package,
+                        f"{theirs:.3f} s",
+                        verdict,
+                        f"{difference(scores, ours):.0e}",
+                    ]
+                )
     for worker in workers.values():
         worker.close()
-    print_table(["table", "ours", "peer", "the peer's", "ratio", "largest difference"], rows, markdown=False)
+    print_table(
+        ["table", "ours", "peer", "the peer's", "ratio", "largest difference"], rows, markdown=False
+    )
     for package, (python, note) in state.items():
         print(f"{package} {note}" if python else f"{package} is missing: {note}")
-    print(f"k = {N_NEIGHBORS}; differences are shares of our largest score; load before the last case {os.getloadavg()[0]:.1f}")
+    print(
+        f"k = {N_NEIGHBORS}; differences are shares of our largest score; load before the last "
+        f"case {os.getloadavg()[0]:.1f}"
+    )
     return bool(reached)
 
 
 def growth() -> None:
-    """Time and memory of ours for growing tables, each in a process of its own, and the exponents between the ends."""
+    """Time and memory of ours for growing tables, each in a process of its own, and the
+    exponents between the ends.
+    """
     found = {}
     for shape in (*GROWING, LARGE):
         say(f"{shape[0]:,} × {shape[1]:,}")
         command = [sys.executable, __file__, "--measure", *map(str, shape)]
-        found[shape] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    rows = [[f"{n:,} × {p:,}", f"{s:.3f} s", f"{extra:.0f} MiB", f"{x:.0f} MiB"] for (n, p), (s, extra, x) in found.items()]
+        found[shape] = json.loads(
+            subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        )
+    rows = [
+        [f"{n:,} × {p:,}", f"{s:.3f} s", f"{extra:.0f} MiB", f"{x:.0f} MiB"]
+        for (n, p), (s, extra, x) in found.items()
+    ]
     print_table(["table", "time", "memory above X", "X"], rows, markdown=False)
-    for what, ends in (("samples", (GROWING[0], GROWING[3])), ("features", (GROWING[1], GROWING[6]))):
+    for what, ends in (
+        ("samples", (GROWING[0], GROWING[3])),
+        ("features", (GROWING[1], GROWING[6])),
+    ):
         place = what == "features"
         exponent = log(found[ends[1]][0] / found[ends[0]][0]) / log(ends[1][place] / ends[0][place])
         print(f"time grows with the number of {what} to the power {exponent:.2f}")

@@ -1,4 +1,5 @@
-"""All benchmarks in one command, from which benchmarks/README.md is made: peers, the machine's limits, memory, growth.
+"""All benchmarks in one command, from which benchmarks/README.md is made: peers, the machine's
+limits, memory, growth.
 
     python benchmarks/run.py                  # all that has a bar but the large tables: a quarter of an hour on a quiet machine
     python benchmarks/run.py --large          # all of it: half an hour there
@@ -6,8 +7,9 @@
     python benchmarks/run.py --page           # only write the page anew
     python benchmarks/run.py --list           # the names of the parts
 
-What was found is kept in benchmarks/results.json after every part, with its date and machine, so that a run that was cut short
-has lost one part. This process only starts others, since a peak of memory belongs to a process.
+What was found is kept in benchmarks/results.json after every part, with its date and machine, so
+that a run that was cut short has lost one part. This process only starts others, since a peak of
+memory belongs to a process.
 """
 
 from __future__ import annotations
@@ -46,7 +48,10 @@ def kept_results() -> Results:
 def keep(results: Results) -> None:
     """Both files, in the order of the page, whole or not at all."""
     ordered = {part.name: results[part.name] for part in PARTS if part.name in results}
-    for path, text in ((RESULTS, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n"), (PAGE, page(ordered))):
+    for path, text in (
+        (RESULTS, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n"),
+        (PAGE, page(ordered)),
+    ):
         beside = path.with_name(path.name + ".part")
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
@@ -60,19 +65,31 @@ def run_part(part: Part, machine: dict[str, Any]) -> dict[str, Any]:
         found = {"failed": f"{type(problem).__name__}: {problem}"[:100]}
     taken = time.perf_counter() - start
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    return rounded({"date": date, "seconds": taken, "load": load, "machine": machine, "found": found})
+    return rounded(
+        {"date": date, "seconds": taken, "load": load, "machine": machine, "found": found}
+    )
 
 
 def wanted_parts(names: list[str], large: bool) -> list[Part]:
-    return [part for part in PARTS if part.name in names or (not names and (large or not part.large)) or (large and part.large)]
+    return [
+        part
+        for part in PARTS
+        if part.name in names or (not names and (large or not part.large)) or (large and part.large)
+    ]
 
 
 def main(given: list[str]) -> int:
-    """Run the parts, keep what they found, and say which bars are not met; 1 if a part could not be measured."""
+    """Run the parts, keep what they found, and say which bars are not met; 1 if a part could not
+    be measured.
+    """
     names = [part.name for part in PARTS]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="part", help="by default all that --large does not name")
-    parser.add_argument("--large", action="store_true", help="large tables, the diverse search and quality, too")
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", help="by default all that --large does not name"
+    )
+    parser.add_argument(
+        "--large", action="store_true", help="large tables, the diverse search and quality, too"
+    )
     parser.add_argument("--page", action="store_true", help="only write the page anew")
     parser.add_argument("--list", action="store_true", help="name the parts")
     options = parser.parse_args(given)
@@ -89,7 +106,11 @@ def run_all(parts: list[Part], results: Results) -> int:
     machine = rounded(facts()) if parts else {}
     begin, failed = time.perf_counter(), []
     for place, part in enumerate(parts, start=1):
-        print(f"{time.perf_counter() - begin:5.0f} s  part {place} of {len(parts)}: {part.title}", file=sys.stderr, flush=True)
+        print(
+            f"{time.perf_counter() - begin:5.0f} s  part {place} of {len(parts)}: {part.title}",
+            file=sys.stderr,
+            flush=True,
+        )
         results[part.name] = run_part(part, machine)
         failed += [part.name] if "failed" in results[part.name]["found"] else []
         keep(results)

@@ -1,17 +1,20 @@
-"""Tables larger than memory, and more than one process: time and memory of stored and distributed tables.
+"""Tables larger than memory, and more than one process: time and memory of stored and distributed
+tables.
 
     python benchmarks/scale.py                       # all of it: half an hour on a quiet machine, and 20 GB of disk
     python benchmarks/scale.py memmap --gigabytes 2  # a smaller memory map
     python benchmarks/scale.py approximate dask      # some parts alone
 
-Every case runs in a process of its own, since a peak belongs to a process. The file of the memory map is made in a folder that is
-thrown away afterwards (`--folder` says where that is, and must have room).
+Every case runs in a process of its own, since a peak belongs to a process. The file of the memory
+map is made in a folder that is thrown away afterwards (`--folder` says where that is, and must have
+room).
 
-- memmap: a table of 1,000,000 rows in a file, scored piece by piece, within 3 GiB of resident memory; the columns that also fit
-  into memory must have the same scores there.
-- approximate: the Laplacian score of 1,000,000 × 100 in memory and from a file, and how its order of the columns goes with that
-  of exact neighbours on 20,000 of the rows.
-- dask: the same work by one and by two worker processes, and beside the path in memory at 100,000 × 500.
+- memmap: a table of 1,000,000 rows in a file, scored piece by piece, within 3 GiB of resident
+  memory; the columns that also fit into memory must have the same scores there.
+- approximate: the Laplacian score of 1,000,000 × 100 in memory and from a file, and how its order
+  of the columns goes with that of exact neighbours on 20,000 of the rows.
+- dask: the same work by one and by two worker processes, and beside the path in memory at 100,000 ×
+  500.
 """
 
 from __future__ import annotations
@@ -45,11 +48,15 @@ PARTS = ("memmap", "approximate", "dask")
 
 
 def rows(n_samples: int, n_features: int, start: int, stop: int) -> tuple[Any, Any]:
-    """Some rows of the table, and where they lie: on a bent surface of six dimensions, which columns show by different shares."""
+    """Some rows of the table, and where they lie: on a bent surface of six dimensions, which
+    columns show by different shares.
+    """
     import numpy as np
 
     mixing = np.random.default_rng(7).normal(size=(6, n_features)).astype(np.float32)
-    share = np.linspace(1.0, 0.0, n_features, dtype=np.float32)[np.random.default_rng(8).permutation(n_features)]
+    share = np.linspace(1.0, 0.0, n_features, dtype=np.float32)[
+        np.random.default_rng(8).permutation(n_features)
+    ]
     random = np.random.default_rng([11, start])
     places = random.standard_normal((stop - start, 6), dtype=np.float32)
     values = share * np.sin(places @ mixing)
@@ -62,7 +69,11 @@ def table(n_samples: int, n_features: int, path: str | None = None) -> tuple[Any
     import numpy as np
 
     shape = (n_samples, n_features)
-    X = np.empty(shape) if path is None else np.memmap(path, mode="w+", shape=shape, dtype=np.float64)
+    X = (
+        np.empty(shape)
+        if path is None
+        else np.memmap(path, mode="w+", shape=shape, dtype=np.float64)
+    )
     places = np.empty((n_samples, 6))
     for start in range(0, n_samples, ROWS_AT_ONCE):
         stop = min(start + ROWS_AT_ONCE, n_samples)
@@ -91,7 +102,12 @@ def made(path: str, gigabytes: float) -> dict[str, Any]:
     X, about = table(ROWS, n_features, path)
     X.flush()
     np.savez(f"{path}.npz", **about)
-    return {"n": ROWS, "p": n_features, "gigabytes": X.nbytes / 1e9, "seconds": time.perf_counter() - start}
+    return {
+        "n": ROWS,
+        "p": n_features,
+        "gigabytes": X.nbytes / 1e9,
+        "seconds": time.perf_counter() - start,
+    }
 
 
 def mapped(path: str, method: str, n: int, p: int) -> dict[str, Any]:
@@ -110,7 +126,8 @@ def mapped(path: str, method: str, n: int, p: int) -> dict[str, Any]:
     call = calls(about)[method]
     found, taken, peak, told = timed(lambda: call(stored))
     apart = None
-    if method in ("fisher", "weighted", "supervised"):  # a column's score does not depend on the others
+    # a column's score does not depend on the others
+    if method in ("fisher", "weighted", "supervised"):
         here = call(few)
         apart = float(np.max(np.abs(found[:: max(1, p // CHECKED_COLUMNS)] / here - 1)))
     return {"method": method, "seconds": taken, "peak": peak / GIB, "apart": apart, "told": told}
@@ -138,7 +155,9 @@ def timed(call: Any) -> tuple[Any, float, int, list[str]]:
         start = time.perf_counter()
         found = call()
         taken = time.perf_counter() - start
-    told = [str(one.message) for one in said if issubclass(one.category, graphsieve.GraphSieveWarning)]
+    told = [
+        str(one.message) for one in said if issubclass(one.category, graphsieve.GraphSieveWarning)
+    ]
     return found, taken, peak_memory(), told
 
 
@@ -158,9 +177,13 @@ def approximate(path: str, where: str) -> dict[str, Any]:
     if where == "file":
         X.flush()
         del X
-        X = graphsieve.stored(np.memmap(path, mode="r", shape=(ROWS, 100), dtype=np.float64), memory="256 MiB")
+        X = graphsieve.stored(
+            np.memmap(path, mode="r", shape=(ROWS, 100), dtype=np.float64), memory="256 MiB"
+        )
     before = resident_memory()
-    found, taken, peak, told = timed(lambda: scores.laplacian_score(X, **given, neighbors="approximate"))
+    found, taken, peak, told = timed(
+        lambda: scores.laplacian_score(X, **given, neighbors="approximate")
+    )
     correlation = float(spearmanr(found, exact).statistic)
     return {
         "where": where,
@@ -181,20 +204,32 @@ def in_memory(size: str) -> dict[str, Any]:
 
 
 def by_dask(size: str, workers: int) -> dict[str, Any]:
-    """The Laplacian score of a Dask array whose rows are made by the workers, and of nothing else."""
+    """The Laplacian score of a Dask array whose rows are made by the workers, and of nothing
+    else.
+    """
     import dask.array as da
     from dask.distributed import Client, LocalCluster
 
     n, p = SIZES[size]
     step = -(-n // 16 // ROWS_AT_ONCE) * ROWS_AT_ONCE
     parts = [
-        da.from_delayed(_delayed_rows(n, p, start, min(start + step, n)), (min(start + step, n) - start, p), float)
+        da.from_delayed(
+            _delayed_rows(n, p, start, min(start + step, n)),
+            (min(start + step, n) - start, p),
+            float,
+        )
         for start in range(0, n, step)
     ]
     X = da.concatenate(parts)
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=":0", processes=True) as cluster, Client(cluster):
+    with (
+        LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=":0", processes=True
+        ) as cluster,
+        Client(cluster),
+    ):
         X = X.persist()
-        laplacian(X[:FEW_ROWS].rechunk((FEW_ROWS // 8, -1)), p)  # loads what is to be loaded, in every worker
+        # Loads what is to be loaded, in every worker
+        laplacian(X[:FEW_ROWS].rechunk((FEW_ROWS // 8, -1)), p)
         found, taken, _, _ = timed(lambda: laplacian(X, p))
     return {"workers": workers, "seconds": taken, "scores": found.tolist()}
 
@@ -226,7 +261,11 @@ def laplacian(X: Any, p: int) -> Any:
 
 def answer(case: str, *arguments: Any) -> dict[str, Any]:
     """What a case finds in a process of its own, or {"failed": why}."""
-    print(f"… {case} {' '.join(map(str, arguments[1:] if len(arguments) > 1 else arguments))}", file=sys.stderr, flush=True)
+    print(
+        f"… {case} {' '.join(map(str, arguments[1:] if len(arguments) > 1 else arguments))}",
+        file=sys.stderr,
+        flush=True,
+    )
     command = [sys.executable, __file__, "--case", json.dumps([case, *arguments])]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
@@ -244,7 +283,10 @@ def memmap_part(folder: str, gigabytes: float) -> dict[str, Any]:
     path = str(Path(folder) / "table.dat")
     file = answer("made", path, gigabytes)
     methods = ["fisher", "weighted", "supervised", "laplacian"] if "failed" not in file else []
-    return {"file": file, "methods": [answer("mapped", path, method, file["n"], file["p"]) for method in methods]}
+    return {
+        "file": file,
+        "methods": [answer("mapped", path, method, file["n"], file["p"]) for method in methods],
+    }
 
 
 def approximate_part(folder: str) -> dict[str, Any]:
@@ -262,7 +304,12 @@ def dask_part() -> dict[str, Any]:
                 pairs = zip(one.pop("scores"), alone["scores"], strict=True)
                 one["apart"] = max(abs(mine / other - 1) for mine, other in pairs)
         alone.pop("scores", None)
-        found[size] = {"n": SIZES[size][0], "p": SIZES[size][1], "memory": alone, "workers": workers}
+        found[size] = {
+            "n": SIZES[size][0],
+            "p": SIZES[size][1],
+            "memory": alone,
+            "workers": workers,
+        }
     return found
 
 
@@ -297,7 +344,11 @@ def main(given: list[str]) -> int:
         return 0
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
-    print(json.dumps(measure(options.parts or list(PARTS), options.gigabytes, options.folder), indent=1))
+    print(
+        json.dumps(
+            measure(options.parts or list(PARTS), options.gigabytes, options.folder), indent=1
+        )
+    )
     return 0
 
 

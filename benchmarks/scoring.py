@@ -2,10 +2,11 @@
 
     python benchmarks/scoring.py
 
-Every case runs in a process of its own, since a peak belongs to a process. There it makes its data, notes its resident memory,
-and calls one thing by turns with reading X (with all threads that the kernels use); of each the best time counts. Beside the
-wall time stands the processor time, and the ratio of both to reading, which a busy machine does not change as much: a short
-reading finds a free moment, a long call does not. `plain` is without compiled kernels.
+Every case runs in a process of its own, since a peak belongs to a process. There it makes its data,
+notes its resident memory, and calls one thing by turns with reading X (with all threads that the
+kernels use); of each the best time counts. Beside the wall time stands the processor time, and the
+ratio of both to reading, which a busy machine does not change as much: a short reading finds a free
+moment, a long call does not. `plain` is without compiled kernels.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ BAR = 4  # times the reading of X as often as the method needs
 
 
 class Case(NamedTuple):
-    """What is called, on which table, and how often the method must read X: to check it, to find its size, and to sum."""
+    """What is called, on which table, and how often the method must read X: to check it, to find
+    its size, and to sum.
+    """
 
     title: str
     prepare: Callable[[str], tuple[Any, Call]]
@@ -46,12 +49,15 @@ def rows(n_samples: int, n_features: int, dtype: str) -> Any:
 
 
 def edges(n_samples: int, a_row: int = 14) -> tuple[Any, Any, Any]:
-    """Random edges, as many as give every sample so many on average: no order of the rows makes them short."""
+    """Random edges, as many as give every sample so many on average: no order of the rows makes
+    them short.
+    """
     import numpy as np
 
     rng = np.random.default_rng(1)
     first, second = rng.integers(n_samples, size=(2, n_samples * a_row // 2))
-    keys = np.unique(np.minimum(first, second) * n_samples + np.maximum(first, second))  # in the order that a graph has them
+    # In the order that a graph has them
+    keys = np.unique(np.minimum(first, second) * n_samples + np.maximum(first, second))
     first, second = keys // n_samples, keys % n_samples
     apart = first != second
     return first[apart], second[apart], rng.random(int(apart.sum()))
@@ -91,7 +97,9 @@ def kernel_energies(dtype: str) -> tuple[Any, Call]:
 
 
 def laplacian_pass(dtype: str) -> tuple[Any, Call]:
-    """Energies and spreads on a given graph, with all that a score does but finding the neighbours."""
+    """Energies and spreads on a given graph, with all that a score does but finding the
+    neighbours.
+    """
     from graphsieve.graphs.graph import SparseGraph
     from graphsieve.graphs.ratio import laplacian_ratio
     from graphsieve.table.columns import Table
@@ -176,7 +184,12 @@ def sparse_columns(filled: float) -> Callable[[str], tuple[Any, Call]]:
     return prepare
 
 
-TALL = ("fisher", fisher, 4), ("wls", weighted_laplacian, 4), ("cs", constraint, 2), ("sls pass", supervised_laplacian_pass, 5)
+TALL = (
+    ("fisher", fisher, 4),
+    ("wls", weighted_laplacian, 4),
+    ("cs", constraint, 2),
+    ("sls pass", supervised_laplacian_pass, 5),
+)
 CASES = {
     "scipy W @ X": Case("SciPy W @ X alone, 20,000 x 1,000", scipy_product),
     "scipy energies": Case("SciPy energies by W @ X", scipy_energies),
@@ -193,7 +206,8 @@ CASES = {
     },
     "sls float64": Case("sls with its search along the target", supervised_laplacian, "float64", 5),
     **{
-        f"sparse {filled}": Case(f"CSC 20,000 x 20,000, {filled:.2%}", sparse_columns(filled)) for filled in (0.001, 0.002, 0.004)
+        f"sparse {filled}": Case(f"CSC 20,000 x 20,000, {filled:.2%}", sparse_columns(filled))
+        for filled in (0.001, 0.002, 0.004)
     },
 }
 
@@ -231,13 +245,21 @@ def run_case(name: str) -> None:
     forget_peak()
     before, started = resident_memory(), time.perf_counter()
     calls, reads = [], []
-    while len(calls) < AT_LEAST or (len(calls) < AT_MOST and time.perf_counter() - started < ENOUGH):
+    while len(calls) < AT_LEAST or (
+        len(calls) < AT_MOST and time.perf_counter() - started < ENOUGH
+    ):
         reads.append(timed(read))
         calls.append(timed(call))
     wall, processor = (min(times) for times in zip(*calls, strict=True))
     extra = max(0, peak_memory() - before) / MIB
     read_wall, read_processor = (min(times) for times in zip(*reads, strict=True))
-    found = {"wall": wall, "processor": processor, "read": read_wall, "read_processor": read_processor, "extra": extra}
+    found = {
+        "wall": wall,
+        "processor": processor,
+        "read": read_wall,
+        "read_processor": read_processor,
+        "extra": extra,
+    }
     print(json.dumps(found))
 
 
@@ -248,12 +270,17 @@ def line(case: Case, found: dict[str, float]) -> str:
     if case.reads is None:
         return text
     verdict = "ok" if ratio <= BAR * case.reads else "over"
-    return f"{text}   {ratio / case.reads:.1f} (processor {work / case.reads:.1f}) of {BAR} x {case.reads} reads: {verdict}"
+    return (
+        f"{text}   {ratio / case.reads:.1f} (processor {work / case.reads:.1f}) of {BAR} x "
+        f"{case.reads} reads: {verdict}"
+    )
 
 
 def main(wanted: list[str]) -> int:
     """Run the wanted cases, or all, one after another, and print a line for each."""
-    print(f"{'case':<42}{'seconds':>8}{'processor':>10}{'read X':>9}{'in reads':>9}{'processor':>11}{'MiB above':>11}")
+    print(
+        f"{'case':<42}{'seconds':>8}{'processor':>10}{'read X':>9}{'in reads':>9}{'processor':>11}{'MiB above':>11}"
+    )
     failed = 0
     for name in wanted or CASES:
         case = CASES[name]

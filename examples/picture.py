@@ -1,7 +1,8 @@
-"""Draw the picture of the README: which pixels of handwritten digits matter, by what is known of the images.
+"""Draw the picture of the README: which pixels of handwritten digits matter, by what is known of
+the images.
 
-Above in the order in which the default chooses them, below one by one by the published score for what is known, on
-standardised features; a dot marks the first 16 of each.
+Above in the order in which the default chooses them, below one by one by the published score for
+what is known, on standardised features; a dot marks the first 16 of each.
 
 Usage: python examples/picture.py docs/digits.png
 """
@@ -27,7 +28,10 @@ for line, found in zip(axes, rows, strict=True):
     for axis, (name, ranking) in zip(line[1:], found.items(), strict=True):
         goodness = np.where(np.isnan(ranking.scores), np.nan, 65.0 - ranking.ranks).reshape(8, 8)
         picture = axis.imshow(goodness, cmap="YlGnBu", vmin=1, vmax=64)
-        axis.set_title(f"known: {name}\n{'the default' if ranking.method == 'diverse' else ranking.method}", fontsize=9)
+        axis.set_title(
+            f"known: {name}\n{'the default' if ranking.method == 'diverse' else ranking.method}",
+            fontsize=9,
+        )
         for row, column in np.argwhere(np.isnan(goodness)):
             axis.text(column, row, "×", ha="center", va="center", color="0.6", fontsize=8)
         for row, column in np.argwhere(goodness >= 65 - 16):

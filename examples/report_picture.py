@@ -1,6 +1,8 @@
-"""The picture of the report in the README: the page of `graphsieve demo`, its upper part in light, the next in dark.
+"""The picture of the report in the README: the page of `graphsieve demo`, its upper part in light,
+the next in dark.
 
-Needs a Chromium and what the tests need (playwright, and pillow, which matplotlib brings): python examples/report_picture.py
+Needs a Chromium and what the tests need (playwright, and pillow, which matplotlib brings): python
+examples/report_picture.py
 """
 
 from __future__ import annotations
@@ -23,12 +25,19 @@ SHOWN_WIDTH = 1400
 def part(browser, page: Path, scheme: str, above: str | None) -> Image.Image:
     """What a window of that size shows, scrolled to the element `above`."""
     context = browser.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme, device_scale_factor=ZOOM, reduced_motion="reduce"
+        viewport={"width": WIDTH, "height": HEIGHT},
+        color_scheme=scheme,
+        device_scale_factor=ZOOM,
+        reduced_motion="reduce",
     )
     tab = context.new_page()
     tab.goto(page.as_uri())
     if above is not None:
-        tab.evaluate("name => scrollTo(0, document.getElementById(name).getBoundingClientRect().top + scrollY - 24)", above)
+        tab.evaluate(
+            "name => scrollTo(0, document.getElementById(name).getBoundingClientRect().top + "
+            "scrollY - 24)",
+            above,
+        )
     tab.wait_for_timeout(300)
     return Image.open(io.BytesIO(tab.screenshot()))
 
@@ -44,7 +53,9 @@ def draw() -> None:
     whole = Image.new("RGB", (2 * light.width + round(GAP * ZOOM), light.height), "white")
     whole.paste(light, (0, 0))
     whole.paste(dark, (whole.width - dark.width, 0))
-    small = whole.resize((SHOWN_WIDTH, round(whole.height * SHOWN_WIDTH / whole.width)), Image.Resampling.LANCZOS)
+    small = whole.resize(
+        (SHOWN_WIDTH, round(whole.height * SHOWN_WIDTH / whole.width)), Image.Resampling.LANCZOS
+    )
     small.quantize(128, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
 
 

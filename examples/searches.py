@@ -1,10 +1,12 @@
-"""Where the searches help and where they do not: iterative, hybrid and floating selection, harmonic labels, compression.
+"""Where the searches help and where they do not: iterative, hybrid and floating selection, harmonic
+labels, compression.
 
 Usage: OMP_NUM_THREADS=1 python examples/searches.py [docs/searches.png]
 
-Prints one table per question, with standard errors, random columns and all columns beside every accuracy; draws one picture if a
-file is named. Everything is seeded. Real tables come from scikit-learn, and from ../shared/data where that folder is; what is
-absent is left out and named. Takes about two minutes. docs/searches.md shows the output and says what to make of it.
+Prints one table per question, with standard errors, random columns and all columns beside every
+accuracy; draws one picture if a file is named. Everything is seeded. Real tables come from
+scikit-learn, and from ../shared/data where that folder is; what is absent is left out and named.
+Takes about two minutes. docs/searches.md shows the output and says what to make of it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ FOLDS, SIZES, RANDOM_DRAWS = 10, range(5, 11), 5
 HYBRID_CASES = {"wine": (9, 60, 4, 40), "digits": (30, 300, 10, 20), "leukemia": (8, 20, 10, 40)}
 FLOATING_CASES = {"wine": (3, 20), "digits": (10, 5)}  # features to select, splits
 SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS, COMPRESSION_RUNS = 20_000, 50, 3
-# The plain scores that searches are compared with: on the scale of the searches themselves, and by their distances.
+# The plain scores that searches are compared with: on the scale of the searches themselves, and by
+# their distances.
 SAME_SCALE: dict[str, Any] = {"scale": "standard", "metric": "euclidean"}
 NAVY, TEAL, LIME, GREY = "#253494", "#41b6c4", "#a1dab4", "0.6"
 
@@ -59,11 +62,15 @@ def load(name: str) -> tuple[Any, Any] | None:
 
 
 def scaled(train: Any, *others: Any, how: str = "standard") -> list[Any]:
-    """All tables with the scale of the first: deviation 1, or values from 0 to 1; constant columns become 0."""
+    """All tables with the scale of the first: deviation 1, or values from 0 to 1; constant
+    columns become 0.
+    """
     shift = train.mean(axis=0) if how == "standard" else train.min(axis=0)
     scale = train.std(axis=0) if how == "standard" else np.ptp(train, axis=0)
     varies = scale > 0
-    return [np.where(varies, (X - shift) / np.where(varies, scale, 1), 0.0) for X in (train, *others)]
+    return [
+        np.where(varies, (X - shift) / np.where(varies, scale, 1), 0.0) for X in (train, *others)
+    ]
 
 
 def nearest(A: Any, labels: Any, B: Any, truth: Any) -> float:
@@ -81,7 +88,9 @@ def mean_and_error(values: Iterable[float], independent: int | None = None) -> t
     return float(found.mean()), float(found.std(ddof=1) / np.sqrt(independent or len(found)))
 
 
-def cell(values: Iterable[float], digits: int = 1, *, sign: bool = False, independent: int | None = None) -> str:
+def cell(
+    values: Iterable[float], digits: int = 1, *, sign: bool = False, independent: int | None = None
+) -> str:
     mean, error = mean_and_error(values, independent)
     return f"{mean:{'+' if sign else ''}.{digits}f} ± {error:.{digits}f}".replace("-", "−")
 
@@ -91,7 +100,10 @@ def show(header: list[str], rows: list[list[str]]) -> None:
     for row in (header, *rows):
         print(
             "  "
-            + "  ".join(f"{text:<{w}}" if i == 0 else f"{text:>{w}}" for i, (text, w) in enumerate(zip(row, widths, strict=True)))
+            + "  ".join(
+                f"{text:<{w}}" if i == 0 else f"{text:>{w}}"
+                for i, (text, w) in enumerate(zip(row, widths, strict=True))
+            )
         )
     print(flush=True)
 
@@ -100,7 +112,9 @@ def show(header: list[str], rows: list[list[str]]) -> None:
 
 
 def clustered(seed: int, separation: float) -> Any:
-    """A few columns that follow clusters, their centres `separation` deviations apart in the mean square, then noise."""
+    """A few columns that follow clusters, their centres `separation` deviations apart in the
+    mean square, then noise.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N_CLUSTERED, N_RELEVANT + N_NOISE))
     centers = separation * rng.normal(size=(N_CLUSTERS, N_RELEVANT))
@@ -114,10 +128,15 @@ def found_share(sieve: Any, X: Any) -> float:
 
 
 def even_separation() -> float:
-    """The separation at which the plain Laplacian score finds about half, on tables that are not used again."""
+    """The separation at which the plain Laplacian score finds about half, on tables that are not
+    used again.
+    """
     plain = GraphSieve("laplacian", n_features_to_select=N_RELEVANT, **SAME_SCALE)
     grid = np.arange(0.5, 3.01, 0.25)
-    shares = [np.mean([found_share(plain, clustered(10_000 + seed, s)) for seed in range(NOISE_RUNS)]) for s in grid]
+    shares = [
+        np.mean([found_share(plain, clustered(10_000 + seed, s)) for seed in range(NOISE_RUNS)])
+        for s in grid
+    ]
     return float(grid[np.abs(np.array(shares) - 50).argmin()])
 
 
@@ -131,9 +150,15 @@ def kept_noise_variance(sieve: Any, X: Any) -> float:
 def iterating_among_noise() -> dict[str, Any]:
     middle = even_separation()
     separations = (middle / 2, middle, 1.5 * middle)
-    size = f"{N_RELEVANT} columns follow {N_CLUSTERS} clusters, {N_NOISE} are noise, {N_CLUSTERED} samples"
+    size = (
+        f"{N_RELEVANT} columns follow {N_CLUSTERS} clusters, {N_NOISE} are noise, {N_CLUSTERED} "
+        "samples"
+    )
     print(f"1. Iterating among noise: {size}.")
-    print(f"   Percent of the {N_RELEVANT} among the best {N_RELEVANT}, {NOISE_RUNS} tables. The plain score, deviation 1, found")
+    print(
+        f"   Percent of the {N_RELEVANT} among the best {N_RELEVANT}, {NOISE_RUNS} tables. The "
+        "plain score, deviation 1, found"
+    )
     print(f"   about half at separation {middle:g}, by a grid on other tables.\n")
     found: dict[str, Any] = {}
     for title, options in (("defaults", {}), ("0 to 1", {"scale": "minmax", "bandwidth": 1.0})):
@@ -145,22 +170,48 @@ def iterating_among_noise() -> dict[str, Any]:
             "IterativeLS-1, step 5": IterativeSieve(step=5, **given),
         }
         found[title] = {
-            name: np.array([[found_share(sieve, clustered(seed, s)) for seed in range(NOISE_RUNS)] for s in separations])
+            name: np.array(
+                [
+                    [found_share(sieve, clustered(seed, s)) for seed in range(NOISE_RUNS)]
+                    for s in separations
+                ]
+            )
             for name, sieve in ways.items()
         }
-    print("  defaults (of the search): deviation 1, automatic bandwidth; 0 to 1: columns scaled so, bandwidth 1")
-    rows = [[name, *(cell(values) for shares in found.values() for values in shares[name])] for name in ways]
+    print(
+        "  defaults (of the search): deviation 1, automatic bandwidth; 0 to 1: columns scaled so, "
+        "bandwidth 1"
+    )
+    rows = [
+        [name, *(cell(values) for shares in found.values() for values in shares[name])]
+        for name in ways
+    ]
     for step in (1, 5):
-        gains = [shares[f"IterativeLS-1, step {step}"] - shares["Laplacian score"] for shares in found.values()]
-        rows.append([f"  step {step} − score", *(cell(values, sign=True) for gain in gains for values in gain)])
+        gains = [
+            shares[f"IterativeLS-1, step {step}"] - shares["Laplacian score"]
+            for shares in found.values()
+        ]
+        rows.append(
+            [
+                f"  step {step} − score",
+                *(cell(values, sign=True) for gain in gains for values in gain),
+            ]
+        )
     rows.append(["random columns", *[f"{100 * N_RELEVANT / (N_RELEVANT + N_NOISE):.1f}"] * 6])
     show(["separation", *(f"{title}, {s:.3g}" for title in found for s in separations)], rows)
     ten = {"n_features_to_select": 2 * N_RELEVANT, "scale": "minmax", "bandwidth": 1.0}
     print(
-        f"  noise among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation {middle:g}: its variance beside that of all noise"
+        f"  noise among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation {middle:g}: its "
+        "variance beside that of all noise"
     )
     rows = [
-        [name, cell([kept_noise_variance(sieve, clustered(seed, middle)) for seed in range(NOISE_RUNS)], 2)]
+        [
+            name,
+            cell(
+                [kept_noise_variance(sieve, clustered(seed, middle)) for seed in range(NOISE_RUNS)],
+                2,
+            ),
+        ]
         for name, sieve in (
             ("Laplacian score", GraphSieve("laplacian", **(SAME_SCALE | ten))),
             ("IterativeLS-1, step 1", IterativeSieve(**ten)),
@@ -174,7 +225,9 @@ def iterating_among_noise() -> dict[str, Any]:
 
 
 def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[float]]:
-    """For each fold, the mean accuracy over the best 5 to 10 columns, chosen and scaled on the training part."""
+    """For each fold, the mean accuracy over the best 5 to 10 columns, chosen and scaled on the
+    training part.
+    """
     found: dict[str, list[float]] = {}
     rng = np.random.default_rng(0)
     sizes = [size for size in SIZES if size <= X.shape[1]]
@@ -183,14 +236,30 @@ def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[fl
             A, B = scaled(X[train], X[test], how=how)
 
             def accuracy(order: Any, A=A, B=B, train=train, test=test) -> float:
-                return float(np.mean([nearest(A[:, order[:m]], y[train], B[:, order[:m]], y[test]) for m in sizes]))
+                return float(
+                    np.mean(
+                        [
+                            nearest(A[:, order[:m]], y[train], B[:, order[:m]], y[test])
+                            for m in sizes
+                        ]
+                    )
+                )
 
             bandwidth = 1.0 if how == "minmax" else "auto"
-            given = {"n_neighbors": 5, "bandwidth": bandwidth, "scale": None, "n_features_to_select": min(sizes)}
+            given = {
+                "n_neighbors": 5,
+                "bandwidth": bandwidth,
+                "scale": None,
+                "n_features_to_select": min(sizes),
+            }
             orders = {
-                "Laplacian": np.argsort(GraphSieve("laplacian", **(SAME_SCALE | given)).fit(A).ranking_),
+                "Laplacian": np.argsort(
+                    GraphSieve("laplacian", **(SAME_SCALE | given)).fit(A).ranking_
+                ),
                 "IterativeLS": np.argsort(IterativeSieve(**given).fit(A).ranking_),
-                "variance": np.argsort(-scaled(X[train], how="minmax")[0].var(axis=0), kind="stable"),
+                "variance": np.argsort(
+                    -scaled(X[train], how="minmax")[0].var(axis=0), kind="stable"
+                ),
             }
             for name, order in orders.items():
                 found.setdefault(name, []).append(accuracy(order))
@@ -202,10 +271,16 @@ def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[fl
 
 def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
     print(
-        "2. Iterating on real tables: percent right by the nearest neighbour, mean over the best 5 to 10 columns; 10 folds, twice"
+        "2. Iterating on real tables: percent right by the nearest neighbour, mean over the best 5 "
+        "to 10 columns; 10 folds, twice"
     )
-    print("   (digits once); columns scaled and chosen on the training part. Errors are those of 10 folds.\n")
-    tables = {name: load(name) for name in ("wine", "ionosphere", "wpbc", "dermatology", "zoo", "digits")}
+    print(
+        "   (digits once); columns scaled and chosen on the training part. Errors are those of 10 "
+        "folds.\n"
+    )
+    tables = {
+        name: load(name) for name in ("wine", "ionosphere", "wpbc", "dermatology", "zoo", "digits")
+    }
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for title, how in (
         ("columns scaled to 0 to 1, bandwidth 1", "minmax"),
@@ -220,7 +295,9 @@ def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
                 by = found[how][name] = fold_accuracies(*data, 1 if name == "digits" else 2, how)
             gains = [np.subtract(by["IterativeLS"], by[other]) for other in ("Laplacian", "random")]
             cells = [cell(values, independent=FOLDS) for values in by.values()]
-            rows.append([name, *cells, *(cell(gain, sign=True, independent=FOLDS) for gain in gains)])
+            rows.append(
+                [name, *cells, *(cell(gain, sign=True, independent=FOLDS) for gain in gains)]
+            )
         print(f"  {title}")
         show(["table", *by, "Iter − Lap", "Iter − random"], rows)
     return found
@@ -239,27 +316,42 @@ def draw_split(y: Any, n_labeled: int, n_unlabeled: int, rng: Any) -> tuple[Any,
 
 
 def carried(sieve: HybridSieve, truth: Any) -> tuple[float, float]:
-    """Of the labels that were carried in the chosen round: percent right, and percent of confidence."""
+    """Of the labels that were carried in the chosen round: percent right, and percent of
+    confidence.
+    """
     chosen = sieve.path_[sieve.round_]
-    return 100 * float((chosen.predicted == truth[chosen.confident]).mean()), 100 * chosen.confidence
+    return 100 * float(
+        (chosen.predicted == truth[chosen.confident]).mean()
+    ), 100 * chosen.confidence
 
 
-def hybrid_run(X: Any, y: Any, case: tuple[int, int, int, int], rng: Any) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """Accuracies by way of selection; share and confidence of carried labels by base; the harmonic solution in two ways."""
+def hybrid_run(
+    X: Any, y: Any, case: tuple[int, int, int, int], rng: Any
+) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """Accuracies by way of selection; share and confidence of carried labels by base; the
+    harmonic solution in two ways.
+    """
     labeled, unlabeled, held_out = draw_split(y, *case[:2], rng)
     seen = np.concatenate([labeled, unlabeled])
     A, B = scaled(X[seen], X[held_out])
     few = np.where(np.arange(len(seen)) < len(labeled), y[seen], -1)
     n = case[2]
-    hybrids = {base: HybridSieve(base, n_features_to_select=n).fit(A, few) for base in ("fisher", "floating")}
+    hybrids = {
+        base: HybridSieve(base, n_features_to_select=n).fit(A, few)
+        for base in ("fisher", "floating")
+    }
     first = GraphSieve("fisher", n_features_to_select=n).fit(A, few)
     columns = {
         "fisher": first.get_support(indices=True),
         "floating": FloatingSieve(n_features_to_select=n).fit(A, few).get_support(indices=True),
-        "sselect": GraphSieve("sselect", n_features_to_select=n, **SAME_SCALE).fit(A, few).get_support(indices=True),
+        "sselect": GraphSieve("sselect", n_features_to_select=n, **SAME_SCALE)
+        .fit(A, few)
+        .get_support(indices=True),
         "hybrid of fisher": hybrids["fisher"].get_support(indices=True),
         "hybrid of floating": hybrids["floating"].get_support(indices=True),
-        "fisher, all labels": GraphSieve("fisher", n_features_to_select=n).fit(A, y[seen]).get_support(indices=True),
+        "fisher, all labels": GraphSieve("fisher", n_features_to_select=n)
+        .fit(A, y[seen])
+        .get_support(indices=True),
         "all columns": np.arange(X.shape[1]),
     }
 
@@ -268,13 +360,17 @@ def hybrid_run(X: Any, y: Any, case: tuple[int, int, int, int], rng: Any) -> tup
         return np.array([nearest(*given), naive_bayes(*given)])
 
     by_way = {name: accuracies(chosen) for name, chosen in columns.items()}
-    by_way["random columns"] = np.mean([accuracies(rng.permutation(X.shape[1])[:n]) for _ in range(20)], axis=0)
+    by_way["random columns"] = np.mean(
+        [accuracies(rng.permutation(X.shape[1])[:n]) for _ in range(20)], axis=0
+    )
     labels = {base: carried(sieve, y[seen]) for base, sieve in hybrids.items()}
     return by_way, labels, textbook(A[:, columns["fisher"]], few)
 
 
 def textbook(rows: Any, few: Any) -> tuple[bool, float]:
-    """Whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to 1e-6; and percent of the labels that differ from the exact ones."""
+    """Whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to 1e-6; and percent of the labels that
+    differ from the exact ones.
+    """
     exact = propagate(Table(rows), Supervision.from_labels(few), n_neighbors=None, bandwidth=None)
     exponents = -cdist(rows, rows, "sqeuclidean") / exact.bandwidth
     np.fill_diagonal(exponents, -np.inf)
@@ -292,7 +388,8 @@ def textbook(rows: Any, few: Any) -> tuple[bool, float]:
 
 def hybrid_tables() -> dict[str, Any]:
     print(
-        "3. Hybrid selection: few labels, some unlabelled samples; accuracy on all others in percent, trained on the labelled.\n"
+        "3. Hybrid selection: few labels, some unlabelled samples; accuracy on all others in "
+        "percent, trained on the labelled.\n"
     )
     found: dict[str, Any] = {}
     for name, case in HYBRID_CASES.items():
@@ -301,26 +398,63 @@ def hybrid_tables() -> dict[str, Any]:
             rng = np.random.default_rng(0)
             found[name] = [hybrid_run(*data, case, rng) for _ in range(case[3])]
     ways = list(next(iter(found.values()))[0][0])
-    accuracy = {name: {way: np.array([run[0][way] for run in runs]) for way in ways} for name, runs in found.items()}
-    sizes = [f"{name}, {HYBRID_CASES[name][2]} columns, {HYBRID_CASES[name][0]} + {HYBRID_CASES[name][1]}" for name in found]
-    print("  " + "; ".join(f"{size}, {HYBRID_CASES[name][3]} splits" for size, name in zip(sizes, found, strict=True)))
+    accuracy = {
+        name: {way: np.array([run[0][way] for run in runs]) for way in ways}
+        for name, runs in found.items()
+    }
+    sizes = [
+        f"{name}, {HYBRID_CASES[name][2]} columns, {HYBRID_CASES[name][0]} + "
+        f"{HYBRID_CASES[name][1]}"
+        for name in found
+    ]
+    print(
+        "  "
+        + "; ".join(
+            f"{size}, {HYBRID_CASES[name][3]} splits"
+            for size, name in zip(sizes, found, strict=True)
+        )
+    )
     header = ["columns by", *(f"{name} {how}" for name in found for how in ("1-NN", "Bayes"))]
-    rows = [[way, *(cell(accuracy[name][way][:, how]) for name in found for how in (0, 1))] for way in ways]
+    rows = [
+        [way, *(cell(accuracy[name][way][:, how]) for name in found for how in (0, 1))]
+        for way in ways
+    ]
     for base in ("fisher", "floating"):
         gain = {name: accuracy[name][f"hybrid of {base}"] - accuracy[name][base] for name in found}
-        rows.append([f"  hybrid − {base}", *(cell(gain[name][:, how], sign=True) for name in found for how in (0, 1))])
+        rows.append(
+            [
+                f"  hybrid − {base}",
+                *(cell(gain[name][:, how], sign=True) for name in found for how in (0, 1)),
+            ]
+        )
     show(header, rows)
-    print("  carried labels in the chosen round: percent right, and percent of confidence that they claimed")
+    print(
+        "  carried labels in the chosen round: percent right, and percent of confidence that they "
+        "claimed"
+    )
     bases = ("fisher", "floating")
-    labels = {name: {base: np.array([run[1][base] for run in runs]) for base in bases} for name, runs in found.items()}
+    labels = {
+        name: {base: np.array([run[1][base] for run in runs]) for base in bases}
+        for name, runs in found.items()
+    }
     rows = [
-        [("right", "claimed")[column], *(cell(labels[name][base][:, column]) for name in found for base in bases)]
+        [
+            ("right", "claimed")[column],
+            *(cell(labels[name][base][:, column]) for name in found for base in bases),
+        ]
         for column in (0, 1)
     ]
     show(["hybrid of", *(f"{name} {base}" for name in found for base in bases)], rows)
-    print("4. Harmonic labels by the textbook inverse at the automatic bandwidth, on the same splits (columns by fisher).\n")
+    print(
+        "4. Harmonic labels by the textbook inverse at the automatic bandwidth, on the same splits "
+        "(columns by fisher).\n"
+    )
     rows = [
-        [name, f"{sum(not run[2][0] for run in runs)} of {len(runs)}", cell([run[2][1] for run in runs])]
+        [
+            name,
+            f"{sum(not run[2][0] for run in runs)} of {len(runs)}",
+            cell([run[2][1] for run in runs]),
+        ]
         for name, runs in found.items()
     ]
     show(["table", "splits without probabilities", "labels that differ from the exact, %"], rows)
@@ -353,7 +487,10 @@ def floating_accuracies(X: Any, y: Any, n: int, splits: int) -> dict[str, list[f
 
 
 def floating_tables() -> None:
-    print("5. Floating selection, all labels known: percent right by the nearest neighbour on the held-out half.\n")
+    print(
+        "5. Floating selection, all labels known: percent right by the nearest neighbour on the "
+        "held-out half.\n"
+    )
     found = {
         f"{name}, {n} columns, {splits} splits": floating_accuracies(*load(name), n, splits)
         for name, (n, splits) in FLOATING_CASES.items()
@@ -372,7 +509,10 @@ def graded(seed: int) -> Any:
     """Ten groups, which the columns follow ever more."""
     rng = np.random.default_rng(seed)
     centers = np.linspace(0, 2, SYNTHETIC_COLUMNS) * rng.normal(size=(10, SYNTHETIC_COLUMNS))
-    return rng.normal(size=(SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS)) + centers[rng.integers(10, size=SYNTHETIC_SAMPLES)]
+    return (
+        rng.normal(size=(SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS))
+        + centers[rng.integers(10, size=SYNTHETIC_SAMPLES)]
+    )
 
 
 def timed(sieve: Any, X: Any) -> tuple[Any, float]:
@@ -391,8 +531,14 @@ def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]
             size = round(times * len(X) ** 0.5)
             chosen = rng.permutation(len(X))[:size]
             ways = {
-                f"som, {text}": (GraphSieve("laplacian", compress="som", n_prototypes=size, **SAME_SCALE), X),
-                f"kmeans, {text}": (GraphSieve("laplacian", compress="kmeans", n_prototypes=size, **SAME_SCALE), X),
+                f"som, {text}": (
+                    GraphSieve("laplacian", compress="som", n_prototypes=size, **SAME_SCALE),
+                    X,
+                ),
+                f"kmeans, {text}": (
+                    GraphSieve("laplacian", compress="kmeans", n_prototypes=size, **SAME_SCALE),
+                    X,
+                ),
                 f"random samples, {text}": (GraphSieve("laplacian", **SAME_SCALE), X[chosen]),
             }
             for name, (sieve, rows) in ways.items():
@@ -404,13 +550,18 @@ def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]
 
 def parts_of(X: Any) -> list[Any]:
     """Random 80 % of the samples, a few times."""
-    return [X[np.random.default_rng(seed).permutation(len(X))[: len(X) * 4 // 5]] for seed in range(COMPRESSION_RUNS)]
+    return [
+        X[np.random.default_rng(seed).permutation(len(X))[: len(X) * 4 // 5]]
+        for seed in range(COMPRESSION_RUNS)
+    ]
 
 
 def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
     print(
-        "6. Compression: rank correlation of the Laplacian scores with those from all samples, and seconds;\n"
-        f"   synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, 80 % of real ones; {COMPRESSION_RUNS} runs.\n"
+        "6. Compression: rank correlation of the Laplacian scores with those from all samples, and "
+        "seconds;\n"
+        f"   synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, 80 % of real ones; "
+        f"{COMPRESSION_RUNS} runs.\n"
     )
     found = {"synthetic": compressed_runs(graded(seed) for seed in range(COMPRESSION_RUNS))}
     for name in ("digits", "waveform40"):
@@ -423,7 +574,10 @@ def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
         cells: list[str] = []
         for by in found.values():
             correlations, seconds = np.array(by[way]).T
-            cells += [cell(correlations, 3) if way != "all samples" else "1", f"{seconds.mean():.3f}"]
+            cells += [
+                cell(correlations, 3) if way != "all samples" else "1",
+                f"{seconds.mean():.3f}",
+            ]
         rows.append([way, *cells])
     show(header, rows)
     return found
@@ -455,12 +609,25 @@ def draw_noise(axis: Any, noise: Any) -> None:
         for name, color in (("Laplacian score", TEAL), ("IterativeLS-1, step 1", NAVY)):
             means, errors = np.array([mean_and_error(values) for values in noise[title][name]]).T
             label = f"{name.split(',')[0]}, {title}"
-            axis.errorbar(noise["separations"], means, errors, ls=line, color=color, marker="o", ms=3, label=label)
-    axis.axhline(100 * N_RELEVANT / (N_RELEVANT + N_NOISE), color=GREY, ls=":", label="random columns")
+            axis.errorbar(
+                noise["separations"],
+                means,
+                errors,
+                ls=line,
+                color=color,
+                marker="o",
+                ms=3,
+                label=label,
+            )
+    axis.axhline(
+        100 * N_RELEVANT / (N_RELEVANT + N_NOISE), color=GREY, ls=":", label="random columns"
+    )
     axis.set_title("iterating among noise:\n% of the 5 relevant columns found", fontsize=9)
     axis.set_xlabel("separation of the clusters", fontsize=8)
     axis.set(ylim=(0, 100), xticks=noise["separations"])
-    axis.legend(fontsize=6.5, frameon=False, loc="lower right", bbox_to_anchor=(1.02, 0.05), handlelength=4)
+    axis.legend(
+        fontsize=6.5, frameon=False, loc="lower right", bbox_to_anchor=(1.02, 0.05), handlelength=4
+    )
 
 
 def draw_tables(axis: Any, found: Any) -> None:
@@ -470,12 +637,18 @@ def draw_tables(axis: Any, found: Any) -> None:
         *((n, how, c) for n, c in (("Laplacian", TEAL), ("IterativeLS", NAVY)) for how in found),
     ]
     for place, (name, how, color) in enumerate(shown):
-        gains = [mean_and_error(np.subtract(by[name], by["random"]), FOLDS) for by in found[how].values()]
+        gains = [
+            mean_and_error(np.subtract(by[name], by["random"]), FOLDS) for by in found[how].values()
+        ]
         means, errors = np.array(gains).T
         fill = color if how == "minmax" else "white"
-        label = name if name == "variance" else f"{name}, {'0 to 1' if how == 'minmax' else 'defaults'}"
+        label = (
+            name if name == "variance" else f"{name}, {'0 to 1' if how == 'minmax' else 'defaults'}"
+        )
         heights = np.arange(len(means)) + 0.16 * (place - 2)
-        axis.errorbar(means, heights, xerr=errors, fmt="o", ms=4, color=color, mfc=fill, label=label)
+        axis.errorbar(
+            means, heights, xerr=errors, fmt="o", ms=4, color=color, mfc=fill, label=label
+        )
     axis.set_yticks(range(len(found["minmax"])), list(found["minmax"]))
     axis.invert_yaxis()
     axis.set_title("iterating on real tables:\naccuracy against random columns, %", fontsize=9)
@@ -483,7 +656,9 @@ def draw_tables(axis: Any, found: Any) -> None:
 
 
 def draw_labels(axis: Any, labels: Any) -> None:
-    pairs = [(f"{name}\n{base}", values) for name, by in labels.items() for base, values in by.items()]
+    pairs = [
+        (f"{name}\n{base}", values) for name, by in labels.items() for base, values in by.items()
+    ]
     for place, (_, values) in enumerate(pairs):
         for column, color, shift in ((0, TEAL, -0.2), (1, NAVY, 0.2)):
             mean, error = mean_and_error(values[:, column])
@@ -492,17 +667,26 @@ def draw_labels(axis: Any, labels: Any) -> None:
     axis.set_yticks(range(len(pairs)), [name for name, _ in pairs])
     axis.tick_params(axis="y", length=0)
     axis.set(xlim=(0, 105), ylim=(len(pairs) - 0.4, -1.1))
-    axis.set_title("hybrid: carried labels that are right,\nand the confidence they claim, %", fontsize=9)
+    axis.set_title(
+        "hybrid: carried labels that are right,\nand the confidence they claim, %", fontsize=9
+    )
     axis.legend(fontsize=6.5, frameon=False, ncols=2, loc="upper right")
 
 
 def draw_compression(axis: Any, compression: Any) -> None:
-    colors, markers = {"som": NAVY, "kmeans": TEAL, "random samples": GREY}, {"synthetic": "o", "digits": "s", "waveform40": "^"}
+    colors, markers = (
+        {"som": NAVY, "kmeans": TEAL, "random samples": GREY},
+        {"synthetic": "o", "digits": "s", "waveform40": "^"},
+    )
     for table, by in compression.items():
         whole = np.mean([seconds for _, seconds in by["all samples"]])
         for way, color in colors.items():
-            correlation, seconds = np.array([np.mean(by[f"{way}, {size}"], axis=0) for size in ("√u", "5√u")]).T
-            axis.plot(seconds / whole, correlation, color=color, marker=markers[table], ms=5, lw=0.8)
+            correlation, seconds = np.array(
+                [np.mean(by[f"{way}, {size}"], axis=0) for size in ("√u", "5√u")]
+            ).T
+            axis.plot(
+                seconds / whole, correlation, color=color, marker=markers[table], ms=5, lw=0.8
+            )
     axis.axvline(1, color=GREY, ls=":")
     for way, color in colors.items():
         axis.plot([], [], color=color, label=way)
@@ -516,7 +700,8 @@ def draw_compression(axis: Any, compression: Any) -> None:
 
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
-    warnings.simplefilter("ignore", GraphSieveWarning)  # constant columns, which are never selected here
+    # Constant columns, which are never selected here
+    warnings.simplefilter("ignore", GraphSieveWarning)
     parts: list[Callable[[], Any]] = [
         iterating_among_noise,
         iterating_on_tables,

@@ -1,11 +1,13 @@
-"""Which features, how many, how sure: what docs/which-how-many-how-sure.md says of them, measured and drawn.
+"""Which features, how many, how sure: what docs/which-how-many-how-sure.md says of them, measured
+and drawn.
 
 Usage: OMP_NUM_THREADS=1 python examples/selection.py [docs]
 
-Prints one table per question, with random columns and all columns beside every accuracy. If a folder is named, draws
-selection-which.png, selection-how-many.png and selection-how-sure.png there. Everything is seeded. The tables are those that come
-with scikit-learn, and tecator, orl and pbmc68k_reduced where `graphsieve.datasets.load` has them (`GRAPHSIEVE_DATA` names a
-folder); otherwise they are left out with a line. Takes two or three minutes.
+Prints one table per question, with random columns and all columns beside every accuracy. If a
+folder is named, draws selection-which.png, selection-how-many.png and selection-how-sure.png there.
+Everything is seeded. The tables are those that come with scikit-learn, and tecator, orl and
+pbmc68k_reduced where `graphsieve.datasets.load` has them (`GRAPHSIEVE_DATA` names a folder);
+otherwise they are left out with a line. Takes two or three minutes.
 """
 
 from __future__ import annotations
@@ -22,14 +24,22 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from graphsieve import GraphSieve, GraphSieveWarning, Supervision, datasets, feature_p_values, stability
+from graphsieve import (
+    GraphSieve,
+    GraphSieveWarning,
+    Supervision,
+    datasets,
+    feature_p_values,
+    stability,
+)
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.hiding import hide_labels
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.search.counting import columns_that_matter
 from graphsieve.table.columns import Table
 
-N_SHOWN, SIZES, REPEATS = 10, (5, 10, 20), 4  # columns in the first picture and in its tables, and repeats of five folds
+# Columns in the first picture and in its tables, and repeats of five folds
+N_SHOWN, SIZES, REPEATS = 10, (5, 10, 20), 4
 PER_CLASS, SHARE_OF_TARGETS = 4, 0.05  # what is known there of digits and of tecator
 SHUFFLED_COPIES, COPY_DRAWS = 9, 100  # of a table, to see whether its columns are told from noise
 BLOCK_SAMPLES = 100  # of the made-up columns that come in blocks
@@ -46,7 +56,10 @@ def show(header: list[str], rows: list[list[str]]) -> None:
     """A table: names to the left, numbers to the right."""
     widths = [max(len(row[j]) for row in [header, *rows]) for j in range(len(header))]
     for first, *others in [header, *rows]:
-        cells = [first.ljust(widths[0]), *(text.rjust(width) for text, width in zip(others, widths[1:], strict=True))]
+        cells = [
+            first.ljust(widths[0]),
+            *(text.rjust(width) for text, width in zip(others, widths[1:], strict=True)),
+        ]
         print("  ".join(cells).rstrip())
     print()
 
@@ -66,7 +79,10 @@ def stored(name: str) -> tuple[Any, Any] | None:
 
 def which_tables() -> dict[str, Any]:
     X, y = load_digits(return_X_y=True)
-    print(f"1. Which. digits, {PER_CLASS} labels of each class known, {SIZES} pixels: percent right, {REPEATS} × 5 folds. In")
+    print(
+        f"1. Which. digits, {PER_CLASS} labels of each class known, {SIZES} pixels: percent right, "
+        f"{REPEATS} × 5 folds. In"
+    )
     print("   brackets: how much more than the default, in standard errors of the difference.\n")
     sieves = {
         "Fisher": GraphSieve("fisher"),
@@ -76,32 +92,70 @@ def which_tables() -> dict[str, Any]:
         DEFAULT: GraphSieve(),
     }
     few = hide_labels(y, PER_CLASS, per_class=True, random_state=0)
-    found = {"digits": (X, y, chosen_by(sieves, X, few), worth(sieves, X, y, ["1nn", "linear"], known=PER_CLASS, per_class=True))}
+    found = {
+        "digits": (
+            X,
+            y,
+            chosen_by(sieves, X, few),
+            worth(sieves, X, y, ["1nn", "linear"], known=PER_CLASS, per_class=True),
+        )
+    }
     spectra = stored("tecator")
     if spectra is not None:
         X, y = spectra
         percent = f"{100 * SHARE_OF_TARGETS:g} %"
-        print(f"   tecator, {percent} of the targets known, {SIZES} wavelengths: error relative to predicting the mean.\n")
-        sieves = {"correlation": GraphSieve("pearson"), "Laplacian": GraphSieve("laplacian"), DEFAULT: GraphSieve()}
+        print(
+            f"   tecator, {percent} of the targets known, {SIZES} wavelengths: error relative to "
+            "predicting the mean.\n"
+        )
+        sieves = {
+            "correlation": GraphSieve("pearson"),
+            "Laplacian": GraphSieve("laplacian"),
+            DEFAULT: GraphSieve(),
+        }
         few = hide_labels(y, SHARE_OF_TARGETS, random_state=0)
-        found["tecator"] = (X, y, chosen_by(sieves, X, few), worth(sieves, X, y, ["5nn", "linear"], known=SHARE_OF_TARGETS))
+        found["tecator"] = (
+            X,
+            y,
+            chosen_by(sieves, X, few),
+            worth(sieves, X, y, ["5nn", "linear"], known=SHARE_OF_TARGETS),
+        )
     return found
 
 
 def chosen_by(sieves: dict[str, Any], X: Any, known: Any) -> dict[str, Any]:
     """The first columns by every sieve, in their order."""
-    fitted = {name: sieve.set_params(n_features_to_select=N_SHOWN).fit(X, known) for name, sieve in sieves.items()}
+    fitted = {
+        name: sieve.set_params(n_features_to_select=N_SHOWN).fit(X, known)
+        for name, sieve in sieves.items()
+    }
     return {name: np.argsort(sieve.ranking_)[:N_SHOWN] for name, sieve in fitted.items()}
 
 
 def worth(
-    sieves: dict[str, Any], X: Any, y: Any, learners: list[str], *, sizes: tuple[int, ...] = SIZES, **known: Any
+    sieves: dict[str, Any],
+    X: Any,
+    y: Any,
+    learners: list[str],
+    *,
+    sizes: tuple[int, ...] = SIZES,
+    **known: Any,
 ) -> dict[str, float]:
-    """Print what the first columns by every sieve are worth; return the means for the first learner and the picture's size."""
+    """Print what the first columns by every sieve are worth; return the means for the first
+    learner and the picture's size.
+    """
     result = evaluate(sieves, X, y, sizes=list(sizes), learners=learners, repeats=REPEATS, **known)
-    metric, factor, digits = ("accuracy", 100, 1) if "per_class" in known else ("relative_rmse", 1, 3)
-    means = {(row["selector"], row["learner"], row["n_features"]): row for row in result.summary(metric=metric)}
-    against = {(row["selector"], row["learner"], row["n_features"]): row for row in result.differences(to=DEFAULT, metric=metric)}
+    metric, factor, digits = (
+        ("accuracy", 100, 1) if "per_class" in known else ("relative_rmse", 1, 3)
+    )
+    means = {
+        (row["selector"], row["learner"], row["n_features"]): row
+        for row in result.summary(metric=metric)
+    }
+    against = {
+        (row["selector"], row["learner"], row["n_features"]): row
+        for row in result.differences(to=DEFAULT, metric=metric)
+    }
     names, rows = list(dict.fromkeys(name for name, *_ in means)), []
 
     def at(name: str, learner: str, size: int) -> tuple[str, str, int]:
@@ -112,8 +166,15 @@ def worth(
         for learner in learners:
             for size in sizes if name != "all" else sizes[-1:]:
                 row, other = means[at(name, learner, size)], against.get(at(name, learner, size))
-                apart = "" if other is None else f"  ({other['mean'] / other['standard_error']:+.1f})".replace("-", "−")
-                cells.append(f"{factor * row['mean']:.{digits}f} ± {factor * row['standard_error']:.{digits}f}{apart:>8}")
+                apart = (
+                    ""
+                    if other is None
+                    else f"  ({other['mean'] / other['standard_error']:+.1f})".replace("-", "−")
+                )
+                cells.append(
+                    f"{factor * row['mean']:.{digits}f} ± "
+                    f"{factor * row['standard_error']:.{digits}f}{apart:>8}"
+                )
             if name == "all":
                 cells[-1:] = [""] * (len(sizes) - 1) + cells[-1:]
         rows.append([name if name in sieves else f"{name} columns", *cells])
@@ -135,13 +196,19 @@ def how_many_tables() -> dict[tuple[str, str], Any]:
             "digits": load_digits,
         }.items()
     }
-    shuffled = {f"{name} + shuffled": (with_shuffled(X, 0), y) for name, (X, y) in list(tables.items())[:3]}
+    shuffled = {
+        f"{name} + shuffled": (with_shuffled(X, 0), y) for name, (X, y) in list(tables.items())[:3]
+    }
     meat = stored("tecator")
     if meat is not None:
         tables["tecator"] = meat
-    print('2. How many, by n_features_to_select="auto", from all rows. Then, in five folds, the error of the linear learner with')
     print(
-        "   the number found there, with as many random columns, and with all: share of wrong classes, or relative to the mean.\n"
+        '2. How many, by n_features_to_select="auto", from all rows. Then, in five folds, the '
+        "error of the linear learner with"
+    )
+    print(
+        "   the number found there, with as many random columns, and with all: share of wrong "
+        "classes, or relative to the mean.\n"
     )
     rows, counts = [], {}
     for name, (X, y) in (tables | shuffled).items():
@@ -150,7 +217,10 @@ def how_many_tables() -> dict[tuple[str, str], Any]:
             counts[name, known] = count
             errors = errors_with_as_many(X, y, told is not None)
             rows.append([name, known, str(X.shape[1]), str(count.n), count.rule, *errors])
-    show(["table", "known", "columns", "chosen", "rule", "error", "random", "all", "chosen − all"], rows)
+    show(
+        ["table", "known", "columns", "chosen", "rule", "error", "random", "all", "chosen − all"],
+        rows,
+    )
     for (name, known), count in counts.items():
         print(f"   {name}, {known} known: {count.reason}")
     print()
@@ -167,7 +237,9 @@ def with_shuffled(X: Any, seed: int) -> Any:
 
 
 def errors_with_as_many(X: Any, y: Any, told: bool) -> list[str]:
-    """The linear learner's error on held-out rows: columns chosen, as many random ones, all; and chosen minus all."""
+    """The linear learner's error on held-out rows: columns chosen, as many random ones, all; and
+    chosen minus all.
+    """
     classes = len(np.unique(y)) < 20
     folds = (StratifiedKFold if classes else KFold)(5, shuffle=True, random_state=0)
     rng, found = np.random.default_rng(0), []
@@ -175,14 +247,23 @@ def errors_with_as_many(X: Any, y: Any, told: bool) -> list[str]:
         sieve = GraphSieve(n_features_to_select="auto").fit(X[train], y[train] if told else None)
         order, n = np.argsort(sieve.ranking_), int(sieve.get_support().sum())
         values = [
-            score_prefixes(columns, X[train], y[train], X[test], y[test], sizes=[len(columns)], learner="linear")[0]
+            score_prefixes(
+                columns,
+                X[train],
+                y[train],
+                X[test],
+                y[test],
+                sizes=[len(columns)],
+                learner="linear",
+            )[0]
             for columns in (order[:n], rng.permutation(X.shape[1])[:n], order)
         ]
         of_the_mean = np.sqrt(np.mean((y[test] - y[train].mean()) ** 2))
         found.append([1 - value if classes else value / of_the_mean for value in values])
     chosen, random, everything = np.transpose(found)
     apart = chosen - everything
-    error = apart.std(ddof=1) * np.sqrt(1 / len(apart) + 1 / 4)  # folds share training rows (Nadeau, Bengio)
+    # Folds share training rows (Nadeau, Bengio)
+    error = apart.std(ddof=1) * np.sqrt(1 / len(apart) + 1 / 4)
     return [f"{values.mean():.3f}" for values in (chosen, random, everything)] + [
         f"{apart.mean():+.3f} ± {error:.3f}".replace("-", "−")
     ]
@@ -190,34 +271,64 @@ def errors_with_as_many(X: Any, y: Any, told: bool) -> list[str]:
 
 def false_names(tables: dict[str, Any]) -> None:
     print(
-        f"   Columns said to matter, of a table and {SHUFFLED_COPIES} shuffled copies of it: percentage of the real ones that are"
+        f"   Columns said to matter, of a table and {SHUFFLED_COPIES} shuffled copies of it: "
+        "percentage of the real ones that are"
     )
-    print(f"   named, and percentage of the named that are shuffled; {COPY_DRAWS} draws. The level is 5 %.\n")
+    print(
+        f"   named, and percentage of the named that are shuffled; {COPY_DRAWS} draws. The level "
+        "is 5 %.\n"
+    )
     rows = []
     for name in ("wine", "breast_cancer", "diabetes"):
         X, y = tables[name]
         row = [name]
         for known in (Supervision.from_y(y), Supervision.nothing(len(y))):
-            masks = np.array([columns_that_matter(Table(with_shuffled(X, seed)), known).mask for seed in range(COPY_DRAWS)])
-            real, false = masks[:, : X.shape[1]].mean(), masks[:, X.shape[1] :].sum(axis=1) / masks.sum(axis=1)
-            row += [f"{100 * real:.0f}", f"{100 * false.mean():.1f} ± {100 * false.std() / COPY_DRAWS**0.5:.1f}"]
+            masks = np.array(
+                [
+                    columns_that_matter(Table(with_shuffled(X, seed)), known).mask
+                    for seed in range(COPY_DRAWS)
+                ]
+            )
+            real, false = (
+                masks[:, : X.shape[1]].mean(),
+                masks[:, X.shape[1] :].sum(axis=1) / masks.sum(axis=1),
+            )
+            row += [
+                f"{100 * real:.0f}",
+                f"{100 * false.mean():.1f} ± {100 * false.std() / COPY_DRAWS**0.5:.1f}",
+            ]
         rows.append(row)
     show(["table", "everything known: real", "shuffled", "nothing known: real", "shuffled"], rows)
-    print("   The same, nothing known: 30 normal columns in blocks of one common factor, among 270 of noise;")
+    print(
+        "   The same, nothing known: 30 normal columns in blocks of one common factor, among 270 "
+        "of noise;"
+    )
     print(f"   {BLOCK_SAMPLES} samples.\n")
     rows = []
     for n_blocks in (1, 3, 10):
         shares = [false_share(n_blocks, seed) for seed in range(COPY_DRAWS)]
-        rows.append([str(n_blocks), f"{100 * np.mean(shares):.1f} ± {100 * np.std(shares) / COPY_DRAWS**0.5:.1f}"])
+        rows.append(
+            [
+                str(n_blocks),
+                f"{100 * np.mean(shares):.1f} ± {100 * np.std(shares) / COPY_DRAWS**0.5:.1f}",
+            ]
+        )
     show(["blocks", "noise among the named, %"], rows)
 
 
 def false_share(n_blocks: int, seed: int) -> float:
-    """The share of noise among the columns said to matter; columns of one block correlate by 0.9."""
+    """The share of noise among the columns said to matter; columns of one block correlate by
+    0.9.
+    """
     rng = np.random.default_rng(seed)
     n = BLOCK_SAMPLES
     factors = rng.normal(size=(n, n_blocks))[:, np.arange(30) % n_blocks]
-    X = np.hstack([0.95 * factors + np.sqrt(1 - 0.95**2) * rng.normal(size=(n, 30)), rng.normal(size=(n, 270))])
+    X = np.hstack(
+        [
+            0.95 * factors + np.sqrt(1 - 0.95**2) * rng.normal(size=(n, 30)),
+            rng.normal(size=(n, 270)),
+        ]
+    )
     mask = columns_that_matter(Table(X), Supervision.nothing(n)).mask
     return float(mask[30:].sum() / max(1, mask.sum()))
 
@@ -235,8 +346,14 @@ ARTIFICIAL: dict[str, Callable[..., Any]] = {
 
 
 def numbers_and_truth() -> None:
-    print("   The papers' problems, with all, half and a tenth of the labels or targets: mean number found, how far it is from")
-    print(f"   the number of relevant columns on average, and how many of these are chosen; {len(COUNT_SEEDS)} draws.\n")
+    print(
+        "   The papers' problems, with all, half and a tenth of the labels or targets: mean number "
+        "found, how far it is from"
+    )
+    print(
+        "   the number of relevant columns on average, and how many of these are chosen; "
+        f"{len(COUNT_SEEDS)} draws.\n"
+    )
     rows = []
     for name, make in ARTIFICIAL.items():
         for share in (1, 0.5, 0.1):
@@ -249,7 +366,16 @@ def numbers_and_truth() -> None:
             (numbers, shares), truth = np.transpose(found), len(data.relevant)
             n_known = f"{round(share * len(data.y))} of {len(data.y)}"
             off = f"{100 * np.abs(numbers - truth).mean() / truth:.0f} %"
-            rows.append([name, n_known, str(truth), f"{numbers.mean():.1f}", off, f"{100 * shares.mean():.0f} %"])
+            rows.append(
+                [
+                    name,
+                    n_known,
+                    str(truth),
+                    f"{numbers.mean():.1f}",
+                    off,
+                    f"{100 * shares.mean():.0f} %",
+                ]
+            )
     show(["problem", "known", "relevant", "found", "off by", "relevant chosen"], rows)
 
 
@@ -259,7 +385,10 @@ def numbers_of_large_tables() -> None:
         table = stored(name)
         if table is not None:
             X, y = table
-            numbers = [GraphSieve(n_features_to_select="auto").fit(X, known).count_.n for known in (None, y)]
+            numbers = [
+                GraphSieve(n_features_to_select="auto").fit(X, known).count_.n
+                for known in (None, y)
+            ]
             rows.append([name, str(X.shape[1]), *map(str, numbers)])
     if rows:
         print("   Tables for which the number is large.\n")
@@ -272,38 +401,65 @@ def numbers_of_large_tables() -> None:
 def how_sure_tables() -> Any:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     few = hide_labels(y.to_numpy(), FEW, random_state=0)
-    print(f"3. How sure. breast_cancer, {N_STABLE} of 30 columns from half of the rows, 50 times: index of stability (95 %")
-    print("   interval), columns chosen in at least 75 % of them, and groups of columns alike (0.95) of which one is.\n")
+    print(
+        f"3. How sure. breast_cancer, {N_STABLE} of 30 columns from half of the rows, 50 times: "
+        "index of stability (95 %"
+    )
+    print(
+        "   interval), columns chosen in at least 75 % of them, and groups of columns alike (0.95) "
+        "of which one is.\n"
+    )
     rows, found = [], {}
     for known, labels in (("all labels", y), (f"{FEW} labels", few)):
         for name, method in ((DEFAULT, "auto"), ("Fisher", "fisher")):
             result = stability(method, X, labels, n_features_to_select=N_STABLE)
             found[name, known] = result
-            interval = f"{result.index:.2f} ({result.agreement.low:.2f} to {result.agreement.high:.2f})"
+            interval = (
+                f"{result.index:.2f} ({result.agreement.low:.2f} to {result.agreement.high:.2f})"
+            )
             groups = sum(group.frequency >= 0.75 for group in result.groups)
-            rows.append([f"{name}, {known}", interval, str(int(result.stable().sum())), str(groups)])
+            rows.append(
+                [f"{name}, {known}", interval, str(int(result.stable().sum())), str(groups)]
+            )
     show(["selector", "index", "columns", "groups"], rows)
     chosen = dict(zip(X.columns, found[DEFAULT, "all labels"].chosen.T, strict=True))
     for name in (X.columns[j] for j in found[DEFAULT, "all labels"].order[:5]):
-        twins = [other for other in X.columns if other != name and abs(np.corrcoef(X[name], X[other])[0, 1]) >= 0.9]
+        twins = [
+            other
+            for other in X.columns
+            if other != name and abs(np.corrcoef(X[name], X[other])[0, 1]) >= 0.9
+        ]
         absent = ~chosen[name]
         instead = np.any([chosen[twin] for twin in twins], axis=0)[absent].sum() if twins else 0
-        print(f"   {name}: not chosen {absent.sum()} times, {instead} times a column that correlates by 0.9 is")
+        print(
+            f"   {name}: not chosen {absent.sum()} times, {instead} times a column that correlates "
+            "by 0.9 is"
+        )
     print()
     rng = np.random.default_rng(0)
-    tests = [feature_p_values(X, rng.permutation(few), n_permutations=2000) for _ in range(LABEL_SHUFFLES)]
+    tests = [
+        feature_p_values(X, rng.permutation(few), n_permutations=2000)
+        for _ in range(LABEL_SHUFFLES)
+    ]
     values = np.array([test.p_values for test in tests])
     below = ", ".join(f"{100 * np.mean(values <= level):.1f} %" for level in (0.1, 0.05, 0.01))
     anything = 100 * np.mean([test.selected(0.05).any() for test in tests])
-    print(f"   p-values of its columns for {FEW} labels, shuffled {LABEL_SHUFFLES} times: {below} are at most 10 %, 5 %, 1 %;")
-    print(f"   anything is found at a false discovery rate of 5 % in {anything:.1f} % of the shuffles.\n")
+    print(
+        f"   p-values of its columns for {FEW} labels, shuffled {LABEL_SHUFFLES} times: {below} "
+        "are at most 10 %, 5 %, 1 %;"
+    )
+    print(
+        f"   anything is found at a false discovery rate of 5 % in {anything:.1f} % of the "
+        "shuffles.\n"
+    )
     return found[DEFAULT, "all labels"]
 
 
 # ---- where it is weak
 
 RELEVANT = (7, 13)  # columns
-PROBLEMS: dict[str, Callable[[Any, Any], Any]] = {  # what is known of a sample, by its two relevant columns
+# What is known of a sample, by its two relevant columns
+PROBLEMS: dict[str, Callable[[Any, Any], Any]] = {
     "classes: two sides of a line": lambda a, b: (a + b > 0).astype(int),
     "classes: in and around a circle": lambda a, b: (a**2 + b**2 > 1.4).astype(int),
     "classes: sign of a product": lambda a, b: (a * b > 0).astype(int),
@@ -311,13 +467,20 @@ PROBLEMS: dict[str, Callable[[Any, Any], Any]] = {  # what is known of a sample,
     "target: sum of squares": lambda a, b: a**2 + b**2,
     "target: product": lambda a, b: a * b,
 }
-RIVALS = {"classes": ("fisher", "mutual_information", "relieff"), "target": ("pearson", "mutual_information")}
+RIVALS = {
+    "classes": ("fisher", "mutual_information", "relieff"),
+    "target": ("pearson", "mutual_information"),
+}
 
 
 def weakness_tables() -> None:
-    print(f"4. Where it is weak. Two of {PROBLEM_COLUMNS} columns make what is known of {PROBLEM_SAMPLES} samples: what share of")
     print(
-        f"   them (in %) is among the first two, mean of {PROBLEM_RUNS} runs; last: among those chosen if the number is auto.\n"
+        f"4. Where it is weak. Two of {PROBLEM_COLUMNS} columns make what is known of "
+        f"{PROBLEM_SAMPLES} samples: what share of"
+    )
+    print(
+        f"   them (in %) is among the first two, mean of {PROBLEM_RUNS} runs; last: among those "
+        "chosen if the number is auto.\n"
     )
     columns = ["auto", "fisher", "pearson", "mutual_information", "relieff"]
     rows = []
@@ -361,23 +524,37 @@ def draw_which(path: Path, found: dict[str, Any]) -> None:
     print(f"Picture: {path}")
 
 
-def draw_spectra(figure: Any, X: Any, y: Any, chosen: dict[str, Any], worth: dict[str, float]) -> None:
+def draw_spectra(
+    figure: Any, X: Any, y: Any, chosen: dict[str, Any], worth: dict[str, float]
+) -> None:
     from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415
 
     wavelengths = np.linspace(850, 1050, X.shape[1])
     top, strips = figure.subplots(2, 1, height_ratios=[1.45, 1], sharex=True)
     shade = LinearSegmentedColormap.from_list("fat", ["#cfe3e5", "#5aa0a7", DARK])
     for row in np.argsort(y):
-        top.plot(wavelengths, X[row], color=shade((y[row] - y.min()) / np.ptp(y)), lw=0.5, alpha=0.7)
-    figure.suptitle("100 wavelengths, 12 fat contents known: which ten?", x=0.01, ha="left", fontsize=11.5, color=INK)
-    top.text(851, X.max(), "240 samples of meat; dark: much fat", fontsize=8.5, color=SOFT, va="top")
+        top.plot(
+            wavelengths, X[row], color=shade((y[row] - y.min()) / np.ptp(y)), lw=0.5, alpha=0.7
+        )
+    figure.suptitle(
+        "100 wavelengths, 12 fat contents known: which ten?",
+        x=0.01,
+        ha="left",
+        fontsize=11.5,
+        color=INK,
+    )
+    top.text(
+        851, X.max(), "240 samples of meat; dark: much fat", fontsize=8.5, color=SOFT, va="top"
+    )
     top.set_yticks([])
     top.spines[:].set_visible(False)
     top.tick_params(length=0)
     for height, name in enumerate(chosen):
         color = TEAL if name == DEFAULT else WARM
         strips.hlines(height, wavelengths[0], wavelengths[-1], color=PALE, lw=11, zorder=1)
-        strips.vlines(wavelengths[chosen[name]], height - 0.3, height + 0.3, color=color, lw=2.2, zorder=2)
+        strips.vlines(
+            wavelengths[chosen[name]], height - 0.3, height + 0.3, color=color, lw=2.2, zorder=2
+        )
         beside(strips, height, f"error {worth[name]:.2f}", color)
     beside(strips, len(chosen) - 0.3, f"random {worth['random']:.2f}", SOFT)
     strips.set_yticks(range(len(chosen)), list(chosen), fontsize=9.5, color=INK)
@@ -390,20 +567,42 @@ def draw_spectra(figure: Any, X: Any, y: Any, chosen: dict[str, Any], worth: dic
 
 
 def beside(axis: Any, height: float, text: str, color: str) -> None:
-    axis.annotate(text, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=9.5, color=color)
+    axis.annotate(
+        text,
+        (1.01, height),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        fontsize=9.5,
+        color=color,
+    )
 
 
-def draw_pixels(figure: Any, X: Any, _: Any, chosen: dict[str, Any], worth: dict[str, float], *, columns: int) -> None:
+def draw_pixels(
+    figure: Any, X: Any, _: Any, chosen: dict[str, Any], worth: dict[str, float], *, columns: int
+) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    figure.suptitle("64 pixels, 4 labels of each digit known: which ten?", x=0.01, ha="left", fontsize=11.5, color=INK)
+    figure.suptitle(
+        "64 pixels, 4 labels of each digit known: which ten?",
+        x=0.01,
+        ha="left",
+        fontsize=11.5,
+        color=INK,
+    )
     mean = X.mean(axis=0).reshape(8, 8)
     axes = figure.subplots(6 // columns, columns).flat
     axes[5].set_axis_off()
     for place, name in enumerate(("random", "all")):
         words = f"{name} columns:\n{100 * worth[name]:.0f} % right"
         axes[5].text(
-            0.5, 0.66 - 0.36 * place, words, transform=axes[5].transAxes, fontsize=9, color=SOFT, ha="center", va="center"
+            0.5,
+            0.66 - 0.36 * place,
+            words,
+            transform=axes[5].transAxes,
+            fontsize=9,
+            color=SOFT,
+            ha="center",
+            va="center",
         )
     for axis, (name, pixels) in zip(axes[:5], chosen.items(), strict=True):
         color = TEAL if name == DEFAULT else WARM
@@ -411,7 +610,9 @@ def draw_pixels(figure: Any, X: Any, _: Any, chosen: dict[str, Any], worth: dict
         for place, pixel in enumerate(pixels, start=1):
             row, column = divmod(int(pixel), 8)
             axis.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, color=color, lw=0))
-            axis.text(column, row + 0.04, str(place), color="white", fontsize=7, ha="center", va="center")
+            axis.text(
+                column, row + 0.04, str(place), color="white", fontsize=7, ha="center", va="center"
+            )
         axis.set_title(f"{name}\n{100 * worth[name]:.0f} % right", fontsize=9, color=color)
         axis.set(xticks=[], yticks=[])
         axis.spines[:].set_color(PALE)
@@ -426,7 +627,14 @@ def draw_how_many(path: Path, counts: dict[tuple[str, str], Any]) -> None:
         ("tecator", "everything"): "tecator, 100 wavelengths,\nall targets known",
     }
     shown = [key for key in titles if key in counts]
-    figure, axes = plt.subplots(1, len(shown), figsize=(4 * len(shown), 3.5), layout="constrained", sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        1,
+        len(shown),
+        figsize=(4 * len(shown), 3.5),
+        layout="constrained",
+        sharey=True,
+        squeeze=False,
+    )
     for axis, key in zip(axes.flat, shown, strict=True):
         draw_curve(axis, counts[key])
         axis.set_title(titles[key], loc="left", fontsize=10.5, color=INK)
@@ -443,19 +651,36 @@ def draw_curve(axis: Any, count: Any) -> None:
     axis.plot(sizes, 100 * chance, color=SOFT, lw=1.2, ls=(0, (4, 3)), zorder=2)
     if count.rule != "predicted":  # where it would run into the errors
         quarter = len(sizes) // 4
-        axis.text(sizes[quarter], 100 * chance[quarter] + 1.5, "by chance", fontsize=8.5, color=SOFT, ha="center", va="bottom")
+        axis.text(
+            sizes[quarter],
+            100 * chance[quarter] + 1.5,
+            "by chance",
+            fontsize=8.5,
+            color=SOFT,
+            ha="center",
+            va="bottom",
+        )
     if count.rule == "predicted":
         steps, errors, _ = np.array(count.predicted)[: last + 1].T
         axis.plot(steps, 100 * errors, color=WARM, lw=1.6, zorder=3)
         few, found = 100 * errors[[4, count.n]]
-        words = f"squared error of left-out targets:\n{few:.1f} % of the mean's with 4 columns,\n{found:.1f} % with {count.n}"
+        words = (
+            f"squared error of left-out targets:\n{few:.1f} % of the mean's with 4 "
+            f"columns,\n{found:.1f} % with {count.n}"
+        )
         axis.text(3.2, 62, words, fontsize=8.5, color=WARM, va="center")
         axis.plot([4, count.n], [few, found], "o", color=WARM, ms=4, zorder=4)
     height = 100 * explained[min(count.n, len(explained) - 1)]
     axis.vlines(count.n, 0, height, color=DARK, lw=1, zorder=2)
     axis.plot([count.n], [height], "o", color=DARK, ms=7, zorder=4)
     axis.annotate(
-        f"{count.n} chosen", (count.n, 30), xytext=(-5, 0), textcoords="offset points", fontsize=10, color=DARK, ha="right"
+        f"{count.n} chosen",
+        (count.n, 30),
+        xytext=(-5, 0),
+        textcoords="offset points",
+        fontsize=10,
+        color=DARK,
+        ha="right",
     )
     axis.set(ylim=(0, 107), xlim=(0, 1.03 * last), yticks=[0, 50, 95])
     axis.set_xlabel("columns, in the order of choice", fontsize=8.5, color=SOFT)
@@ -469,7 +694,9 @@ def draw_how_sure(path: Path, found: Any) -> None:
 
     figure, axis = plt.subplots(figsize=(8.6, 4.8), layout="constrained")
     found.plot(n=13, ax=axis)
-    title = f"breast_cancer: {N_STABLE} of 30 columns, from half of the rows, {found.n_resamples} times"
+    title = (
+        f"breast_cancer: {N_STABLE} of 30 columns, from half of the rows, {found.n_resamples} times"
+    )
     axis.set_title(title, loc="left", fontsize=11.5, color=INK)
     figure.savefig(path, dpi=130, facecolor="white")
     print(f"Picture: {path}")
@@ -477,7 +704,8 @@ def draw_how_sure(path: Path, found: Any) -> None:
 
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
-    warnings.simplefilter("ignore", GraphSieveWarning)  # constant pixels, and one feature where none can be told from chance
+    # Constant pixels, and one feature where none can be told from chance
+    warnings.simplefilter("ignore", GraphSieveWarning)
     which, counts, sure = which_tables(), how_many_tables(), how_sure_tables()
     weakness_tables()
     if arguments:

@@ -1,6 +1,8 @@
-"""A real browser for the tests of pages: finding one, starting it, and watching what a page does in it.
+"""A real browser for the tests of pages: finding one, starting it, and watching what a page does in
+it.
 
-Only the functions that drive the browser need playwright; finding one is plain Python, because `install_browser.py` does it too.
+Only the functions that drive the browser need playwright; finding one is plain Python, because
+`install_browser.py` does it too.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class NoBrowserError(Exception):
 
 
 def named_browsers() -> list[str]:
-    """The browser of the environment variable, which is then the only one; else those on the path."""
+    """The browser of the environment variable, which is then the only one; else those on the
+    path.
+    """
     asked_for = os.environ.get(VARIABLE)
     if asked_for:
         return [asked_for]
@@ -61,7 +65,13 @@ def any_browser() -> str | None:
 def _answers(path: str) -> bool:
     """Whether this is a browser, and not one of the stubs that only say where to get one."""
     try:
-        answer = subprocess.run([path, "--version"], check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=30)
+        answer = subprocess.run(
+            [path, "--version"],
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=30,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return answer.returncode == 0
@@ -69,7 +79,9 @@ def _answers(path: str) -> bool:
 
 @contextmanager
 def started() -> Iterator[Browser]:
-    """A headless browser, closed in the end; a stub that does not start is passed over, unless it was asked for by name."""
+    """A headless browser, closed in the end; a stub that does not start is passed over, unless
+    it was asked for by name.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -91,7 +103,8 @@ def _first_that_starts(playwright: Playwright) -> Browser:
         except Error as error:
             if os.environ.get(VARIABLE):
                 raise RuntimeError(
-                    f"{VARIABLE} is {path!r}, which does not start as a browser; unset it or correct it"
+                    f"{VARIABLE} is {path!r}, which does not start as a browser; unset it or "
+                    "correct it"
                 ) from error
     raise NoBrowserError(NO_BROWSER)
 
@@ -104,7 +117,9 @@ class Watched:
     complaints: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext, address: str) -> None:
-        """Take note of console messages, errors, dialogs and requests other than for the page itself."""
+        """Take note of console messages, errors, dialogs and requests other than for the page
+        itself.
+        """
         context.on("request", lambda request: self._request(request.url, address))
         context.on("console", lambda message: self._console(message.type, message.text))
         context.on("weberror", lambda error: self.complaints.append(f"error: {error.error}"))
@@ -126,8 +141,12 @@ class Watched:
 
 
 @contextmanager
-def opened(browser: Browser, file: Path, *, at_start: str = "", **options: Any) -> Iterator[Watched]:
-    """The file as a reader opens it, from disk; `at_start` is a script that runs before those of the page."""
+def opened(
+    browser: Browser, file: Path, *, at_start: str = "", **options: Any
+) -> Iterator[Watched]:
+    """The file as a reader opens it, from disk; `at_start` is a script that runs before those of
+    the page.
+    """
     context = browser.new_context(**options)
     try:
         context.set_default_timeout(PATIENCE)
@@ -138,7 +157,8 @@ def opened(browser: Browser, file: Path, *, at_start: str = "", **options: Any) 
         watched.watch(context, address)
         watched.page.goto(address)
         yield watched
-        # What the page does late is noticed too; by the clock, because without scripts there are no frames to wait for.
+        # What the page does late is noticed too; by the clock, because without scripts there are no
+        # frames to wait for.
         watched.page.wait_for_timeout(100)
     finally:
         context.close()
@@ -150,7 +170,9 @@ def _axe() -> str:
 
 
 def accessibility_violations(page: Page) -> list[str]:
-    """What axe-core has against the page as it now is, all of its rules: one line for every element."""
+    """What axe-core has against the page as it now is, all of its rules: one line for every
+    element.
+    """
     page.evaluate(_axe())
     found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     if not found["passes"]:

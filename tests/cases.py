@@ -1,6 +1,7 @@
 """The cases of the table of bad input (BAD_INPUT.md): which test answers which, by number.
 
-A test is marked by `case`, which puts the numbers into its id (``pytest -k case31``); `cases_of` reads them back from a module.
+A test is marked by `case`, which puts the numbers into its id (``pytest -k case31``); `cases_of`
+reads them back from a module.
 """
 
 from __future__ import annotations
@@ -20,24 +21,38 @@ def case(*numbers: int) -> pytest.MarkDecorator:
 
 
 def cases_of(module: ModuleType) -> set[int]:
-    """The cases in the ids of a module's tests: ``case1+case4`` where `case` marked one, ``1-what`` in lists of cases."""
+    """The cases in the ids of a module's tests: ``case1+case4`` where `case` marked one,
+    ``1-what`` in lists of cases.
+    """
     found: set[int] = set()
     for name, test in vars(module).items():
         if name.startswith("test_"):
-            found |= {number for mark in getattr(test, "pytestmark", ()) for number in _of_mark(mark)}
+            found |= {
+                number for mark in getattr(test, "pytestmark", ()) for number in _of_mark(mark)
+            }
     return found
 
 
 def _of_mark(mark: pytest.Mark) -> set[int]:
     if mark.name != "parametrize":
         return set()
-    ids = [getattr(value, "id", None) for value in mark.args[1]] if isinstance(mark.args[1], list | tuple) else []
+    ids = (
+        [getattr(value, "id", None) for value in mark.args[1]]
+        if isinstance(mark.args[1], list | tuple)
+        else []
+    )
     ids += mark.kwargs["ids"] if isinstance(mark.kwargs.get("ids"), list) else []
-    return {int(number) for one in ids for number in re.findall(r"(?:(?:^|\+)case|^)(\d+)(?=[-+]|$)", str(one))}
+    return {
+        int(number)
+        for one in ids
+        for number in re.findall(r"(?:(?:^|\+)case|^)(\d+)(?=[-+]|$)", str(one))
+    }
 
 
 def cases_in_table() -> dict[int, str]:
-    """The number of every case with where it applies (A: Python, C: the command line); skips where the table is not at hand."""
+    """The number of every case with where it applies (A: Python, C: the command line); skips
+    where the table is not at hand.
+    """
     if not TABLE.exists():
         pytest.skip("BAD_INPUT.md is not at hand")
     rows = re.findall(r"^\| (\d+) \| (A?C?) \|", TABLE.read_text(encoding="utf-8"), re.MULTILINE)

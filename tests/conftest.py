@@ -17,12 +17,21 @@ from graphsieve.table import columns
 
 matplotlib.use("Agg")
 
-# The same examples in every run, so that a red test is about the change at hand; "thorough" is the one that goes hunting.
+# The same examples in every run, so that a red test is about the change at hand; "thorough" is the
+# one that goes hunting.
 settings.register_profile(
-    "default", deadline=None, max_examples=30, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "default",
+    deadline=None,
+    max_examples=30,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+settings.register_profile(
+    "thorough", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "quick", deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)
 settings.register_profile(
     "fuzz",
     deadline=None,
@@ -35,7 +44,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(scope="module")
 def sparse_stays_sparse():
-    """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must not get the dense ones."""
+    """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must
+    not get the dense ones.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "DENSE_FROM", 2.0)
         yield

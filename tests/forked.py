@@ -1,7 +1,8 @@
-"""The command in processes of their own that start at once: forks of one that has loaded everything already.
+"""The command in processes of their own that start at once: forks of one that has loaded everything
+already.
 
-A fault is named by a dictionary, and done to the child alone: see `_suffer`. `Forks` is what tests use; run as a script, this
-file is the process that forks.
+A fault is named by a dictionary, and done to the child alone: see `_suffer`. `Forks` is what tests
+use; run as a script, this file is the process that forks.
 """
 
 from __future__ import annotations
@@ -52,14 +53,17 @@ class Forks:
             stdout=subprocess.PIPE,
             text=True,
             cwd=cwd,
-            # Streams are buffered, as on a user's machine: what is left in them is written when Python ends.
+            # Streams are buffered, as on a user's machine: what is left in them is written when
+            # Python ends.
             env={**_without_python_settings(), "OMP_NUM_THREADS": "1", **environment},
         )
         self._ask({"warm_up": warm_up})
 
     def run(self, *arguments: str, cwd: Path, **fault: object) -> Ended:
         """The command, with a fault on its way; an error if it hangs."""
-        answer = self._ask({"arguments": list(map(str, arguments)), "cwd": str(cwd), "fault": fault})
+        answer = self._ask(
+            {"arguments": list(map(str, arguments)), "cwd": str(cwd), "fault": fault}
+        )
         assert not answer.pop("hung"), (arguments, fault, answer)
         return Ended(**answer)
 
@@ -76,9 +80,9 @@ class Forks:
         return json.loads(answer)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What a child suffers
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 class Calls:
@@ -126,7 +130,9 @@ def _make_fail(name: str, number: int) -> None:
 
 
 def _make_wait(name: str, mark: Path) -> None:
-    """A function of `os` leaves a mark and waits, for the files that we write, until somebody kills us."""
+    """A function of `os` leaves a mark and waits, for the files that we write, until somebody
+    kills us.
+    """
     real = getattr(os, name)
 
     def waits(path, *arguments, **options):
@@ -138,9 +144,9 @@ def _make_wait(name: str, mark: Path) -> None:
     setattr(os, name, waits)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The process that forks
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def _address_space() -> int:
@@ -152,9 +158,13 @@ def _processes_of(session: int) -> dict[int, str]:
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            state, _, _, its_session = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[:4]
+            state, _, _, its_session = (
+                Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[:4]
+            )
             if int(its_session) == session and state not in "ZX":
-                found[int(name)] = Path(f"/proc/{name}/cmdline").read_text().replace("\0", " ")[:200]
+                found[int(name)] = (
+                    Path(f"/proc/{name}/cmdline").read_text().replace("\0", " ")[:200]
+                )
     return found
 
 
@@ -229,7 +239,9 @@ def _run(question: dict) -> dict | None:
 
 
 def _become(question: dict, files: dict[str, Path], temporary: Path) -> None:
-    """The child: runs the command as the installed script does, and leaves this process as that would."""
+    """The child: runs the command as the installed script does, and leaves this process as that
+    would.
+    """
     from graphsieve.cli import main
 
     os.setsid()
@@ -255,7 +267,11 @@ def _answer_all() -> int:
         question = json.loads(line)
         if "warm_up" in question:
             for arguments in question["warm_up"]:
-                with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+                with (
+                    open(os.devnull, "w") as nowhere,
+                    contextlib.redirect_stdout(nowhere),
+                    contextlib.redirect_stderr(nowhere),
+                ):
                     assert main(arguments) == 0, arguments
             answer: dict | None = {}
         else:

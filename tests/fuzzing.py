@@ -1,8 +1,9 @@
 """Damaged files for every reader: valid ones, mutated by a seed, each read under a watch.
 
-``python tests/fuzzing.py --minutes 10`` reads them in child processes, which a parent restarts where one crashes or hangs, and
-prints how many were read, answered and refused. A case is known by kind, seed and number, and ``--only`` repeats it:
-``python tests/fuzzing.py --kind npz --seed 3 --only 1741``.
+``python tests/fuzzing.py --minutes 10`` reads them in child processes, which a parent restarts
+where one crashes or hangs, and prints how many were read, answered and refused. A case is known by
+kind, seed and number, and ``--only`` repeats it: ``python tests/fuzzing.py --kind npz --seed 3
+--only 1741``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,26 @@ MOST_GROWTH = 2**29  # bytes that a child may really use beyond its beginning
 MOST_SECONDS = 5  # for one file
 CASES_AT_ONCE = 2000  # in one child
 
-LETTERS = [b"\x00", b"\xff", b"\n", b"\r", b'"', b",", b";", b"\t", b"#", b"%", b" ", b"-", b"0", b"9", b"e", b"\x85", b"{", b"["]
+LETTERS = [
+    b"\x00",
+    b"\xff",
+    b"\n",
+    b"\r",
+    b'"',
+    b",",
+    b";",
+    b"\t",
+    b"#",
+    b"%",
+    b" ",
+    b"-",
+    b"0",
+    b"9",
+    b"e",
+    b"\x85",
+    b"{",
+    b"[",
+]
 WORDS = [
     b"nan",
     b"inf",
@@ -70,13 +90,15 @@ WORDS = [
 ]
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Mutations
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def mutated(rng: np.random.Generator, content: bytes, other: bytes = b"") -> bytes:
-    """A few changes: bits flipped, bytes replaced, parts cut, repeated, moved or taken from another file, words inserted."""
+    """A few changes: bits flipped, bytes replaced, parts cut, repeated, moved or taken from
+    another file, words inserted.
+    """
     for _ in range(int(rng.choice([1, 1, 1, 2, 3, 8]))):
         content = _MUTATIONS[rng.integers(len(_MUTATIONS))](rng, content, other)[:LONGEST_FILE]
     return content
@@ -118,13 +140,17 @@ def _truncate(rng: np.random.Generator, content: bytes, _: bytes) -> bytes:
 
 def _repeat(rng: np.random.Generator, content: bytes, _: bytes) -> bytes:
     first, second = _part(rng, content)
-    return content[:second] + content[first:second] * int(rng.choice([1, 1, 2, 50])) + content[second:]
+    return (
+        content[:second] + content[first:second] * int(rng.choice([1, 1, 2, 50])) + content[second:]
+    )
 
 
 def _splice(rng: np.random.Generator, content: bytes, other: bytes) -> bytes:
     first, second = _part(rng, other)
     at = _place(rng, content)
-    return content[:at] + other[first:second] + content[at + (second - first) * int(rng.integers(2)) :]
+    return (
+        content[:at] + other[first:second] + content[at + (second - first) * int(rng.integers(2)) :]
+    )
 
 
 def _insert(rng: np.random.Generator, content: bytes, _: bytes) -> bytes:
@@ -145,11 +171,20 @@ def _number(rng: np.random.Generator, content: bytes, _: bytes) -> bytes:
 _MUTATIONS = (_flip, _replace, _cut, _truncate, _repeat, _splice, _insert, _number)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Valid files
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
-_VALUES = np.array([[1.5, 0.0, 3.0], [2.25, 1.0, 0.0], [-1.0, 0.0, 1e-3], [7.0, 1.0, 2.0], [0.5, 0.0, -4.0], [9.0, 1.0, 5.0]])
+_VALUES = np.array(
+    [
+        [1.5, 0.0, 3.0],
+        [2.25, 1.0, 0.0],
+        [-1.0, 0.0, 1e-3],
+        [7.0, 1.0, 2.0],
+        [0.5, 0.0, -4.0],
+        [9.0, 1.0, 5.0],
+    ]
+)
 _TEXTS = ("red", "blue", "", "NA", 'a "b", c', "ü")
 
 
@@ -223,7 +258,9 @@ def _h5ad_files() -> list[bytes]:
     found = []
     for matrix in (_VALUES, sp.csr_matrix(_VALUES), sp.csc_matrix(_VALUES)):
         with tempfile.TemporaryDirectory() as folder:
-            obs = pd.DataFrame({"kind": pd.Categorical(list("xyxyxy"))}, index=[f"r{at}" for at in range(6)])
+            obs = pd.DataFrame(
+                {"kind": pd.Categorical(list("xyxyxy"))}, index=[f"r{at}" for at in range(6)]
+            )
             path = Path(folder) / "one.h5ad"
             anndata.AnnData(matrix, obs=obs, var=pd.DataFrame(index=list("abc"))).write_h5ad(path)
             found.append(path.read_bytes())
@@ -232,7 +269,9 @@ def _h5ad_files() -> list[bytes]:
 
 _PAIRS = b"first,second,kind\n1,2,must\n3,4,cannot\n2,5,same\n6,1,0\n"
 _PAIRS_JSON = json.dumps({"must_link": [["1", "2"], [2, 5]], "cannot_link": [["3", "4"]]}).encode()
-_PROBABILITIES = b"id,x,y\n" + b"".join(b"%d,%.2f,%.2f\n" % (at, at / 8, 1 - at / 8) for at in range(1, 7))
+_PROBABILITIES = b"id,x,y\n" + b"".join(
+    b"%d,%.2f,%.2f\n" % (at, at / 8, 1 - at / 8) for at in range(1, 7)
+)
 
 
 @functools.cache
@@ -260,7 +299,15 @@ def valid_files(kind: str) -> list[bytes]:
     if kind in ("gzip", "zstd"):
         return [_csv(","), _csv("\t", quotes=True), _npy(_VALUES), _mtx(_VALUES)]
     return {
-        "csv": [_csv(","), _csv(",", quotes=True), _csv(";"), _csv("\t"), _csv("|"), b"1,2\n3,4\n", b"a\n1\n2\n"],
+        "csv": [
+            _csv(","),
+            _csv(",", quotes=True),
+            _csv(";"),
+            _csv("\t"),
+            _csv("|"),
+            b"1,2\n3,4\n",
+            b"a\n1\n2\n",
+        ],
         "pairs": [_PAIRS, _PAIRS_JSON],
         "probabilities": [_PROBABILITIES, b"x,y\n" + b"0.5,0.5\n" * 6],
         "results": [],
@@ -289,11 +336,15 @@ def _npz(rng: np.random.Generator) -> bytes:
         },
         {"first": _VALUES, "second": _VALUES[:, :1]},
     ]
-    members = {f"{name}.npy": _npy(value) for name, value in archives[rng.integers(len(archives))].items()}
+    members = {
+        f"{name}.npy": _npy(value) for name, value in archives[rng.integers(len(archives))].items()
+    }
     if rng.random() < 0.3:
         return mutated(rng, _zip(members), _zip({"a.npy": _npy(_VALUES)}))
     chosen = list(members)[rng.integers(len(members))]
-    members[chosen] = mutated(rng, members[chosen], members[list(members)[rng.integers(len(members))]])
+    members[chosen] = mutated(
+        rng, members[chosen], members[list(members)[rng.integers(len(members))]]
+    )
     return _zip(members)
 
 
@@ -315,8 +366,12 @@ def _compressed(rng: np.random.Generator, kind: str, content: bytes) -> bytes:
 @functools.cache
 def _results() -> list[bytes]:
     """Results of one paper as the command prints them."""
-    document = json.loads((Path(__file__).parents[1] / "docs" / "reproduction.json").read_text(encoding="utf-8"))
-    return [json.dumps({**document, "papers": [paper]}).encode() for paper in document["papers"][:2]]
+    document = json.loads(
+        (Path(__file__).parents[1] / "docs" / "reproduction.json").read_text(encoding="utf-8")
+    )
+    return [
+        json.dumps({**document, "papers": [paper]}).encode() for paper in document["papers"][:2]
+    ]
 
 
 def damaged(kind: str, seed: int, number: int) -> tuple[bytes, np.random.Generator]:
@@ -331,12 +386,25 @@ def damaged(kind: str, seed: int, number: int) -> tuple[bytes, np.random.Generat
     return mutated(rng, content, other), rng
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Reading
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 IDS = [str(at) for at in range(1, 7)]
-KINDS = ("csv", "gzip", "zstd", "npz", "npy", "mtx", "pairs", "probabilities", "results", "parquet", "feather", "h5ad")
+KINDS = (
+    "csv",
+    "gzip",
+    "zstd",
+    "npz",
+    "npy",
+    "mtx",
+    "pairs",
+    "probabilities",
+    "results",
+    "parquet",
+    "feather",
+    "h5ad",
+)
 NATIVE = ("parquet", "feather", "h5ad")  # libraries that may bring the process down
 
 
@@ -344,12 +412,24 @@ def _options(rng: np.random.Generator, kind: str) -> dict[str, Any]:
     """A few of the options that the reader takes for such a file."""
     found: dict[str, Any] = {}
     if rng.random() < 0.3:
-        names = {"npz": ["y", "x1", "X"], "npy": ["x0"], "mtx": ["x1"], "h5ad": ["kind", "a"]}.get(kind, ["kind", "text", "a"])
+        names = {"npz": ["y", "x1", "X"], "npy": ["x0"], "mtx": ["x1"], "h5ad": ["kind", "a"]}.get(
+            kind, ["kind", "text", "a"]
+        )
         found["keep"] = [names[rng.integers(len(names))]]
     if kind in ("csv", "gzip", "zstd") and rng.random() < 0.4:
         choices: dict[str, list[Any]] = {
             "sep": [",", ";", "\t", "|", " ", "\\t", "a", '"', ",,", "\n"],
-            "encoding": ["latin-1", "utf-16", "utf-16-le", "utf-7", "utf-8-sig", "cp1252", "shift_jis", "rot13", "nonsense"],
+            "encoding": [
+                "latin-1",
+                "utf-16",
+                "utf-16-le",
+                "utf-7",
+                "utf-8-sig",
+                "cp1252",
+                "shift_jis",
+                "rot13",
+                "nonsense",
+            ],
             "header": [False],
             "comment": ["#", "1", ""],
             "keep_na_text": [True],
@@ -362,13 +442,21 @@ def _options(rng: np.random.Generator, kind: str) -> dict[str, Any]:
 
 
 def read(kind: str, content: bytes, rng: np.random.Generator | None = None) -> str:
-    """Read the file and look at the answer: "answered" or "refused", or an error where the promise is broken."""
+    """Read the file and look at the answer: "answered" or "refused", or an error where the
+    promise is broken.
+    """
     rng = np.random.default_rng(0) if rng is None else rng
     if kind == "results":
         return _read_results(content)
     if kind == "pairs":
-        found = answered(lambda: read_pairs_file(io.BytesIO(content), IDS, gone=["6"] if rng.random() < 0.3 else ()))
-        assert found is None or all(0 <= end < len(IDS) for pairs in found for pair in pairs for end in pair)
+        found = answered(
+            lambda: read_pairs_file(
+                io.BytesIO(content), IDS, gone=["6"] if rng.random() < 0.3 else ()
+            )
+        )
+        assert found is None or all(
+            0 <= end < len(IDS) for pairs in found for pair in pairs for end in pair
+        )
     elif kind == "probabilities":
         name = "id" if rng.random() < 0.5 else None
         found = answered(lambda: read_probabilities_file(io.BytesIO(content), IDS, id_column=name))
@@ -403,9 +491,9 @@ def check_table(table: TableFile) -> None:
     assert table.whole <= set(table.names)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The hunt
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 class _TooSlowError(Exception):
@@ -423,7 +511,11 @@ def work(kind: str, seed: int, first: int, stop: int) -> None:
 
     signal.signal(signal.SIGALRM, slow)
     at_first = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 0
+    size = (
+        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        if sys.platform == "linux"
+        else 0
+    )
     resource.setrlimit(resource.RLIMIT_AS, (size + MOST_MEMORY,) * 2)
     for number in range(first, stop):
         print("case", number, flush=True)
@@ -435,7 +527,11 @@ def work(kind: str, seed: int, first: int, stop: int) -> None:
             where = error.__traceback__
             while where is not None and where.tb_next is not None:
                 where = where.tb_next
-            place = "" if where is None else f"{Path(where.tb_frame.f_code.co_filename).name}:{where.tb_lineno}"
+            place = (
+                ""
+                if where is None
+                else f"{Path(where.tb_frame.f_code.co_filename).name}:{where.tb_lineno}"
+            )
             outcome = f"broken {type(error).__name__} {place} {' '.join(str(error).split())[:300]}"
         finally:
             signal.alarm(0)
@@ -443,16 +539,29 @@ def work(kind: str, seed: int, first: int, stop: int) -> None:
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - at_first
         if grown > MOST_GROWTH:
             # HDF5 takes what a damaged link says before anybody could ask for its size.
-            print("outcome", f"{'overgrown' if kind in NATIVE else 'broken memory'} {grown:,} bytes", flush=True)
+            print(
+                "outcome",
+                f"{'overgrown' if kind in NATIVE else 'broken memory'} {grown:,} bytes",
+                flush=True,
+            )
             return
 
 
-def watched(kind: str, seed: int, first: int, stop: int, until: float = float("inf")) -> tuple[int, Counter[str], dict[str, int]]:
-    """Cases read by a child: the number after the last, how many came to what, and the first case of each fault."""
+def watched(
+    kind: str, seed: int, first: int, stop: int, until: float = float("inf")
+) -> tuple[int, Counter[str], dict[str, int]]:
+    """Cases read by a child: the number after the last, how many came to what, and the first
+    case of each fault.
+    """
     counts: Counter[str] = Counter()
     faults: dict[str, int] = {}
     given = ["--kind", kind, "--seed", str(seed), "--work", str(first), str(stop)]
-    child = subprocess.Popen([sys.executable, __file__, *given], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    child = subprocess.Popen(
+        [sys.executable, __file__, *given],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     last, heard = first - 1, time.monotonic()
 
     def watch() -> None:
@@ -503,7 +612,9 @@ def hunt(kinds: list[str], seed: int, minutes: float) -> int:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Read damaged files until the time is over.")
-    parser.add_argument("--kind", choices=KINDS, action="append", help="what to read; all kinds by default")
+    parser.add_argument(
+        "--kind", choices=KINDS, action="append", help="what to read; all kinds by default"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--only", type=int, help="read this case alone, in this process")

@@ -1,6 +1,7 @@
 """Say which browser the tests of the report will use, and try to install one where there is none.
 
-Run by the set-up of `make test`. It never asks and never fails: without a browser those tests are skipped and say so.
+Run by the set-up of `make test`. It never asks and never fails: without a browser those tests are
+skipped and say so.
 """
 
 from __future__ import annotations
@@ -36,11 +37,17 @@ def attempts() -> list[list[str]]:
 
 
 def outcome(command: list[str], limit: float = LIMIT) -> str:
-    """Run the command, with nobody to answer its questions, and say in one line what became of it."""
+    """Run the command, with nobody to answer its questions, and say in one line what became of
+    it.
+    """
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         except OSError as error:
             return f"could not be run ({error.strerror})"
@@ -59,11 +66,16 @@ def outcome(command: list[str], limit: float = LIMIT) -> str:
 def _telling(lines: list[str]) -> str:
     """The first line that speaks of an error, else the last with anything on it."""
     said = [line.strip() for line in lines if line.strip()]
-    return next((line for line in said if line.startswith("E:") or "error" in line.lower()), said[-1] if said else "no output")
+    return next(
+        (line for line in said if line.startswith("E:") or "error" in line.lower()),
+        said[-1] if said else "no output",
+    )
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the command and those it started: politely, because a package manager that is killed leaves half a package."""
+    """End the command and those it started: politely, because a package manager that is killed
+    leaves half a package.
+    """
     for sign in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, sign)
@@ -85,7 +97,10 @@ def main() -> None:
     if found:
         print(f"browser for the tests of the report: {found}")
     else:
-        print(f"no browser: the tests of the report in a browser will be skipped; set {VARIABLE} to a Chromium to run them")
+        print(
+            f"no browser: the tests of the report in a browser will be skipped; set {VARIABLE} to "
+            "a Chromium to run them"
+        )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,22 @@
-"""Mutants that no test can notice, and why: by the text of their line, so that a reason stays with the line it is about."""
+"""Mutants that no test can notice, and why: by the text of their line, so that a reason stays
+with the line it is about.
+"""
 
 from __future__ import annotations
 
 AT_A_TIME = "how much is done at a time changes no result"
 FORM = "two forms of the same, with the same sums: which one is taken is a matter of speed"
-GRID = "on a grid of half or twice the step, what ties on paper ties as well, and what does not is far apart"
-OTHERS = "to sum what the other samples weigh is always right, and nothing where there are none; a difference is quicker"
+GRID = (
+    "on a grid of half or twice the step, what ties on paper ties as well, and what does not is "
+    "far apart"
+)
+OTHERS = (
+    "to sum what the other samples weigh is always right, and nothing where there are none; a "
+    "difference is quicker"
+)
 
-# End of the file's path, part of the line, part of the change or of what the statement becomes, and why nothing is different.
+# End of the file's path, part of the line, part of the change or of what the statement becomes, and
+# why nothing is different.
 EXPLAINED: list[tuple[str, str, str, str]] = [
     ("sums.py", "parts = np.array_split(", "4 * int(met) * TEMPORARY", AT_A_TIME),
     ("sums.py", "parts = np.array_split(", "5 * int(met) //", AT_A_TIME),
@@ -22,19 +31,45 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ),
     ("graph.py", "if block.is_sparse or block.width <= width:", "block.is_sparse and", AT_A_TIME),
     ("graph.py", "if block.is_sparse or block.width <= width:", "block.width < width", AT_A_TIME),
-    ("graph.py", "return cls(weights.shape[0], upper.row", "weights.shape[1]", "the matrix is square"),
+    (
+        "graph.py",
+        "return cls(weights.shape[0], upper.row",
+        "weights.shape[1]",
+        "the matrix is square",
+    ),
     ("columns.py", "high == low, unread=True)", "return None", FORM),
-    ("columns.py", "width = max(1, self._block_elements // self.n_samples)", "self._block_elements * self.n_samples", AT_A_TIME),
-    ("columns.py", "-float(low.min(initial=0)))", "low.min(initial=1)", "a smallest number counts only where it is negative"),
-    ("columns.py", "if not readable(matrix):", "not readable(matrix) → readable(matrix)", "both tell whether all is finite"),
+    (
+        "columns.py",
+        "width = max(1, self._block_elements // self.n_samples)",
+        "self._block_elements * self.n_samples",
+        AT_A_TIME,
+    ),
+    (
+        "columns.py",
+        "-float(low.min(initial=0)))",
+        "low.min(initial=1)",
+        "a smallest number counts only where it is negative",
+    ),
+    (
+        "columns.py",
+        "if not readable(matrix):",
+        "not readable(matrix) → readable(matrix)",
+        "both tell whether all is finite",
+    ),
     ("columns.py", "if filled > DENSE_FROM and", "filled >= DENSE_FROM", FORM),
     (
         "columns.py",
         "if filled > DENSE_FROM and",
         "part.shape[0] / part.shape[1]",
-        "several columns have a sixteenth of the entries that a block may hold; so filled, they are small enough anyway",
+        "several columns have a sixteenth of the entries that a block may hold; so filled, they "
+        "are small enough anyway",
     ),
-    ("columns.py", "half = whole // 2", "whole // 3", "two exact steps, wherever the exponent is divided"),
+    (
+        "columns.py",
+        "half = whole // 2",
+        "whole // 3",
+        "two exact steps, wherever the exponent is divided",
+    ),
     ("columns.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
     ("columns.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),
@@ -52,22 +87,52 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "len(parts[1])",
         "both lists have as many parts",
     ),
-    ("geometry.py", "total = np.zeros(block.width)", "np.ones", "the parts of a block cover it: every place is filled"),
-    ("labels.py", "return Scored(per_feature(table, value, wide=", "wide=isinstance(table", AT_A_TIME),
-    ("labels.py", "step = max(1, CACHED_ELEMENTS // block.width)", "CACHED_ELEMENTS * block.width", AT_A_TIME),
+    (
+        "geometry.py",
+        "total = np.zeros(block.width)",
+        "np.ones",
+        "the parts of a block cover it: every place is filled",
+    ),
+    (
+        "labels.py",
+        "return Scored(per_feature(table, value, wide=",
+        "wide=isinstance(table",
+        AT_A_TIME,
+    ),
+    (
+        "labels.py",
+        "step = max(1, CACHED_ELEMENTS // block.width)",
+        "CACHED_ELEMENTS * block.width",
+        AT_A_TIME,
+    ),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "n_places < FEW_PLACES", FORM),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "3 * weightings.nnz", FORM),
     ("rows.py", "if self.scale is None or self.shift is None:", " and ", "both are given, or none"),
-    ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "rows.shape[0]", AT_A_TIME),
+    (
+        "edges.py",
+        "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))",
+        "rows.shape[0]",
+        AT_A_TIME,
+    ),
     ("builders.py", "if abs(exponent) <= LARGEST_EXPONENT:", "< LARGEST_EXPONENT", FORM),
-    ("builders.py", "if samples is not None and n_samples is not None:", " or ", "both are given, or none"),
+    (
+        "builders.py",
+        "if samples is not None and n_samples is not None:",
+        " or ",
+        "both are given, or none",
+    ),
     ("builders.py", "if len(squared) < MANY_EDGES:", "<= MANY_EDGES", FORM),
     ("geometry.py", "linked = int((self.degree > 0).sum())", "self.degree >= 0", FORM),
     ("geometry.py", "if truncated and n_components is not None", "truncated or ", FORM),
     ("geometry.py", "if self.power == 1:", "self.power == 0", FORM),
     ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_features - 1)", "table.n_features + 1", GRID),
     ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_features - 1)", "table.n_features - 0", GRID),
-    ("labels.py", "size = np.where(block.range > 0, block.range, 1.0)", ">= 0", "a constant column has no entries to divide"),
+    (
+        "labels.py",
+        "size = np.where(block.range > 0, block.range, 1.0)",
+        ">= 0",
+        "a constant column has no entries to divide",
+    ),
     (
         "labels.py",
         "size = np.where(block.range > 0, block.range, 1.0)",
@@ -80,18 +145,44 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("rows.py", "or rows.shape[1] == 1)", "rows.shape[0] == 1", "a table has at least two rows"),
     ("rows.py", "or rows.shape[1] == 1)", "rows.shape[1] == 0", FORM),
     ("rows.py", "if min(n_threads, len(jobs)) == 1:", "max(n_threads", FORM),
-    ("samples.py", "for later in found[1:, 2]:", "found[0:, 2]", "the first is no nearer to zero than itself"),
+    (
+        "samples.py",
+        "for later in found[1:, 2]:",
+        "found[0:, 2]",
+        "the first is no nearer to zero than itself",
+    ),
     ("samples.py", "n_places = weightings.shape[0] * len(used)", "weightings.shape[1]", FORM),
-    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) == 1 or 2 * weightings.nnz", FORM),
-    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "weightings.nnz > n_places", FORM),
+    (
+        "samples.py",
+        "if n_places <= FEW_PLACES or (len(used) == 1",
+        "len(used) == 1 or 2 * weightings.nnz",
+        FORM,
+    ),
+    (
+        "samples.py",
+        "if n_places <= FEW_PLACES or (len(used) == 1",
+        "weightings.nnz > n_places",
+        FORM,
+    ),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "2 / weightings.nnz", FORM),
-    ("builders.py", "_same_code_distances(rows[members], np.zeros(", "np.ones(", "any code serves that all of them have"),
-    ("builders.py", "step = max(1, EDGES_PER_CHUNK // len(members))", "EDGES_PER_CHUNK * len(members)", AT_A_TIME),
+    (
+        "builders.py",
+        "_same_code_distances(rows[members], np.zeros(",
+        "np.ones(",
+        "any code serves that all of them have",
+    ),
+    (
+        "builders.py",
+        "step = max(1, EDGES_PER_CHUNK // len(members))",
+        "EDGES_PER_CHUNK * len(members)",
+        AT_A_TIME,
+    ),
     (
         "builders.py",
         "exponent = (row_exponent + target_exponent) // 2",
         "// 3",
-        "any unit serves in which the squares of both can be held, as they can at a third of their exponents",
+        "any unit serves in which the squares of both can be held, as they can at a third of their "
+        "exponents",
     ),
     (
         "builders.py",
@@ -111,7 +202,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "- 3 * (kernel",
         "what is out of the way at 0, below which there is no other eigenvalue, is so at -1",
     ),
-    ("targets.py", "centered = centered - centered[0]", "centered[1]", "any of them serves: the mean of what is left goes next"),
+    (
+        "targets.py",
+        "centered = centered - centered[0]",
+        "centered[1]",
+        "any of them serves: the mean of what is left goes next",
+    ),
     (
         "edges.py",
         "if gather is None or gather.shape[1] != len(rows):",
@@ -119,16 +215,41 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "a matrix that is made anew for each part is the same one",
     ),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) == 0", FORM),
-    ("samples.py", "if self.begin is None or self.which is None:", " and ", "both are given, or none"),
+    (
+        "samples.py",
+        "if self.begin is None or self.which is None:",
+        " and ",
+        "both are given, or none",
+    ),
     ("samples.py", "if n_threads == 1:", "n_threads != 1", FORM),
-    ("samples.py", "step = max(1, TEMPORARY_ELEMENTS // max(1, weightings.nnz))", "TEMPORARY_ELEMENTS * max", AT_A_TIME),
+    (
+        "samples.py",
+        "step = max(1, TEMPORARY_ELEMENTS // max(1, weightings.nnz))",
+        "TEMPORARY_ELEMENTS * max",
+        AT_A_TIME,
+    ),
     ("samples.py", "if len(parts) == 1:", "len(parts) == 0", FORM),
     ("builders.py", "and near.shape[1] <= FEW_NEIGHBORS", "< FEW_NEIGHBORS", FORM),
     ("builders.py", "and near.shape[1] <= FEW_NEIGHBORS", "near.shape[0] <= FEW_NEIGHBORS", FORM),
     ("geometry.py", "n_components is not None and n_components < linked", "<= linked", FORM),
-    ("geometry.py", "start = np.random.default_rng(0)", "default_rng(1)", "an iteration finds the same from any beginning"),
-    ("edges.py", "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))", "CACHED_ELEMENTS * max", AT_A_TIME),
-    ("samples.py", "(by.first == by.first[0]).all()", "!= by.first[0]", "the same origin, once or for each weighting"),
+    (
+        "geometry.py",
+        "start = np.random.default_rng(0)",
+        "default_rng(1)",
+        "an iteration finds the same from any beginning",
+    ),
+    (
+        "edges.py",
+        "step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))",
+        "CACHED_ELEMENTS * max",
+        AT_A_TIME,
+    ),
+    (
+        "samples.py",
+        "(by.first == by.first[0]).all()",
+        "!= by.first[0]",
+        "the same origin, once or for each weighting",
+    ),
     (
         "samples.py",
         "n_threads = min(len(rows), available_threads())",
@@ -136,7 +257,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "who shares the work changes no extreme",
     ),
     ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) != 1", FORM),
-    ("samples.py", "if n_places <= FEW_PLACES or (len(used) == 1", "n_places <= FEW_PLACES and", FORM),
+    (
+        "samples.py",
+        "if n_places <= FEW_PLACES or (len(used) == 1",
+        "n_places <= FEW_PLACES and",
+        FORM,
+    ),
 ]
 
 

@@ -1,11 +1,13 @@
-"""Mutants of the scoring core: small faults put into the source one at a time, each of which some test has to notice.
+"""Mutants of the scoring core: small faults put into the source one at a time, each of which some
+test has to notice.
 
     python tests/mutation.py                     a sample of all files of the core, about twenty minutes
     python tests/mutation.py src/graphsieve/graphs/ratio.py --most 1000
 
-First every test runs once, to see which lines of the core it reaches. Then each mutant meets the tests that reach its line,
-the quickest first, until one fails: it is killed. So is one that does not end. All of it happens in copies of the tree. What
-no test can notice is in `mutants_explained.py`, with the reason. Needs a system that can fork.
+First every test runs once, to see which lines of the core it reaches. Then each mutant meets the
+tests that reach its line, the quickest first, until one fails: it is killed. So is one that does
+not end. All of it happens in copies of the tree. What no test can notice is in
+`mutants_explained.py`, with the reason. Needs a system that can fork.
 """
 
 from __future__ import annotations
@@ -40,9 +42,13 @@ from mutants_explained import explanation
 
 HERE = Path(__file__).resolve().parents[1]
 CORE = [
-    f"src/graphsieve/{name}.py" for name in ("table/sums", "table/columns", "graphs/ratio", "graphs/graph", "graphs/builders")
+    f"src/graphsieve/{name}.py"
+    for name in ("table/sums", "table/columns", "graphs/ratio", "graphs/graph", "graphs/builders")
 ]
-CORE += [f"src/graphsieve/scores/{name}.py" for name in ("geometry", "labels", "method", "pairs", "probabilities", "targets")]
+CORE += [
+    f"src/graphsieve/scores/{name}.py"
+    for name in ("geometry", "labels", "method", "pairs", "probabilities", "targets")
+]
 CORE += [f"src/graphsieve/_kernels/{name}.py" for name in ("edges", "samples", "rows")]
 TESTS = ["src/graphsieve/scores", "tests/scores", "tests/_kernels", "tests/graphs/test_engine.py"]
 TESTS += ["tests/robustness/test_extremes.py", "tests/table/test_streaming.py", "tests/supervision"]
@@ -53,14 +59,37 @@ TESTS_FOR = 10.0  # seconds of tests that a mutant meets at most
 LIMIT = 90.0  # seconds after which a mutant does not end
 MEMORY = 6 * 2**30  # bytes of address space: some mutants ask for all there is
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
-    **dict(zip((ast.Lt, ast.LtE, ast.Gt, ast.GtE), (ast.LtE, ast.Lt, ast.GtE, ast.Gt), strict=True)),
-    **dict(zip((ast.Eq, ast.NotEq, ast.Is, ast.IsNot), (ast.NotEq, ast.Eq, ast.IsNot, ast.Is), strict=True)),
-    **dict(zip((ast.In, ast.NotIn, ast.And, ast.Or), (ast.NotIn, ast.In, ast.Or, ast.And), strict=True)),
-    **dict(zip((ast.Add, ast.Sub, ast.Mult, ast.Div), (ast.Sub, ast.Add, ast.Div, ast.Mult), strict=True)),
+    **dict(
+        zip((ast.Lt, ast.LtE, ast.Gt, ast.GtE), (ast.LtE, ast.Lt, ast.GtE, ast.Gt), strict=True)
+    ),
+    **dict(
+        zip(
+            (ast.Eq, ast.NotEq, ast.Is, ast.IsNot),
+            (ast.NotEq, ast.Eq, ast.IsNot, ast.Is),
+            strict=True,
+        )
+    ),
+    **dict(
+        zip((ast.In, ast.NotIn, ast.And, ast.Or), (ast.NotIn, ast.In, ast.Or, ast.And), strict=True)
+    ),
+    **dict(
+        zip(
+            (ast.Add, ast.Sub, ast.Mult, ast.Div),
+            (ast.Sub, ast.Add, ast.Div, ast.Mult),
+            strict=True,
+        )
+    ),
     **dict(zip((ast.Pow, ast.FloorDiv, ast.Mod), (ast.Mult, ast.Mult, ast.FloorDiv), strict=True)),
     **dict(zip((ast.BitAnd, ast.BitOr), (ast.BitOr, ast.BitAnd), strict=True)),
 }
-NAMES = {"min": "max", "minimum": "maximum", "any": "all", "argmin": "argmax", "zeros": "ones", "floor": "ceil"}
+NAMES = {
+    "min": "max",
+    "minimum": "maximum",
+    "any": "all",
+    "argmin": "argmax",
+    "zeros": "ones",
+    "floor": "ceil",
+}
 NAMES |= {other: one for one, other in NAMES.items()}
 
 
@@ -94,7 +123,10 @@ def alternatives(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Compare():
             for place, operator in enumerate(node.ops):
-                yield changed(node, ops=[*node.ops[:place], OPERATORS[type(operator)](), *node.ops[place + 1 :]])
+                yield changed(
+                    node,
+                    ops=[*node.ops[:place], OPERATORS[type(operator)](), *node.ops[place + 1 :]],
+                )
         case ast.BinOp() | ast.BoolOp() | ast.AugAssign() if type(node.op) in OPERATORS:
             yield changed(node, op=OPERATORS[type(node.op)]())
         case ast.UnaryOp():
@@ -105,8 +137,12 @@ def alternatives(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Constant({0: 1, 1: 0, 0.5: 1.0}.get(node.value, node.value + 1))
         case ast.Slice():
             for end in ("lower", "upper"):
-                if getattr(node, end) is not None and not isinstance(getattr(node, end), ast.Constant):
-                    yield changed(node, **{end: ast.BinOp(getattr(node, end), ast.Add(), ast.Constant(1))})
+                if getattr(node, end) is not None and not isinstance(
+                    getattr(node, end), ast.Constant
+                ):
+                    yield changed(
+                        node, **{end: ast.BinOp(getattr(node, end), ast.Add(), ast.Constant(1))}
+                    )
         case ast.Attribute() if node.attr in NAMES:
             yield changed(node, attr=NAMES[node.attr])
         case ast.Name() if node.id in NAMES:
@@ -123,7 +159,11 @@ def alternatives(node: ast.AST) -> Iterator[ast.AST]:
 
 def is_told(node: ast.AST) -> bool:
     """Whether it is for people or type checkers: messages, hints, and what is asserted."""
-    warns = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func).endswith("warn")
+    warns = (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).endswith("warn")
+    )
     return warns or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.arguments)
 
 
@@ -131,7 +171,11 @@ def places(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.AST, ast.st
     """All nodes below this one that may be mutated, each with its statement."""
     for name, field in ast.iter_fields(node):
         for child in field if isinstance(field, list) else [field]:
-            if isinstance(child, ast.AST) and name not in ("annotation", "returns", "decorator_list") and not is_told(child):
+            if (
+                isinstance(child, ast.AST)
+                and name not in ("annotation", "returns", "decorator_list")
+                and not is_told(child)
+            ):
                 begin = child if isinstance(child, ast.stmt) else statement
                 yield child, begin
                 yield from places(child, begin)
@@ -143,13 +187,25 @@ def mutants_of(file: str) -> list[Mutant]:
     tree, lines, found = ast.parse(text), text.splitlines(), []
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     inner = {id(node) for one in functions for node in ast.walk(one) if node is not one}
-    for node, statement in [place for one in functions if id(one) not in inner for place in places(one, one)]:
+    for node, statement in [
+        place for one in functions if id(one) not in inner for place in places(one, one)
+    ]:
         for other in alternatives(node):
             line = getattr(node, "lineno", statement.lineno)
             change = f"{ast.unparse(node)} → {ast.unparse(other)}"
             Swap(node, other).visit(tree)
             result = ast.unparse(other if node is statement else statement).splitlines()[0]
-            found.append(Mutant(file, line, statement.lineno, lines[line - 1].strip(), change, result, ast.unparse(tree)))
+            found.append(
+                Mutant(
+                    file,
+                    line,
+                    statement.lineno,
+                    lines[line - 1].strip(),
+                    change,
+                    result,
+                    ast.unparse(tree),
+                )
+            )
             Swap(other, node).visit(tree)
     return found
 
@@ -188,7 +244,10 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.order),
+            key=lambda item: self.order[item.nodeid],
+        )
 
 
 def run_tests(tree: Path, tests: list[str], chosen: list[str] | None) -> None:
@@ -198,7 +257,9 @@ def run_tests(tree: Path, tests: list[str], chosen: list[str] | None) -> None:
     os.setsid()
     os.nice(10)
     os.chdir(tree)
-    os.environ.update(PYTHONPATH=str(tree / "src"), HYPOTHESIS_PROFILE="quick", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    os.environ.update(
+        PYTHONPATH=str(tree / "src"), HYPOTHESIS_PROFILE="quick", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"
+    )
     sys.path[:0] = [str(tree / "src")]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     log = os.open(tree / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -216,12 +277,20 @@ def in_copies(jobs: list[Any], start: Any, done: Any, limit: float = LIMIT) -> N
     with tempfile.TemporaryDirectory(prefix="graphsieve-mutants-") as folder:
         free = [Path(folder) / str(number) for number in range(PROCESSES)]
         for tree in free:
-            shutil.copytree(HERE, tree, ignore=shutil.ignore_patterns(".git", "__pycache__", ".venv", ".hypothesis", "docs"))
+            shutil.copytree(
+                HERE,
+                tree,
+                ignore=shutil.ignore_patterns(
+                    ".git", "__pycache__", ".venv", ".hypothesis", "docs"
+                ),
+            )
         running: list[tuple[Any, Path, Any, float]] = []
         while jobs or running:
             while jobs and free:
                 tree, job = free.pop(), jobs.pop(0)
-                process = multiprocessing.get_context("fork").Process(target=run_tests, args=(tree, *start(tree, job)))
+                process = multiprocessing.get_context("fork").Process(
+                    target=run_tests, args=(tree, *start(tree, job))
+                )
                 process.start()
                 running.append((process, tree, job, time.monotonic()))
             for entry in list(running):
@@ -238,24 +307,39 @@ def in_copies(jobs: list[Any], start: Any, done: Any, limit: float = LIMIT) -> N
 
 
 def seen_by_tests(tests: list[str], kept: Path | None) -> dict[str, tuple[float, list[str]]]:
-    """Of every test its time and the lines it reaches; those of files of tests that are `kept` are not run again."""
+    """Of every test its time and the lines it reaches; those of files of tests that are `kept`
+    are not run again.
+    """
     seen: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept and kept.exists() else {}
 
     def done(tree: Path, test: str, code: int) -> None:
         if code != 0:
             sys.exit(f"{test} fails without any mutant:\n{(tree / 'log').read_text()[-3000:]}")
         seen[test] = json.loads((tree / "seen.json").read_text())
-        print(f"{test}: {len(seen[test])} tests, {sum(took for took, _ in seen[test].values()):.0f} s", flush=True)
+        print(
+            f"{test}: {len(seen[test])} tests, {sum(took for took, _ in seen[test].values()):.0f} "
+            "s",
+            flush=True,
+        )
 
-    in_copies([test for test in tests if test not in seen], lambda tree, test: ([test], None), done, limit=10 * LIMIT)
+    in_copies(
+        [test for test in tests if test not in seen],
+        lambda tree, test: ([test], None),
+        done,
+        limit=10 * LIMIT,
+    )
     if kept:
         kept.write_text(json.dumps(seen))
     return {test: found for one in seen.values() for test, found in one.items()}
 
 
 def meeting(mutant: Mutant, reached: dict[str, list[tuple[float, str]]]) -> list[str]:
-    """The tests that reach its line: the quickest of each file, then the second of each, and so on."""
-    found = reached.get(f"{mutant.file}:{mutant.line}") or reached.get(f"{mutant.file}:{mutant.statement}", [])
+    """The tests that reach its line: the quickest of each file, then the second of each, and so
+    on.
+    """
+    found = reached.get(f"{mutant.file}:{mutant.line}") or reached.get(
+        f"{mutant.file}:{mutant.statement}", []
+    )
     turns: Counter[str] = Counter()
     in_turn = []
     for took, test in sorted(found):
@@ -320,24 +404,54 @@ def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", default=CORE, help="of the core; all of it by default")
-    parser.add_argument("--most", type=int, default=250, help="mutants; of more, so many are sampled evenly")
+    parser.add_argument(
+        "--most", type=int, default=250, help="mutants; of more, so many are sampled evenly"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--seen", type=Path, help="a file to keep which test reaches which line, as long as neither changes")
-    parser.add_argument("--like", default="", help="only mutants whose change or line has this in it")
+    parser.add_argument(
+        "--seen",
+        type=Path,
+        help="a file to keep which test reaches which line, as long as neither changes",
+    )
+    parser.add_argument(
+        "--like", default="", help="only mutants whose change or line has this in it"
+    )
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit removes the copies of the tree
-    everyone = [mutant for file in asked.files for mutant in mutants_of(file) if asked.like in mutant.change + mutant.text]
+    # An exit removes the copies of the tree
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    everyone = [
+        mutant
+        for file in asked.files
+        for mutant in mutants_of(file)
+        if asked.like in mutant.change + mutant.text
+    ]
     chosen = sample(everyone, asked.most, asked.seed)
-    explained = [mutant for mutant in chosen if explanation(mutant.file, mutant.text, mutant.change, mutant.result)]
+    explained = [
+        mutant
+        for mutant in chosen
+        if explanation(mutant.file, mutant.text, mutant.change, mutant.result)
+    ]
     tried = [mutant for mutant in chosen if mutant not in explained]
-    print(f"{len(chosen)} of {len(everyone)} mutants, {len(explained)} of them explained, the others are tried", flush=True)
+    print(
+        f"{len(chosen)} of {len(everyone)} mutants, {len(explained)} of them explained, the others "
+        "are tried",
+        flush=True,
+    )
     alive = survivors(tried, seen_by_tests(TESTS, asked.seen))
-    counts = [Counter(mutant.file for mutant in some) for some in (everyone, chosen, explained, alive)]
-    print(f"{'file':40} {'mutants':>8} {'chosen':>8} {'killed':>8} {'explained':>10} {'survived':>9}")
+    counts = [
+        Counter(mutant.file for mutant in some) for some in (everyone, chosen, explained, alive)
+    ]
+    print(
+        f"{'file':40} {'mutants':>8} {'chosen':>8} {'killed':>8} {'explained':>10} {'survived':>9}"
+    )
     for file in [*asked.files, None]:
-        all_, some, why, lives = (count.total() if file is None else count[file] for count in counts)
+        all_, some, why, lives = (
+            count.total() if file is None else count[file] for count in counts
+        )
         print(f"{file or 'all':40} {all_:8} {some:8} {some - why - lives:8} {why:10} {lives:9}")
     sys.exit(1 if alive else 0)
 

@@ -1,6 +1,8 @@
-"""Whatever somebody might pass: tables, labels, targets, pairs, probabilities and parameters, right and wrong, for hypothesis.
+"""Whatever somebody might pass: tables, labels, targets, pairs, probabilities and parameters, right
+and wrong, for hypothesis.
 
-The numbers of an array come from a few values and a seed, so that ties, copies and constant columns abound.
+The numbers of an array come from a few values and a seed, so that ties, copies and constant columns
+abound.
 """
 
 from __future__ import annotations
@@ -32,7 +34,21 @@ LONGEST_MESSAGE = 700  # characters; a sentence with a list of names in it
 OURS = (GraphSieveWarning, DataConversionWarning)
 
 ORDINARY = (0.0, 1.0, -1.0, 0.25, 2.0, 3.0, -0.0, 1.5, 100.0)
-EXTREME = (1e308, -1e308, 1.7976931348623157e308, 5e-324, -5e-324, 2.2e-308, 1e-300, 1e300, 1e155, -1e-160, 1e16, 2.0**53, 0.1)
+EXTREME = (
+    1e308,
+    -1e308,
+    1.7976931348623157e308,
+    5e-324,
+    -5e-324,
+    2.2e-308,
+    1e-300,
+    1e300,
+    1e155,
+    -1e-160,
+    1e16,
+    2.0**53,
+    0.1,
+)
 NO_NUMBERS = (float("nan"), float("inf"), float("-inf"))
 DTYPES = (
     *("?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d", "g", "F", "D", "G"),
@@ -105,23 +121,32 @@ OBJECTS: tuple[Any, ...] = (
     "ü" * 2000,
     range(3),
 )
-objects = st.integers(0, len(OBJECTS) - 1).map(OBJECTS.__getitem__)  # by place, since some have no words for hypothesis
-SINGLE = tuple(one for one in OBJECTS if not isinstance(one, np.ndarray | list | tuple | range | Unreadable))
+# By place, since some have no words for hypothesis
+objects = st.integers(0, len(OBJECTS) - 1).map(OBJECTS.__getitem__)
+SINGLE = tuple(
+    one for one in OBJECTS if not isinstance(one, np.ndarray | list | tuple | range | Unreadable)
+)
 seeds = st.integers(0, 2**32 - 1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The verdict
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def one_sentence(message: str) -> bool:
     """One line, not endless, that ends as a sentence does."""
-    return 0 < len(message) <= LONGEST_MESSAGE and message.splitlines() == [message] and message.endswith(".")
+    return (
+        0 < len(message) <= LONGEST_MESSAGE
+        and message.splitlines() == [message]
+        and message.endswith(".")
+    )
 
 
 def answered(call: Callable[[], Any]) -> Any:
-    """What the call gives, or None where it is refused in one sentence of ours; warnings that are not ours are faults."""
+    """What the call gives, or None where it is refused in one sentence of ours; warnings that
+    are not ours are faults.
+    """
     EXECUTIONS["all"] += 1
     refusal = None
     with warnings.catch_warnings(record=True) as caught:
@@ -132,7 +157,9 @@ def answered(call: Callable[[], Any]) -> Any:
             found, refusal = None, str(error)
     assert refusal is None or one_sentence(refusal), f"not one sentence: {refusal!r}"
     strange = [
-        f"{warning.filename}:{warning.lineno}: {warning.message}" for warning in caught if not issubclass(warning.category, OURS)
+        f"{warning.filename}:{warning.lineno}: {warning.message}"
+        for warning in caught
+        if not issubclass(warning.category, OURS)
     ]
     assert not strange, f"warnings that are not ours: {strange}"
     loose = [str(warning.message) for warning in caught if not one_sentence(str(warning.message))]
@@ -140,15 +167,17 @@ def answered(call: Callable[[], Any]) -> Any:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Arrays
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @st.composite
 def floats(draw: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Ordinary numbers, extreme ones, or some that are none."""
-    pool = draw(st.sampled_from([ORDINARY, ORDINARY, EXTREME, ORDINARY + EXTREME, ORDINARY + NO_NUMBERS]))
+    pool = draw(
+        st.sampled_from([ORDINARY, ORDINARY, EXTREME, ORDINARY + EXTREME, ORDINARY + NO_NUMBERS])
+    )
     few = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6))
     rng = np.random.default_rng(draw(seeds))
     noise = rng.normal(size=shape) if draw(st.booleans()) and pool is ORDINARY else 0.0
@@ -164,14 +193,28 @@ def arrays(draw: Any, shape: tuple[int, ...], dtypes: Any = DTYPES) -> Any:
         warnings.simplefilter("ignore")
         if dtype == "O":
             array = values.astype(object)
-            for at in draw(st.lists(st.integers(0, max(values.size - 1, 0)), max_size=3)) if values.size else ():
+            for at in (
+                draw(st.lists(st.integers(0, max(values.size - 1, 0)), max_size=3))
+                if values.size
+                else ()
+            ):
                 array.flat[at] = SINGLE[draw(st.integers(0, len(SINGLE) - 1))]
         elif dtype[0] in "mM":
-            array = np.nan_to_num(values, posinf=9, neginf=-9).clip(-1e6, 1e6).astype(np.int64).astype(dtype)
+            array = (
+                np.nan_to_num(values, posinf=9, neginf=-9)
+                .clip(-1e6, 1e6)
+                .astype(np.int64)
+                .astype(dtype)
+            )
         elif dtype == "V4":
             array = np.zeros(shape, dtype=[("a", "i2"), ("b", "i2")])
         elif dtype[-1] in "?bBhHiIlLqQ" or dtype[1:] in ("i4", "u2"):
-            array = np.nan_to_num(values, nan=7, posinf=9, neginf=-9).clip(-9e18, 9e18).astype(np.int64).astype(dtype)
+            array = (
+                np.nan_to_num(values, nan=7, posinf=9, neginf=-9)
+                .clip(-9e18, 9e18)
+                .astype(np.int64)
+                .astype(dtype)
+            )
         else:
             array = values.astype(dtype)
     layout = draw(st.sampled_from(["C", "C", "F", "reversed", "strided", "frozen", "masked"]))
@@ -184,7 +227,9 @@ def arrays(draw: Any, shape: tuple[int, ...], dtypes: Any = DTYPES) -> Any:
     elif layout == "frozen":
         array.flags.writeable = False
     elif layout == "masked" and dtype != "V4":
-        array = np.ma.masked_array(array, np.random.default_rng(1).random(shape) < draw(st.sampled_from([0.0, 0.2])))
+        array = np.ma.masked_array(
+            array, np.random.default_rng(1).random(shape) < draw(st.sampled_from([0.0, 0.2]))
+        )
     return array
 
 
@@ -199,15 +244,24 @@ def sparse_tables(draw: Any, shape: tuple[int, int]) -> Any:
     dtype = draw(st.sampled_from(["f8", "f8", "f4", "i4", "i8", "u1", "?", "c16", "g"]))
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clean = values if dtype in ("f8", "f4", "c16", "g") else np.nan_to_num(values, posinf=9, neginf=-9).clip(-99, 99)
+        clean = (
+            values
+            if dtype in ("f8", "f4", "c16", "g")
+            else np.nan_to_num(values, posinf=9, neginf=-9).clip(-99, 99)
+        )
         table = sp.coo_array((clean.astype(dtype), (rows, columns)), shape=shape)
         format = draw(st.sampled_from(SPARSE))
-        if format in ("csr", "csc") and draw(st.booleans()):  # as they come: neither sorted nor summed
+        # As they come: neither sorted nor summed
+        if format in ("csr", "csc") and draw(st.booleans()):
             major, minor, size = (rows, columns, n) if format == "csr" else (columns, rows, p)
             order = np.argsort(major, kind="stable")
-            starts = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=size))]).astype(np.int32)
+            starts = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=size))]).astype(
+                np.int32
+            )
             make = sp.csr_array if format == "csr" else sp.csc_array
-            return make((clean.astype(dtype)[order], minor[order].astype(np.int32), starts), shape=shape)
+            return make(
+                (clean.astype(dtype)[order], minor[order].astype(np.int32), starts), shape=shape
+            )
         if draw(st.booleans()):
             table = sp.coo_matrix(table)
         return table.asformat(format)
@@ -219,7 +273,21 @@ def frames(draw: Any, shape: tuple[int, int]) -> Any:  # noqa: PLR0911
     n, p = shape
     columns = {f"c{place}": draw(arrays((n,), COLUMN_DTYPES)) for place in range(p)}
     columns = {name: np.asarray(column) for name, column in columns.items()}
-    kind = draw(st.sampled_from(["pandas", "pandas", "nullable", "category", "alike", "numbered", "polars", "lazy", "arrow"]))
+    kind = draw(
+        st.sampled_from(
+            [
+                "pandas",
+                "pandas",
+                "nullable",
+                "category",
+                "alike",
+                "numbered",
+                "polars",
+                "lazy",
+                "arrow",
+            ]
+        )
+    )
     try:
         frame = pd.DataFrame(columns, index=range(n))
     except OverflowError:  # pandas has its limits, too
@@ -234,8 +302,15 @@ def frames(draw: Any, shape: tuple[int, int]) -> Any:  # noqa: PLR0911
     if kind == "numbered":
         return frame.set_axis(list(range(p)), axis=1)
     if kind in ("polars", "lazy", "arrow"):
-        plain = {name: column for name, column in columns.items() if column.dtype.kind in "biuf" and column.dtype.itemsize > 1}
-        plain = {name: column.astype("f4") if column.dtype == "e" else column for name, column in plain.items()}
+        plain = {
+            name: column
+            for name, column in columns.items()
+            if column.dtype.kind in "biuf" and column.dtype.itemsize > 1
+        }
+        plain = {
+            name: column.astype("f4") if column.dtype == "e" else column
+            for name, column in plain.items()
+        }
         if kind == "arrow":
             return pa.table(plain)
         return pl.LazyFrame(plain) if kind == "lazy" else pl.DataFrame(plain)
@@ -289,8 +364,12 @@ def odd_tables(draw: Any, shape: tuple[int, int]) -> Any:
 
 @st.composite
 def stored_tables(draw: Any, shape: tuple[int, ...]) -> Any:
-    """A table that is not in memory, in pieces of any size; some of them as they are, others through `stored`."""
-    values = np.asarray(draw(arrays(shape, ("?", "b", "H", "i", "Q", "e", "f", "F", ">f4", "O", "U3"))))
+    """A table that is not in memory, in pieces of any size; some of them as they are, others
+    through `stored`.
+    """
+    values = np.asarray(
+        draw(arrays(shape, ("?", "b", "H", "i", "Q", "e", "f", "F", ">f4", "O", "U3")))
+    )
     form = draw(st.sampled_from(["memory map", "HDF5", "Zarr", "Dask", "sparse blocks"]))
     pieces = tuple(draw(st.integers(1, max(1, size))) for size in values.shape)
     try:
@@ -323,14 +402,22 @@ def _stored(values: np.ndarray, form: str, pieces: tuple[int, ...]) -> Any:
 def tables(draw: Any) -> tuple[Any, int]:
     """Any table, and how many rows it is likely to have."""
     shape = draw(shapes)
-    kinds = {floats: 6, arrays: 4, sparse_tables: 3, frames: 3, stored_tables: 2, odd_tables: 1, None: 1}
+    kinds = {
+        floats: 6,
+        arrays: 4,
+        sparse_tables: 3,
+        frames: 3,
+        stored_tables: 2,
+        odd_tables: 1,
+        None: 1,
+    }
     kind = draw(st.sampled_from([kind for kind, times in kinds.items() for _ in range(times)]))
     return draw(objects if kind is None else kind(shape)), shape[0]
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is known
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -361,7 +448,9 @@ def labels(draw: Any, n: int) -> Any:
         )
     )
     chosen = [pool[at] for at in rng.integers(0, len(pool), n)]
-    form = draw(st.sampled_from(["list", "object", "array", "series", "category", "column", "polars"]))
+    form = draw(
+        st.sampled_from(["list", "object", "array", "series", "category", "column", "polars"])
+    )
     if form == "object":
         values = np.empty(n, dtype=object)
         values[:] = chosen
@@ -377,7 +466,9 @@ def labels(draw: Any, n: int) -> Any:
     makers: dict[str, Callable[[], Any]] = {
         "array": lambda: array,
         "series": lambda: pd.Series(array, index=range(n)[::-1]),
-        "category": lambda: pd.Series(pd.Categorical(array)) if array.dtype.kind in "iUf" else chosen,
+        "category": lambda: (
+            pd.Series(pd.Categorical(array)) if array.dtype.kind in "iUf" else chosen
+        ),
         "column": lambda: array[:, None],
     }
     try:
@@ -388,13 +479,19 @@ def labels(draw: Any, n: int) -> Any:
 
 def targets(n: int) -> st.SearchStrategy[Any]:
     """Quantities, some unknown."""
-    return st.one_of(arrays((n,)), floats((n,)), floats((n,)).map(list), arrays((n, 1)), arrays((n + 1,)))
+    return st.one_of(
+        arrays((n,)), floats((n,)), floats((n,)).map(list), arrays((n, 1)), arrays((n + 1,))
+    )
 
 
 @st.composite
 def pairs(draw: Any, n: int) -> Any:
     """Pairs of rows, usually of those there are."""
-    ends = st.integers(0, max(n - 1, 0)) if draw(st.sampled_from([True] * 4 + [False])) else st.integers(-2, n + 2)
+    ends = (
+        st.integers(0, max(n - 1, 0))
+        if draw(st.sampled_from([True] * 4 + [False]))
+        else st.integers(-2, n + 2)
+    )
     chosen = draw(st.lists(st.tuples(ends, ends), max_size=6))
     forms: dict[str, Callable[[], Any]] = {
         "list": lambda: chosen,
@@ -416,7 +513,10 @@ def pairs(draw: Any, n: int) -> Any:
 @st.composite
 def probabilities(draw: Any, n: int) -> Any:
     """Rows that sum to one, or nearly, or not at all."""
-    shape = (max(0, n + draw(st.sampled_from([0] * 10 + [1]))), draw(st.sampled_from([0, 1, 2, 2, 3, 3, 70])))
+    shape = (
+        max(0, n + draw(st.sampled_from([0] * 10 + [1]))),
+        draw(st.sampled_from([0, 1, 2, 2, 3, 3, 70])),
+    )
     kind = draw(st.sampled_from(["right"] * 5 + ["sure", "any", "text", "frame"]))
     rng = np.random.default_rng(draw(seeds))
     right = rng.dirichlet(np.ones(shape[1]), shape[0]) if shape[1] else np.empty(shape)
@@ -426,7 +526,11 @@ def probabilities(draw: Any, n: int) -> Any:
         return draw(arrays(shape))
     if kind == "text":
         return right.astype(str).tolist()
-    return pd.DataFrame(right, columns=[f"k{at}" for at in range(shape[1])]) if kind == "frame" else right
+    return (
+        pd.DataFrame(right, columns=[f"k{at}" for at in range(shape[1])])
+        if kind == "frame"
+        else right
+    )
 
 
 def maybe_odd(usual: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -436,10 +540,18 @@ def maybe_odd(usual: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @st.composite
 def supervisions(draw: Any, n: int) -> Any:
-    """What is known as one value, or something in its place; None where it was refused, which other tests look at."""
+    """What is known as one value, or something in its place; None where it was refused, which
+    other tests look at.
+    """
     n = max(n, 1)
     makers: list[Callable[[], Supervision]] = []
-    for kind in draw(st.lists(st.sampled_from(["labels", "targets", "pairs", "probabilities"]), max_size=2, unique=True)):
+    for kind in draw(
+        st.lists(
+            st.sampled_from(["labels", "targets", "pairs", "probabilities"]),
+            max_size=2,
+            unique=True,
+        )
+    ):
         if kind == "labels":
             given = draw(labels(n))
             makers.append(lambda given=given: Supervision.from_labels(given))
@@ -462,11 +574,31 @@ def supervisions(draw: Any, n: int) -> Any:
     return answered(joined)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Parameters
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
-NUMBERS = (1, 2, 3, 5, 12, 13, 100, 0, -1, 0.5, 1.0, 0.1, 1e-6, 1e-300, 1e300, 5e-324, 1e100, 2**62, 2**64)
+NUMBERS = (
+    1,
+    2,
+    3,
+    5,
+    12,
+    13,
+    100,
+    0,
+    -1,
+    0.5,
+    1.0,
+    0.1,
+    1e-6,
+    1e-300,
+    1e300,
+    5e-324,
+    1e100,
+    2**62,
+    2**64,
+)
 METHOD_WORDS = ("auto", "diverse", "iterative", "hybrid", "Laplacian")
 WORDS: dict[str, tuple[Any, ...]] = {
     "form": ("phi1", "phi2", "phi3", "ratio", "difference"),
@@ -484,7 +616,15 @@ WORDS: dict[str, tuple[Any, ...]] = {
     "progress": (None, False),
     "n_features_to_select": (None, "auto", 1, 2, 0.5, 1.0),
     "max_features": (None, 1, 2),
-    "method_params": (None, {}, {"n_neighbors": 2}, {"label_weight": 2.0}, {"nonsense": 1}, {"form": "phi3"}, {1: 2}),
+    "method_params": (
+        None,
+        {},
+        {"n_neighbors": 2},
+        {"label_weight": 2.0},
+        {"nonsense": 1},
+        {"form": "phi3"},
+        {1: 2},
+    ),
     "base_params": (None, {}, {"n_neighbors": 2}, {"nonsense": 1}),
     "base": ("fisher", "laplacian", "relieff", "mutual_information", "spec"),
     "variant": (1, 2, 3),
@@ -500,5 +640,8 @@ WORDS: dict[str, tuple[Any, ...]] = {
 def parameters(draw: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """A few of the named parameters, usually of values that they can have."""
     chosen = draw(st.lists(st.sampled_from(names), max_size=3, unique=True)) if names else []
-    usual = {name: st.sampled_from(WORDS.get(name, ()) + (() if name in WORDS else NUMBERS)) for name in chosen}
+    usual = {
+        name: st.sampled_from(WORDS.get(name, ()) + (() if name in WORDS else NUMBERS))
+        for name in chosen
+    }
     return {name: draw(maybe_odd(values)) for name, values in usual.items()}

@@ -129,7 +129,9 @@ def laplacian_score(X, *, n_neighbors=5, bandwidth=1.0):
 
 
 def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0):
-    """Doquire, Verleysen 2013, Eq. 3-4: E(f) / V(f) on the nearest-neighbour graph of the target."""
+    """Doquire, Verleysen 2013, Eq. 3-4: E(f) / V(f) on the nearest-neighbour graph of the
+    target.
+    """
     y = np.asarray(y, dtype=float)
     d2 = (y[:, None] - y[None, :]) ** 2
     W = heat(d2, target_adjacency(y, n_neighbors), bandwidth)
@@ -137,7 +139,9 @@ def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0):
 
 
 def semi_supervised_neighbors(d2, known, i, k):
-    """The k nearest of sample i by Eq. 10; a labelled one keeps every labelled tie at the k-th distance."""
+    """The k nearest of sample i by Eq. 10; a labelled one keeps every labelled tie at the k-th
+    distance.
+    """
     candidates = others(len(d2), i)
     if not known[i]:
         return nearest(d2[i], candidates, k)
@@ -147,8 +151,12 @@ def semi_supervised_neighbors(d2, known, i, k):
     return inside + unlabelled_ties[: max(0, k - len(inside))]
 
 
-def semi_supervised_laplacian_score(X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0):
-    """Doquire, Verleysen 2013, Eq. 10-12: the semi-supervised term times SLS on the labelled samples."""
+def semi_supervised_laplacian_score(
+    X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0
+):
+    """Doquire, Verleysen 2013, Eq. 10-12: the semi-supervised term times SLS on the labelled
+    samples.
+    """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     known = ~np.isnan(y)
     both = known[:, None] & known[None, :]
@@ -158,11 +166,15 @@ def semi_supervised_laplacian_score(X, y, *, n_neighbors=30, n_neighbors_supervi
     semi = score_columns(X, lambda f: laplacian_ratio(W, f))
     if known.sum() < 2:
         return semi
-    return semi * supervised_laplacian_score(X[known], y[known], n_neighbors=n_neighbors_supervised, bandwidth=bandwidth)
+    return semi * supervised_laplacian_score(
+        X[known], y[known], n_neighbors=n_neighbors_supervised, bandwidth=bandwidth
+    )
 
 
 def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1):
-    """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 over (CS-1), or minus weight times (CS-2), sum_CL."""
+    """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 over (CS-1), or minus weight times (CS-2),
+    sum_CL.
+    """
     must = pair_graph(len(X), must_link)
     cannot = pair_graph(len(X), cannot_link)
     if form == "ratio":
@@ -170,7 +182,9 @@ def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1):
     return score_columns(X, lambda f: energy(must, f) - weight * energy(cannot, f))
 
 
-def constrained_laplacian_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False):
+def constrained_laplacian_score(
+    X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False
+):
     """Benabdeslem, Hindawi 2011, Eq. 4-6, literally: the numerator runs over ordered pairs."""
     n = len(X)
     cannot = pair_graph(n, cannot_link) > 0
@@ -199,7 +213,9 @@ def constrained_laplacian_score(X, must_link, cannot_link, *, n_neighbors=10, ba
 def c4_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0):
     """Kalakech et al. 2011: the Laplacian score times the constraint score (0 x inf is NaN)."""
     with np.errstate(invalid="ignore"):
-        return laplacian_score(X, n_neighbors=n_neighbors, bandwidth=bandwidth) * constraint_score(X, must_link, cannot_link)
+        return laplacian_score(X, n_neighbors=n_neighbors, bandwidth=bandwidth) * constraint_score(
+            X, must_link, cannot_link
+        )
 
 
 def weighted_laplacian_score(X, label_proba, *, class_weight=None):
@@ -268,8 +284,8 @@ def kraskov_information(f, y, k):
 def ross_information(f, y, k):
     """Ross 2014, Eq. 1: psi(n) + <psi(k_i) - psi(N_class) - psi(m_i)>, at least 0.
 
-    Classes with one member are left out; m_i counts the sample itself and all strictly nearer than its
-    k_i-th neighbour of the same class, as in scikit-learn.
+    Classes with one member are left out; m_i counts the sample itself and all strictly nearer than
+    its k_i-th neighbour of the same class, as in scikit-learn.
     """
     keep = np.array([np.sum(y == c) > 1 for c in y])
     gap, y = scaled_gaps(f)[np.ix_(keep, keep)], y[keep]
@@ -293,7 +309,9 @@ def mutual_information_score(X, y, *, n_neighbors=3):
 
 
 def relieff_score(X, y, *, n_neighbors=10):
-    """Robnik-Sikonja, Kononenko 2003: nearest misses, weighted P(C) / (1 - P(own)), minus nearest hits."""
+    """Robnik-Sikonja, Kononenko 2003: nearest misses, weighted P(C) / (1 - P(own)), minus
+    nearest hits.
+    """
     X, y = labelled_rows(X, y)
     n = len(X)
     span = X.max(axis=0) - X.min(axis=0)
@@ -302,7 +320,8 @@ def relieff_score(X, y, *, n_neighbors=10):
     total = np.zeros(X.shape[1])
     for i in range(n):
         difference = np.abs(scaled - scaled[i])
-        # Steps of 1/3, say, are equal on paper but not in their last bit: distances are compared on a fine grid.
+        # Steps of 1/3, say, are equal on paper but not in their last bit: distances are compared on
+        # a fine grid.
         distance = np.rint(difference.sum(axis=1) / 2.0 ** (math.ceil(math.log2(X.shape[1])) - 40))
         for c, share in prior.items():
             members = [j for j in others(n, i) if y[j] == c]
@@ -355,7 +374,9 @@ def normalized_information(a, b):
 
 
 def sselect_score(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1):
-    """Zhao, Liu 2007 (sSelect): trade_off LS + (1 - trade_off)(1 - NMI(sign of centred f, labels))."""
+    """Zhao, Liu 2007 (sSelect): trade_off LS + (1 - trade_off)(1 - NMI(sign of centred f,
+    labels)).
+    """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     W = knn_heat_graph(X, n_neighbors, bandwidth)
     known = y != -1
@@ -369,18 +390,24 @@ def sselect_score(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1):
 
 
 def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0):
-    """Zhao, Lu, He 2008 (LSDF): E_b(f) / E_w(f), between classes over within classes and neighbours."""
+    """Zhao, Lu, He 2008 (LSDF): E_b(f) / E_w(f), between classes over within classes and
+    neighbours.
+    """
     y = np.asarray(y)
     known = y != -1
     both = known[:, None] & known[None, :]
     same = both & (y[:, None] == y[None, :])
-    within = np.where(same, same_class_weight, np.where(knn_adjacency(X, n_neighbors) & ~both, 1.0, 0.0))
+    within = np.where(
+        same, same_class_weight, np.where(knn_adjacency(X, n_neighbors) & ~both, 1.0, 0.0)
+    )
     between = np.where(both & ~same, 1.0, 0.0)
     return score_columns(X, lambda f: ratio(energy(between, f), energy(within, f)))
 
 
 def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
-    """Zhong 2008, Eq. 1-3 (Zhu 2003): F_u = (I - P_uu)^-1 P_ul Y_l with P = D^-1 W; -1 is unknown, classes are 0, 1, ..."""
+    """Zhong 2008, Eq. 1-3 (Zhu 2003): F_u = (I - P_uu)^-1 P_ul Y_l with P = D^-1 W; -1 is
+    unknown, classes are 0, 1, ...
+    """
     y = np.asarray(y)
     n_classes = y.max() + 1
     linked = ~np.eye(len(y), dtype=bool) if n_neighbors is None else knn_adjacency(X, n_neighbors)
@@ -389,14 +416,23 @@ def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
     unknown, known = np.flatnonzero(y == -1), np.flatnonzero(y != -1)
     F = np.zeros((len(y), n_classes))
     F[known, y[known]] = 1.0
-    F[unknown] = np.linalg.inv(np.eye(len(unknown)) - P[np.ix_(unknown, unknown)]) @ P[np.ix_(unknown, known)] @ F[known]
+    F[unknown] = (
+        np.linalg.inv(np.eye(len(unknown)) - P[np.ix_(unknown, unknown)])
+        @ P[np.ix_(unknown, known)]
+        @ F[known]
+    )
     return F
 
 
 def harmonic_labels_exact(W, n_classes):
-    """(D - W_uu) F = W_ul Y in fractions; W has rows for the unknown, columns for the classes and then for the unknown."""
+    """(D - W_uu) F = W_ul Y in fractions; W has rows for the unknown, columns for the classes
+    and then for the unknown.
+    """
     n = len(W)
-    rows = [[-W[i][n_classes + j] for j in range(n)] + [W[i][c] for c in range(n_classes)] for i in range(n)]
+    rows = [
+        [-W[i][n_classes + j] for j in range(n)] + [W[i][c] for c in range(n_classes)]
+        for i in range(n)
+    ]
     for i in range(n):
         rows[i][i] = sum(value for j, value in enumerate(W[i]) if j != n_classes + i)
     for i in range(n):  # Gauss and Jordan
@@ -405,14 +441,20 @@ def harmonic_labels_exact(W, n_classes):
         rows[i] = [value / rows[i][i] for value in rows[i]]
         for other in range(n):
             if other != i:
-                rows[other] = [a - rows[other][i] * b for a, b in zip(rows[other], rows[i], strict=True)]
+                rows[other] = [
+                    a - rows[other][i] * b for a, b in zip(rows[other], rows[i], strict=True)
+                ]
     return [row[n:] for row in rows]
 
 
 def first_edge_between_labels(X, y, *, n_neighbors=None):
-    """Kruskal: squared length of the first edge longer than 0 that joins groups holding different labels, or None."""
+    """Kruskal: squared length of the first edge longer than 0 that joins groups holding
+    different labels, or None.
+    """
     squared = squared_distances(X)
-    linked = np.ones(squared.shape, dtype=bool) if n_neighbors is None else knn_adjacency(X, n_neighbors)
+    linked = (
+        np.ones(squared.shape, dtype=bool) if n_neighbors is None else knn_adjacency(X, n_neighbors)
+    )
     group = list(range(len(y)))
     labels = [{label} - {-1} for label in np.asarray(y).tolist()]
     pairs = [(squared[i, j], i, j) for i in range(len(y)) for j in range(i) if linked[i, j]]
@@ -428,7 +470,9 @@ def first_edge_between_labels(X, y, *, n_neighbors=None):
 
 
 def distances_in_order(X):
-    """Squared Euclidean distances, added up from the first feature to the last: the order decides on ties that rounding makes."""
+    """Squared Euclidean distances, added up from the first feature to the last: the order
+    decides on ties that rounding makes.
+    """
     X = np.asarray(X, dtype=float)
     total = np.zeros((len(X), len(X)))
     for f in X.T:
@@ -445,12 +489,24 @@ def knn_heat_graph_in_order(X, k, bandwidth):
 
 
 def by_score(features, scores):
-    """Features from the smallest score to the largest; ties in the order of the columns, NaN last."""
-    return [f for f, s in sorted(zip(features, scores, strict=True), key=lambda pair: (math.isnan(pair[1]), pair[1], pair[0]))]
+    """Features from the smallest score to the largest; ties in the order of the columns, NaN
+    last.
+    """
+    return [
+        f
+        for f, s in sorted(
+            zip(features, scores, strict=True),
+            key=lambda pair: (math.isnan(pair[1]), pair[1], pair[0]),
+        )
+    ]
 
 
-def iterative_ranking(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0):
-    """IterativeLS as the paper prints it: build the graph, score, rank, discard the last, repeat."""
+def iterative_ranking(
+    X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0
+):
+    """IterativeLS as the paper prints it: build the graph, score, rank, discard the last,
+    repeat.
+    """
     X = np.asarray(X, dtype=float)
     everyone = list(range(X.shape[1]))
     current, discarded = everyone, []
@@ -466,7 +522,9 @@ def iterative_ranking(X, *, n_features_to_select=1, step=1, variant=1, n_neighbo
 
 
 def leave_one_out_r2(X, y, features, ridge=1.0):
-    """1 - PRESS / PRESS of the mean: ridge regression on standardised columns, every sample left out in turn and predicted."""
+    """1 - PRESS / PRESS of the mean: ridge regression on standardised columns, every sample left
+    out in turn and predicted.
+    """
     X, Y = np.asarray(X, dtype=float)[:, list(features)], np.asarray(y, dtype=float)
     Y = Y[:, None] if Y.ndim == 1 else Y
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -476,14 +534,20 @@ def leave_one_out_r2(X, y, features, ridge=1.0):
         # The intercept is free: fit on what is centred among the rest.
         mz, my = Z[rest].mean(axis=0), Y[rest].mean(axis=0)
         A = (Z[rest] - mz).T @ (Z[rest] - mz) + ridge * np.eye(Z.shape[1])
-        beta = np.linalg.solve(A, (Z[rest] - mz).T @ (Y[rest] - my)) if Z.shape[1] else np.zeros((0, Y.shape[1]))
+        beta = (
+            np.linalg.solve(A, (Z[rest] - mz).T @ (Y[rest] - my))
+            if Z.shape[1]
+            else np.zeros((0, Y.shape[1]))
+        )
         error += np.sum((Y[i] - my - (Z[i] - mz) @ beta) ** 2)
         total += np.sum((Y[i] - my) ** 2)
     return 1 - error / total
 
 
 def floating_forward(value, n_features, wanted, tie=1e-10):
-    """SFFS on a function of sets: include the best, then exclude while that beats every set of the smaller size so far."""
+    """SFFS on a function of sets: include the best, then exclude while that beats every set of
+    the smaller size so far.
+    """
     best = {}
 
     def first_best(sets):
@@ -504,7 +568,8 @@ def floating_forward(value, n_features, wanted, tie=1e-10):
         first_time = True
         while len(current) > 2:
             smaller, v = first_best([tuple(f for f in current if f != g) for g in current])
-            # Step 2 of the paper spares the feature just added; step 3, which follows an exclusion, does not.
+            # Step 2 of the paper spares the feature just added; step 3, which follows an exclusion,
+            # does not.
             if (first_time and added not in smaller) or not improves(smaller, v):
                 break
             best[len(smaller)] = (smaller, v)

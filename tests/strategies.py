@@ -21,7 +21,9 @@ def frozen(values: Any, dtype: Any = None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Problem:
-    """A table of features with labels (−1 unknown), targets (NaN unknown), probabilities and consistent pairs."""
+    """A table of features with labels (−1 unknown), targets (NaN unknown), probabilities and
+    consistent pairs.
+    """
 
     X: np.ndarray
     labels: np.ndarray
@@ -41,13 +43,17 @@ class Problem:
 
 
 def grid_values(low: int = -12, high: int = 12) -> st.SearchStrategy[float]:
-    """Multiples of 1/4: sums and squares of their differences are exact, so that ties are ties for everybody."""
+    """Multiples of 1/4: sums and squares of their differences are exact, so that ties are ties
+    for everybody.
+    """
     return st.integers(low, high).map(lambda value: value / 4)
 
 
 @st.composite
 def problems(draw: Any, *, ties: bool, min_samples: int = 6, max_samples: int = 20) -> Problem:
-    """With ties: duplicates, constant columns and equal distances abound. Without: values in general position."""
+    """With ties: duplicates, constant columns and equal distances abound. Without: values in
+    general position.
+    """
     n = draw(st.integers(min_samples, max_samples))
     p = draw(st.integers(1, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))

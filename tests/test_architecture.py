@@ -25,7 +25,18 @@ PACKAGES = [  # each imports only those above it
     "cli",
 ]
 LOOSE = {"__init__.py", "__main__.py", "py.typed"}
-OPTIONAL = {"pandas", "polars", "matplotlib", "pyarrow", "anndata", "h5py", "zarr", "zstandard", "dask", "distributed"}
+OPTIONAL = {
+    "pandas",
+    "polars",
+    "matplotlib",
+    "pyarrow",
+    "anndata",
+    "h5py",
+    "zarr",
+    "zstandard",
+    "dask",
+    "distributed",
+}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "misc", "common", "tools"}
 
 
@@ -43,16 +54,24 @@ def parsed(path: Path) -> ast.Module:
 
 
 def imported(path: Path) -> set[str]:
-    """The modules of graphsieve that a file loads, anywhere in it; what only type checkers read is not loaded."""
+    """The modules of graphsieve that a file loads, anywhere in it; what only type checkers read
+    is not loaded.
+    """
     tree, names = parsed(path), set()
-    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")]
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path} has a relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return {name.removeprefix("graphsieve.") for name in names if name.split(".")[0] == "graphsieve"} - {"__version__"}
+    return {
+        name.removeprefix("graphsieve.") for name in names if name.split(".")[0] == "graphsieve"
+    } - {"__version__"}
 
 
 def test_the_packages_are_those_listed_and_nothing_lies_beside_them():
@@ -77,7 +96,8 @@ def test_no_cycles_within_a_package():
     """A module that is loaded while it is being loaded has names that are not there yet."""
     found = modules()
     graph = {
-        name: {other if other in found else other.rpartition(".")[0] for other in imported(path)} & set(found) - {name}
+        name: {other if other in found else other.rpartition(".")[0] for other in imported(path)}
+        & set(found) - {name}
         for name, path in found.items()
     }
     done: set[str] = set()

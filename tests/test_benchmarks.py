@@ -1,4 +1,6 @@
-"""benchmarks/run.py: the page is what its results make of it, and its small pieces are right. Nothing here is timed."""
+"""benchmarks/run.py: the page is what its results make of it, and its small pieces are right.
+Nothing here is timed.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,26 @@ def test_a_page_of_nothing_claims_nothing():
 
 
 def test_a_part_that_failed_claims_nothing_and_says_why():
-    result = {"date": "2026-01-02T03:04:05", "seconds": 1.0, "load": 0.0, "machine": {}, "found": {"failed": "no memory"}}
+    result = {
+        "date": "2026-01-02T03:04:05",
+        "seconds": 1.0,
+        "load": 0.0,
+        "machine": {},
+        "found": {"failed": "no memory"},
+    }
     for one in page.PARTS:
         assert "Not measured: no memory." in page.page({one.name: result})
         assert all(bar.met is None for bar in page.all_bars({one.name: result}))
 
 
 def test_results_of_another_machine_say_so():
-    result = {"date": "2026-01-02T03:04:05", "seconds": 1.0, "load": 0.5, "machine": {"cores": 2}, "found": {}}
+    result = {
+        "date": "2026-01-02T03:04:05",
+        "seconds": 1.0,
+        "load": 0.5,
+        "machine": {"cores": 2},
+        "found": {},
+    }
     assert page.run_line(result, {"cores": 2}) == "*2026-01-02, 1 s; load before: 0.5.*"
     assert page.run_line(result, {"cores": 4}) == "*2026-01-02, 1 s; load before: 0.5; cores 2.*"
 
@@ -61,24 +75,55 @@ def test_results_of_another_machine_say_so():
 
 
 def test_bars_are_met_on_the_line_and_not_beyond():
-    assert [part.at_least("", value, 2).met for value in (1.99, 2.0, 3.0, None)] == [False, True, True, None]
-    assert [part.at_most("", value, 2).met for value in (1.99, 2.0, 3.0, None)] == [True, True, False, None]
-    assert [part.at_most("", value, 2).verdict for value in (1, 3, None)] == ["met", "**NOT met**", "not measured"]
+    assert [part.at_least("", value, 2).met for value in (1.99, 2.0, 3.0, None)] == [
+        False,
+        True,
+        True,
+        None,
+    ]
+    assert [part.at_most("", value, 2).met for value in (1.99, 2.0, 3.0, None)] == [
+        True,
+        True,
+        False,
+        None,
+    ]
+    assert [part.at_most("", value, 2).verdict for value in (1, 3, None)] == [
+        "met",
+        "**NOT met**",
+        "not measured",
+    ]
     assert not part.at_least("", math.nan, 2).met
 
 
 def line(n, p, ratio, share=0.5):
-    return {"n": n, "p": p, "score": 1.0, "plain score": ratio, "apart": 1e-12, "near": 1.0, "limit": share}
+    return {
+        "n": n,
+        "p": p,
+        "score": 1.0,
+        "plain score": ratio,
+        "apart": 1e-12,
+        "near": 1.0,
+        "limit": share,
+    }
 
 
 def test_bars_of_the_laplacian_score():
-    lines = [line(150, 4, 1.5), line(5_000, 200, 1.9), line(20_000, 50, 3.5), line(20_000, 1_000, 3.0, 0.61)]
+    lines = [
+        line(150, 4, 1.5),
+        line(5_000, 200, 1.9),
+        line(20_000, 50, 3.5),
+        line(20_000, 1_000, 3.0, 0.61),
+    ]
     met = [bar.met for bar in laplacian.bars({"lines": lines})]
     assert met == [False, True, True, True, True, True]
     met = [
-        bar.met for bar in laplacian.bars({"lines": [line(150, 4, 0.9), *lines[1:3], {"n": 20_000, "p": 1_000, "failed": "no"}]})
+        bar.met
+        for bar in laplacian.bars(
+            {"lines": [line(150, 4, 0.9), *lines[1:3], {"n": 20_000, "p": 1_000, "failed": "no"}]}
+        )
     ]
-    assert met == [False, True, None, None, None, None]  # slower nowhere is only known where all were measured
+    # Slower nowhere is only known where all were measured
+    assert met == [False, True, None, None, None, None]
     met = [bar.met for bar in laplacian.bars({"lines": [line(150, 4, 0.9), *lines[1:]]})]
     assert met == [False, True, True, False, True, True]
 
@@ -95,10 +140,14 @@ def test_bars_of_peers_count_time_and_memory():
 
 def test_bars_of_the_scoring_pass_are_per_needed_reading():
     names = [f"{name} {dtype}" for name in scoring_part.TALL for dtype in ("float32", "float64")]
-    found = {name: {"wall": 16, "read": 1} for name in names}  # of the 4 readings that Fisher and WLS need, 4 each
-    found |= {"cs float32": {"wall": 8, "read": 1}, "cs float64": {"wall": 9, "read": 1}}  # it needs 2
+    # Of the 4 readings that Fisher and WLS need, 4 each
+    found = {name: {"wall": 16, "read": 1} for name in names}
+    # It needs 2
+    found |= {"cs float32": {"wall": 8, "read": 1}, "cs float64": {"wall": 9, "read": 1}}
     found |= {"sls float64": {"wall": 21, "read": 1}}  # it needs 5
-    assert [bar.met for bar in scoring_part.bars(found)] == [True] * 5 + [False] + [True] * 2 + [False]
+    assert [bar.met for bar in scoring_part.bars(found)] == [True] * 5 + [False] + [True] * 2 + [
+        False
+    ]
     found["fisher float32"] = {"failed": "no memory"}
     assert scoring_part.bars(found)[0].met is None
 
@@ -106,8 +155,15 @@ def test_bars_of_the_scoring_pass_are_per_needed_reading():
 def test_bars_of_imports_scripts_and_large_tables():
     found = {imports.OURS: 0.1, imports.SIEVE: 1.4, imports.THEIRS: 1.0}
     assert [bar.met for bar in imports.bars(found)] == [True, False]
-    assert [scripts.bars(scripts.SCRIPTS[0], {"code": code, "lines": []})[0].met for code in (0, 1)] == [True, False]
-    assert scripts.bars(scripts.SCRIPTS[0], {"code": 0, "lines": ["skrebate is missing: no network"]})[0].met is None
+    assert [
+        scripts.bars(scripts.SCRIPTS[0], {"code": code, "lines": []})[0].met for code in (0, 1)
+    ] == [True, False]
+    assert (
+        scripts.bars(scripts.SCRIPTS[0], {"code": 0, "lines": ["skrebate is missing: no network"]})[
+            0
+        ].met
+        is None
+    )
     cases = [{"n": n, "p": p, "neighbors": how, "extra": 1024.0} for n, p, how in large.CASES]
     assert [bar.met for bar in large.bars({"cases": cases})] == [True, True, True]
     cases[0]["extra"] = 1025.0
@@ -145,7 +201,8 @@ def test_every_method_grows_over_at_least_four_sizes_eightfold():
 def test_memory_of_a_few_mib_is_flat():
     assert growth.memory_slope([1, 2, 4, 8], [0.0, 3.0, 1.0, 7.9]) == "flat"
     assert growth.memory_slope([1, 2, 4, 8], [10, 20, 40, 80]) == "1.00"
-    assert growth.memory_slope([1, 2, 4, 8], [0, 20, 40, 80]) == "1.00"  # nothing is no power of anything
+    # Nothing is no power of anything
+    assert growth.memory_slope([1, 2, 4, 8], [0, 20, 40, 80]) == "1.00"
     assert growth.memory_slope([1, 2, 4, 8], [0, 1, 2, 80]) == "–"
 
 
@@ -166,25 +223,54 @@ def test_rank_correlation_is_spearmans():
 
 def test_numbers_of_peers_are_compared_where_there_are_any():
     ours = {"seconds": 1.0, "extra": 1.0, "order": [0, 1, 2], "scores": [0.1, 0.2, 0.3]}
-    assert peers_part.compared(ours | {"scores": [0.1, 0.2, 0.33]}, ours)["apart"] == pytest.approx(0.1)
-    assert peers_part.compared(ours | {"scores": [0.1, math.nan, 0.3]}, ours)["apart"] == peers_part.FAR
+    assert peers_part.compared(ours | {"scores": [0.1, 0.2, 0.33]}, ours)["apart"] == pytest.approx(
+        0.1
+    )
+    assert (
+        peers_part.compared(ours | {"scores": [0.1, math.nan, 0.3]}, ours)["apart"]
+        == peers_part.FAR
+    )
     assert peers_part.compared("crashed", ours) == {"failed": "crashed"}
     assert peers_part.numbers({"a": peers_part.compared(ours, ours)}) == "same"
-    assert peers_part.numbers({"a": peers_part.compared(ours | {"scores": None}, ours)}) == "same order (gives no scores)"
-    assert "other numbers" in peers_part.numbers({"a": peers_part.compared(ours | {"scores": [0.2, 0.4, 0.6]}, ours)})
+    assert (
+        peers_part.numbers({"a": peers_part.compared(ours | {"scores": None}, ours)})
+        == "same order (gives no scores)"
+    )
+    assert "other numbers" in peers_part.numbers(
+        {"a": peers_part.compared(ours | {"scores": [0.2, 0.4, 0.6]}, ours)}
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.0123456, "0.0123"), (1.0, "1"), (9.996, "10"), (99.96, "100"), (12345.6, "12,300"), (1e-7, "1e-07"), (0, "0")],
+    [
+        (0.0123456, "0.0123"),
+        (1.0, "1"),
+        (9.996, "10"),
+        (99.96, "100"),
+        (12345.6, "12,300"),
+        (1e-7, "1e-07"),
+        (0, "0"),
+    ],
 )
 def test_figures_have_three_digits(value, shown):
     assert part.significant(value) == shown
 
 
 def test_times_are_said_as_people_do():
-    assert [part.seconds(value) for value in (0.001234, 0.0999, 0.1, 12.34)] == ["1.23 ms", "99.9 ms", "0.1 s", "12.3 s"]
-    assert [part.times(value) for value in (0.654, 1.999, 2.04, 19.99, 56.7)] == ["0.65×", "2.00×", "2.0×", "20.0×", "57×"]
+    assert [part.seconds(value) for value in (0.001234, 0.0999, 0.1, 12.34)] == [
+        "1.23 ms",
+        "99.9 ms",
+        "0.1 s",
+        "12.3 s",
+    ]
+    assert [part.times(value) for value in (0.654, 1.999, 2.04, 19.99, 56.7)] == [
+        "0.65×",
+        "2.00×",
+        "2.0×",
+        "20.0×",
+        "57×",
+    ]
 
 
 def test_what_is_kept_has_five_digits():
@@ -196,7 +282,9 @@ def test_parts_are_chosen_by_name_or_all_but_the_large():
         return [one.name for one in run.wanted_parts(names, large)]
 
     assert len(set(NAMES)) == len(NAMES)
-    assert chosen([], False) == [name for name in NAMES if name not in ("large", "scale", "diverse", "quality")]
+    assert chosen([], False) == [
+        name for name in NAMES if name not in ("large", "scale", "diverse", "quality")
+    ]
     assert chosen([], True) == NAMES
     assert chosen(["imports", "limits"], False) == ["limits", "imports"]
     assert chosen(["imports"], True) == ["large", "scale", "imports", "diverse", "quality"]
@@ -209,12 +297,17 @@ def test_an_unknown_part_is_refused(capsys):
 
 
 def test_places_are_taken_out_of_what_scripts_print():
-    assert scripts.without_places(f"in {Path.home()}/x and {FOLDER}", []) == "in …/x and …/benchmarks"
+    assert (
+        scripts.without_places(f"in {Path.home()}/x and {FOLDER}", []) == "in …/x and …/benchmarks"
+    )
 
 
 def test_a_measurement_in_a_process_of_its_own_answers():
     arguments = json.dumps({"method": "fisher", "n": 300, "p": 4})
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "run.py"), "--work", "growth", arguments], capture_output=True, text=True, check=True
+        [sys.executable, str(FOLDER / "run.py"), "--work", "growth", arguments],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert set(json.loads(done.stdout.splitlines()[-1])) == {"seconds", "extra"}

@@ -15,15 +15,26 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?"
 BLOCKS = re.findall(BLOCK, README, flags=re.DOTALL)
-# On the page of the searches, tables of figures follow the code that explains them; they are examples/searches.py's.
+# On the page of the searches, tables of figures follow the code that explains them; they are
+# examples/searches.py's.
 SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
 SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
-SELECTION_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "which-how-many-how-sure.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-EVALUATION_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-LARGE_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "large-tables.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+SELECTION_BLOCKS = re.findall(
+    BLOCK,
+    (ROOT / "docs" / "which-how-many-how-sure.md").read_text(encoding="utf-8"),
+    flags=re.DOTALL,
+)
+EVALUATION_BLOCKS = re.findall(
+    BLOCK, (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
+LARGE_BLOCKS = re.findall(
+    BLOCK, (ROOT / "docs" / "large-tables.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
 
 
-SCALING_BLOCKS = re.findall(BLOCK, (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+SCALING_BLOCKS = re.findall(
+    BLOCK, (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
 
 
 def test_the_readme_has_the_examples_it_had():
@@ -37,11 +48,16 @@ def test_the_readme_has_the_examples_it_had():
 
 
 @pytest.mark.parametrize(
-    ("code", "output"), BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS + SCALING_BLOCKS
+    ("code", "output"),
+    BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS + SCALING_BLOCKS,
 )
 def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, encoding="utf-8"
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
@@ -51,9 +67,15 @@ def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_shown_make_targets_exist(name):
-    shown = set(re.findall(r"^    make ?([a-z]*)", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE))
+    shown = set(
+        re.findall(
+            r"^    make ?([a-z]*)", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    )
     assert {"README.md": {"demo", "test"}, "CONTRIBUTING.md": {"", "check", "test"}}[name] == shown
-    listed = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["make", "-C", str(ROOT)], capture_output=True, text=True, check=True
+    ).stdout
     for target in shown - {""}:
         assert f"make {target} " in listed
 

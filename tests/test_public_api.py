@@ -25,10 +25,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRACT = {
     "laplacian_score": "(X, *, n_neighbors=5, bandwidth=1.0, neighbors='auto')",
     "supervised_laplacian_score": "(X, y, *, n_neighbors=5, bandwidth=1.0)",
-    "semi_supervised_laplacian_score": "(X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0, "
+    "semi_supervised_laplacian_score": "(X, y, *, n_neighbors=30, n_neighbors_supervised=5, "
+    "bandwidth=1.0, label_weight=5.0, "
     "neighbors='auto')",
     "constraint_score": "(X, must_link, cannot_link, *, form='ratio', weight=0.1)",
-    "constrained_laplacian_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False, "
+    "constrained_laplacian_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, "
+    "cut_cannot_link=False, "
     "neighbors='auto')",
     "c4_score": "(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0, neighbors='auto')",
     "weighted_laplacian_score": "(X, label_proba, *, class_weight=None)",
@@ -37,17 +39,21 @@ CONTRACT = {
     "pearson_score": "(X, y)",
     "mutual_information_score": "(X, y, *, n_neighbors=3)",
     "relieff_score": "(X, y, *, n_neighbors=10)",
-    "spec_score": "(X, *, form='phi2', n_neighbors=5, bandwidth=1.0, power=1, n_components=None, neighbors='auto')",
+    "spec_score": "(X, *, form='phi2', n_neighbors=5, bandwidth=1.0, power=1, n_components=None, "
+    "neighbors='auto')",
     "sselect_score": "(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1, neighbors='auto')",
     "lsdf_score": "(X, y, *, n_neighbors=5, same_class_weight=100.0, neighbors='auto')",
 }
 
 
 SEARCH_CONTRACT = {
-    "iterative_ranking": "(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0)",
-    "hybrid_selection": "(X, y, *, n_features_to_select, base='fisher', n_iterations=10, confident_fraction=0.9, ",
+    "iterative_ranking": "(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, "
+    "bandwidth=1.0)",
+    "hybrid_selection": "(X, y, *, n_features_to_select, base='fisher', n_iterations=10, "
+    "confident_fraction=0.9, ",
     "floating_selection": "(X, y, *, n_features_to_select, ",
-    "diverse_selection": "(scores, X, *, n_features_to_select, form='explain', targets=None, target_share=0.5, progress=None)",
+    "diverse_selection": "(scores, X, *, n_features_to_select, form='explain', targets=None, "
+    "target_share=0.5, progress=None)",
     "harmonic_labels": "(X, y, *, n_neighbors=None, bandwidth='auto')",
 }
 NAMES = [
@@ -76,7 +82,9 @@ def public(name):
 def test_signatures_are_those_of_the_contract(name, signature):
     found = inspect.signature(public(name))
     bare = found.replace(
-        parameters=[p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()],
+        parameters=[
+            p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()
+        ],
         return_annotation=inspect.Signature.empty,
     )
     assert str(bare) == signature or (signature.endswith(", ") and str(bare).startswith(signature))
@@ -105,7 +113,9 @@ def test_public_names_have_a_summary_parameters_and_an_example(name):
             for parameter in inspect.signature(thing).parameters:
                 assert parameter in text
         if name in CONTRACT:
-            assert re.search(r"(Small|Large|small|large)\s+is\s+good", text), "the direction is not said"
+            assert re.search(r"(Small|Large|small|large)\s+is\s+good", text), (
+                "the direction is not said"
+            )
             assert "NaN" in text, "the degenerate case is not said"
             for parameter in inspect.signature(thing).parameters:
                 assert parameter in text
@@ -122,18 +132,27 @@ def test_public_names_beside_the_selectors_are_documented(module):
         if inspect.isroutine(thing) and module is not papers:
             assert ">>>" in text, f"{name} has no example"
             for parameter in inspect.signature(thing).parameters:
-                assert re.search(rf"\b{parameter}\b", text), f"{name} does not say what {parameter} is"
+                assert re.search(rf"\b{parameter}\b", text), (
+                    f"{name} does not say what {parameter} is"
+                )
 
 
 def test_modules_are_loaded_when_asked_for():
     code = (
-        "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess' in sys.modules,"
+        "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess' in "
+        "sys.modules,"
         "graphsieve.papers.__name__, graphsieve.datasets.__name__, graphsieve.assess.__name__,"
         "graphsieve.stability.__module__, hasattr(graphsieve, 'nothing'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     parts = ["graphsieve.papers", "graphsieve.datasets", "graphsieve.assess"]
-    assert done.stdout.split() == ["False", "False", *parts, graphsieve.stability.__module__, "False"]
+    assert done.stdout.split() == [
+        "False",
+        "False",
+        *parts,
+        graphsieve.stability.__module__,
+        "False",
+    ]
 
 
 def test_the_registry_is_whole():
@@ -153,7 +172,12 @@ def test_the_searches_and_their_sieves_are_registered():
         assert found.function is getattr(search, found.function.__name__)
         assert issubclass(SIEVES[name], Sieve)
         row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
-        for shown in (found.summary, found.reference, f"`search.{found.function.__name__}`", f"`{SIEVES[name].__name__}`"):
+        for shown in (
+            found.summary,
+            found.reference,
+            f"`search.{found.function.__name__}`",
+            f"`{SIEVES[name].__name__}`",
+        ):
             assert shown in row
         assert f"| {' or '.join(found.uses) or 'nothing'} |" in row
 
@@ -182,5 +206,7 @@ def test_importing_needs_no_optional_library_and_starts_nothing():
 
 
 def test_the_version_is_the_same_everywhere():
-    assert f"version: {graphsieve.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {graphsieve.__version__}" in (ROOT / "CITATION.cff").read_text(
+        encoding="utf-8"
+    )
     assert f"## [{graphsieve.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""benchmarks/quality: the arithmetic of its tables, what it tells methods, and a run on two small sets."""
+"""benchmarks/quality: the arithmetic of its tables, what it tells methods, and a run on two
+small sets.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "quality"
-_spec = importlib.util.spec_from_file_location("quality", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)])
+_spec = importlib.util.spec_from_file_location(
+    "quality", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
+)
 assert _spec is not None
 sys.modules["quality"] = importlib.util.module_from_spec(_spec)
 
@@ -46,7 +50,13 @@ FAILED = summary.Result(None, math.nan, 0.5)
 
 
 def test_ranks_are_means_over_learners_with_ties_shared_and_failures_last():
-    cell = {"a": result([0.1], [0.3]), "b": result([0.2], [0.3]), "c": FAILED, "d": FAILED, "all": result([0], [0])}
+    cell = {
+        "a": result([0.1], [0.3]),
+        "b": result([0.2], [0.3]),
+        "c": FAILED,
+        "d": FAILED,
+        "all": result([0], [0]),
+    }
     # k-NN: a 1, b 2, failed share (3 + 4) / 2; linear: a and b share 1.5
     assert summary.ranks(cell) == {"a": 1.25, "b": 1.75, "c": 3.5, "d": 3.5}
     assert summary.places(cell) == {"a": 0.25 / 3, "b": 0.75 / 3, "c": 2.5 / 3, "d": 2.5 / 3}
@@ -60,7 +70,9 @@ def test_ranks_are_those_of_scipy_on_random_numbers():
 
 
 def test_errors_that_differ_by_rounding_only_share_a_rank():
-    assert set(summary.ranks({"a": result([0.1 + 0.2], [1]), "b": result([0.3], [1])}).values()) == {1.5}
+    assert set(
+        summary.ranks({"a": result([0.1 + 0.2], [1]), "b": result([0.3], [1])}).values()
+    ) == {1.5}
 
 
 def test_comparison_without_shared_rows_is_the_paired_t_test():
@@ -85,7 +97,9 @@ def test_levels_are_averaged_fold_by_fold_before_a_test():
     }
     test = summary.verdicts(found, "m")["s", 0]
     assert test.difference == pytest.approx(0.325)
-    assert test.standard_error == pytest.approx(np.std([0.3, 0.35], ddof=1) * math.sqrt(1 / 2 + 0.5))
+    assert test.standard_error == pytest.approx(
+        np.std([0.3, 0.35], ddof=1) * math.sqrt(1 / 2 + 0.5)
+    )
 
 
 def block_of_two():
@@ -103,12 +117,14 @@ def test_a_block_by_hand():
     rows = {row.method: row for row in summary.block(block_of_two())}
     ours, weak, chance = rows["ours"], rows["weak"], rows["random"]
     assert list(rows) == ["ours", "random", "weak"]
-    assert (ours.rank, chance.rank, weak.rank) == (1.25, 1.75, 3.0)  # on t, ours and chance share 1.5
+    # On t, ours and chance share 1.5
+    assert (ours.rank, chance.rank, weak.rank) == (1.25, 1.75, 3.0)
     assert (ours.place, weak.place) == (0.125, 1.0)
     assert ours.errors == (pytest.approx(0.3), pytest.approx(0.3))
     assert (weak.cells, weak.failed) == (2, 1)
     assert weak.errors == (pytest.approx(0.55), pytest.approx(0.45))  # 0.6 and 0.5; 0.5 and 0.4
-    # to chance: −0.4 and −0.2 on s, nothing on t: −0.3 and 0; half their distance is the standard error
+    # to chance: −0.4 and −0.2 on s, nothing on t: −0.3 and 0; half their distance is the standard
+    # error
     assert ours.difference == pytest.approx(-0.15)
     assert ours.standard_error == pytest.approx(0.15)
     assert (ours.worse, ours.better) == (0, 0.5)  # both learners on s, neither on t
@@ -121,11 +137,17 @@ def test_the_best_single_method_took_part_everywhere():
     best = summary.best_single(summary.block(found))
     assert best is not None
     assert best.method == "weak"
-    assert summary.gaps(found, "ours", "weak") == {"s": pytest.approx(-0.4), "t": pytest.approx(0.0)}
+    assert summary.gaps(found, "ours", "weak") == {
+        "s": pytest.approx(-0.4),
+        "t": pytest.approx(0.0),
+    }
 
 
 def test_cells_in_which_a_method_is_worse_than_chance():
-    assert [(name, level, learner) for name, level, learner, _ in summary.worse_cells(block_of_two(), "weak")] == [
+    assert [
+        (name, level, learner)
+        for name, level, learner, _ in summary.worse_cells(block_of_two(), "weak")
+    ] == [
         ("s", "4", 0),
         ("s", "4", 1),
     ]
@@ -135,17 +157,31 @@ def test_cells_in_which_a_method_is_worse_than_chance():
 def test_blind_methods_take_part_at_every_level():
     def record(method, level, blind):
         errors = {"1nn": [[0.1, 0.3]], "linear": [[0.2, 0.2]]}
-        return {"set": "s", "knowledge": level, "method": method, "blind": blind, "failed": None, "test_ratio": 0.5} | {
+        return {
+            "set": "s",
+            "knowledge": level,
+            "method": method,
+            "blind": blind,
+            "failed": None,
+            "test_ratio": 0.5,
+        } | {
             "errors": errors,
             "seconds": [1.0],
         }
 
-    found = summary.grid([record("variance", "none", True), record("fisher", "2", False), record("fisher", "4", False)])
+    found = summary.grid(
+        [
+            record("variance", "none", True),
+            record("fisher", "2", False),
+            record("fisher", "4", False),
+        ]
+    )
     assert {key: set(cell) for key, cell in found.items()} == {
         ("s", "2"): {"fisher", "variance"},
         ("s", "4"): {"fisher", "variance"},
     }
-    assert found["s", "2"]["variance"].means == (pytest.approx(0.2), pytest.approx(0.2))  # mean over sizes
+    # Mean over sizes
+    assert found["s", "2"]["variance"].means == (pytest.approx(0.2), pytest.approx(0.2))
 
 
 # --- what is told ---
@@ -169,7 +205,9 @@ def test_targets_are_a_share_and_at_least_three():
         shown = ~np.isnan(targets)
         assert shown.sum() == count
         assert (targets[shown] == y[shown]).all()
-    assert (~np.isnan(knowledge.told(knowledge.LEVELS["3%"], np.arange(20.0), [0]).targets)).sum() == 3
+    assert (
+        ~np.isnan(knowledge.told(knowledge.LEVELS["3%"], np.arange(20.0), [0]).targets)
+    ).sum() == 3
 
 
 def test_pairs_are_as_many_as_four_labels_of_each_class_imply():
@@ -204,7 +242,9 @@ def test_facility_location_is_the_greedy_of_the_definition(alike):
     likeness = np.corrcoef(alike.T) ** 2
     order = []
     for _ in range(8):
-        gain = [likeness[:, [*order, j]].max(axis=1).sum() if j not in order else -1 for j in range(12)]
+        gain = [
+            likeness[:, [*order, j]].max(axis=1).sum() if j not in order else -1 for j in range(12)
+        ]
         order.append(int(np.argmax(gain)))
     assert references.facility_location(alike, Supervision.nothing(40), 8).tolist() == order
 
@@ -224,7 +264,10 @@ def test_score_times_what_is_new(alike):
     score = [abs(np.corrcoef(alike[:, j], y)[0, 1]) for j in range(12)]
     order = []
     for _ in range(6):
-        gain = [-1 if j in order else score[j] * (1 - max([r[j, k] for k in order], default=0)) for j in range(12)]
+        gain = [
+            -1 if j in order else score[j] * (1 - max([r[j, k] for k in order], default=0))
+            for j in range(12)
+        ]
         order.append(int(np.argmax(gain)))
     assert references.score_unlike(alike, Supervision.from_targets(y), 6).tolist() == order
 
@@ -241,7 +284,9 @@ def test_deflation_is_the_relevance_of_what_least_squares_leaves(alike):
             left = alike[:, j] - basis @ np.linalg.lstsq(basis, alike[:, j], rcond=None)[0]
             gone = j in order or left @ left < 1e-9 * np.var(alike[:, j]) * 40
             labeled = left[rows] - left[rows].mean()
-            worth.append(-1 if gone else ((indicators.T @ labeled) ** 2).sum() / (labeled @ labeled))
+            worth.append(
+                -1 if gone else ((indicators.T @ labeled) ** 2).sum() / (labeled @ labeled)
+            )
         order.append(int(np.argmax(worth)))
     assert references.deflation(alike, Supervision.from_labels(labels), 5).tolist() == order
 
@@ -249,7 +294,9 @@ def test_deflation_is_the_relevance_of_what_least_squares_leaves(alike):
 def test_leaders_leave_out_who_is_like_them():
     random = np.random.default_rng(0)
     y = random.normal(size=60)
-    X = np.column_stack([y + 0.1 * random.normal(size=60), random.normal(size=60), y + 0.5 * random.normal(size=60)])
+    X = np.column_stack(
+        [y + 0.1 * random.normal(size=60), random.normal(size=60), y + 0.5 * random.normal(size=60)]
+    )
     assert abs(np.corrcoef(X.T)[0, 2]) > references.ALIKE
     assert references.leaders(X, Supervision.from_targets(y), 2).tolist() == [0, 1, 2]
     assert references.leaders(X[:, [0, 2]], Supervision.from_targets(y), 2).tolist() == [0, 1]
@@ -309,7 +356,9 @@ def test_mrmr_gives_the_order_of_its_package(alike):
     import pandas as pd
 
     y = (alike[:, 0] > 0).astype(np.int64)
-    expected = package.mrmr_classif(pd.DataFrame(alike), pd.Series(y), K=6, n_jobs=1, show_progress=False)
+    expected = package.mrmr_classif(
+        pd.DataFrame(alike), pd.Series(y), K=6, n_jobs=1, show_progress=False
+    )
     assert rivals.mrmr(alike, y, 6).tolist() == expected
 
 
@@ -347,7 +396,9 @@ def test_a_time_limit_holds_whatever_a_method_makes_of_it():
 
 def test_blind_methods_run_once_and_others_where_they_can():
     wanted = running.cells(
-        [("wine", "classification"), ("diabetes", "regression")], ["none", "2", "4", "5%"], ["variance", "fisher"]
+        [("wine", "classification"), ("diabetes", "regression")],
+        ["none", "2", "4", "5%"],
+        ["variance", "fisher"],
     )
     assert [(cell.dataset, cell.level, cell.method) for cell in wanted] == [
         ("wine", "none", "variance"),
@@ -368,7 +419,10 @@ def test_only_cells_without_a_result_are_outstanding():
     assert running.outstanding([cell], [late], SETTINGS, 5.0) == []
 
 
-@pytest.mark.parametrize(("body", "reason"), [("raise ValueError('no')", "ValueError: no"), ("time.sleep(5)", "over 0.1 s")])
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("raise ValueError('no')", "ValueError: no"), ("time.sleep(5)", "over 0.1 s")],
+)
 def test_a_method_that_fails_is_recorded(tmp_path, body, reason):
     file = tmp_path / "trial.py"
     file.write_text(f"import time\ndef select(X, y, n):\n    {body}\n")
@@ -391,7 +445,9 @@ def test_a_function_of_ones_own_gets_what_is_known(tmp_path):
 
 
 def test_what_is_not_at_hand_is_said_and_left_out(tmp_path, capsys, monkeypatch):
-    absent = candidates.Candidate("select_f", "peers", frozenset(["labels"]), lambda X, known, n: None, "no_such_package")
+    absent = candidates.Candidate(
+        "select_f", "peers", frozenset(["labels"]), lambda X, known, n: None, "no_such_package"
+    )
     monkeypatch.setattr(candidates, "CANDIDATES", candidates.CANDIDATES | {"select_f": absent})
 
     def unavailable(name):
@@ -429,13 +485,23 @@ def test_a_cell_is_what_scikit_learn_gives():
     """The same folds, labels and learners, put together by hand."""
     X, y = load_wine(return_X_y=True)
     expected = {"1nn": [], "linear": []}
-    for fold, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(0)).split(X, y)):
+    for fold, (train, test) in enumerate(
+        StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(0)).split(X, y)
+    ):
         shown = knowledge.told(knowledge.LEVELS["4"], y[train], [0, fold]).codes >= 0
         order = np.argsort(-fisher_scores(X[train][shown], y[train][shown]))
-        for name, model in (("1nn", KNeighborsClassifier(1)), ("linear", LogisticRegression(max_iter=1000))):
+        for name, model in (
+            ("1nn", KNeighborsClassifier(1)),
+            ("linear", LogisticRegression(max_iter=1000)),
+        ):
             pipe = make_pipeline(StandardScaler(), model)
             columns = [order[:size] for size in (5, 10)]
-            expected[name].append([1 - pipe.fit(X[train][:, c], y[train]).score(X[test][:, c], y[test]) for c in columns])
+            expected[name].append(
+                [
+                    1 - pipe.fit(X[train][:, c], y[train]).score(X[test][:, c], y[test])
+                    for c in columns
+                ]
+            )
     record = running.run_cell(running.Cell("wine", "4", "fisher"), SETTINGS, 10.0)
     for name, errors in expected.items():
         np.testing.assert_allclose(record["errors"][name], errors, atol=1e-12)
@@ -446,7 +512,17 @@ def test_a_cell_is_what_scikit_learn_gives():
 
 def test_a_run_can_go_on_and_be_printed(tmp_path, capsys):
     file = tmp_path / "results.jsonl"
-    arguments = ["--sets", "wine,diabetes", "--knowledge", "4,5%", "--folds", "3", "--jobs", "1", str(file)]
+    arguments = [
+        "--sets",
+        "wine,diabetes",
+        "--knowledge",
+        "4,5%",
+        "--folds",
+        "3",
+        "--jobs",
+        "1",
+        str(file),
+    ]
     assert command.main([*arguments, "--methods", "ours,fisher,pearson"]) == 0
     first = capsys.readouterr().out
     records = [json.loads(line) for line in file.read_text().splitlines()]
@@ -459,8 +535,15 @@ def test_a_run_can_go_on_and_be_printed(tmp_path, capsys):
         ("wine", "none", "random"),
     ]
     assert all(record["failed"] is None for record in records)
-    assert {record["set"]: record["sizes"] for record in records} == {"wine": [5, 10], "diabetes": [3, 5, 10]}
-    for heading in ("a few labels: 1 data sets, 1 cells (4)", "a few targets", "labels or targets: 2 data sets, 2 cells (4, 5%)"):
+    assert {record["set"]: record["sizes"] for record in records} == {
+        "wine": [5, 10],
+        "diabetes": [3, 5, 10],
+    }
+    for heading in (
+        "a few labels: 1 data sets, 1 cells (4)",
+        "a few targets",
+        "labels or targets: 2 data sets, 2 cells (4, 5%)",
+    ):
         assert heading in first
     assert "not run" in first
 

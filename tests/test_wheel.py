@@ -1,4 +1,6 @@
-"""The wheel holds what it must, installs into a clean environment and ranks there, with the compiled kernels and without."""
+"""The wheel holds what it must, installs into a clean environment and ranks there, with the
+compiled kernels and without.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +25,62 @@ print(graphsieve.rank(X).to_html()[:15])
 
 def run(*command: object, **environment: str) -> str:
     """What a command prints, in an environment that does not know of this checkout."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "GRAPHSIEVE_PLAIN")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "GRAPHSIEVE_PLAIN")
+    }
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, env={**kept, **environment}, cwd=ROOT.parent
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, **environment},
+        cwd=ROOT.parent,
     )
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
 
 
 def build(target: Path, **environment: str) -> Path:
-    """A wheel of a copy of this checkout, so that nothing built before is in it and nothing is left behind."""
+    """A wheel of a copy of this checkout, so that nothing built before is in it and nothing is
+    left behind.
+    """
     source = target / "source"
-    files = [path for path in ROOT.iterdir() if path.suffix in (".toml", ".py", ".md", ".in") or path.name == "LICENSE"]
+    files = [
+        path
+        for path in ROOT.iterdir()
+        if path.suffix in (".toml", ".py", ".md", ".in") or path.name == "LICENSE"
+    ]
     source.mkdir(parents=True)
     for path in files:
         (source / path.name).write_bytes(path.read_bytes())
     for path in (ROOT / "src").rglob("*"):
-        if path.is_file() and path.suffix not in (".so", ".pyd", ".pyc") and "egg-info" not in str(path):
+        if (
+            path.is_file()
+            and path.suffix not in (".so", ".pyd", ".pyc")
+            and "egg-info" not in str(path)
+        ):
             copy = source / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
-    command = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, source)
+    command = (
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        target,
+        source,
+    )
     try:
         run(*command, **environment)
     except AssertionError as error:
-        if "setuptools" in str(error) and ("No matching distribution" in str(error) or "Could not find" in str(error)):
+        if "setuptools" in str(error) and (
+            "No matching distribution" in str(error) or "Could not find" in str(error)
+        ):
             pytest.skip("setuptools cannot be fetched here")
         raise
     (wheel,) = target.glob("*.whl")
@@ -55,12 +88,28 @@ def build(target: Path, **environment: str) -> Path:
 
 
 def installed(wheel: Path, target: Path) -> Path:
-    """The Python of a fresh environment with the wheel in it; numpy and the like are those of this one."""
+    """The Python of a fresh environment with the wheel in it; numpy and the like are those of
+    this one.
+    """
     run(sys.executable, "-m", "venv", "--without-pip", target)
     python = target / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", packages, wheel)
-    # Appended, not put first, and without the links of editable installs: graphsieve comes from the wheel.
+    packages = Path(
+        run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    )
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        packages,
+        wheel,
+    )
+    # Appended, not put first, and without the links of editable installs: graphsieve comes from the
+    # wheel.
     import numpy
 
     (packages / "others.pth").write_text(str(Path(numpy.__file__).parents[1]))
@@ -68,10 +117,17 @@ def installed(wheel: Path, target: Path) -> Path:
 
 
 def test_the_wheel_ranks_with_and_without_compiled_kernels(tmp_path):
-    with_kernels, without = build(tmp_path / "with"), build(tmp_path / "without", CC="false", CXX="false")
+    with_kernels, without = (
+        build(tmp_path / "with"),
+        build(tmp_path / "without", CC="false", CXX="false"),
+    )
     names = [set(zipfile.ZipFile(wheel).namelist()) for wheel in (with_kernels, without)]
     for inside in names:
-        assert {"graphsieve/py.typed", "graphsieve/report/assets/report.css", "graphsieve/report/assets/report.js"} <= inside
+        assert {
+            "graphsieve/py.typed",
+            "graphsieve/report/assets/report.css",
+            "graphsieve/report/assets/report.js",
+        } <= inside
         assert not any(name.endswith((".c", ".h")) for name in inside)
     if not any("_compiled" in name for name in names[0]):
         pytest.skip("there is no C compiler here")
@@ -79,6 +135,10 @@ def test_the_wheel_ranks_with_and_without_compiled_kernels(tmp_path):
     assert "-cp311-abi3-" in with_kernels.name
 
     first, second = installed(with_kernels, tmp_path / "a"), installed(without, tmp_path / "b")
-    answers = [run(first, "-c", PROGRAM), run(first, "-c", PROGRAM, GRAPHSIEVE_PLAIN="1"), run(second, "-c", PROGRAM)]
+    answers = [
+        run(first, "-c", PROGRAM),
+        run(first, "-c", PROGRAM, GRAPHSIEVE_PLAIN="1"),
+        run(second, "-c", PROGRAM),
+    ]
     assert [answer.split()[0] for answer in answers] == ["True", "False", "False"]
     assert len({answer.partition(" ")[2] for answer in answers}) == 1

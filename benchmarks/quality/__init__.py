@@ -1,1 +1,3 @@
-"""What a selection is worth: data sets × what is known × methods × sizes × two learners, ours beside everyone else's."""
+"""What a selection is worth: data sets × what is known × methods × sizes × two learners, ours
+beside everyone else's.
+"""

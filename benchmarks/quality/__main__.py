@@ -1,4 +1,6 @@
-"""`python benchmarks/quality` runs cells into a file and prints the tables; `python benchmarks/quality table` only prints."""
+"""`python benchmarks/quality` runs cells into a file and prints the tables; `python
+benchmarks/quality table` only prints.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Who takes part: our default, everything registered, chance, simple references, and peers; each a function that gives an order.
+"""Who takes part: our default, everything registered, chance, simple references, and peers; each a
+function that gives an order.
 
-Every candidate gets the training rows and what is known of them. Those that understand labels but not probabilities get the most
-probable class of each row.
+Every candidate gets the training rows and what is known of them. Those that understand labels but
+not probabilities get the most probable class of each row.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ BASELINES = ("random", "all")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method to judge: `order(X, known, n)` names at least n columns, best first (rivals may stop earlier).
+    """A method to judge: `order(X, known, n)` names at least n columns, best first (rivals may stop
+    earlier).
 
-    `uses` are the kinds of knowledge it can work with; ``"nothing"`` alone means that it never looks at any. `package` is what
-    must be installed for it.
+    `uses` are the kinds of knowledge it can work with; ``"nothing"`` alone means that it never
+    looks at any. `package` is what must be installed for it.
     """
 
     name: str
@@ -61,7 +63,11 @@ class Candidate:
 
     def told(self, known: Supervision) -> Supervision:
         """What is known in a form that it understands."""
-        return most_probable(known) if "probabilities" in known.kinds and "probabilities" not in self.uses else known
+        return (
+            most_probable(known)
+            if "probabilities" in known.kinds and "probabilities" not in self.uses
+            else known
+        )
 
 
 def _by_default(X: Any, known: Supervision, n: int) -> Integers:
@@ -70,7 +76,9 @@ def _by_default(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def _registered(name: str) -> Candidate:
-    """A score alone: features in the order of the method's own numbers, whatever a sieve makes of them."""
+    """A score alone: features in the order of the method's own numbers, whatever a sieve makes
+    of them.
+    """
 
     def order(X: Any, known: Supervision, n: int) -> Integers:
         sieve = GraphSieve(name, n_features_to_select=n)
@@ -79,14 +87,19 @@ def _registered(name: str) -> Candidate:
         sieve.fit(X, supervision=known if known.kinds else None)
         return best_first(sieve.scores_, large_is_good=sieve.large_is_good_)
 
-    # A correlation with classes is defined for two of them only, and then ranks as Fisher's score does.
-    uses = frozenset(METHODS[name].uses) - (frozenset(["labels"]) if name == "pearson" else frozenset())
+    # A correlation with classes is defined for two of them only, and then ranks as Fisher's score
+    # does.
+    uses = frozenset(METHODS[name].uses) - (
+        frozenset(["labels"]) if name == "pearson" else frozenset()
+    )
     return Candidate(name, "registered", uses or NOTHING, order)
 
 
 def _search(name: str) -> Candidate:
     def order(X: Any, known: Supervision, n: int) -> Integers:
-        sieve = SIEVES[name](n_features_to_select=n, progress=False).fit(X, supervision=known if known.kinds else None)
+        sieve = SIEVES[name](n_features_to_select=n, progress=False).fit(
+            X, supervision=known if known.kinds else None
+        )
         return np.argsort(sieve.ranking_, kind="stable")
 
     return Candidate(name, "searches", frozenset(SEARCHES[name].uses) or NOTHING, order)
@@ -103,9 +116,16 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
             Candidate("ours", "ours", EVERYTHING, _by_default),
             *(Candidate(name, "baselines", NOTHING, _nobody) for name in BASELINES),
             *(_registered(name) for name in METHODS),
-            *(_search(name) for name in SEARCHES if SIEVES[name] is not GraphSieve),  # which is ours
-            *(Candidate(name, "references", uses, order) for name, (uses, order) in references.REFERENCES.items()),
-            *(Candidate(name, "peers", uses, order, package) for name, (package, uses, order) in rivals.RIVALS.items()),
+            # Which is ours
+            *(_search(name) for name in SEARCHES if SIEVES[name] is not GraphSieve),
+            *(
+                Candidate(name, "references", uses, order)
+                for name, (uses, order) in references.REFERENCES.items()
+            ),
+            *(
+                Candidate(name, "peers", uses, order, package)
+                for name, (package, uses, order) in rivals.RIVALS.items()
+            ),
         )
     }
 )
@@ -113,21 +133,44 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
 
 GROUPS = tuple(dict.fromkeys(candidate.group for candidate in CANDIDATES.values()))
 QUICK = (
-    *("ours", "random", "all", "fisher", "pearson", "laplacian", "variance", "constrained_laplacian", "supervised_laplacian"),
-    *("semi_supervised_laplacian", "pivoted_qr", "facility_location", "score_unlike", "select_f", "fastcan", "mrmr"),
+    *(
+        "ours",
+        "random",
+        "all",
+        "fisher",
+        "pearson",
+        "laplacian",
+        "variance",
+        "constrained_laplacian",
+        "supervised_laplacian",
+    ),
+    *(
+        "semi_supervised_laplacian",
+        "pivoted_qr",
+        "facility_location",
+        "score_unlike",
+        "select_f",
+        "fastcan",
+        "mrmr",
+    ),
 )
 
 
 def candidate_named(name: str) -> Candidate:
-    """The candidate of that name, or ``name=file.py:function`` for a function (X, y, n) → order that is not part of this yet.
+    """The candidate of that name, or ``name=file.py:function`` for a function (X, y, n) → order
+    that is not part of this yet.
 
-    Such a function gets y as class codes (−1: unknown), targets (NaN: unknown), a Supervision of pairs or probabilities, or None.
+    Such a function gets y as class codes (−1: unknown), targets (NaN: unknown), a Supervision of
+    pairs or probabilities, or None.
     """
     if name in CANDIDATES:
         return CANDIDATES[name]
     label, _, place = name.partition("=")
     if not place:
-        raise InputError(f"there is no method {name!r}{nearest(name, CANDIDATES)}; choose from {', '.join(CANDIDATES)}.")
+        raise InputError(
+            f"there is no method {name!r}{nearest(name, CANDIDATES)}; choose from "
+            f"{', '.join(CANDIDATES)}."
+        )
     function = _function_in(place)
 
     def order(X: Any, known: Supervision, n: int) -> Any:
@@ -137,7 +180,9 @@ def candidate_named(name: str) -> Candidate:
 
 
 def chosen(names: str, *, with_random: bool = True) -> list[str]:
-    """Names of candidates or groups, separated by commas; with chance among them, since everyone is compared with it."""
+    """Names of candidates or groups, separated by commas; with chance among them, since everyone
+    is compared with it.
+    """
     wanted: dict[str, None] = {"random": None} if with_random else {}
     for name in names.split(","):
         members = [other.name for other in CANDIDATES.values() if other.group == name] or [name]

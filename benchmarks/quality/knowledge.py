@@ -23,7 +23,9 @@ DOUBT = 0.3  # mean probability that the expert gives to a wrong class
 
 @dataclass(frozen=True)
 class Level:
-    """A kind of knowledge, ``"nothing"`` or one of `Supervision.kinds`, and how much of it; for one task, or (None) for both."""
+    """A kind of knowledge, ``"nothing"`` or one of `Supervision.kinds`, and how much of it; for
+    one task, or (None) for both.
+    """
 
     name: str
     kind: str
@@ -50,7 +52,9 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 
 
 def told(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
-    """What is known of training rows with these class codes or targets. With one seed, 2 labels of a class are among its 4."""
+    """What is known of training rows with these class codes or targets. With one seed, 2 labels
+    of a class are among its 4.
+    """
     random = np.random.default_rng(seed)
     if level.kind == "labels":
         return Supervision.from_labels(_few_labels(y, int(level.amount), random))
@@ -59,7 +63,9 @@ def told(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
     if level.kind == "pairs":
         return Supervision.from_pairs(len(y), *_random_pairs(y, random))
     if level.kind == "probabilities":
-        return Supervision.from_probabilities(make_expert_labels(y, doubt=DOUBT, random_state=random).probabilities)
+        return Supervision.from_probabilities(
+            make_expert_labels(y, doubt=DOUBT, random_state=random).probabilities
+        )
     return Supervision.nothing(len(y))
 
 
@@ -77,7 +83,9 @@ def _few_labels(y: Integers, count: int, random: np.random.Generator) -> Integer
     return shown
 
 
-def _few_targets(y: NDArray[np.float64], share: float, random: np.random.Generator) -> NDArray[np.float64]:
+def _few_targets(
+    y: NDArray[np.float64], share: float, random: np.random.Generator
+) -> NDArray[np.float64]:
     """A share of the known targets, at least three; NaN elsewhere."""
     rows = random.permutation(np.flatnonzero(~np.isnan(y)))
     rows = rows[: max(FEWEST_TARGETS, round(share * len(rows)))]
@@ -87,10 +95,15 @@ def _few_targets(y: NDArray[np.float64], share: float, random: np.random.Generat
 
 
 def _random_pairs(y: Integers, random: np.random.Generator) -> tuple[Integers, Integers]:
-    """Pairs of the same class and of different ones, as many of each as four labels of each class imply."""
+    """Pairs of the same class and of different ones, as many of each as four labels of each
+    class imply.
+    """
     members = [np.flatnonzero(y == code) for code in np.unique(y)]
     shares = [min(PAIRS_AS_OF, len(rows)) for rows in members]
-    must = [_distinct_pairs(rows, share * (share - 1) // 2, random) for rows, share in zip(members, shares, strict=True)]
+    must = [
+        _distinct_pairs(rows, share * (share - 1) // 2, random)
+        for rows, share in zip(members, shares, strict=True)
+    ]
     n_cannot = sum(one * other for one, other in combinations(shares, 2))
     different = np.argwhere(np.triu(y[:, np.newaxis] != y))
     drawn = random.choice(len(different), size=n_cannot, replace=False)

@@ -1,4 +1,6 @@
-"""Simple ways to choose columns that are unlike each other, written plainly: what a person would try in an afternoon."""
+"""Simple ways to choose columns that are unlike each other, written plainly: what a person would
+try in an afternoon.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +33,25 @@ def unit_columns(X: Any) -> Floats:
 
 
 def pivoted_qr(X: Any, known: Supervision, n: int) -> Integers:
-    """Column by column what is longest once it has lost its projection on those before; centred, in the units of the data."""
+    """Column by column what is longest once it has lost its projection on those before; centred,
+    in the units of the data.
+    """
     order: Integers = qr(dense(X) - dense(X).mean(axis=0), mode="r", pivoting=True)[1]
     return order
 
 
 def facility_location(X: Any, known: Supervision, n: int) -> Integers:
-    """Greedily the columns by which the sum over all columns of the largest squared correlation with a chosen one grows most."""
+    """Greedily the columns by which the sum over all columns of the largest squared correlation
+    with a chosen one grows most.
+    """
     Z = unit_columns(X).astype(np.float32)  # p × p numbers of them: half the memory
     likeness = (Z.T @ Z) ** 2
     served = np.zeros(len(likeness), dtype=np.float32)
     bound = likeness.sum(axis=0)
     order: list[int] = []
     for _ in range(n):
-        # A gain can only shrink, so that a gain of this round that beats the others' older ones is the largest.
+        # A gain can only shrink, so that a gain of this round that beats the others' older ones is
+        # the largest.
         best, gain = -1, -1.0
         for j in np.argsort(-bound, kind="stable"):
             if bound[j] <= gain:
@@ -61,10 +68,15 @@ def facility_location(X: Any, known: Supervision, n: int) -> Integers:
 def score_unlike(X: Any, known: Supervision, n: int) -> Integers:
     """Greedily by score × (1 − the largest |correlation| with a chosen column), over all rows.
 
-    The score is Fisher's for labels, the |correlation| for targets, and 1 − Laplacian score (at least 0) where nothing is known.
+    The score is Fisher's for labels, the |correlation| for targets, and 1 − Laplacian score (at
+    least 0) where nothing is known.
     """
     if known.kinds:
-        rows = np.flatnonzero(known.codes >= 0) if known.targets is None else np.flatnonzero(~np.isnan(known.targets))
+        rows = (
+            np.flatnonzero(known.codes >= 0)
+            if known.targets is None
+            else np.flatnonzero(~np.isnan(known.targets))
+        )
         if known.targets is None:
             score = scores.fisher_score(dense(X)[rows], known.codes[rows])
         else:
@@ -88,9 +100,11 @@ def _greedily(score: Floats, Z: Floats, n: int) -> Integers:
 
 
 def deflation(X: Any, known: Supervision, n: int) -> Integers:
-    """Greedily the column that goes most with what is known, over the rows where it is; then all lose their projection on it.
+    """Greedily the column that goes most with what is known, over the rows where it is; then all
+    lose their projection on it.
 
-    Projections are taken over all rows. Columns start with length 1; what is known are class indicators or the target.
+    Projections are taken over all rows. Columns start with length 1; what is known are class
+    indicators or the target.
     """
     R = unit_columns(X)
     rows, outputs = _outputs(known)
@@ -100,7 +114,9 @@ def deflation(X: Any, known: Supervision, n: int) -> Integers:
         labeled = R[rows] - R[rows].mean(axis=0)
         length = (labeled**2).sum(axis=0)
         left = ((R**2).sum(axis=0) > 1e-9 * start) & (length > 1e-12)
-        gain = np.where(left, ((outputs.T @ labeled) ** 2).sum(axis=0) / np.where(left, length, 1), -1.0)
+        gain = np.where(
+            left, ((outputs.T @ labeled) ** 2).sum(axis=0) / np.where(left, length, 1), -1.0
+        )
         gain[order] = -np.inf
         order.append(int(np.argmax(gain)))
         direction = R[:, order[-1]].copy()
@@ -111,7 +127,9 @@ def deflation(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def leaders(X: Any, known: Supervision, n: int) -> Integers:
-    """Best relevance first, leaving out who correlates by 0.8 or more with one already there; those follow in their order."""
+    """Best relevance first, leaving out who correlates by 0.8 or more with one already there;
+    those follow in their order.
+    """
     rows, outputs = _outputs(known)
     Z = unit_columns(X)
     labeled = Z[rows] - Z[rows].mean(axis=0)
@@ -128,7 +146,9 @@ def leaders(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
-    """The n columns with the largest sum of variances between classes over that within them (Nie et al. 2008), as they are."""
+    """The n columns with the largest sum of variances between classes over that within them (Nie
+    et al. 2008), as they are.
+    """
     rows = np.flatnonzero(known.codes >= 0)
     labels, values = known.codes[rows], dense(X)[rows]
     means = np.array([values[labels == code].mean(axis=0) for code in np.unique(labels)])
@@ -146,7 +166,9 @@ def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def _outputs(known: Supervision) -> tuple[Integers, Floats]:
-    """The rows of which something is known, and that: class indicators or the target, with mean zero."""
+    """The rows of which something is known, and that: class indicators or the target, with mean
+    zero.
+    """
     if known.targets is not None:
         rows = np.flatnonzero(~np.isnan(known.targets))
         outputs = known.targets[rows][:, None]

@@ -1,7 +1,9 @@
-"""Other libraries, each called as its documentation does. Supervised ones see the rows whose label or target is known.
+"""Other libraries, each called as its documentation does. Supervised ones see the rows whose label
+or target is known.
 
-An adapter is a function of the known rows, their labels or targets, and the number of columns wanted; it gives positions, best
-first. One that names fewer is completed by chance (see running.py).
+An adapter is a function of the known rows, their labels or targets, and the number of columns
+wanted; it gives positions, best first. One that names fewer is completed by chance (see
+running.py).
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Adapter = Callable[[Floats, NDArray[Any], int], Any]
 
-L1_PENALTIES = np.array([1.2, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0])  # C, in multiples of the one at which the first feature enters
+# C, in multiples of the one at which the first feature enters
+L1_PENALTIES = np.array([1.2, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0])
 BORUTA_ROUNDS = 50
 
 
@@ -40,26 +43,32 @@ def _classes(y: NDArray[Any]) -> bool:
 
 
 def _descending(values: Any) -> NDArray[np.int64]:
-    return np.argsort(-np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf, posinf=np.inf), kind="stable")
+    return np.argsort(
+        -np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf, posinf=np.inf),
+        kind="stable",
+    )
 
 
 def select_f(X: Floats, y: NDArray[Any], n: int) -> Any:
     from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 
-    return _descending(SelectKBest(f_classif if _classes(y) else f_regression, k=n).fit(X, y).scores_)
+    return _descending(
+        SelectKBest(f_classif if _classes(y) else f_regression, k=n).fit(X, y).scores_
+    )
 
 
 def select_mi(X: Floats, y: NDArray[Any], n: int) -> Any:
     from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-    # SelectKBest cannot hand on a seed, and without one every call has another answer. Three neighbours are its default.
+    # SelectKBest cannot hand on a seed, and without one every call has another answer. Three
+    # neighbours are its default.
     estimate = mutual_info_classif if _classes(y) else mutual_info_regression
     return _descending(estimate(X, y, n_neighbors=min(3, len(y) - 1), random_state=0))
 
 
 def mrmr(X: Floats, y: NDArray[Any], n: int) -> Any:
-    """mRMR with F statistics, correlations and their mean: the package's defaults, but computed for all columns at once. That
-    gives the same order ten times sooner.
+    """mRMR with F statistics, correlations and their mean: the package's defaults, but computed for
+    all columns at once. That gives the same order ten times sooner.
     """
     import pandas as pd
     from mrmr import mrmr_classif, mrmr_regression
@@ -70,7 +79,9 @@ def mrmr(X: Floats, y: NDArray[Any], n: int) -> Any:
     unit = unit / np.where(length > 0, length, np.nan)
 
     def relevance(X: Any, y: Any) -> Any:
-        statistic = (f_classif if mrmr_for is mrmr_classif else f_regression)(X.to_numpy(), y.to_numpy())[0]
+        statistic = (f_classif if mrmr_for is mrmr_classif else f_regression)(
+            X.to_numpy(), y.to_numpy()
+        )[0]
         return pd.Series(np.nan_to_num(statistic, nan=0.0, posinf=1e300), index=X.columns)
 
     def redundancy(X: Any, target_column: Any, features: Any) -> Any:
@@ -80,14 +91,21 @@ def mrmr(X: Floats, y: NDArray[Any], n: int) -> Any:
         return row.to_numpy().mean()
 
     mrmr_for = mrmr_classif if _classes(y) else mrmr_regression
-    options = {"relevance": relevance, "redundancy": redundancy, "denominator": mean, "n_jobs": 1, "show_progress": False}
+    options = {
+        "relevance": relevance,
+        "redundancy": redundancy,
+        "denominator": mean,
+        "n_jobs": 1,
+        "show_progress": False,
+    }
     return np.array(mrmr_for(pd.DataFrame(X), pd.Series(y), K=n, **options), dtype=np.int64)
 
 
 def fastcan(X: Floats, y: NDArray[Any], n: int) -> Any:
     from fastcan import FastCan
 
-    wanted = np.eye(y.max() + 1)[y] if _classes(y) else y  # several classes: one column each, as its documentation does
+    # Several classes: one column each, as its documentation does
+    wanted = np.eye(y.max() + 1)[y] if _classes(y) else y
 
     def select(free: Integers, count: int) -> Integers:
         chosen: Integers = free[FastCan(count, verbose=0).fit(X[:, free], wanted).indices_]
@@ -97,8 +115,9 @@ def fastcan(X: Floats, y: NDArray[Any], n: int) -> Any:
 
 
 def restarted(select: Callable[[Integers, int], Integers], n_features: int, n: int) -> Integers:
-    """Selections one after the other, each of the columns that are left: FastCan refuses to go on where the known rows leave
-    nothing to explain, and would otherwise have no result wherever labels are few.
+    """Selections one after the other, each of the columns that are left: FastCan refuses to go on
+    where the known rows leave nothing to explain, and would otherwise have no result wherever
+    labels are few.
     """
     order = np.empty(0, dtype=np.int64)
     while len(order) < n:
@@ -111,7 +130,9 @@ def restarted(select: Callable[[Integers, int], Integers], n_features: int, n: i
 
 
 def _as_many_as_possible(select: Callable[[int], Integers], n: int) -> Integers:
-    """The longest selection of at most n columns that does not end in a RuntimeError, by bisection."""
+    """The longest selection of at most n columns that does not end in a RuntimeError, by
+    bisection.
+    """
     best, least, most = np.empty(0, dtype=np.int64), 0, n
     count = n
     while least < most:
@@ -127,11 +148,15 @@ def relieff_fast_select(X: Floats, y: NDArray[Any], n: int) -> Any:
     from fast_select import ReliefF
 
     neighbors = max(1, min(10, int(np.bincount(y)[np.unique(y)].min()) - 1))
-    return _descending(ReliefF(n, n_neighbors=neighbors, backend="cpu", n_jobs=1).fit(X, y).feature_importances_)
+    return _descending(
+        ReliefF(n, n_neighbors=neighbors, backend="cpu", n_jobs=1).fit(X, y).feature_importances_
+    )
 
 
 def l1(X: Floats, y: NDArray[Any], n: int) -> Any:
-    """The order in which columns of deviation 1 enter: the lasso's path, or logistic regressions of ever smaller penalty."""
+    """The order in which columns of deviation 1 enter: the lasso's path, or logistic regressions
+    of ever smaller penalty.
+    """
     Z = StandardScaler().fit_transform(X)
     return _l1_classes(Z, y, n) if _classes(y) else _l1_targets(Z, y)
 
@@ -151,10 +176,13 @@ def _l1_classes(Z: Floats, y: NDArray[Any], n: int) -> Any:
     from sklearn.svm import l1_min_c
 
     order: list[int] = []
-    # Each class against the others has a least C of its own; the smallest is where the first feature of all enters.
+    # Each class against the others has a least C of its own; the smallest is where the first
+    # feature of all enters.
     least = min(l1_min_c(Z, y == code, loss="log") for code in np.unique(y))
     for penalty in least * L1_PENALTIES:
-        model = LogisticRegression(C=penalty, l1_ratio=1, solver="liblinear", random_state=0, tol=1e-3)
+        model = LogisticRegression(
+            C=penalty, l1_ratio=1, solver="liblinear", random_state=0, tol=1e-3
+        )
         fitted = OneVsRestClassifier(model).fit(Z, y)
         size = np.abs(np.concatenate([one.coef_ for one in fitted.estimators_])).sum(axis=0)
         size[order] = 0
@@ -165,11 +193,15 @@ def _l1_classes(Z: Floats, y: NDArray[Any], n: int) -> Any:
 
 
 def boruta(X: Floats, y: NDArray[Any], n: int) -> Any:
-    """Its own ranks; among equal ones (all that are confirmed are equal) the mean importance over its rounds."""
+    """Its own ranks; among equal ones (all that are confirmed are equal) the mean importance
+    over its rounds.
+    """
     from boruta import BorutaPy
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    forest = (RandomForestClassifier if _classes(y) else RandomForestRegressor)(max_depth=5, n_jobs=1)
+    forest = (RandomForestClassifier if _classes(y) else RandomForestRegressor)(
+        max_depth=5, n_jobs=1
+    )
     fitted = BorutaPy(forest, n_estimators="auto", max_iter=BORUTA_ROUNDS, random_state=0).fit(X, y)
     history = np.asarray(fitted.importance_history_, dtype=np.float64)
     importance = np.nansum(history, axis=0) / np.maximum(np.isfinite(history).sum(axis=0), 1)

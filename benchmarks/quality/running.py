@@ -1,4 +1,6 @@
-"""Cells: one method on one data set with one kind of knowledge, over all folds. Each is a line of a JSON file, once done."""
+"""Cells: one method on one data set with one kind of knowledge, over all folds. Each is a line
+of a JSON file, once done.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ class OverTimeError(Exception):
     """A selection takes longer than it may."""
 
 
-# --- One cell -----------------------------------------------------------------------------------------------------------------
+# --- One cell
+# --------------------------------------------------------------------------------------------------
 
 
 def run_cell(cell: Cell, settings: Settings, limit: float) -> dict[str, Any]:
@@ -79,7 +82,8 @@ def run_cell(cell: Cell, settings: Settings, limit: float) -> dict[str, Any]:
     }
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # some methods warn of few labels in every fold; the table is the place for that
+            # Some methods warn of few labels in every fold; the table is the place for that
+            warnings.simplefilter("ignore")
             return record | _measured(cell, data, settings, limit)
     except OverTimeError:
         return record | {"failed": f"over {limit:g} s"}
@@ -95,13 +99,23 @@ def _measured(cell: Cell, data: Problem, settings: Settings, limit: float) -> di
         seed = [settings.seed, fold]
         found = _evaluated(cell, data, split, seed, limit)
         for learner in learners:
-            errors[learner].append(np.mean([_errors(found, name, learner) for name in found.selectors], axis=0).tolist())
-        seconds.append(float(np.mean([one.seconds for one in found.selections])) if found.selections else 0.0)
+            errors[learner].append(
+                np.mean(
+                    [_errors(found, name, learner) for name in found.selectors], axis=0
+                ).tolist()
+            )
+        seconds.append(
+            float(np.mean([one.seconds for one in found.selections])) if found.selections else 0.0
+        )
     return {"errors": errors, "seconds": seconds}
 
 
-def _evaluated(cell: Cell, data: Problem, split: tuple[Integers, Integers], seed: list[int], limit: float) -> Evaluation:
-    """One fold. What may be known is drawn here, for `evaluate` refuses to show more labels of a class than there are."""
+def _evaluated(
+    cell: Cell, data: Problem, split: tuple[Integers, Integers], seed: list[int], limit: float
+) -> Evaluation:
+    """One fold. What may be known is drawn here, for `evaluate` refuses to show more labels of a
+    class than there are.
+    """
     selectors: dict[str, Any]
     if cell.method == "random":
         selectors = {f"random {draw}": _by_chance([*seed, draw]) for draw in range(RANDOM_DRAWS)}
@@ -129,7 +143,9 @@ def _evaluated(cell: Cell, data: Problem, split: tuple[Integers, Integers], seed
 
 
 def _errors(found: Evaluation, name: str, learner: str) -> NDArray[np.float64]:
-    """Of one fold, by size: the share of wrong predictions, or the error relative to predicting the mean."""
+    """Of one fold, by size: the share of wrong predictions, or the error relative to predicting
+    the mean.
+    """
     if found.task == "classification":
         return 1 - found.values(name, learner, metric="accuracy")[:, 0]
     return found.values(name, learner, metric="relative_rmse")[:, 0]
@@ -139,7 +155,9 @@ def _by_chance(seed: list[int]) -> Callable[[Any, Any], Integers]:
     return lambda X, _: np.random.default_rng([*seed, 1]).permutation(X.shape[1])
 
 
-def _limited(candidate: Candidate, known: Any, n: int, seed: list[int], limit: float) -> Callable[[Any, Any], Integers]:
+def _limited(
+    candidate: Candidate, known: Any, n: int, seed: list[int], limit: float
+) -> Callable[[Any, Any], Integers]:
     def order(X: Any, _: Any) -> Integers:
         with time_limit(limit):
             found = np.asarray(candidate.order(X, known, n), dtype=np.int64)
@@ -153,20 +171,27 @@ def _warm_up(name: str) -> None:
     """Let a rival load and compile what it needs, which is not part of a selection."""
     y = np.arange(12) % 2
     with suppress(Exception):  # whatever is wrong will show in the cell
-        candidate_named(name).order(np.random.default_rng(0).normal(size=(12, 4)), Supervision.from_labels(y), 2)
+        candidate_named(name).order(
+            np.random.default_rng(0).normal(size=(12, 4)), Supervision.from_labels(y), 2
+        )
 
 
 def completed(order: Integers, n_features: int, random: np.random.Generator) -> Integers:
-    """The order with all columns that it does not name after it, by chance: who has no opinion draws lots."""
+    """The order with all columns that it does not name after it, by chance: who has no opinion
+    draws lots.
+    """
     return np.concatenate([order, random.permutation(np.setdiff1d(np.arange(n_features), order))])
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `OverTimeError` after so many seconds, as soon as Python code runs again; without effect off the main thread or
-    where there are no such signals.
+    """Raise `OverTimeError` after so many seconds, as soon as Python code runs again; without
+    effect off the main thread or where there are no such signals.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
 
@@ -191,11 +216,16 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise OverTimeError
 
 
-# --- Many cells ---------------------------------------------------------------------------------------------------------------
+# --- Many cells
+# --------------------------------------------------------------------------------------------------
 
 
-def cells(sets: Iterable[tuple[str, str]], levels: Iterable[str], methods: Iterable[str]) -> list[Cell]:
-    """All that there is to run, set by set; methods that never look at what is known run once, with nothing."""
+def cells(
+    sets: Iterable[tuple[str, str]], levels: Iterable[str], methods: Iterable[str]
+) -> list[Cell]:
+    """All that there is to run, set by set; methods that never look at what is known run once,
+    with nothing.
+    """
     wanted: dict[Cell, None] = {}
     levels, methods = list(levels), list(methods)
     for name, task in sets:
@@ -205,12 +235,20 @@ def cells(sets: Iterable[tuple[str, str]], levels: Iterable[str], methods: Itera
             if candidate.blind and fitting:
                 wanted[Cell(name, "none", method)] = None
             elif not candidate.blind:
-                wanted.update({Cell(name, level, method): None for level in fitting if candidate.can_use(LEVELS[level])})
+                wanted.update(
+                    {
+                        Cell(name, level, method): None
+                        for level in fitting
+                        if candidate.can_use(LEVELS[level])
+                    }
+                )
     return list(wanted)
 
 
 def read_records(file: Path) -> list[dict[str, Any]]:
-    """The records of a file, the last one of each cell; a line that was cut off is as if it were not there."""
+    """The records of a file, the last one of each cell; a line that was cut off is as if it were
+    not there.
+    """
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     if file.exists():
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -223,22 +261,46 @@ def read_records(file: Path) -> list[dict[str, Any]]:
 
 
 def key(record: dict[str, Any]) -> tuple[str, ...]:
-    return (record["set"], record["knowledge"], record["method"], json.dumps(record["settings"], sort_keys=True))
+    return (
+        record["set"],
+        record["knowledge"],
+        record["method"],
+        json.dumps(record["settings"], sort_keys=True),
+    )
 
 
-def outstanding(wanted: Iterable[Cell], done: Iterable[dict[str, Any]], settings: Settings, limit: float) -> list[Cell]:
-    """Cells that have no result with these settings; one that failed for want of time is tried again with more of it."""
+def outstanding(
+    wanted: Iterable[Cell], done: Iterable[dict[str, Any]], settings: Settings, limit: float
+) -> list[Cell]:
+    """Cells that have no result with these settings; one that failed for want of time is tried
+    again with more of it.
+    """
     have = {key(record): record for record in done}
     result = []
     for cell in wanted:
-        plain = {"set": cell.dataset, "knowledge": cell.level, "method": cell.label, "settings": asdict(settings)}
+        plain = {
+            "set": cell.dataset,
+            "knowledge": cell.level,
+            "method": cell.label,
+            "settings": asdict(settings),
+        }
         record = have.get(key(plain))
-        if record is None or (str(record["failed"]).startswith("over ") and record["limit"] < limit):
+        if record is None or (
+            str(record["failed"]).startswith("over ") and record["limit"] < limit
+        ):
             result.append(cell)
     return result
 
 
-def run(wanted: list[Cell], settings: Settings, file: Path, *, limit: float, jobs: int, tell: Callable[[str], None]) -> None:
+def run(
+    wanted: list[Cell],
+    settings: Settings,
+    file: Path,
+    *,
+    limit: float,
+    jobs: int,
+    tell: Callable[[str], None],
+) -> None:
     """Run the cells and append each to the file as soon as it is done."""
     start = time.monotonic()
     work = (delayed(run_cell)(cell, settings, limit) for cell in wanted)

@@ -14,10 +14,31 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, trai
 from graphsieve.datasets import load
 
 CLASSES = (
-    *("wine", "ionosphere", "sonar", "dermatology", "zoo", "wpbc", "colon", "leukemia", "orl", "pie10p", "mnist5k", "usps"),
+    *(
+        "wine",
+        "ionosphere",
+        "sonar",
+        "dermatology",
+        "zoo",
+        "wpbc",
+        "colon",
+        "leukemia",
+        "orl",
+        "pie10p",
+        "mnist5k",
+        "usps",
+    ),
     *("madelon", "basehock", "pcmac", "reuters_orgspeople", "pbmc68k_reduced"),
 )
-TARGETS = ("tecator", "cookie_nir", "corn_m5", "gasoline_nir", "nirsoil", "pollen", "census_house_sub")
+TARGETS = (
+    "tecator",
+    "cookie_nir",
+    "corn_m5",
+    "gasoline_nir",
+    "nirsoil",
+    "pollen",
+    "census_house_sub",
+)
 QUICK = ("wine", "ionosphere", "sonar", "colon", "orl", "tecator", "corn_m5", "gasoline_nir")
 
 SIZES = {"classification": (5, 10, 20, 40), "regression": (3, 5, 10, 20, 30)}
@@ -26,7 +47,9 @@ LEARNERS = {"classification": ("1nn", "linear"), "regression": ("5nn", "linear")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A table with class codes (−1: unknown) or targets (NaN: unknown), and the rows of its folds."""
+    """A table with class codes (−1: unknown) or targets (NaN: unknown), and the rows of its
+    folds.
+    """
 
     name: str
     task: str
@@ -36,21 +59,29 @@ class Problem:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of features to judge by: those that the table has, or half of a table that is smaller than all."""
+        """Numbers of features to judge by: those that the table has, or half of a table that is
+        smaller than all.
+        """
         n_features = self.X.shape[1]
-        return tuple(size for size in SIZES[self.task] if size <= n_features) or (max(1, n_features // 2),)
+        return tuple(size for size in SIZES[self.task] if size <= n_features) or (
+            max(1, n_features // 2),
+        )
 
     @property
     def test_ratio(self) -> float:
         """Test rows over training rows that have a label, for the correction of standard errors."""
-        return float(np.mean([len(test) / _known(self.y[train]).sum() for train, test in self.splits]))
+        return float(
+            np.mean([len(test) / _known(self.y[train]).sum() for train, test in self.splits])
+        )
 
 
 @lru_cache(maxsize=2)  # cells come set by set
 def problem(name: str, *, rows: int, folds: int, repeats: int, seed: int) -> Problem:
-    """A data set with at most so many rows, chosen by chance (for classes in proportion), and its folds.
+    """A data set with at most so many rows, chosen by chance (for classes in proportion), and its
+    folds.
 
-    Rows with a missing feature and classes with fewer members than folds are left out; rows without a target stay.
+    Rows with a missing feature and classes with fewer members than folds are left out; rows without
+    a target stay.
     """
     data = load(name)
     classes = data.task == "classification"
@@ -58,18 +89,26 @@ def problem(name: str, *, rows: int, folds: int, repeats: int, seed: int) -> Pro
     if classes:
         keep = _of_frequent_classes(keep, data.y, folds)
     if len(keep) > rows:
-        keep = np.sort(train_test_split(keep, train_size=rows, random_state=seed, stratify=data.y[keep] if classes else None)[0])
+        keep = np.sort(
+            train_test_split(
+                keep, train_size=rows, random_state=seed, stratify=data.y[keep] if classes else None
+            )[0]
+        )
     if classes:
         keep = _of_frequent_classes(keep, data.y, folds)
     y = np.unique(data.y[keep], return_inverse=True)[1] if classes else data.y[keep]
     return Problem(name, data.task, data.X[keep], y, _splits(y, folds, repeats, seed))
 
 
-def _splits(y: NDArray[Any], folds: int, repeats: int, seed: int) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+def _splits(
+    y: NDArray[Any], folds: int, repeats: int, seed: int
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
     """Rows for training and testing; those without a label are in every training part."""
     known = np.flatnonzero(_known(y))
     kind = RepeatedKFold if y.dtype.kind == "f" else RepeatedStratifiedKFold
-    parts = kind(n_splits=folds, n_repeats=repeats, random_state=seed).split(known.reshape(-1, 1), y[known])
+    parts = kind(n_splits=folds, n_repeats=repeats, random_state=seed).split(
+        known.reshape(-1, 1), y[known]
+    )
     return tuple((np.setdiff1d(np.arange(len(y)), known[test]), known[test]) for _, test in parts)
 
 

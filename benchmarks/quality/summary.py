@@ -23,7 +23,9 @@ DECIMALS = 12  # errors that differ by rounding only are equal
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a method did in one cell: for each learner the error of every fold, mean over sizes; None where it failed."""
+    """What a method did in one cell: for each learner the error of every fold, mean over sizes;
+    None where it failed.
+    """
 
     errors: tuple[Floats, Floats] | None
     seconds: float
@@ -31,7 +33,11 @@ class Result:
 
     @property
     def means(self) -> tuple[float, float] | None:
-        return None if self.errors is None else (float(self.errors[0].mean()), float(self.errors[1].mean()))
+        return (
+            None
+            if self.errors is None
+            else (float(self.errors[0].mean()), float(self.errors[1].mean()))
+        )
 
 
 Key = tuple[str, str]  # data set, level
@@ -39,7 +45,9 @@ Grid = dict[Key, dict[str, Result]]
 
 
 def grid(records: Iterable[Mapping[str, Any]]) -> Grid:
-    """Results by cell. Methods that never look at what is known take part with one and the same result at every level."""
+    """Results by cell. Methods that never look at what is known take part with one and the same
+    result at every level.
+    """
     found: Grid = {}
     unseeing: dict[str, dict[str, Result]] = {}
     for record in records:
@@ -62,32 +70,41 @@ def _result(record: Mapping[str, Any]) -> Result:
     return Result((by_fold[0], by_fold[1]), float(np.mean(record["seconds"])), record["test_ratio"])
 
 
-# --- Ranks --------------------------------------------------------------------------------------------------------------------
+# --- Ranks
+# --------------------------------------------------------------------------------------------------
 
 
 def ranks(cell: Mapping[str, Result]) -> dict[str, float]:
-    """1 = the smallest error; the mean of the ranks by the two learners. Equal ones share a rank, failed ones the last.
+    """1 = the smallest error; the mean of the ranks by the two learners. Equal ones share a rank,
+    failed ones the last.
 
     All columns are no selection and have no rank.
     """
     names = [name for name in cell if name != "all"]
     means = [cell[name].means or (math.inf, math.inf) for name in names]
-    by_learner = [rankdata(np.round([mean[learner] for mean in means], DECIMALS)) for learner in (0, 1)]
+    by_learner = [
+        rankdata(np.round([mean[learner] for mean in means], DECIMALS)) for learner in (0, 1)
+    ]
     return dict(zip(names, np.mean(by_learner, axis=0).tolist(), strict=True))
 
 
 def places(cell: Mapping[str, Result]) -> dict[str, float]:
-    """Ranks from 0 = first of all to 1 = last, so that cells with many and with few methods count alike."""
+    """Ranks from 0 = first of all to 1 = last, so that cells with many and with few methods
+    count alike.
+    """
     found = ranks(cell)
     return {name: (rank - 1) / max(len(found) - 1, 1) for name, rank in found.items()}
 
 
-# --- Tests --------------------------------------------------------------------------------------------------------------------
+# --- Tests
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A mean difference of errors over folds (negative: the first is better), its corrected standard error and p."""
+    """A mean difference of errors over folds (negative: the first is better), its corrected
+    standard error and p.
+    """
 
     difference: float
     standard_error: float
@@ -100,20 +117,28 @@ class Comparison:
 
 
 def compared(ours: Floats, theirs: Floats, test_ratio: float) -> Comparison:
-    """Errors of the same folds; the variance is corrected for training rows that they share, as `Evaluation.differences` does."""
+    """Errors of the same folds; the variance is corrected for training rows that they share, as
+    `Evaluation.differences` does.
+    """
     difference = ours - theirs
     mean, error = float(difference.mean()), standard_error(difference, test_ratio=test_ratio)
     return Comparison(mean, error, two_sided(mean, error, len(difference) - 1))
 
 
 def verdicts(found: Grid, method: str, to: str = "random") -> dict[tuple[str, int], Comparison]:
-    """For each data set and learner: the method against another, folds averaged over the levels of knowledge first."""
+    """For each data set and learner: the method against another, folds averaged over the levels
+    of knowledge first.
+    """
     result = {}
     for name in dict.fromkeys(name for name, _ in found):
         both = [
             (cell[method], cell[to])
             for (other, _), cell in found.items()
-            if other == name and method in cell and to in cell and cell[method].errors and cell[to].errors
+            if other == name
+            and method in cell
+            and to in cell
+            and cell[method].errors
+            and cell[to].errors
         ]
         for learner in (0, 1) if both else ():
             ours, theirs = (
@@ -124,16 +149,18 @@ def verdicts(found: Grid, method: str, to: str = "random") -> dict[tuple[str, in
     return result
 
 
-# --- One block of the table ---------------------------------------------------------------------------------------------------
+# --- One block of the table
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Row:
     """A method in a block of cells.
 
-    `rank` and `place` are means over cells; `errors` are means over cells by learner, where a failed cell counts as chance;
-    `difference` is the mean over data sets of the error minus that of chance, both learners together, with its standard error
-    over data sets; `worse` and `better` are shares of data sets × learners.
+    `rank` and `place` are means over cells; `errors` are means over cells by learner, where a
+    failed cell counts as chance; `difference` is the mean over data sets of the error minus that of
+    chance, both learners together, with its standard error over data sets; `worse` and `better` are
+    shares of data sets × learners.
     """
 
     method: str
@@ -158,7 +185,12 @@ def block(found: Grid) -> list[Row]:
     return sorted(rows, key=lambda row: (row.method == "all", row.place))
 
 
-def _row(found: Grid, ranked: Mapping[Key, Mapping[str, float]], placed: Mapping[Key, Mapping[str, float]], name: str) -> Row:
+def _row(
+    found: Grid,
+    ranked: Mapping[Key, Mapping[str, float]],
+    placed: Mapping[Key, Mapping[str, float]],
+    name: str,
+) -> Row:
     cells = [key for key, cell in found.items() if name in cell]
     tests = list(verdicts(found, name).values())
     per_set = gaps(found, name, "random")
@@ -185,7 +217,9 @@ def _filled(cell: Mapping[str, Result], name: str) -> tuple[float, float] | None
 
 
 def gaps(found: Grid, method: str, to: str) -> dict[str, float]:
-    """For each data set the mean over levels and learners of the error of one method minus that of another."""
+    """For each data set the mean over levels and learners of the error of one method minus that
+    of another.
+    """
     by_set: dict[str, list[float]] = {}
     for (name, _), cell in found.items():
         if method in cell and to in cell:
@@ -196,17 +230,23 @@ def gaps(found: Grid, method: str, to: str) -> dict[str, float]:
 
 
 def best_single(rows: Sequence[Row]) -> Row | None:
-    """The rival with the smallest mean error among those that took part in every cell of the block."""
+    """The rival with the smallest mean error among those that took part in every cell of the
+    block.
+    """
     most = max((row.cells for row in rows), default=0)
     rivals = [row for row in rows if row.method not in NO_RIVALS and row.cells == most]
     return min(rivals, key=lambda row: sum(row.errors), default=None)
 
 
 def worse_cells(found: Grid, method: str) -> list[tuple[str, str, int, Comparison]]:
-    """Single cells in which a method is significantly worse than chance: data set, level, learner, test."""
+    """Single cells in which a method is significantly worse than chance: data set, level,
+    learner, test.
+    """
     result = []
     for (name, level), cell in found.items():
-        for learner, test in ((key[1], test) for key, test in verdicts({(name, level): cell}, method).items()):
+        for learner, test in (
+            (key[1], test) for key, test in verdicts({(name, level): cell}, method).items()
+        ):
             if test.verdict > 0:
                 result.append((name, level, learner, test))
     return result

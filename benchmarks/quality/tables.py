@@ -1,4 +1,6 @@
-"""The results as people read them: a block for each kind of knowledge, one for labels and targets together, one for all."""
+"""The results as people read them: a block for each kind of knowledge, one for labels and
+targets together, one for all.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,47 @@ BLOCKS = {
     "labels or targets": ["labels", "targets"],
     "everything": ["nothing", "labels", "targets", "pairs", "probabilities"],
 }
-HEADER = ["method", "rank", "place", "k-NN", "linear", "to random", "±", "worse", "better", "failed", "seconds"]
+HEADER = [
+    "method",
+    "rank",
+    "place",
+    "k-NN",
+    "linear",
+    "to random",
+    "±",
+    "worse",
+    "better",
+    "failed",
+    "seconds",
+]
 LEGEND = (
-    "rank: mean over cells (data set × knowledge) and both learners; place: the same from 0 (first) to 100 (last).",
-    "k-NN, linear: mean error over sizes, folds and cells (share of wrong classes, or RMSE relative to predicting the mean).",
+    "rank: mean over cells (data set × knowledge) and both learners; place: the same from 0 "
+    "(first) to 100 (last).",
+    "k-NN, linear: mean error over sizes, folds and cells (share of wrong classes, or RMSE "
+    "relative to predicting the mean).",
     "to random: error minus that of random columns, ± its standard error over data sets.",
-    "worse, better: share of data sets × learners that differ significantly from random (p < .05, paired over folds, corrected",
+    "worse, better: share of data sets × learners that differ significantly from random (p < .05, "
+    "paired over folds, corrected",
     "for shared training rows, not for the number of tests).",
-    "failed: cells without a result; they rank last and count as random in the means. seconds: median of a selection.",
+    "failed: cells without a result; they rank last and count as random in the means. seconds: "
+    "median of a selection.",
 )
 
 
-def report(records: Iterable[Mapping[str, Any]], settings: Settings, *, markdown: bool = False, detail: bool = False) -> str:
+def report(
+    records: Iterable[Mapping[str, Any]],
+    settings: Settings,
+    *,
+    markdown: bool = False,
+    detail: bool = False,
+) -> str:
     """All blocks that have cells, and what they say of our default."""
     mine = [record for record in records if record["settings"] == asdict(settings)]
     found = summary.grid(mine)
     times = f"{settings.folds} folds" + (f" × {settings.repeats}" if settings.repeats > 1 else "")
-    parts = [f"{len({name for name, _ in found})} data sets of at most {settings.rows} rows, {times}"]
+    parts = [
+        f"{len({name for name, _ in found})} data sets of at most {settings.rows} rows, {times}"
+    ]
     shown: list[list[Any]] = []
     for title, kinds in BLOCKS.items():
         cells = summary.of_kinds(found, kinds)
@@ -89,9 +115,13 @@ def _verdict(found: summary.Grid, rows: Sequence[summary.Row]) -> list[str]:
         differences = list(summary.gaps(found, "ours", best.method).values())
         mean, error = sum(differences) / len(differences), standard_error(differences)
         spread = "" if math.isnan(error) else f" ± {error:.3f}"
-        lines.append(f"ours minus the best single method by mean error ({best.method}): {_signed(mean)}{spread}")
+        lines.append(
+            f"ours minus the best single method by mean error ({best.method}): "
+            f"{_signed(mean)}{spread}"
+        )
     worse = [
-        f"{name} {level} {('k-NN', 'linear')[learner]} ({_signed(test.difference)}, p = {test.p:.2g})"
+        f"{name} {level} {('k-NN', 'linear')[learner]} ({_signed(test.difference)}, p = "
+        f"{test.p:.2g})"
         for name, level, learner, test in summary.worse_cells(found, "ours")
     ]
     lines.append(f"ours significantly worse than random: {', '.join(worse) or 'nowhere'}")
@@ -99,7 +129,9 @@ def _verdict(found: summary.Grid, rows: Sequence[summary.Row]) -> list[str]:
 
 
 def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> str:
-    """One data set with one kind of knowledge: errors ± corrected standard errors, and p of the difference to chance."""
+    """One data set with one kind of knowledge: errors ± corrected standard errors, and p of the
+    difference to chance.
+    """
     ranked = summary.ranks(cell)
     rows = [["method", "rank", "k-NN", "±", "linear", "±", "p k-NN", "p linear"]]
     for name in sorted(cell, key=lambda name: ranked.get(name, math.inf)):
@@ -111,9 +143,15 @@ def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> 
         numbers = [
             text
             for errors in result.errors
-            for text in (_number(errors.mean(), 3), _number(standard_error(errors, test_ratio=result.test_ratio), 3))
+            for text in (
+                _number(errors.mean(), 3),
+                _number(standard_error(errors, test_ratio=result.test_ratio), 3),
+            )
         ]
-        p = ["" if name == "random" or (key[0], i) not in tests else f"{tests[key[0], i].p:.2g}" for i in (0, 1)]
+        p = [
+            "" if name == "random" or (key[0], i) not in tests else f"{tests[key[0], i].p:.2g}"
+            for i in (0, 1)
+        ]
         rows.append([name, _number(ranked.get(name, math.nan), 1), *numbers, *p])
     return "\n".join([_heading(f"{key[0]}, {key[1]}", markdown), *_lines(rows, markdown)])
 
@@ -121,7 +159,11 @@ def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> 
 def _absent(found: summary.Grid) -> str:
     ran = {name for cell in found.values() for name in cell}
     absent = [name for name in CANDIDATES if name not in ran]
-    missing = [f"{name} (package {CANDIDATES[name].package} absent)" for name in absent if not CANDIDATES[name].installed]
+    missing = [
+        f"{name} (package {CANDIDATES[name].package} absent)"
+        for name in absent
+        if not CANDIDATES[name].installed
+    ]
     others = [name for name in absent if CANDIDATES[name].installed]
     return f"not run: {', '.join(missing + others)}" if absent else ""
 
@@ -131,8 +173,13 @@ def _failures(records: Iterable[Mapping[str, Any]]) -> str:
     reasons: dict[tuple[str, str], list[str]] = {}
     for record in records:
         if record["failed"]:
-            reasons.setdefault((record["method"], record["failed"]), []).append(f"{record['set']} {record['knowledge']}")
-    return "\n".join(f"failed: {method} ({reason}): {', '.join(where)}" for (method, reason), where in reasons.items())
+            reasons.setdefault((record["method"], record["failed"]), []).append(
+                f"{record['set']} {record['knowledge']}"
+            )
+    return "\n".join(
+        f"failed: {method} ({reason}): {', '.join(where)}"
+        for (method, reason), where in reasons.items()
+    )
 
 
 def _heading(text: str, markdown: bool) -> str:

@@ -1,4 +1,6 @@
-"""Sequential floating forward selection (SFFS) against mlxtend's: the same estimator, the same folds."""
+"""Sequential floating forward selection (SFFS) against mlxtend's: the same estimator, the same
+folds.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ WHO = (OURS, PEER, f"{PEER}, n_jobs=-1", f"{OURS}, its own criterion")
 
 
 def work(who: str, data: str, estimator: str, wanted: int) -> dict[str, Any]:
-    """The set that was found, the time, how many sets were judged, and the set's criterion by one function for all."""
+    """The set that was found, the time, how many sets were judged, and the set's criterion by
+    one function for all.
+    """
     from sklearn import datasets
     from sklearn.model_selection import cross_val_score
     from sklearn.naive_bayes import GaussianNB
@@ -71,15 +75,26 @@ def graphsieve_search(who: str, task: Task) -> list[int]:
     from graphsieve.search import floating_selection
 
     judged = {"estimator": task.judge, "scoring": task.scoring, "cv": FOLDS} if who == OURS else {}
-    return [int(feature) for feature in floating_selection(task.X, task.y, n_features_to_select=task.wanted, **judged)]
+    return [
+        int(feature)
+        for feature in floating_selection(
+            task.X, task.y, n_features_to_select=task.wanted, **judged
+        )
+    ]
 
 
 def mlxtend_search(who: str, task: Task) -> list[int]:
     from mlxtend.feature_selection import SequentialFeatureSelector
 
     alone = who == PEER
-    settings = {"n_jobs": 1 if alone else -1, "scoring": task.scoring if alone else "accuracy", "cv": FOLDS}
-    search = SequentialFeatureSelector(task.judge, k_features=task.wanted, forward=True, floating=True, **settings)
+    settings = {
+        "n_jobs": 1 if alone else -1,
+        "scoring": task.scoring if alone else "accuracy",
+        "cv": FOLDS,
+    }
+    search = SequentialFeatureSelector(
+        task.judge, k_features=task.wanted, forward=True, floating=True, **settings
+    )
     return [int(feature) for feature in search.fit(task.X, task.y).k_feature_idx_]
 
 
@@ -89,7 +104,11 @@ def measure() -> dict[str, Any]:
     found = []
     for problem in PROBLEMS:
         for who, used in pythons.items():
-            told = answer("floating", LIMIT, used, who=who, **problem._asdict()) if used else {"failed": version}
+            told = (
+                answer("floating", LIMIT, used, who=who, **problem._asdict())
+                if used
+                else {"failed": version}
+            )
             found.append({"who": who, **problem._asdict()} | told)
     return {"version": version, "searches": found}
 
@@ -112,18 +131,28 @@ def row(found: dict[str, Any]) -> list[str]:
 
 def text(found: dict[str, Any]) -> list[str]:
     header = ["problem", "who", "time", "sets judged", "time a set", "accuracy", "columns"]
-    return [*table(header, [row(one) for one in found["searches"]]), "", f"mlxtend {found['version']}."]
+    return [
+        *table(header, [row(one) for one in found["searches"]]),
+        "",
+        f"mlxtend {found['version']}.",
+    ]
 
 
 PART = Part(
     "floating",
     "Floating search (SFFS)",
-    f"The same estimator and the same {FOLDS} folds on scikit-learn's data, standardised; *accuracy* is that of the set that "
-    "came out, by one function for all. What is searched differs: ours takes a feature out whenever what is left beats every "
-    "set of its size so far, as published, and never judges a set twice; mlxtend's takes it out only if what is left beats "
-    "the larger set, too. So they may end in different sets, and neither in the better one always. With an estimator nearly "
-    "all the time is the estimator's, so *time a set* is what to compare. Our own criterion (a ridge regression whose "
-    "leave-one-out error has a closed form) fits no estimator at all, and looks for another set than the estimator would.",
+    f"The same estimator and the same {FOLDS} folds on scikit-learn's data, standardised; "
+    "*accuracy* is that of the set that "
+    "came out, by one function for all. What is searched differs: ours takes a feature out "
+    "whenever what is left beats every "
+    "set of its size so far, as published, and never judges a set twice; mlxtend's takes it out "
+    "only if what is left beats "
+    "the larger set, too. So they may end in different sets, and neither in the better one always. "
+    "With an estimator nearly "
+    "all the time is the estimator's, so *time a set* is what to compare. Our own criterion (a "
+    "ridge regression whose "
+    "leave-one-out error has a closed form) fits no estimator at all, and looks for another set "
+    "than the estimator would.",
     measure,
     text,
 )

@@ -11,14 +11,18 @@ from suite.part import Part, seconds, table
 from suite.processes import answer
 
 LIMIT = 120  # seconds for one point
-TOLERANCE = 0.25  # by which a slope may exceed what is expected: caches overflow, and four points are few
-LONG_ENOUGH, MOST_CALLS = 1.0, 20  # seconds and calls at most for one point, but at least three calls
+# By which a slope may exceed what is expected: caches overflow, and four points are few
+TOLERANCE = 0.25
+# Seconds and calls at most for one point, but at least three calls
+LONG_ENOUGH, MOST_CALLS = 1.0, 20
 FLAT = 8.0  # MiB: what stays below does not grow
 Call = Callable[[], Any]
 
 
 class Method(NamedTuple):
-    """What is called, the sizes it is called with, and the exponents to expect in samples and in features."""
+    """What is called, the sizes it is called with, and the exponents to expect in samples and in
+    features.
+    """
 
     title: str
     prepare: Callable[[int, int], Call]
@@ -42,7 +46,9 @@ def fitted(sizes: Sequence[float], values: Sequence[float]) -> Line:
     middle, mean = sum(x) / len(x), sum(y) / len(y)
     spread = sum((one - middle) ** 2 for one in x)
     slope = sum((one - middle) * (other - mean) for one, other in zip(x, y, strict=True)) / spread
-    rest = sum((other - mean - slope * (one - middle)) ** 2 for one, other in zip(x, y, strict=True))
+    rest = sum(
+        (other - mean - slope * (one - middle)) ** 2 for one, other in zip(x, y, strict=True)
+    )
     return Line(slope, math.sqrt(rest / (len(x) - 2) / spread))
 
 
@@ -131,7 +137,8 @@ def relieff(n: int, p: int) -> Call:
 
 SEARCHED = ((3_000, 6_000, 12_000, 24_000), 200, (250, 500, 1_000, 2_000), 4_000)
 READ = ((50_000, 100_000, 200_000, 400_000), 100, (100, 200, 400, 800), 50_000)
-# Random edges meet rows in no order, so that a table which fits the cache is another matter: none of these does.
+# Random edges meet rows in no order, so that a table which fits the cache is another matter: none
+# of these does.
 GATHERED = ((100_000, 200_000, 400_000, 800_000), 100, (100, 200, 400, 800), 100_000)
 METHODS = {
     "laplacian": Method("Laplacian score, whole", laplacian, *SEARCHED, (2, 1)),
@@ -141,12 +148,22 @@ METHODS = {
     "wls": Method("WLS, 5 classes", weighted_laplacian, *READ, (1, 1)),
     "sls": Method("SLS", supervised_laplacian, *READ, (1, 1)),
     "cs": Method("constraint score, n / 10 pairs", constraint, *READ, (1, 1)),
-    "relieff": Method("ReliefF, 2 classes", relieff, (1_000, 2_000, 4_000, 8_000), 50, (100, 200, 400, 800), 1_000, (2, 1)),
+    "relieff": Method(
+        "ReliefF, 2 classes",
+        relieff,
+        (1_000, 2_000, 4_000, 8_000),
+        50,
+        (100, 200, 400, 800),
+        1_000,
+        (2, 1),
+    ),
 }
 
 
 def work(method: str, n: int, p: int) -> dict[str, Any]:
-    """Seconds and MiB of one point: the first call tells the memory, the best of several the time."""
+    """Seconds and MiB of one point: the first call tells the memory, the best of several the
+    time.
+    """
     import memory
 
     warnings.simplefilter("ignore")
@@ -209,7 +226,10 @@ def text(found: dict[str, Any]) -> list[str]:
     header = ["", "sizes", "time", "exponent", "expected", "MiB above X", "its exponent"]
     lines = []
     for axis, name in (("n", "samples"), ("p", "features")):
-        rows = [[one["title"], *slope_cells(one[axis], axis, one["expected"][axis == "p"])] for one in found.values()]
+        rows = [
+            [one["title"], *slope_cells(one[axis], axis, one["expected"][axis == "p"])]
+            for one in found.values()
+        ]
         lines += [f"With the number of {name}:", "", *table(header, rows), ""]
     return lines[:-1]
 
@@ -217,9 +237,12 @@ def text(found: dict[str, Any]) -> list[str]:
 PART = Part(
     "growth",
     "Growth",
-    "The exponent a in time ~ sizeᵃ, fitted to the best times at four sizes (± its standard error), each size in a process of "
-    f"its own; bold where it exceeds the expected one by more than {TOLERANCE:g}. Fixed costs make it smaller. Memory that "
-    f"stays below {FLAT:.0f} MiB counts as flat, and any exponent of at most 1 in n means that no n × n matrix is ever held.",
+    "The exponent a in time ~ sizeᵃ, fitted to the best times at four sizes (± its standard "
+    "error), each size in a process of "
+    f"its own; bold where it exceeds the expected one by more than {TOLERANCE:g}. Fixed costs make "
+    "it smaller. Memory that "
+    f"stays below {FLAT:.0f} MiB counts as flat, and any exponent of at most 1 in n means that no "
+    "n × n matrix is ever held.",
     measure,
     text,
 )

@@ -11,7 +11,8 @@ from suite.part import Bar, Part, at_most, seconds, table, times
 
 TURNS = 7
 OURS, THEIRS = "import graphsieve", "import sklearn.feature_selection"
-SIEVE = "from graphsieve import GraphSieve"  # the package loads what is asked for and nothing before: this is asking
+# The package loads what is asked for and nothing before: this is asking
+SIEVE = "from graphsieve import GraphSieve"
 STATEMENTS = (OURS, SIEVE, "from graphsieve.scores import laplacian_score", THEIRS)
 TIMED = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
 BAR = 1.3
@@ -30,13 +31,21 @@ def measure() -> dict[str, Any]:
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    rows = [[f"`{statement}`", seconds(taken), times(taken / found[THEIRS])] for statement, taken in found.items()]
+    rows = [
+        [f"`{statement}`", seconds(taken), times(taken / found[THEIRS])]
+        for statement, taken in found.items()
+    ]
     return table(["in a fresh process", "time", "of scikit-learn's"], rows)
 
 
 def bars(found: dict[str, Any] | None) -> list[Bar]:
     ratios = {one: None if found is None else found[one] / found[THEIRS] for one in (OURS, SIEVE)}
-    return [at_most(f"`{one}`: times the cost of `{THEIRS}`", ratio, BAR, "×") for one, ratio in ratios.items()]
+    return [
+        at_most(f"`{one}`: times the cost of `{THEIRS}`", ratio, BAR, "×")
+        for one, ratio in ratios.items()
+    ]
 
 
-PART = Part("imports", "Imports", f"Fresh processes by turns, the best of {TURNS}.", measure, text, bars)
+PART = Part(
+    "imports", "Imports", f"Fresh processes by turns, the best of {TURNS}.", measure, text, bars
+)

@@ -1,4 +1,6 @@
-"""The whole Laplacian score, and the search for neighbours in it, against ten lines on scikit-learn and SciPy."""
+"""The whole Laplacian score, and the search for neighbours in it, against ten lines on
+scikit-learn and SciPy.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from typing import Any
 from suite.part import Bar, Part, at_least, at_most, seconds, shape, table, times
 from suite.processes import answer
 
-SHAPES = ((150, 4), (1_000, 50), (200, 7_000), (300, 20_000), (5_000, 200), (20_000, 3), (20_000, 50), (20_000, 1_000))
+SHAPES = (
+    (150, 4),
+    (1_000, 50),
+    (200, 7_000),
+    (300, 20_000),
+    (5_000, 200),
+    (20_000, 3),
+    (20_000, 50),
+    (20_000, 1_000),
+)
 SPARSE = (20_000, 20_000, 0.005)
 LIMIT = 300  # seconds for one line
 WANTED = {(5_000, 200): 2.0, (20_000, 50): 3.0, (20_000, 1_000): 3.0}  # times as fast
@@ -29,7 +40,9 @@ def work(what: str, n: int, p: int) -> dict[str, Any]:
         return neighbors.sparse_found(n, p, SPARSE[2])
     X, _ = grouped_rows(n, p)
     calls = {
-        "score": lambda rows: scores.laplacian_score(rows, n_neighbors=neighbors.K, bandwidth=float(p)),
+        "score": lambda rows: scores.laplacian_score(
+            rows, n_neighbors=neighbors.K, bandwidth=float(p)
+        ),
         "plain score": lambda rows: neighbors.plain_score(rows, float(p)),
     }
     calls[what](X[:100].copy())  # what is loaded on the first call is nobody's fault
@@ -45,7 +58,10 @@ def line(n: int, p: int) -> dict[str, Any]:
 def measure() -> dict[str, Any]:
     n, p, filled = SPARSE
     sparse = answer("laplacian", LIMIT, what="sparse", n=n, p=p)
-    return {"lines": [line(n, p) for n, p in SHAPES], "sparse": {"n": n, "p": p, "filled": filled} | sparse}
+    return {
+        "lines": [line(n, p) for n, p in SHAPES],
+        "sparse": {"n": n, "p": p, "filled": filled} | sparse,
+    }
 
 
 def ratio(found: dict[str, Any]) -> float:
@@ -60,7 +76,9 @@ def row(found: dict[str, Any]) -> list[str]:
     title = shape(found["n"], found["p"])
     if "failed" in found:
         return [title, found["failed"], *[""] * 9]
-    apart = f"{found['apart']:.0e}" if found["apart"] < SAME else f"**apart by {found['apart']:.0e}**"
+    apart = (
+        f"{found['apart']:.0e}" if found["apart"] < SAME else f"**apart by {found['apart']:.0e}**"
+    )
     return [
         title,
         seconds(found["score"]),
@@ -92,7 +110,11 @@ def text(found: dict[str, Any]) -> list[str]:
     ]
     lines = table(header, [row(one) for one in found["lines"]])
     sparse = found["sparse"]
-    lines += ["", f"Neighbours in a CSR table of {shape(sparse['n'], sparse['p'])}, {sparse['filled']:.1%} filled: "]
+    lines += [
+        "",
+        f"Neighbours in a CSR table of {shape(sparse['n'], sparse['p'])}, {sparse['filled']:.1%} "
+        "filled: ",
+    ]
     if "failed" in sparse:
         lines[-1] += f"{sparse['failed']}."
     else:
@@ -107,7 +129,14 @@ def bars(found: dict[str, Any] | None) -> list[Bar]:
     claims = []
     for size, bar in WANTED.items():
         value = ratio(by_shape[size]) if size in by_shape else None
-        claims.append(at_least(f"Laplacian score, {shape(*size)}: times as fast as ten lines on scikit-learn", value, bar, "×"))
+        claims.append(
+            at_least(
+                f"Laplacian score, {shape(*size)}: times as fast as ten lines on scikit-learn",
+                value,
+                bar,
+                "×",
+            )
+        )
     complete = found is not None and len(lines) == len(found["lines"])
     slowest = min(lines, key=ratio) if complete else None
     where = "" if slowest is None else f" (the least at {shape(slowest['n'], slowest['p'])})"
@@ -117,17 +146,30 @@ def bars(found: dict[str, Any] | None) -> list[Bar]:
     claims.append(at_most("… with the same numbers: largest relative difference", apart, SAME))
     size, share = SHARE
     value = 100 * by_shape[size]["limit"] / by_shape[size]["near"] if size in by_shape else None
-    return [*claims, at_least(f"Exact neighbours, {shape(*size)}: share of the machine's limit for products", value, share, " %")]
+    return [
+        *claims,
+        at_least(
+            f"Exact neighbours, {shape(*size)}: share of the machine's limit for products",
+            value,
+            share,
+            " %",
+        ),
+    ]
 
 
 PART = Part(
     "laplacian",
     "The whole Laplacian score",
-    "k = 10, both in one process by turns, the best of several. *Ten lines* is what one would write on scikit-learn's "
-    "neighbours and SciPy's sparse matrices; *ratio* says how many times as fast we are; *MiB* is the peak above the data of "
-    "both, each in a process of its own; *numbers* is the largest relative difference of the scores. *Search* is our exact "
-    "search for neighbours, beside scikit-learn's brute force; *of the limit* is the time that float32 products of a symmetric "
-    "search (n² p multiplications and additions) would take at the machine's limit, as a share of ours: small tables and "
+    "k = 10, both in one process by turns, the best of several. *Ten lines* is what one would "
+    "write on scikit-learn's "
+    "neighbours and SciPy's sparse matrices; *ratio* says how many times as fast we are; *MiB* is "
+    "the peak above the data of "
+    "both, each in a process of its own; *numbers* is the largest relative difference of the "
+    "scores. *Search* is our exact "
+    "search for neighbours, beside scikit-learn's brute force; *of the limit* is the time that "
+    "float32 products of a symmetric "
+    "search (n² p multiplications and additions) would take at the machine's limit, as a share of "
+    "ours: small tables and "
     "trees, which need no products, have little to do with it.",
     measure,
     text,

@@ -31,17 +31,26 @@ def work(n: int, p: int, neighbors: str) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found, taken, extra = measured(lambda: scores.laplacian_score(X, **given), most_calls=1)
-    told = [str(one.message) for one in said if issubclass(one.category, graphsieve.GraphSieveWarning)]
+    told = [
+        str(one.message) for one in said if issubclass(one.category, graphsieve.GraphSieveWarning)
+    ]
     return {"seconds": taken, "extra": extra, "scores": found.tolist(), "told": told}
 
 
 def measure() -> dict[str, Any]:
-    found = [{"n": n, "p": p, "neighbors": how} | answer("large", LIMIT, n=n, p=p, neighbors=how) for n, p, how in CASES]
-    exact = {(one["n"], one["p"]): one.get("scores") for one in found if one["neighbors"] == "exact"}
+    found = [
+        {"n": n, "p": p, "neighbors": how} | answer("large", LIMIT, n=n, p=p, neighbors=how)
+        for n, p, how in CASES
+    ]
+    exact = {
+        (one["n"], one["p"]): one.get("scores") for one in found if one["neighbors"] == "exact"
+    }
     for one in found:
         truth, scores = exact.get((one["n"], one["p"])), one.pop("scores", None)
         if truth and scores and one["neighbors"] != "exact":
-            one["apart"] = max(abs(mine / other - 1) for mine, other in zip(scores, truth, strict=True))
+            one["apart"] = max(
+                abs(mine / other - 1) for mine, other in zip(scores, truth, strict=True)
+            )
     return {"cases": found}
 
 
@@ -50,19 +59,39 @@ def row(found: dict[str, Any]) -> list[str]:
     if "failed" in found:
         return [title, found["failed"], "", "", ""]
     apart = f"{found['apart']:.1e}" if "apart" in found else "–"
-    return [title, seconds(found["seconds"]), f"{found['extra']:,.0f}", apart, " ".join(found["told"]) or "–"]
+    return [
+        title,
+        seconds(found["seconds"]),
+        f"{found['extra']:,.0f}",
+        apart,
+        " ".join(found["told"]) or "–",
+    ]
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    return table(["", "time", "MiB above X", "scores apart from exact", "what it says"], [row(one) for one in found["cases"]])
+    return table(
+        ["", "time", "MiB above X", "scores apart from exact", "what it says"],
+        [row(one) for one in found["cases"]],
+    )
 
 
 def bars(found: dict[str, Any] | None) -> list[Bar]:
-    cases = {} if found is None else {(one["n"], one["p"], one["neighbors"]): one for one in found["cases"]}
+    cases = (
+        {}
+        if found is None
+        else {(one["n"], one["p"], one["neighbors"]): one for one in found["cases"]}
+    )
     claims = []
     for n, p, how in CASES:
         extra = cases.get((n, p, how), {}).get("extra")
-        claims.append(at_most(f"Laplacian score, {shape(n, p)}, {how} neighbours: MiB above X", extra, MOST[n, p], " MiB"))
+        claims.append(
+            at_most(
+                f"Laplacian score, {shape(n, p)}, {how} neighbours: MiB above X",
+                extra,
+                MOST[n, p],
+                " MiB",
+            )
+        )
     return claims
 
 

@@ -1,4 +1,6 @@
-"""What the numbers were measured on, and the limits of that machine: products and reading from memory."""
+"""What the numbers were measured on, and the limits of that machine: products and reading from
+memory.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,18 @@ def found_facts() -> dict[str, Any]:
     from graphsieve import _kernels as kernels
     from graphsieve._base.threads import controller
 
-    found = [library.info() for library in controller().lib_controllers if library.user_api == "blas"]
-    blas = next((info for info in found if "numpy" in info["filepath"]), found[0] if found else {})  # SciPy may bring another
+    found = [
+        library.info() for library in controller().lib_controllers if library.user_api == "blas"
+    ]
+    # SciPy may bring another
+    blas = next((info for info in found if "numpy" in info["filepath"]), found[0] if found else {})
     affinity = getattr(os, "sched_getaffinity", None)
     return {
         "processor": processor(),
         "cores": len(affinity(0)) if affinity else os.cpu_count(),
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30,
-        "blas": f"{blas.get('internal_api', 'unknown')} {blas.get('version', '')}, {blas.get('num_threads', '?')} threads",
+        "blas": f"{blas.get('internal_api', 'unknown')} {blas.get('version', '')}, "
+        f"{blas.get('num_threads', '?')} threads",
         "python": sys.version.split()[0],
         "graphsieve": __version__,
         "kernels": "compiled" if kernels.compiled() is not None else "plain",
@@ -87,8 +93,14 @@ def found_limits() -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> list[str]:
     rows = [
-        [f"product of two {SIDE:,} × {SIDE:,} matrices, float32", f"{significant(found['float32'])} GFLOP/s"],
-        [f"product of two {SIDE:,} × {SIDE:,} matrices, float64", f"{significant(found['float64'])} GFLOP/s"],
+        [
+            f"product of two {SIDE:,} × {SIDE:,} matrices, float32",
+            f"{significant(found['float32'])} GFLOP/s",
+        ],
+        [
+            f"product of two {SIDE:,} × {SIDE:,} matrices, float64",
+            f"{significant(found['float64'])} GFLOP/s",
+        ],
         ["reading half a GiB from memory", f"{significant(found['bandwidth'])} GB/s"],
     ]
     return table(["all threads, the best of several", "limit"], rows)
@@ -98,4 +110,6 @@ def measure() -> dict[str, Any]:
     return answer("machine", 120, what="limits")
 
 
-PART = Part("limits", "The machine's limits", "Nothing below can be faster than these allow.", measure, text)
+PART = Part(
+    "limits", "The machine's limits", "Nothing below can be faster than these allow.", measure, text
+)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from suite import floating, growth, imports, laplacian, large, machine, peers_part, scale_part, scoring_part, scripts
+from suite import (
+    floating,
+    growth,
+    imports,
+    laplacian,
+    large,
+    machine,
+    peers_part,
+    scale_part,
+    scoring_part,
+    scripts,
+)
 from suite.part import Bar, Part, table
 
 PARTS: tuple[Part, ...] = (
@@ -64,9 +75,24 @@ def page(results: Results) -> str:
     bars = all_bars(results)
     reached = sum(bar.met is True for bar in bars)
     open_ones = sum(bar.met is None for bar in bars)
-    lines = [OPENING, "", "## Bars", "", f"{reached} of {len(bars)} are met, {open_ones} were not measured.", ""]
-    lines += table(["", "wanted", "found", "verdict"], [[bar.claim, bar.wanted, bar.found, bar.verdict] for bar in bars])
-    lines += ["", "## The machine", "", *table(["", ""], [[title, fact(here, name)] for title, name in FACTS if name in here])]
+    lines = [
+        OPENING,
+        "",
+        "## Bars",
+        "",
+        f"{reached} of {len(bars)} are met, {open_ones} were not measured.",
+        "",
+    ]
+    lines += table(
+        ["", "wanted", "found", "verdict"],
+        [[bar.claim, bar.wanted, bar.found, bar.verdict] for bar in bars],
+    )
+    lines += [
+        "",
+        "## The machine",
+        "",
+        *table(["", ""], [[title, fact(here, name)] for title, name in FACTS if name in here]),
+    ]
     for part in PARTS:
         lines += ["", *section(part, results.get(part.name), here)]
     return "\n".join(lines) + "\n"
@@ -86,8 +112,14 @@ def section(part: Part, result: dict[str, Any] | None, here: dict[str, Any]) -> 
 
 
 def run_line(result: dict[str, Any], here: dict[str, Any]) -> str:
-    """When, how long, how busy the machine was with other things, and what differed from the machine above."""
+    """When, how long, how busy the machine was with other things, and what differed from the
+    machine above.
+    """
     load = f"load before: {result['load']:.1f}" if "load" in result else result["remark"]
     line = f"*{result['date'][:10]}, {result['seconds']:.0f} s; {load}"
-    other = [f"{title} {fact(result['machine'], name)}" for title, name in FACTS if result["machine"].get(name) != here.get(name)]
+    other = [
+        f"{title} {fact(result['machine'], name)}"
+        for title, name in FACTS
+        if result["machine"].get(name) != here.get(name)
+    ]
     return f"{line}{''.join(f'; {one}' for one in other)}.*"

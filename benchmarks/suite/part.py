@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 
 class Bar(NamedTuple):
-    """A claim, what was wanted of it, what was found, and whether that is enough (None: not measured)."""
+    """A claim, what was wanted of it, what was found, and whether that is enough (None: not
+    measured).
+    """
 
     claim: str
     wanted: str
@@ -21,9 +23,11 @@ class Bar(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One thing that is measured: `measure` finds plain values, `text` and `bars` make the page of them.
+    """One thing that is measured: `measure` finds plain values, `text` and `bars` make the page of
+    them.
 
-    `bars` gets None where nothing was measured yet. A large part takes long and runs only when it is asked for.
+    `bars` gets None where nothing was measured yet. A large part takes long and runs only when it
+    is asked for.
     """
 
     name: str
@@ -36,11 +40,21 @@ class Part(NamedTuple):
 
 
 def at_least(claim: str, value: float | None, bar: float, unit: str = "") -> Bar:
-    return Bar(claim, f"at least {bar:g}{unit}", _figure(value, unit), None if value is None else value >= bar)
+    return Bar(
+        claim,
+        f"at least {bar:g}{unit}",
+        _figure(value, unit),
+        None if value is None else value >= bar,
+    )
 
 
 def at_most(claim: str, value: float | None, bar: float, unit: str = "") -> Bar:
-    return Bar(claim, f"at most {bar:g}{unit}", _figure(value, unit), None if value is None else value <= bar)
+    return Bar(
+        claim,
+        f"at most {bar:g}{unit}",
+        _figure(value, unit),
+        None if value is None else value <= bar,
+    )
 
 
 def _figure(value: float | None, unit: str) -> str:

@@ -1,4 +1,6 @@
-"""The Laplacian score of the packages that have one: time and memory, each in a process of its own."""
+"""The Laplacian score of the packages that have one: time and memory, each in a process of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,15 @@ def measure() -> dict[str, Any]:
         wide = {package: ask_wide(python, package, folder) for package, python in pythons.items()}
     found = {}
     for package, (_, note) in state.items():
-        cells = {shape(n, 50): (cell, tall[peers.OURS][n]) for n, cell in tall.get(package, {}).items()}
+        cells = {
+            shape(n, 50): (cell, tall[peers.OURS][n]) for n, cell in tall.get(package, {}).items()
+        }
         if package in wide:
             cells[shape(*peers.WIDE)] = (wide[package], wide[peers.OURS])
-        found[package] = {"note": note, "cells": {name: compared(*pair) for name, pair in cells.items()}}
+        found[package] = {
+            "note": note,
+            "cells": {name: compared(*pair) for name, pair in cells.items()},
+        }
     return {"packages": found}
 
 
@@ -91,19 +98,35 @@ def text(found: dict[str, Any]) -> list[str]:
     for package, answer in packages.items():
         title = " ".join([package, answer["note"] if answer["cells"] else ""]).strip()
         same = package == peers.OURS
-        cells = [cell_text(answer["cells"][name], ours[name], same) if name in answer["cells"] else "–" for name in ours]
+        cells = [
+            cell_text(answer["cells"][name], ours[name], same) if name in answer["cells"] else "–"
+            for name in ours
+        ]
         rows.append([title, *cells, "" if same else numbers(answer["cells"])])
-    versions = ", ".join(f"{package} {answer['note']}" for package, answer in packages.items() if answer["note"])
+    versions = ", ".join(
+        f"{package} {answer['note']}" for package, answer in packages.items() if answer["note"]
+    )
     return [*table(["", *ours, "numbers"], rows), "", f"Versions: {versions}."]
 
 
 def bars(found: dict[str, Any] | None) -> list[Bar]:
-    cells = {} if found is None else {name: one["cells"].get(shape(JUDGED, 50), {}) for name, one in found["packages"].items()}
+    cells = (
+        {}
+        if found is None
+        else {
+            name: one["cells"].get(shape(JUDGED, 50), {}) for name, one in found["packages"].items()
+        }
+    )
     ours, rival = cells.get(peers.OURS, {}), cells.get(RIVAL, {})
     both = "seconds" in ours and "seconds" in rival
     where = f"Laplacian score, {shape(JUDGED, 50)}, against {RIVAL}"
     return [
-        at_least(f"{where}: times as fast", rival["seconds"] / ours["seconds"] if both else None, FASTER, "×"),
+        at_least(
+            f"{where}: times as fast",
+            rival["seconds"] / ours["seconds"] if both else None,
+            FASTER,
+            "×",
+        ),
         at_least(f"{where}: times less memory", leaner(rival, ours) if both else None, LEANER, "×"),
     ]
 
@@ -111,9 +134,12 @@ def bars(found: dict[str, Any] | None) -> list[Bar]:
 PART = Part(
     "peers",
     "Beside other packages",
-    f"The Laplacian score, k = {peers.N_NEIGHBORS}, each package as its documentation calls it, in a process of its own: time, "
-    "peak memory above the data, and in brackets how many times ours both are. *Numbers* says whether they are ours. A "
-    f"process may take {peers.TIME_LIMIT} s and {peers.MEMORY_LIMIT // 2**30} GiB; what went wrong is shown. `python "
+    f"The Laplacian score, k = {peers.N_NEIGHBORS}, each package as its documentation calls it, in "
+    "a process of its own: time, "
+    "peak memory above the data, and in brackets how many times ours both are. *Numbers* says "
+    "whether they are ours. A "
+    f"process may take {peers.TIME_LIMIT} s and {peers.MEMORY_LIMIT // 2**30} GiB; what went wrong "
+    "is shown. `python "
     "benchmarks/peers.py` asks further questions of all of them.",
     measure,
     text,

@@ -24,7 +24,12 @@ SHOWN = (
     *(f"{name} {dtype}" for name in TALL for dtype in ("float32", "float64")),
     WHOLE,
 )
-NAMES = {"fisher": "Fisher", "wls": "WLS", "cs": "Constraint score", "sls pass": "SLS, the pass over X"}
+NAMES = {
+    "fisher": "Fisher",
+    "wls": "WLS",
+    "cs": "Constraint score",
+    "sls pass": "SLS, the pass over X",
+}
 
 
 def measure() -> dict[str, Any]:
@@ -34,7 +39,9 @@ def measure() -> dict[str, Any]:
 def case(name: str) -> dict[str, Any]:
     say(f"scoring {name}")
     well, line = run([sys.executable, SCRIPT, "--case", name], LIMIT)
-    return {"title": CASES[name].title, "reads": CASES[name].reads} | (json.loads(line) if well else {"failed": line[:100]})
+    return {"title": CASES[name].title, "reads": CASES[name].reads} | (
+        json.loads(line) if well else {"failed": line[:100]}
+    )
 
 
 def row(found: dict[str, Any]) -> list[str]:
@@ -42,12 +49,31 @@ def row(found: dict[str, Any]) -> list[str]:
     if "failed" in found:
         return [title, found["failed"], *[""] * 5]
     in_reads = found["wall"] / found["read"]
-    reads = ["–", "–"] if found["reads"] is None else [f"{found['reads']}", f"{in_reads / found['reads']:.1f}"]
-    return [title, seconds(found["wall"]), seconds(found["read"]), times(in_reads), *reads, f"{found['extra']:,.0f}"]
+    reads = (
+        ["–", "–"]
+        if found["reads"] is None
+        else [f"{found['reads']}", f"{in_reads / found['reads']:.1f}"]
+    )
+    return [
+        title,
+        seconds(found["wall"]),
+        seconds(found["read"]),
+        times(in_reads),
+        *reads,
+        f"{found['extra']:,.0f}",
+    ]
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    header = ["", "time", "reading X once", "in readings", "needed", "time per needed reading", "MiB above X"]
+    header = [
+        "",
+        "time",
+        "reading X once",
+        "in readings",
+        "needed",
+        "time per needed reading",
+        "MiB above X",
+    ]
     return table(header, [row(one) for one in found.values()])
 
 
@@ -57,7 +83,11 @@ def per_reading(found: dict[str, Any], reads: int) -> float | None:
 
 def bars(found: dict[str, Any] | None) -> list[Bar]:
     """One for each method and precision; SLS as a whole is held to the readings of its pass."""
-    named = {f"{name} {dtype}": f"{NAMES[name]}, 1,000,000 × 100, {dtype}" for name in TALL for dtype in ("float32", "float64")}
+    named = {
+        f"{name} {dtype}": f"{NAMES[name]}, 1,000,000 × 100, {dtype}"
+        for name in TALL
+        for dtype in ("float32", "float64")
+    }
     named |= {WHOLE: "SLS as a whole, 1,000,000 × 100, float64"}
     claims = []
     for name, title in named.items():
@@ -70,9 +100,12 @@ def bars(found: dict[str, Any] | None) -> list[Bar]:
 PART = Part(
     "scoring",
     "The scoring pass",
-    "With the graph at hand a score costs little more than reading X. *Reading X once* is by all threads, in the same process "
-    "and by turns; *needed* is how often a method must read it: to check it, to find the sizes of its columns, and to sum. SLS "
-    "as a whole also searches along the target, which never reads X, and is held to the same number of readings. SciPy's "
+    "With the graph at hand a score costs little more than reading X. *Reading X once* is by all "
+    "threads, in the same process "
+    "and by turns; *needed* is how often a method must read it: to check it, to find the sizes of "
+    "its columns, and to sum. SLS "
+    "as a whole also searches along the target, which never reads X, and is held to the same "
+    "number of readings. SciPy's "
     "product is beside ours without the checks and the spreads that ours includes.",
     measure,
     text,

@@ -1,4 +1,6 @@
-"""The other scripts of this folder, run as they are: what they print, and what their exit code says."""
+"""The other scripts of this folder, run as they are: what they print, and what their exit code
+says.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ SCRATCH = "{scratch}"  # stands for a file that is thrown away
 
 
 class Script(NamedTuple):
-    """How a script is called, what it is about, and what exit code 0 means (empty: nothing, and it need not run always)."""
+    """How a script is called, what it is about, and what exit code 0 means (empty: nothing, and
+    it need not run always).
+    """
 
     name: str
     title: str
@@ -71,8 +75,19 @@ SCRIPTS = (
         ("--repeats", "3"),
         claim="command: below twice a script with pandas, --help below 150 ms",
     ),
-    Script("diverse", "The diverse search", "Seconds beside passes over the table, one thread.", one_thread=True),
-    Script("quality", "Quality", "What selections are worth, on a few sets.", ("--quick", SCRATCH), one_thread=True),
+    Script(
+        "diverse",
+        "The diverse search",
+        "Seconds beside passes over the table, one thread.",
+        one_thread=True,
+    ),
+    Script(
+        "quality",
+        "Quality",
+        "What selections are worth, on a few sets.",
+        ("--quick", SCRATCH),
+        one_thread=True,
+    ),
 )
 
 
@@ -82,13 +97,20 @@ def measure(script: Script) -> dict[str, Any]:
     if not path.exists():
         return {"failed": "there is no such script yet"}
     say(path.name)
-    settings = os.environ | ({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} if script.one_thread else {})
+    settings = os.environ | (
+        {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} if script.one_thread else {}
+    )
     with tempfile.TemporaryDirectory() as folder:
-        arguments = [str(Path(folder) / "results.jsonl") if one == SCRATCH else one for one in script.arguments]
+        arguments = [
+            str(Path(folder) / "results.jsonl") if one == SCRATCH else one
+            for one in script.arguments
+        ]
         start = time.perf_counter()
         try:
             command = [sys.executable, str(path), *arguments]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=settings)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LIMIT, check=False, env=settings
+            )
         except subprocess.TimeoutExpired:
             return {"failed": f"more than {LIMIT} s"}
         taken = time.perf_counter() - start
@@ -118,15 +140,28 @@ def bars(script: Script, found: dict[str, Any] | None) -> list[Bar]:
         return []
     if found is None:
         return [Bar(script.claim, "exit code 0", "–", None)]
-    if any(" is missing" in line for line in found["lines"]):  # a peer that does not install was not beaten
+    # a peer that does not install was not beaten
+    if any(" is missing" in line for line in found["lines"]):
         return [Bar(script.claim, "exit code 0", "a peer is missing", None)]
     return [Bar(script.claim, "exit code 0", str(found["code"]), found["code"] == 0)]
 
 
 def part(script: Script) -> Part:
-    called = " ".join([script.name if (FOLDER / script.name).is_dir() else f"{script.name}.py", *script.arguments])
-    about = f"{script.about} Printed by `python benchmarks/{called.replace(SCRATCH, 'results.jsonl')}`."
-    return Part(script.name, script.title, about, partial(measure, script), text, partial(bars, script), large=not script.claim)
+    called = " ".join(
+        [script.name if (FOLDER / script.name).is_dir() else f"{script.name}.py", *script.arguments]
+    )
+    about = (
+        f"{script.about} Printed by `python benchmarks/{called.replace(SCRATCH, 'results.jsonl')}`."
+    )
+    return Part(
+        script.name,
+        script.title,
+        about,
+        partial(measure, script),
+        text,
+        partial(bars, script),
+        large=not script.claim,
+    )
 
 
 PARTS = tuple(part(script) for script in SCRIPTS)

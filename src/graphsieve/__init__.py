@@ -1,7 +1,7 @@
 """graphsieve: which columns matter, when few, partial, uncertain or no labels are known.
 
-Nothing is loaded before it is asked for: the command line answers ``--help`` at once, and a pipeline that only selects never
-loads what reproduces papers.
+Nothing is loaded before it is asked for: the command line answers ``--help`` at once, and a
+pipeline that only selects never loads what reproduces papers.
 """
 
 from importlib import import_module
@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
     from graphsieve import assess, datasets, papers, scores, search
-    from graphsieve._base.errors import ConstraintConflictError, GraphSieveWarning, InputError, InputTypeError
+    from graphsieve._base.errors import (
+        ConstraintConflictError,
+        GraphSieveWarning,
+        InputError,
+        InputTypeError,
+    )
     from graphsieve.assess.comparison.comparing import compare
     from graphsieve.assess.evaluation.evaluating import evaluate
     from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering

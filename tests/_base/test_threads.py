@@ -1,4 +1,6 @@
-"""How many threads work, ours and those of BLAS: never one times the other, and nobody's setting is left changed."""
+"""How many threads work, ours and those of BLAS: never one times the other, and nobody's setting
+is left changed.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,35 @@ from threadpoolctl import threadpool_limits
 
 from graphsieve import FloatingSieve, GraphSieve, HybridSieve, InputError, IterativeSieve, rank
 from graphsieve._base import threads
-from graphsieve._base.threads import at_most_jobs, available_threads, controller, cores, in_threads, one_product_thread
+from graphsieve._base.threads import (
+    at_most_jobs,
+    available_threads,
+    controller,
+    cores,
+    in_threads,
+    one_product_thread,
+)
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.select import graph_sieve
 
 
 def of_blas() -> int:
-    return max(library.num_threads for library in controller().lib_controllers if library.user_api == "blas")
+    return max(
+        library.num_threads
+        for library in controller().lib_controllers
+        if library.user_api == "blas"
+    )
 
 
 def of_openmp() -> int:
-    return max((library.num_threads for library in controller().lib_controllers if library.user_api == "openmp"), default=1)
+    return max(
+        (
+            library.num_threads
+            for library in controller().lib_controllers
+            if library.user_api == "openmp"
+        ),
+        default=1,
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +129,9 @@ def no_thread_left(*_):
     raise RuntimeError("can't start new thread")
 
 
-@pytest.mark.parametrize("start", [no_thread_left, lambda *_: 0], ids=["refused", "dead before its first line"])
+@pytest.mark.parametrize(
+    "start", [no_thread_left, lambda *_: 0], ids=["refused", "dead before its first line"]
+)
 def test_who_calls_for_help_in_vain_works_alone(monkeypatch, start):
     """Where memory is short: such threads were an error of another kind, and a wait without end."""
     monkeypatch.setattr(threads, "start_new_thread", start)
@@ -172,7 +194,9 @@ def test_the_sieves_work_inside_it(make, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 2
     seen = []
     real = make._fit_here
-    monkeypatch.setattr(make, "_fit_here", lambda *given: seen.append(available_threads()) or real(*given))
+    monkeypatch.setattr(
+        make, "_fit_here", lambda *given: seen.append(available_threads()) or real(*given)
+    )
     found = make(n_jobs=1).fit(X, y)
     assert_array_equal(found.ranking_, make().fit(X, y).ranking_)
     assert seen == [1, min(2, cores())]
@@ -182,7 +206,9 @@ def test_rank_passes_it_on_and_the_answer_is_the_same(monkeypatch):
     X = np.random.default_rng(0).normal(size=(200, 5))
     seen = []
     real = graph_sieve.scale_used
-    monkeypatch.setattr(graph_sieve, "scale_used", lambda *given: seen.append(available_threads()) or real(*given))
+    monkeypatch.setattr(
+        graph_sieve, "scale_used", lambda *given: seen.append(available_threads()) or real(*given)
+    )
     one, other = rank(X, method="laplacian", n_jobs=1), rank(X, method="laplacian", n_jobs=-1)
     assert seen == [1, min(2, cores())]
     assert one.to_json() == other.to_json()

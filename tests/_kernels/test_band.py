@@ -1,4 +1,6 @@
-"""Graphs of near places of an order: as their weight matrices have it, compiled and plain to the same bits, by any threads."""
+"""Graphs of near places of an order: as their weight matrices have it, compiled and plain to the
+same bits, by any threads.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from graphsieve.graphs.neighbors.exact import target_runs
 from graphsieve.table.columns import Table
 
 needs_compiled = pytest.mark.skipif(
-    not hasattr(kernels.compiled(), "band_sums"), reason="there are no compiled kernels, or plain ones are asked for"
+    not hasattr(kernels.compiled(), "band_sums"),
+    reason="there are no compiled kernels, or plain ones are asked for",
 )
 N = 150
 
@@ -37,7 +40,8 @@ def random_band(most: int, n: int = N) -> Band:
     weights = rng.random(begin[-1]) * (rng.random(begin[-1]) < 0.8)
     made = Band(rng.permutation(n), begin, weights)
     low, high = made.places()
-    weights[(low < 3) | (high < 3) | (low // 32 == 2) | (high // 32 == 2)] = 0  # so one group has no weight at all
+    # So one group has no weight at all
+    weights[(low < 3) | (high < 3) | (low // 32 == 2) | (high // 32 == 2)] = 0
     return made
 
 
@@ -110,7 +114,9 @@ def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
         monkeypatch.setattr(place, "available_threads", lambda: n_threads)
     assert_array_equal(made.energy_and_spread(given_numbers), alone)
     column = slice(150, 151)
-    lonely = Numbers(given_numbers.rows[:, column], given_numbers.scale[column], given_numbers.shift[column])
+    lonely = Numbers(
+        given_numbers.rows[:, column], given_numbers.scale[column], given_numbers.shift[column]
+    )
     assert_array_equal(made.energy_and_spread(lonely), np.array(alone)[:, column])
 
 
@@ -129,7 +135,10 @@ def test_a_band_is_the_graph_of_its_edges():
 
 @given(
     target=hnp.arrays(
-        np.float64, st.integers(2, 40), elements=st.floats(-1e3, 1e3).map(lambda value: round(value, 2)), unique=True
+        np.float64,
+        st.integers(2, 40),
+        elements=st.floats(-1e3, 1e3).map(lambda value: round(value, 2)),
+        unique=True,
     ),
     k=st.integers(1, 6),
     plainly=st.booleans(),
@@ -162,7 +171,9 @@ def test_pairs_have_no_gaps_and_are_the_same_with_plain_kernels(n, k, plain):
 
 @pytest.mark.parametrize("plainly", ["0", "1"])
 def test_distances_that_tie_by_rounding_alone_are_no_band(plainly, monkeypatch):
-    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number: the first is a pair with the fourth and not with the third."""
+    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number: the first is a pair with the fourth
+    and not with the third.
+    """
     monkeypatch.setenv("GRAPHSIEVE_PLAIN", plainly)
     target = np.array([0, 1e-17, 2e-17, 1.0, 5.0])
     assert target_runs(target, 1).band() is None
@@ -180,7 +191,9 @@ def test_the_supervised_score_does_not_depend_on_the_order_of_samples_or_on_stor
     assert_allclose(scores.supervised_laplacian_score(X[order], y[order]), expected, rtol=1e-13)
     assert_allclose(scores.supervised_laplacian_score(sp.csr_array(X), y), expected, rtol=1e-13)
     assert_array_equal(scores.supervised_laplacian_score(np.asfortranarray(X), y), expected)
-    assert_array_equal(scores.supervised_laplacian_score(np.repeat(X, 40, axis=1), y), np.repeat(expected, 40))
+    assert_array_equal(
+        scores.supervised_laplacian_score(np.repeat(X, 40, axis=1), y), np.repeat(expected, 40)
+    )
 
 
 @needs_compiled
@@ -225,7 +238,16 @@ def test_arrays_that_do_not_fit_are_refused():
             args[place] = value
             with pytest.raises((ValueError, TypeError)):
                 function(*args)
-    energies_alone = [*good["band_sums"][:6], None, None, None, 1, 3, *good["band_sums"][11:13], floats((1, 3))]
+    energies_alone = [
+        *good["band_sums"][:6],
+        None,
+        None,
+        None,
+        1,
+        3,
+        *good["band_sums"][11:13],
+        floats((1, 3)),
+    ]
     kernels.compiled().band_sums(*energies_alone)
 
 

@@ -1,4 +1,6 @@
-"""Sums over edges and weighted samples: compiled and plain to the same bits, beside any columns and by any number of threads."""
+"""Sums over edges and weighted samples: compiled and plain to the same bits, beside any columns
+and by any number of threads.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from graphsieve._kernels.rows import Numbers, readable
 from graphsieve._kernels.samples import column_extremes, mean_alone, mean_and_scatter
 
 needs_compiled = pytest.mark.skipif(
-    not hasattr(kernels.compiled(), "edge_sums"), reason="there are no compiled kernels, or plain ones are asked for"
+    not hasattr(kernels.compiled(), "edge_sums"),
+    reason="there are no compiled kernels, or plain ones are asked for",
 )
 N = 90
 
@@ -53,7 +56,9 @@ def edge_list(n_edges: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (*rng.integers(N, size=(2, n_edges)), rng.random(n_edges))
 
 
-def one_by_one(values: np.ndarray, first: np.ndarray, second: np.ndarray, weights: np.ndarray, power: int) -> np.ndarray:
+def one_by_one(
+    values: np.ndarray, first: np.ndarray, second: np.ndarray, weights: np.ndarray, power: int
+) -> np.ndarray:
     """The definition: every column by itself, edge after edge."""
     total = np.zeros(values.shape[1])
     for i, j, weight in zip(first, second, weights, strict=True):
@@ -62,7 +67,8 @@ def one_by_one(values: np.ndarray, first: np.ndarray, second: np.ndarray, weight
     return total
 
 
-@pytest.mark.parametrize("asked", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])  # few: nothing is copied
+# Few: nothing is copied
+@pytest.mark.parametrize("asked", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])
 @pytest.mark.parametrize("width", [1, 5, 32, 33, 100, 600])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
 def test_edge_sums_have_the_bits_of_the_definition(kind, width, asked, plain, at_once):
@@ -70,7 +76,9 @@ def test_edge_sums_have_the_bits_of_the_definition(kind, width, asked, plain, at
     given, listed = numbers(kind, width), edge_list(n_edges)
     expected = np.zeros(width)
     for start in range(0, n_edges, at_once):
-        expected += one_by_one(given.values(), *(column[start : start + at_once] for column in listed), power)
+        expected += one_by_one(
+            given.values(), *(column[start : start + at_once] for column in listed), power
+        )
     assert_array_equal(edge_sums(given, *listed, power), expected)
     assert_array_equal(plain(edge_sums, given, *listed, power), expected)
 
@@ -106,7 +114,8 @@ def test_moments_have_the_same_bits(kind, width, shape, plain):
     assert_array_equal(as_array, [mean, scatter])
     assert_array_equal(mean_alone(given, by, mass), mean)
     for which in np.flatnonzero(mass):
-        # A column is compared by its size: of one that hardly varies, this plain formula itself has lost the digits.
+        # A column is compared by its size: of one that hardly varies, this plain formula itself has
+        # lost the digits.
         size = np.abs(values).max(axis=0)
         expected = weights[:, which] @ values / mass[which]
         assert (np.abs(mean[which] - expected) <= 1e-12 * size).all()
@@ -120,11 +129,19 @@ def test_moments_have_the_same_bits(kind, width, shape, plain):
 def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
     given, listed, by = numbers("slice", 200), edge_list(300), weightings("dense")
     mass = np.asarray(by.sum(axis=0))
-    alone = [edge_sums(given, *listed), *mean_and_scatter(given, by, mass), column_extremes(given.rows)]
+    alone = [
+        edge_sums(given, *listed),
+        *mean_and_scatter(given, by, mass),
+        column_extremes(given.rows),
+    ]
     for place in (rows, samples):
         monkeypatch.setattr(place, "SHARED_FROM", 1)
         monkeypatch.setattr(place, "available_threads", lambda: n_threads)
-    shared = [edge_sums(given, *listed), *mean_and_scatter(given, by, mass), column_extremes(given.rows)]
+    shared = [
+        edge_sums(given, *listed),
+        *mean_and_scatter(given, by, mass),
+        column_extremes(given.rows),
+    ]
     for one, other in zip(alone, shared, strict=True):
         assert_array_equal(one, other)
     column = slice(150, 151)
@@ -155,12 +172,28 @@ def test_extremes_are_those_of_numpy(width, dtype, plain):
 @needs_compiled
 def test_what_kernels_cannot_read_is_summed_plainly():
     rows = np.arange(12.0).reshape(4, 3)
-    for good in (rows, rows.astype(np.float32), rows[::2], rows[:, 1:], rows[:, ::2][:, :1], rows[::-1]):
+    for good in (
+        rows,
+        rows.astype(np.float32),
+        rows[::2],
+        rows[:, 1:],
+        rows[:, ::2][:, :1],
+        rows[::-1],
+    ):
         assert readable(good)
-    for bad in (np.asfortranarray(rows), rows[:, ::2], rows.astype(int), rows.astype(">f8"), rows[:0], sp.csr_array(rows)):
+    for bad in (
+        np.asfortranarray(rows),
+        rows[:, ::2],
+        rows.astype(int),
+        rows.astype(">f8"),
+        rows[:0],
+        sp.csr_array(rows),
+    ):
         assert not readable(bad)
     ends = (np.array([0, 1]), np.array([2, 3]))
-    assert_array_equal(edge_sums(Numbers(np.asfortranarray(rows)), *ends, np.ones(2)), [72.0, 72.0, 72.0])
+    assert_array_equal(
+        edge_sums(Numbers(np.asfortranarray(rows)), *ends, np.ones(2)), [72.0, 72.0, 72.0]
+    )
 
 
 @needs_compiled
@@ -203,7 +236,14 @@ def test_arrays_that_do_not_fit_are_refused():
         kernels.compiled().weighted_sums(*everyone[:5], floats(7), *everyone[6:])
     for none in (0, 2):  # no columns at all, or none of them
         kernels.compiled().edge_sums(
-            *good["edge_sums"][:3], whole(*range(4)), whole(*range(4)), floats(4), 2, none, none, floats(3)
+            *good["edge_sums"][:3],
+            whole(*range(4)),
+            whole(*range(4)),
+            floats(4),
+            2,
+            none,
+            none,
+            floats(3),
         )
     assert edge_sums(Numbers(floats((4, 0))), whole(0), whole(1), floats(1)).shape == (0,)
     with pytest.raises(ValueError, match="without a scale"):
@@ -213,7 +253,10 @@ def test_arrays_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_are_the_same_with_plain_kernels(dtype, plain):
     rng = np.random.default_rng(2)
-    X, y = (rng.normal(size=(60, 40)) * 10.0 ** rng.integers(-4, 9, size=40) + 5).astype(dtype), np.arange(60) % 3
+    X, y = (
+        (rng.normal(size=(60, 40)) * 10.0 ** rng.integers(-4, 9, size=40) + 5).astype(dtype),
+        np.arange(60) % 3,
+    )
     probabilities = rng.dirichlet(np.ones(3), 60)
     for function, known in (
         (scores.laplacian_score, {"bandwidth": 1e18}),
@@ -241,12 +284,16 @@ def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
     for place, value in enumerate([whole, floats[:2], whole[:2], floats, whole[:2], floats[:2]]):
         with pytest.raises(ValueError, match=r"has length|must have"):
             kernels.compiled().line_pairs(*good[:place], value, *good[place + 1 :])
-    assert all(len(column) == 0 for column in line_pairs(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
+    assert all(
+        len(column) == 0
+        for column in line_pairs(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64))
+    )
 
 
 @pytest.mark.parametrize("k", [1, 4, 30])
 def test_the_reach_along_a_line_is_how_far_the_kth_nearest_is(k, plain):
-    values = np.sort(np.random.default_rng(k).integers(0, 20, size=60).astype(float) ** 3)  # with many that are equal
+    # With many that are equal
+    values = np.sort(np.random.default_rng(k).integers(0, 20, size=60).astype(float) ** 3)
     expected = np.sort(np.abs(values[:, None] - values), axis=1)[:, k]
     assert_array_equal(line_reach(values, k), expected)
     assert_array_equal(plain(line_reach, values, k), expected)
@@ -254,6 +301,10 @@ def test_the_reach_along_a_line_is_how_far_the_kth_nearest_is(k, plain):
 
 @needs_compiled
 def test_the_reach_refuses_arrays_that_do_not_fit():
-    for values, reach in ((np.zeros(3), np.zeros(2)), (np.zeros(3, dtype=int), np.zeros(3)), (np.zeros(3), np.zeros((3, 1)))):
+    for values, reach in (
+        (np.zeros(3), np.zeros(2)),
+        (np.zeros(3, dtype=int), np.zeros(3)),
+        (np.zeros(3), np.zeros((3, 1))),
+    ):
         with pytest.raises(ValueError, match=r"has length|must have"):
             kernels.compiled().line_reach(values, 1, reach)

@@ -1,4 +1,6 @@
-"""Compiled kernels give what their plain twins give, to the last bit, and refuse arrays that do not fit."""
+"""Compiled kernels give what their plain twins give, to the last bit, and refuse arrays that do
+not fit.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from graphsieve import _kernels as kernels
 from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
 from graphsieve._kernels.tiles import Lists, SparseRows, keep_nearest, sort_lists, sparse_products
 
-needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
+needs_compiled = pytest.mark.skipif(
+    kernels._compiled is None, reason="the kernels were not compiled"
+)
 
 
 @needs_compiled
@@ -53,7 +57,10 @@ def test_sparse_pair_distances_have_the_same_bits(filled, plain):
 
 @needs_compiled
 def test_sparse_products_are_those_of_scipy(plain):
-    left, right = (sp.random_array((40, 25), density=0.2, format="csr", rng=np.random.default_rng(seed)) for seed in (0, 1))
+    left, right = (
+        sp.random_array((40, 25), density=0.2, format="csr", rng=np.random.default_rng(seed))
+        for seed in (0, 1)
+    )
     found, expected = np.full((40, 40), np.nan), np.full((40, 40), np.nan)
     arguments = SparseRows(left), SparseRows(sp.csr_array(right.T))
     sparse_products(*arguments, found)
@@ -64,7 +71,10 @@ def test_sparse_products_are_those_of_scipy(plain):
 @needs_compiled
 def test_lists_are_sorted_by_value_then_index(plain):
     rng = np.random.default_rng(5)
-    values, indices = rng.integers(4, size=(50, 9)).astype(float), rng.permuted(np.tile(np.arange(9), (50, 1)), axis=1)
+    values, indices = (
+        rng.integers(4, size=(50, 9)).astype(float),
+        rng.permuted(np.tile(np.arange(9), (50, 1)), axis=1),
+    )
     values[0, 3] = np.inf
     one, other = (values.copy(), indices.copy()), (values.copy(), indices.copy())
     sort_lists(*one)
@@ -83,17 +93,24 @@ def nearest_of_tiles(rows, n_kept, kind, size):
         for there in slices[number:]:
             products = (rows[here] @ rows[there].T).astype(kind)
             both = (lists if here is not there else None, there)
-            keep_nearest(products, (norms[here], norms[there]), (lists, here), both, diagonal=here is there)
+            keep_nearest(
+                products, (norms[here], norms[there]), (lists, here), both, diagonal=here is there
+            )
     return lists
 
 
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("distinct", [2, 1000])
-@pytest.mark.parametrize(("n", "size", "n_kept"), [(2, 5, 1), (40, 7, 3), (300, 130, 12), (300, 300, 40)])
+@pytest.mark.parametrize(
+    ("n", "size", "n_kept"), [(2, 5, 1), (40, 7, 3), (300, 130, 12), (300, 300, 40)]
+)
 def test_lists_of_nearest_are_the_same_ties_included(kind, distinct, n, size, n_kept, plain):  # noqa: PLR0917
     rows = np.random.default_rng(n).integers(distinct, size=(n, 3)).astype(float)
-    found, expected = nearest_of_tiles(rows, n_kept, kind, size), plain(nearest_of_tiles, rows, n_kept, kind, size)
+    found, expected = (
+        nearest_of_tiles(rows, n_kept, kind, size),
+        plain(nearest_of_tiles, rows, n_kept, kind, size),
+    )
     assert_array_equal(found.values, expected.values)
     assert_array_equal(found.indices, expected.indices)
     distances = ((rows[:, None] - rows) ** 2).sum(axis=2)
@@ -115,14 +132,27 @@ def test_columns_without_lists_are_left_alone(plain):
 def good_arguments():
     """Arrays that each kernel takes."""
     place, begin = np.zeros(1, np.int32), np.array([0, 1])
-    lists = [np.zeros((4, 2)), np.zeros((4, 2), np.int32), np.zeros((5, 2)), np.zeros((5, 2), np.int32)]
+    lists = [
+        np.zeros((4, 2)),
+        np.zeros((4, 2), np.int32),
+        np.zeros((5, 2)),
+        np.zeros((5, 2), np.int32),
+    ]
     pairs = [np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(3)]
     return {
         "dense_pair_distances": [np.zeros((5, 2)), *pairs],
         "sparse_pair_distances": [begin, place, np.zeros(1), *pairs],
         "keep_nearest": [np.zeros((4, 5)), np.zeros(4), np.zeros(5), *lists, 0, 0, False],
         "sort_lists": [np.zeros((3, 4)), np.zeros((3, 4), np.int64)],
-        "sparse_products": [begin, place, np.zeros(1), begin.copy(), place.copy(), np.zeros(1), np.zeros((1, 1))],
+        "sparse_products": [
+            begin,
+            place,
+            np.zeros(1),
+            begin.copy(),
+            place.copy(),
+            np.zeros(1),
+            np.zeros((1, 1)),
+        ],
     }
 
 
@@ -148,7 +178,12 @@ def test_arrays_that_do_not_fit_are_refused(name):
         for bad in spoilt(good) if isinstance(good, np.ndarray) else ():
             arguments = good_arguments()[name]
             arguments[place] = bad
-            if isinstance(bad, np.ndarray) and bad.flags.c_contiguous and bad.dtype == good.dtype and bad.shape == good.shape:
+            if (
+                isinstance(bad, np.ndarray)
+                and bad.flags.c_contiguous
+                and bad.dtype == good.dtype
+                and bad.shape == good.shape
+            ):
                 continue
             with pytest.raises(ValueError):
                 kernel(*arguments)
@@ -167,7 +202,10 @@ def test_rows_that_are_not_there_are_refused(wrong):
 
 
 @needs_compiled
-@pytest.mark.parametrize(("place", "value"), [(0, [0, 2]), (0, [1, 0]), (0, [-1, 1]), (1, [1]), (1, [-1]), (3, [0, 2]), (4, [1])])
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(0, [0, 2]), (0, [1, 0]), (0, [-1, 1]), (1, [1]), (1, [-1]), (3, [0, 2]), (4, [1])],
+)
 def test_sparse_rows_that_point_outside_are_refused(place, value):
     arguments = good_arguments()["sparse_products"]
     arguments[place][:] = value

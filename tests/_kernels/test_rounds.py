@@ -1,4 +1,6 @@
-"""The kernels of a round of the iterative search: their plain twins give the same bits, and both what a double loop gives."""
+"""The kernels of a round of the iterative search: their plain twins give the same bits, and both
+what a double loop gives.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.search import iterative_ranking
 from graphsieve.table.columns import Table
 
-needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
+needs_compiled = pytest.mark.skipif(
+    kernels._compiled is None, reason="the kernels were not compiled"
+)
 
 
 def distances(X):
@@ -40,7 +44,9 @@ def nearest(squared, count):
 
 
 def followed(X, gone, back, k, slack):
-    """Features 0 to `gone` leave, those of `back` come: distances, neighbours and lengths as the kernel leaves them."""
+    """Features 0 to `gone` leave, those of `back` come: distances, neighbours and lengths as the
+    kernel leaves them.
+    """
     pairs = room_for_pairs(len(X))
     pairs[:, : len(X)] = distances(X)
     near, lengths = nearest(pairs[:, : len(X)], k + 1)
@@ -52,13 +58,18 @@ def followed(X, gone, back, k, slack):
 @pytest.mark.parametrize(("gone", "n_back"), [(1, 0), (0, 1), (3, 0), (2, 3), (0, 0)])
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (7, 6), (8, 3), (70, 5), (150, 12)])
 def test_who_is_nearest_after_features_changed(n, k, gone, n_back, distinct, plain):  # noqa: PLR0917
-    """Whole numbers, so that nothing is rounded, and the distances are those of the other features."""
+    """Whole numbers, so that nothing is rounded, and the distances are those of the other
+    features.
+    """
     rng = np.random.default_rng(n)
     X = rng.integers(distinct, size=(n, 6)).astype(float)
     back = rng.integers(distinct, size=(n, n_back)).astype(float)
     expected = distances(np.column_stack([X[:, gone:], back]))
     order, lengths = nearest(expected, k + 1)
-    for values, near, found in (followed(X, gone, back, k, 1e9), plain(followed, X, gone, back, k, 1e9)):
+    for values, near, found in (
+        followed(X, gone, back, k, 1e9),
+        plain(followed, X, gone, back, k, 1e9),
+    ):
         assert_array_equal(values, np.triu(expected, 1))
         there = np.isfinite(lengths)  # of two samples each has but one other
         assert_array_equal(found, lengths)
@@ -71,7 +82,9 @@ def test_nearest_have_the_same_bits(slack, plain):
     rng = np.random.default_rng(1)
     X, back = rng.normal(size=(130, 9)) * 10.0 ** rng.integers(-3, 3, 9), rng.normal(size=(130, 2))
     for gone in (1, 3):
-        for one, other in zip(followed(X, gone, back, 4, slack), plain(followed, X, gone, back, 4, slack), strict=True):
+        for one, other in zip(
+            followed(X, gone, back, 4, slack), plain(followed, X, gone, back, 4, slack), strict=True
+        ):
             assert_array_equal(one, other)
 
 
@@ -98,7 +111,9 @@ def test_links_are_listed_once(k, plain):
     for one, other in zip(found, plainly, strict=True):
         assert_array_equal(one, other)
     first, second, length = found
-    ends = list(zip(np.minimum(first, second).tolist(), np.maximum(first, second).tolist(), strict=True))
+    ends = list(
+        zip(np.minimum(first, second).tolist(), np.maximum(first, second).tolist(), strict=True)
+    )
     assert len(ends) == len(set(ends))
     assert set(ends) == expected
     assert (np.diff(first) >= 0).all()
@@ -112,7 +127,9 @@ def test_sums_of_a_graph(width, plain):
     first, second, weights = rng.integers(30, size=90), rng.integers(30, size=90), rng.random(90)
     strips, centers = strips_of(rows), strips_of(center[None])[:, 0].copy()
     degree, sums = graph_sums(strips, centers, first, second, weights)
-    for one, other in zip((degree, sums), plain(graph_sums, strips, centers, first, second, weights), strict=True):
+    for one, other in zip(
+        (degree, sums), plain(graph_sums, strips, centers, first, second, weights), strict=True
+    ):
         assert_array_equal(one, other)
     W = np.zeros((30, 30))
     np.add.at(W, (first, second), weights)
@@ -132,7 +149,9 @@ def test_ratios_of_sums(plain):
     values, errors = sum_ratios(sums, np.array([1, 2, 3]), 10.0, 0.5, 0.25)
     assert_allclose(values, [8 / 18.4, 1.0, -2.0])
     assert_allclose(errors, [0.5 + 0.25 * 20 / 18.4, 0.75, np.inf])
-    for one, other in zip((values, errors), plain(sum_ratios, sums, np.array([1, 2, 3]), 10.0, 0.5, 0.25), strict=True):
+    for one, other in zip(
+        (values, errors), plain(sum_ratios, sums, np.array([1, 2, 3]), 10.0, 0.5, 0.25), strict=True
+    ):
         assert_array_equal(one, other)
 
 
@@ -163,16 +182,44 @@ def good_arguments():
     near = (np.arange(5)[:, None] + np.arange(1, 4)) % 5
     ends, weights = [np.zeros(3, np.int64), np.ones(3, np.int64)], np.ones(3)
     return {
-        "follow_nearest": [np.zeros((2, 8)), 1, np.ones((5, 8)), np.zeros(8), near, np.ones((5, 3))],
-        "list_links": [near, np.zeros((5, 3)), np.zeros(10, np.int64), np.zeros(10, np.int64), np.zeros(10)],
+        "follow_nearest": [
+            np.zeros((2, 8)),
+            1,
+            np.ones((5, 8)),
+            np.zeros(8),
+            near,
+            np.ones((5, 3)),
+        ],
+        "list_links": [
+            near,
+            np.zeros((5, 3)),
+            np.zeros(10, np.int64),
+            np.zeros(10, np.int64),
+            np.zeros(10),
+        ],
         "sum_ratios": [np.ones((3, 5)), np.arange(5), 1.0, 0.0, 0.0, np.zeros(5), np.zeros(5)],
-        "graph_sums": [np.zeros((2, 5, LANES)), np.zeros((2, LANES)), *ends, weights, np.zeros(5), np.zeros((3, 2, LANES))],
+        "graph_sums": [
+            np.zeros((2, 5, LANES)),
+            np.zeros((2, LANES)),
+            *ends,
+            weights,
+            np.zeros(5),
+            np.zeros((3, 2, LANES)),
+        ],
     }
 
 
 def spoilt(array):
     """Arrays that look like the given one, but have another type, shape or order, or are none."""
-    yield from (None, "text", array.astype(np.complex128), array.astype(np.int16), array[..., None], array[:-1], array[..., :-1])
+    yield from (
+        None,
+        "text",
+        array.astype(np.complex128),
+        array.astype(np.int16),
+        array[..., None],
+        array[:-1],
+        array[..., :-1],
+    )
     yield np.repeat(array, 2, axis=-1)[..., ::2]
     yield array.byteswap().view(array.dtype.newbyteorder())
 
@@ -198,7 +245,12 @@ def test_arrays_that_do_not_fit_are_refused(name):
 @needs_compiled
 @pytest.mark.parametrize("wrong", [-1, 5, 2**40])
 def test_samples_that_are_not_there_are_refused(wrong):
-    for name, places in (("follow_nearest", [4]), ("list_links", [0]), ("graph_sums", [2, 3]), ("sum_ratios", [1])):
+    for name, places in (
+        ("follow_nearest", [4]),
+        ("list_links", [0]),
+        ("graph_sums", [2, 3]),
+        ("sum_ratios", [1]),
+    ):
         for place in places:
             arguments = good_arguments()[name]
             arguments[place].flat[1] = wrong

@@ -1,4 +1,6 @@
-"""Several methods side by side: agreement by definition, curves that are those of `evaluate`, honest sentences."""
+"""Several methods side by side: agreement by definition, curves that are those of `evaluate`,
+honest sentences.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,22 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from graphsieve import GraphSieve, InputError, Supervision
 from graphsieve._base.errors import GraphSieveWarning
-from graphsieve.assess.comparison.candidates import NAMES, SECONDS, Size, default_sizes, joined_names, part_for, usual_methods
-from graphsieve.assess.comparison.comparing import RANDOM_ORDERS, RandomSieve, compare, first_overlap, rank_agreement
+from graphsieve.assess.comparison.candidates import (
+    NAMES,
+    SECONDS,
+    Size,
+    default_sizes,
+    joined_names,
+    part_for,
+    usual_methods,
+)
+from graphsieve.assess.comparison.comparing import (
+    RANDOM_ORDERS,
+    RandomSieve,
+    compare,
+    first_overlap,
+    rank_agreement,
+)
 from graphsieve.assess.comparison.findings import Judged
 from graphsieve.assess.comparison.results import Comparison
 from graphsieve.assess.evaluation.evaluating import evaluate
@@ -30,7 +46,9 @@ def classes_and_noise(n_samples: int = 60, n_noise: int = 6, seed: int = 0):
     """Column 0 tells the two classes apart; the others are noise."""
     random = np.random.default_rng(seed)
     y = np.arange(n_samples) % 2
-    return np.column_stack([y + 0.1 * random.normal(size=n_samples), random.normal(size=(n_samples, n_noise))]), y
+    return np.column_stack(
+        [y + 0.1 * random.normal(size=n_samples), random.normal(size=(n_samples, n_noise))]
+    ), y
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +65,8 @@ def quick(X, y=None, **options) -> Comparison:
 
 
 def test_tau_by_hand():
-    # Of the three pairs of columns, rankings 0 and 1 order two alike and one otherwise; 0 and 2 none.
+    # Of the three pairs of columns, rankings 0 and 1 order two alike and one otherwise; 0 and 2
+    # none.
     found = rank_agreement(np.array([[1, 2, 3], [2, 1, 3], [3, 2, 1]]))
     assert_allclose(found, [[1, 1 / 3, -1], [1 / 3, 1, -1 / 3], [-1, -1 / 3, 1]])
 
@@ -66,17 +85,24 @@ def test_overlap_by_hand():
     orders = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0]])
     assert_allclose(first_overlap(orders, 1), np.eye(3))
     assert_allclose(first_overlap(orders, 2), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
-    assert_allclose(first_overlap(orders, 3), [[1, 2 / 3, 2 / 3], [2 / 3, 1, 2 / 3], [2 / 3, 2 / 3, 1]])
+    assert_allclose(
+        first_overlap(orders, 3), [[1, 2 / 3, 2 / 3], [2 / 3, 1, 2 / 3], [2 / 3, 2 / 3, 1]]
+    )
     assert_allclose(first_overlap(orders, 4), np.ones((3, 3)))
 
 
 def test_agreement_is_that_of_the_sieves(wine):
     X, y = load_wine(return_X_y=True)
     for (i, one), (j, other) in combinations(enumerate(wine.methods), 2):
-        sieves = [GraphSieve(name, n_features_to_select=max(wine.sizes)).fit(X, y) for name in (one, other)]
+        sieves = [
+            GraphSieve(name, n_features_to_select=max(wine.sizes)).fit(X, y)
+            for name in (one, other)
+        ]
         for at, sieve in ((i, sieves[0]), (j, sieves[1])):
             assert_array_equal(wine.orders[at], np.argsort(sieve.ranking_))
-        assert_allclose(wine.agreement[i, j], kendalltau(*(sieve.ranking_ for sieve in sieves)).statistic)
+        assert_allclose(
+            wine.agreement[i, j], kendalltau(*(sieve.ranking_ for sieve in sieves)).statistic
+        )
         for size, shares in zip(wine.sizes, wine.overlap, strict=True):
             tops = [set(np.argsort(sieve.ranking_)[:size]) for sieve in sieves]
             assert_allclose(shares[i, j], len(tops[0] & tops[1]) / size)
@@ -108,7 +134,9 @@ def test_curves_are_those_of_evaluate(wine):
     assert wine.evaluation.selectors == plain.selectors
     for selector in (*wine.methods, "all"):
         for learner in plain.learners:
-            assert_array_equal(wine.evaluation.values(selector, learner), plain.values(selector, learner))
+            assert_array_equal(
+                wine.evaluation.values(selector, learner), plain.values(selector, learner)
+            )
 
 
 def test_random_columns_are_the_mean_of_several_orders():
@@ -124,14 +152,18 @@ def test_random_columns_are_the_mean_of_several_orders():
 
 def test_another_seed_makes_other_folds():
     X, y = classes_and_noise(n_noise=3)
-    one, same, other = (quick(X, y, methods=["variance"], sizes=[2], random_state=seed) for seed in (0, 0, 1))
+    one, same, other = (
+        quick(X, y, methods=["variance"], sizes=[2], random_state=seed) for seed in (0, 0, 1)
+    )
     assert one.to_json() == same.to_json() != other.to_json()
     assert_array_equal(one.orders, other.orders)
 
 
 def test_several_processes_change_nothing():
     X, y = classes_and_noise(40)
-    one, two = (quick(X, y, methods=["auto", "relieff"], sizes=[1, 2], n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (
+        quick(X, y, methods=["auto", "relieff"], sizes=[1, 2], n_jobs=n_jobs) for n_jobs in (1, 2)
+    )
     assert one.to_json() == two.to_json()
 
 
@@ -140,7 +172,9 @@ def test_the_column_that_tells_classes_apart_is_found():
     found = quick(X, y, methods=["fisher", "auto"], sizes=[1])
     assert found.best("fisher", 1) == found.best("auto", 1) == ["x0"]
     assert_array_equal(found.evaluation.values("fisher"), 1.0)
-    assert found.sentences()[0].startswith("With 1nn, fisher is best with 1 of the columns: mean accuracy 100.0 %,")
+    assert found.sentences()[0].startswith(
+        "With 1nn, fisher is best with 1 of the columns: mean accuracy 100.0 %,"
+    )
     assert "Not told apart from it: auto." in found.sentences()[0]
 
 
@@ -150,7 +184,9 @@ def test_noise_is_not_praised():
     found = quick(X, y, methods=["variance"], sizes=[1, 2, 4], folds=5)
     gain, error = Judged(found.evaluation, "1nn").gain("variance", "random")
     assert gain < 2 * error
-    assert "variance is not clearly better than random columns over all sizes" in found.sentences()[0]
+    assert (
+        "variance is not clearly better than random columns over all sizes" in found.sentences()[0]
+    )
     assert "*" not in str(found).partition("1nn ")[2]
 
 
@@ -159,7 +195,10 @@ def test_gains_are_the_differences_of_evaluation(wine):
         judged = Judged(wine.evaluation, learner)
         for row in wine.evaluation.differences(to="random", over_sizes=True):
             if row["learner"] == learner and row["selector"] in wine.methods:
-                assert_allclose(judged.gain(row["selector"], "random"), [100 * row["mean"], 100 * row["standard_error"]])
+                assert_allclose(
+                    judged.gain(row["selector"], "random"),
+                    [100 * row["mean"], 100 * row["standard_error"]],
+                )
 
 
 def test_a_small_error_is_a_gain():
@@ -167,9 +206,13 @@ def test_a_small_error_is_a_gain():
     found = quick(X, y, methods=["pearson"], sizes=[2], learners="linear")
     mine, chance = (found.evaluation.values(name).mean() for name in ("pearson", "random"))
     assert mine < chance
-    assert Judged(found.evaluation, "linear").gain("pearson", "random")[0] == pytest.approx(chance - mine)
+    assert Judged(found.evaluation, "linear").gain("pearson", "random")[0] == pytest.approx(
+        chance - mine
+    )
     assert "below random columns" in found.sentences()[0]
-    record = next(row for row in found.to_records() if row["method"] == "pearson" and row["metric"] == "rmse")
+    record = next(
+        row for row in found.to_records() if row["method"] == "pearson" and row["metric"] == "rmse"
+    )
     assert record["gain_over_random"] == pytest.approx(chance - mine)
     assert {row["metric"] for row in found.to_records()} == {"rmse", "relative_rmse"}
 
@@ -183,7 +226,11 @@ def test_stars_stand_at_the_best_that_beats_chance(wine):
     assert all(line.startswith(name) for name, line in table.items())
     starred = [name for name in names for _ in range(table[name].count("*"))]
     places = [*range(len(wine.sizes)), None]
-    expected = [judged.best(place) for place in places if judged.is_better(judged.best(place), "random", place)]
+    expected = [
+        judged.best(place)
+        for place in places
+        if judged.is_better(judged.best(place), "random", place)
+    ]
     assert sorted(starred) == sorted(expected)
     assert expected
 
@@ -207,8 +254,19 @@ def test_nothing_known():
 def test_some_labels(unknown):
     X, y = load_iris(return_X_y=True)
     labels = [label if row % 5 == 0 else unknown for row, label in enumerate(y)]
-    found = quick(X, np.array(labels, dtype=object if unknown is None else None), methods=["auto", "constrained_laplacian"])
-    plain = evaluate(found.methods, X, np.where(np.arange(150) % 5 == 0, y, -1), sizes=[1, 2, 3], learners="1nn", folds=3)
+    found = quick(
+        X,
+        np.array(labels, dtype=object if unknown is None else None),
+        methods=["auto", "constrained_laplacian"],
+    )
+    plain = evaluate(
+        found.methods,
+        X,
+        np.where(np.arange(150) % 5 == 0, y, -1),
+        sizes=[1, 2, 3],
+        learners="1nn",
+        folds=3,
+    )
     assert found.sizes == (1, 2, 3)
     assert_array_equal(found.evaluation.values("auto"), plain.values("auto"))
 
@@ -218,22 +276,41 @@ def test_text_labels_are_the_same_as_numbers():
     named = np.array(["b", "c", "a"], dtype=object)[y]
     named[::7] = None
     numbers = np.where(np.arange(150) % 7 == 0, -1, y)
-    one, other = (quick(X, values, methods=["fisher", "relieff"], sizes=[1, 2]) for values in (named, numbers))
+    one, other = (
+        quick(X, values, methods=["fisher", "relieff"], sizes=[1, 2]) for values in (named, numbers)
+    )
     assert_array_equal(one.orders, other.orders)
 
 
 def test_usual_methods_follow_what_is_known():
     X, y = load_iris(return_X_y=True)
     n = len(y)
-    assert quick(X, y).methods == ("auto", "fisher", "relieff", "mutual_information", "laplacian", "variance")
+    assert quick(X, y).methods == (
+        "auto",
+        "fisher",
+        "relieff",
+        "mutual_information",
+        "laplacian",
+        "variance",
+    )
     assert quick(X, np.where(np.arange(n) % 3, -1, y)).methods[1] == "constrained_laplacian"
-    assert quick(X, X[:, 0]).methods == ("auto", "supervised_laplacian", "pearson", "mutual_information")
-    assert quick(X, np.where(np.arange(n) % 3, np.nan, X[:, 0])).methods[1] == "semi_supervised_laplacian"
+    assert quick(X, X[:, 0]).methods == (
+        "auto",
+        "supervised_laplacian",
+        "pearson",
+        "mutual_information",
+    )
+    assert (
+        quick(X, np.where(np.arange(n) % 3, np.nan, X[:, 0])).methods[1]
+        == "semi_supervised_laplacian"
+    )
 
 
 def test_pairs_alone_give_agreement_only():
     X = load_iris().data
-    pairs = Supervision.from_pairs(150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 140)])
+    pairs = Supervision.from_pairs(
+        150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 140)]
+    )
     found = compare(X, supervision=pairs)
     assert found.methods == ("auto", "constrained_laplacian", "constraint", "laplacian", "variance")
     assert found.evaluation is None
@@ -244,15 +321,25 @@ def test_pairs_alone_give_agreement_only():
 def test_pairs_and_labels_give_curves():
     X, y = load_iris(return_X_y=True)
     pairs = Supervision.from_pairs(150, must_link=[(0, 1)], cannot_link=[(0, 60)])
-    found = quick(X, y, supervision=pairs, methods=["auto", "fisher", "constraint", "variance"], sizes=[2])
+    found = quick(
+        X, y, supervision=pairs, methods=["auto", "fisher", "constraint", "variance"], sizes=[2]
+    )
     # Fisher can be told of labels only, so that pairs must change nothing for it.
-    assert_array_equal(found.evaluation.values("fisher"), quick(X, y, methods=["fisher"], sizes=[2]).evaluation.values("fisher"))
+    assert_array_equal(
+        found.evaluation.values("fisher"),
+        quick(X, y, methods=["fisher"], sizes=[2]).evaluation.values("fisher"),
+    )
 
 
 def test_probabilities():
     X, y = load_iris(return_X_y=True)
     told = Supervision.from_probabilities(0.1 + 0.7 * np.eye(3)[y])
-    assert compare(X, supervision=told).methods == ("auto", "weighted_laplacian", "laplacian", "variance")
+    assert compare(X, supervision=told).methods == (
+        "auto",
+        "weighted_laplacian",
+        "laplacian",
+        "variance",
+    )
     judged = quick(X, y, supervision=told, sizes=[2])
     assert judged.evaluation is not None
     assert "random" in judged.evaluation.selectors
@@ -286,7 +373,13 @@ def test_every_method_can_be_compared(name):
     probabilities = Supervision.from_probabilities(0.1 + 0.8 * np.eye(2)[y])
     kinds = NEEDED.get(name)
     y_given = X[:, 0] + X[:, 1] if kinds == "targets" else y
-    found = quick(X, y_given, supervision=probabilities if kinds == "probabilities" else None, methods=[name], sizes=[1, 2])
+    found = quick(
+        X,
+        y_given,
+        supervision=probabilities if kinds == "probabilities" else None,
+        methods=[name],
+        sizes=[1, 2],
+    )
     assert found.evaluation.selectors == (name, "random", "all")
     assert sorted(found.orders[0]) == [0, 1, 2, 3]
 
@@ -344,12 +437,16 @@ def test_small_classes_lower_the_folds():
 def test_two_of_each_class_make_two_folds():
     X, y = classes_and_noise(20, n_noise=3)
     with pytest.warns(GraphSieveWarning) as given:
-        found = compare(X, np.where(np.arange(20) < 4, y, -1), methods=["fisher", "lsdf"], learners="1nn")
+        found = compare(
+            X, np.where(np.arange(20) < 4, y, -1), methods=["fisher", "lsdf"], learners="1nn"
+        )
     assert found.evaluation.folds == 2
     # One of each is left to train on, which is said once for both methods.
     texts = [str(one.message) for one in given]
     assert len(texts) == 1
-    assert texts[0].startswith("in the folds of fisher and lsdf, 2 of 2 classes have a single known member")
+    assert texts[0].startswith(
+        "in the folds of fisher and lsdf, 2 of 2 classes have a single known member"
+    )
 
 
 def test_a_method_that_a_fold_has_too_little_for():
@@ -357,11 +454,21 @@ def test_a_method_that_a_fold_has_too_little_for():
     X, y = classes_and_noise(20, n_noise=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)  # of classes with a single member
-        found = compare(X, np.where(np.arange(20) < 4, y, -1), methods=["constraint", "variance"], learners="1nn")
-        alone = compare(X, np.where(np.arange(20) < 4, y, -1), methods=["constraint"], learners="1nn")
+        found = compare(
+            X,
+            np.where(np.arange(20) < 4, y, -1),
+            methods=["constraint", "variance"],
+            learners="1nn",
+        )
+        alone = compare(
+            X, np.where(np.arange(20) < 4, y, -1), methods=["constraint"], learners="1nn"
+        )
     assert found.methods == ("constraint", "variance")
     assert found.evaluation.selectors == ("variance", "random", "all")
-    assert any(note.startswith("constraint has no curves, since a fold holds too little for it") for note in found.notes)
+    assert any(
+        note.startswith("constraint has no curves, since a fold holds too little for it")
+        for note in found.notes
+    )
     assert alone.evaluation is None
 
 
@@ -416,10 +523,14 @@ def test_all_rows_if_so_asked():
 def test_a_method_that_cannot_use_what_is_known():
     X = load_iris().data
     with pytest.raises(
-        InputError, match=r"'fisher' needs labels, but nothing is known.* choose from auto, diverse, iterative, laplacian"
+        InputError,
+        match=r"'fisher' needs labels, but nothing is known.* choose from auto, diverse, "
+        r"iterative, laplacian",
     ):
         compare(X, methods=["auto", "fisher"])
-    with pytest.raises(InputError, match="'pearson' needs targets or labels, but only pairs are known"):
+    with pytest.raises(
+        InputError, match="'pearson' needs targets or labels, but only pairs are known"
+    ):
         compare(X, methods=["pearson"], supervision=Supervision.from_pairs(150, must_link=[(0, 1)]))
 
 
@@ -474,14 +585,18 @@ def test_wrong_values_are_named():
 def test_names_of_a_frame_or_given():
     X, y = load_iris(return_X_y=True, as_frame=True)
     assert quick(X, y, methods="fisher").best("fisher", 1) == ["petal length (cm)"]
-    assert quick(X.to_numpy(), y, methods="fisher", feature_names=list("abcd")).best("fisher", 1) == ["c"]
+    assert quick(X.to_numpy(), y, methods="fisher", feature_names=list("abcd")).best(
+        "fisher", 1
+    ) == ["c"]
 
 
 def test_sparse_tables_give_the_same():
     random = np.random.default_rng(0)
     X, y = classes_and_noise(40)
     X = X * (random.random(X.shape) < 0.7)
-    dense, sparse = (quick(table, y, methods=["auto", "fisher"], sizes=[1, 3]) for table in (X, sp.csr_array(X)))
+    dense, sparse = (
+        quick(table, y, methods=["auto", "fisher"], sizes=[1, 3]) for table in (X, sp.csr_array(X))
+    )
     assert_array_equal(dense.orders, sparse.orders)
     assert_allclose(dense.agreement, sparse.agreement)
 
@@ -544,10 +659,16 @@ def test_page_facts(wine):
     assert [one["label"] for one in facts["curves"]] == ["1nn", "linear"]
     for figure in facts["curves"]:
         assert set(figure) == {"label", "title", "x_label", "y_label", "note", "series"}
-        assert [one["name"] for one in figure["series"]] == [*wine.methods, "random columns", "all columns"]
+        assert [one["name"] for one in figure["series"]] == [
+            *wine.methods,
+            "random columns",
+            "all columns",
+        ]
         for one, selector in zip(figure["series"], wine.evaluation.selectors, strict=True):
             assert one["x"] == list(wine.sizes)
-            assert_allclose(one["y"], 100 * wine.evaluation.values(selector, figure["label"]).mean(axis=1))
+            assert_allclose(
+                one["y"], 100 * wine.evaluation.values(selector, figure["label"]).mean(axis=1)
+            )
     json.dumps(facts, allow_nan=False)
 
 
@@ -555,11 +676,17 @@ def test_records_and_frame(wine):
     records = wine.to_records()
     n_sizes, n_methods = len(wine.sizes), len(wine.methods)
     assert len(records) == 2 * (n_sizes * (n_methods + 1) + 1)
-    one = next(row for row in records if row["method"] == "fisher" and row["learner"] == "1nn" and row["n_features"] == 5)
+    one = next(
+        row
+        for row in records
+        if row["method"] == "fisher" and row["learner"] == "1nn" and row["n_features"] == 5
+    )
     values = wine.evaluation.values("fisher", "1nn")[wine.sizes.index(5)]
     assert one["mean"] == pytest.approx(values.mean())
     # Five folds test a fifth of the rows and train on the rest.
-    assert one["standard_error"] == pytest.approx(values.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4), rel=0.01)
+    assert one["standard_error"] == pytest.approx(
+        values.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4), rel=0.01
+    )
     pd.testing.assert_frame_equal(wine.to_frame(), pd.DataFrame(records))
 
 
@@ -572,7 +699,9 @@ def test_hostile_names_stay_text():
 def test_plot(wine):
     axes = wine.plot()
     assert len(axes) == 2
-    assert [line.get_label() for line in axes[0].get_lines()][: len(wine.methods)] == list(wine.methods)
+    assert [line.get_label() for line in axes[0].get_lines()][: len(wine.methods)] == list(
+        wine.methods
+    )
 
 
 def test_a_real_wide_table(shared_data):

@@ -1,4 +1,6 @@
-"""Evaluation: what is hidden stays hidden, and the numbers are those of a plain scikit-learn script."""
+"""Evaluation: what is hidden stays hidden, and the numbers are those of a plain scikit-learn
+script.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,38 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_regression
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_regression,
+)
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_classif, f_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeCV
 from sklearn.metrics import accuracy_score, normalized_mutual_info_score
-from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, IterativeSieve, Supervision, assess
+from graphsieve import (
+    GraphSieve,
+    GraphSieveWarning,
+    InputError,
+    IterativeSieve,
+    Supervision,
+    assess,
+)
 from graphsieve._base.errors import warn
 from graphsieve.assess.evaluation import learners
 from graphsieve.assess.evaluation.clustering import cluster_prefixes, clustering_accuracy
@@ -39,7 +59,13 @@ from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
 from graphsieve.assess.evaluation.hiding import hide_labels, proportional
 from graphsieve.assess.evaluation.learners import LEARNERS
 from graphsieve.assess.evaluation.prefixes import score_prefixes
-from graphsieve.assess.evaluation.results import Evaluation, Measurement, Records, Selection, standard_error
+from graphsieve.assess.evaluation.results import (
+    Evaluation,
+    Measurement,
+    Records,
+    Selection,
+    standard_error,
+)
 
 # ---- hiding labels
 
@@ -97,8 +123,10 @@ def test_shares_by_hand():
     for sizes, wanted, shares in [
         ((50, 30, 20), 10, (5, 3, 2)),
         ((97, 2, 1), 3, (1, 1, 1)),  # 2.91, 0.06, 0.03 → 3, 0, 0, and two are handed down
-        ((60, 25, 15), 7, (4, 2, 1)),  # 4.2, 1.75, 1.05 → 4, 1, 1, and the one left to the largest remainder
-        ((60, 39, 1), 10, (6, 3, 1)),  # 6, 3.9, 0.1 → 6, 4, 0; the second is furthest above its share
+        # 4.2, 1.75, 1.05 → 4, 1, 1, and the one left to the largest remainder
+        ((60, 25, 15), 7, (4, 2, 1)),
+        # 6, 3.9, 0.1 → 6, 4, 0; the second is furthest above its share
+        ((60, 39, 1), 10, (6, 3, 1)),
         ((90, 9, 1), 2, (2, 0, 0)),  # fewer than classes
         ((5, 5), 0, (0, 0)),
     ]:
@@ -111,9 +139,12 @@ def test_equal_shares_are_drawn_and_not_given_to_the_first():
     assert len(drawn) > 20
 
 
-@pytest.mark.parametrize(("fraction", "known"), [(0.05, 5), (0.001, 1), (0.125, 13), (1.0, 100), (0.5, 50)])
+@pytest.mark.parametrize(
+    ("fraction", "known"), [(0.05, 5), (0.001, 1), (0.125, 13), (1.0, 100), (0.5, 50)]
+)
 def test_fractions_are_rounded_to_the_nearest_count(fraction, known):
-    assert len(shown(hide_labels(np.repeat([0, 1], 50), fraction, random_state=0))) == known  # 12.5 → 13
+    # 12.5 → 13
+    assert len(shown(hide_labels(np.repeat([0, 1], 50), fraction, random_state=0))) == known
 
 
 def test_what_is_unknown_stays_unknown_and_counts_nowhere():
@@ -138,17 +169,27 @@ def test_the_form_of_the_labels_is_kept():
     assert np.isnan(both).sum() == 2
     assert set(both[~np.isnan(both)]) == {-1.0, 1.0}
     assert hide_labels([4, 5], 0, unlabeled=-9).tolist() == [-9, -9]
-    assert hide_labels(np.array([4, 5], dtype=np.int8), 0, unlabeled=-999).tolist() == [-999, -999]  # more than eight bits hold
+    # More than eight bits hold
+    assert hide_labels(np.array([4, 5], dtype=np.int8), 0, unlabeled=-999).tolist() == [-999, -999]
     assert np.isnan(hide_labels([1, 2, 3], 0, target_type="continuous")).all()
 
 
 @pytest.mark.parametrize(
     "seed",
-    [3, [3, 1], np.random.SeedSequence(3), np.int64(3), lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)],
+    [
+        3,
+        [3, 1],
+        np.random.SeedSequence(3),
+        np.int64(3),
+        lambda: np.random.default_rng(3),
+        lambda: np.random.RandomState(3),
+    ],
 )
 def test_all_kinds_of_seeds(seed):
     y = np.arange(40) % 2
-    one, two = (hide_labels(y, 8, random_state=seed() if callable(seed) else seed) for _ in range(2))
+    one, two = (
+        hide_labels(y, 8, random_state=seed() if callable(seed) else seed) for _ in range(2)
+    )
     np.testing.assert_array_equal(one, two)
     hide_labels(y, 8)
 
@@ -199,10 +240,16 @@ def plain_score(learner, train, test, y_train, y_test, classes):  # noqa: PLR091
     model = PLAIN[learner, classes]()
     if learner == "svm" and not classes:  # its C and its tube are meant for a target of deviation 1
         low, high = y_train.mean(), y_train.std()
-        predicted = low + high * model.fit((train - center) / spread, (y_train - low) / high).predict((test - center) / spread)
+        predicted = low + high * model.fit(
+            (train - center) / spread, (y_train - low) / high
+        ).predict((test - center) / spread)
     else:
         predicted = model.fit((train - center) / spread, y_train).predict((test - center) / spread)
-    return accuracy_score(y_test, predicted) if classes else math.sqrt(np.mean((predicted - y_test) ** 2))
+    return (
+        accuracy_score(y_test, predicted)
+        if classes
+        else math.sqrt(np.mean((predicted - y_test) ** 2))
+    )
 
 
 def data_of(classes):
@@ -223,9 +270,18 @@ def test_prefixes_agree_with_plain_scikit_learn(learner, classes):
     X, y = data_of(classes)
     order, sizes = np.random.default_rng(1).permutation(X.shape[1]), [1, 3, 7, 10]
     train, test = np.arange(len(y)) % 3 > 0, np.arange(len(y)) % 3 == 0
-    found = score_prefixes(order, X[train], y[train], X[test], y[test], sizes=sizes, learner=learner)
-    plain = [plain_score(learner, X[train][:, order[:s]], X[test][:, order[:s]], y[train], y[test], classes) for s in sizes]
-    np.testing.assert_allclose(found, plain, rtol=1e-6, atol=2.1 / test.sum() if (learner, classes) == ("svm", True) else 0)
+    found = score_prefixes(
+        order, X[train], y[train], X[test], y[test], sizes=sizes, learner=learner
+    )
+    plain = [
+        plain_score(
+            learner, X[train][:, order[:s]], X[test][:, order[:s]], y[train], y[test], classes
+        )
+        for s in sizes
+    ]
+    np.testing.assert_allclose(
+        found, plain, rtol=1e-6, atol=2.1 / test.sum() if (learner, classes) == ("svm", True) else 0
+    )
 
 
 @pytest.mark.parametrize(("learner", "classes"), PLAIN)
@@ -234,23 +290,35 @@ def test_sparse_tables_get_the_same_scores(learner, classes):
     X = np.where(np.random.default_rng(2).random(X.shape) < 0.4, 0.0, X)
     halves = slice(None, None, 2), slice(1, None, 2)
     options = {"sizes": [2, 8], "learner": learner}
-    dense = score_prefixes(np.arange(10), X[halves[0]], y[halves[0]], X[halves[1]], y[halves[1]], **options)
+    dense = score_prefixes(
+        np.arange(10), X[halves[0]], y[halves[0]], X[halves[1]], y[halves[1]], **options
+    )
     for kind in (sp.csr_array, sp.coo_matrix):
         parts = [kind(X[half]) for half in halves]
-        sparse = score_prefixes(np.arange(10), parts[0], y[halves[0]], parts[1], y[halves[1]], **options)
+        sparse = score_prefixes(
+            np.arange(10), parts[0], y[halves[0]], parts[1], y[halves[1]], **options
+        )
         np.testing.assert_array_equal(sparse, dense)
 
 
 @pytest.mark.parametrize(("learner", "classes"), PLAIN)
-def test_large_sparse_tables_stay_sparse_and_get_nearly_the_same_scores(learner, classes, monkeypatch):
-    """Not centred, and their distances by another way; rows at equal distance may then stand in another order."""
+def test_large_sparse_tables_stay_sparse_and_get_nearly_the_same_scores(
+    learner, classes, monkeypatch
+):
+    """Not centred, and their distances by another way; rows at equal distance may then stand in
+    another order.
+    """
     monkeypatch.setattr(learners, "DENSE_ELEMENTS", 0)
     X, y = data_of(classes)
     halves = slice(None, None, 2), slice(1, None, 2)
     options = {"sizes": [10], "learner": learner}
-    dense = score_prefixes(np.arange(10), X[halves[0]], y[halves[0]], X[halves[1]], y[halves[1]], **options)
+    dense = score_prefixes(
+        np.arange(10), X[halves[0]], y[halves[0]], X[halves[1]], y[halves[1]], **options
+    )
     parts = [sp.csr_array(X[half]) for half in halves]
-    sparse = score_prefixes(np.arange(10), parts[0], y[halves[0]], parts[1], y[halves[1]], **options)
+    sparse = score_prefixes(
+        np.arange(10), parts[0], y[halves[0]], parts[1], y[halves[1]], **options
+    )
     np.testing.assert_allclose(sparse, dense, rtol=1e-3, atol=2.1 / len(y) if classes else 0)
 
 
@@ -260,7 +328,9 @@ def test_rows_of_unknown_label_are_left_out():
     rows = few >= 0
     options = {"sizes": [2, 4], "learner": "1nn"}
     found = score_prefixes([2, 3, 0, 1], X, few, X, y, **options)
-    np.testing.assert_array_equal(found, score_prefixes([2, 3, 0, 1], X[rows], few[rows], X, y, **options))
+    np.testing.assert_array_equal(
+        found, score_prefixes([2, 3, 0, 1], X[rows], few[rows], X, y, **options)
+    )
     some = np.where(np.arange(150) % 2, y, -1)
     every = score_prefixes([2, 3, 0, 1], X[rows], few[rows], X[1::2], y[1::2], **options)
     np.testing.assert_array_equal(score_prefixes([2, 3, 0, 1], X, few, X, some, **options), every)
@@ -274,28 +344,40 @@ def test_labels_of_any_form():
     plain = score_prefixes([0, 1], X[::2], y[::2], X[1::2], y[1::2], **options)
     for labels in (text, text.astype(object), pd.Series(text), pd.Categorical(text)):
         frame = pd.DataFrame(X, columns=list("abcd"))
-        found = score_prefixes([0, 1], frame[::2], labels[::2], frame[1::2], labels[1::2], **options)
+        found = score_prefixes(
+            [0, 1], frame[::2], labels[::2], frame[1::2], labels[1::2], **options
+        )
         np.testing.assert_array_equal(found, plain)
     one = score_prefixes([0, 1], X[::2], y[::2], X[1:2], y[1:2], **options)
     assert set(one) <= {0.0, 1.0}
-    assert score_prefixes([0], X[::2], y[::2], X[1:2].tolist(), [y[1]], **(options | {"sizes": [1]})).shape == (1,)
+    assert score_prefixes(
+        [0], X[::2], y[::2], X[1:2].tolist(), [y[1]], **(options | {"sizes": [1]})
+    ).shape == (1,)
 
 
 def test_few_training_rows_are_enough():
     X, y = load_iris(return_X_y=True)
     three = [0, 60, 120]
     for learner in LEARNERS:
-        assert np.isfinite(score_prefixes([2], X[three], y[three], X, y, sizes=[1], learner=learner)).all()
+        assert np.isfinite(
+            score_prefixes([2], X[three], y[three], X, y, sizes=[1], learner=learner)
+        ).all()
     # One class only: it is what everybody says.
-    assert score_prefixes([2], X[:3], y[:3], X, y, sizes=[1], learner="linear") == pytest.approx(50 / 150)
+    assert score_prefixes([2], X[:3], y[:3], X, y, sizes=[1], learner="linear") == pytest.approx(
+        50 / 150
+    )
     for learner in ("1nn", "5nn", "linear"):
-        found = score_prefixes([2], X[:2], [0.5, 1.5], X[3:5], [0.5, 2.5], sizes=[1], learner=learner)
+        found = score_prefixes(
+            [2], X[:2], [0.5, 1.5], X[3:5], [0.5, 2.5], sizes=[1], learner=learner
+        )
         assert np.isfinite(found).all()
 
 
 def test_any_estimator_is_a_learner_and_used_as_it_is():
     X, y = data_of(classes=False)
-    found = score_prefixes([0, 5, 3], X[::2], y[::2], X[1::2], y[1::2], sizes=[2], learner=LinearRegression())
+    found = score_prefixes(
+        [0, 5, 3], X[::2], y[::2], X[1::2], y[1::2], sizes=[2], learner=LinearRegression()
+    )
     predicted = LinearRegression().fit(X[::2][:, [0, 5]], y[::2]).predict(X[1::2][:, [0, 5]])
     assert found[0] == pytest.approx(np.sqrt(np.mean((predicted - y[1::2]) ** 2)), rel=1e-12)
 
@@ -324,7 +406,10 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
         ({"learner": 3}, "learner must be one of"),
         ({"learner": LinearRegression()}, "LinearRegression is a regressor"),
         ({"learner": GaussianNB(), "target_type": "continuous"}, "GaussianNB is a classifier"),
-        ({"learner": "bayes", "target_type": "continuous"}, "cannot predict a continuous target; choose from"),
+        (
+            {"learner": "bayes", "target_type": "continuous"},
+            "cannot predict a continuous target; choose from",
+        ),
         ({"X_test": X_SMALL[:, :2]}, "X_test has 2 columns, but X_train has 3"),
         ({"y_test": Y_SMALL[:5]}, "X_test has 12 rows, but its y has 5"),
         ({"y_train": Y_SMALL[:5]}, "X_train has 12 rows"),
@@ -335,7 +420,13 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
     ],
 )
 def test_prefixes_refuse_what_they_cannot_use(change, message):
-    given = {"order": [0, 1], "X_train": X_SMALL, "y_train": Y_SMALL, "X_test": X_SMALL, "y_test": Y_SMALL}
+    given = {
+        "order": [0, 1],
+        "X_train": X_SMALL,
+        "y_train": Y_SMALL,
+        "X_test": X_SMALL,
+        "y_test": Y_SMALL,
+    }
     given |= {"sizes": [1, 2], "learner": "1nn"} | change
     with pytest.raises(InputError, match=message):
         score_prefixes(**given)
@@ -348,20 +439,29 @@ def test_prefixes_refuse_what_they_cannot_use(change, message):
 def test_clustering_accuracy_is_the_best_of_all_matchings(pairs):
     y, clusters = np.array(pairs).T
     names = range(5)
-    best = max(np.mean(np.array(names)[list(matching)][clusters] == y) for matching in itertools.permutations(names))
+    best = max(
+        np.mean(np.array(names)[list(matching)][clusters] == y)
+        for matching in itertools.permutations(names)
+    )
     assert clustering_accuracy(y, clusters) == pytest.approx(best)
-    assert clustering_accuracy([f"class {label}" for label in y], 7 - clusters) == pytest.approx(best)
+    assert clustering_accuracy([f"class {label}" for label in y], 7 - clusters) == pytest.approx(
+        best
+    )
 
 
 def test_clusters_of_prefixes_are_those_of_k_means():
     X, y = load_wine(return_X_y=True)
     order = np.random.default_rng(0).permutation(13)
     for standardize in (False, True):
-        found = cluster_prefixes(order, X, y, sizes=[2, 6], n_init=3, random_state=4, standardize=standardize)
+        found = cluster_prefixes(
+            order, X, y, sizes=[2, 6], n_init=3, random_state=4, standardize=standardize
+        )
         points = StandardScaler().fit_transform(X) if standardize else X
         for place, size in enumerate([2, 6]):
             groups = KMeans(3, n_init=3, random_state=4).fit_predict(points[:, order[:size]])
-            best = max(np.mean(np.array(names)[groups] == y) for names in itertools.permutations(range(3)))
+            best = max(
+                np.mean(np.array(names)[groups] == y) for names in itertools.permutations(range(3))
+            )
             assert found.accuracies[place] == pytest.approx(best)
             assert found.nmis[place] == pytest.approx(normalized_mutual_info_score(y, groups))
     assert found.sizes == (2, 6)
@@ -374,10 +474,14 @@ def test_clusters_sparse_unknown_and_few():
     assert sparse.accuracies == pytest.approx(dense.accuracies)
     half = np.where(np.arange(len(y)) % 2, y, -1)
     groups = KMeans(3, n_init=10, random_state=0).fit_predict(X[:, :5])
-    assert cluster_prefixes(range(13), X, half, sizes=[5]).accuracies == pytest.approx(clustering_accuracy(y[1::2], groups[1::2]))
+    assert cluster_prefixes(range(13), X, half, sizes=[5]).accuracies == pytest.approx(
+        clustering_accuracy(y[1::2], groups[1::2])
+    )
     # A column of two values cannot make three clusters; that is no reason for a warning.
     two = np.where(y == 0, 1.0, 0.0).reshape(-1, 1)
-    assert cluster_prefixes([0], two, y, sizes=[1]).accuracies == pytest.approx(np.bincount(y)[:2].sum() / len(y))
+    assert cluster_prefixes([0], two, y, sizes=[1]).accuracies == pytest.approx(
+        np.bincount(y)[:2].sum() / len(y)
+    )
 
 
 @pytest.mark.parametrize(
@@ -417,18 +521,29 @@ def best_by_correlation(X, y):
 
 
 def script(X, y, *, sizes, learners, known, repeats, seed, classes, from_known=False):
-    """Repeated folds; in each, labels are hidden, features ordered by what is left, and learners compared on the other rows."""
+    """Repeated folds; in each, labels are hidden, features ordered by what is left, and learners
+    compared on the other rows.
+    """
     found = {}
-    splitter = (RepeatedStratifiedKFold if classes else RepeatedKFold)(n_splits=5, n_repeats=repeats, random_state=seed)
+    splitter = (RepeatedStratifiedKFold if classes else RepeatedKFold)(
+        n_splits=5, n_repeats=repeats, random_state=seed
+    )
     for number, (train, test) in enumerate(splitter.split(X, y)):
         few = hide_labels(y[train], known, random_state=[seed, number // 5, number % 5])
         labelled = few >= 0 if classes else ~np.isnan(few)
-        order = (best_by_f if classes else best_by_correlation)(X[train][labelled], y[train][labelled])
+        order = (best_by_f if classes else best_by_correlation)(
+            X[train][labelled], y[train][labelled]
+        )
         rows = train[labelled] if from_known else train
         for learner in learners:
             for size in sizes:
                 value = plain_score(
-                    learner, X[np.ix_(rows, order[:size])], X[np.ix_(test, order[:size])], y[rows], y[test], classes
+                    learner,
+                    X[np.ix_(rows, order[:size])],
+                    X[np.ix_(test, order[:size])],
+                    y[rows],
+                    y[test],
+                    classes,
                 )
                 found.setdefault((learner, size), []).append(value)
     return found
@@ -443,10 +558,17 @@ def test_ionosphere_with_ten_labels_agrees_with_a_plain_script(shared_data, from
         warnings.simplefilter("ignore")  # columns that are constant on ten rows
         plain = script(X, y, **setting, seed=3, classes=True, from_known=from_known)
         found = evaluate(
-            {"F": SelectKBest(f_classif)}, X, y, **setting, random_state=3, learn_from="known" if from_known else "all"
+            {"F": SelectKBest(f_classif)},
+            X,
+            y,
+            **setting,
+            random_state=3,
+            learn_from="known" if from_known else "all",
         )
     for (learner, size), values in plain.items():
-        np.testing.assert_allclose(found.values("F", learner)[setting["sizes"].index(size)], values, rtol=1e-12)
+        np.testing.assert_allclose(
+            found.values("F", learner)[setting["sizes"].index(size)], values, rtol=1e-12
+        )
 
 
 def test_tecator_with_a_twentieth_of_the_targets_agrees_with_a_plain_script(shared_data):
@@ -455,7 +577,9 @@ def test_tecator_with_a_twentieth_of_the_targets_agrees_with_a_plain_script(shar
     setting = {"sizes": [2, 10, 30], "learners": ["5nn", "linear"], "known": 0.05, "repeats": 2}
     found = evaluate("pearson", X, y, **setting, random_state=8)
     for (learner, size), values in script(X, y, **setting, seed=8, classes=False).items():
-        np.testing.assert_allclose(found.values("pearson", learner)[setting["sizes"].index(size)], values, rtol=1e-6)
+        np.testing.assert_allclose(
+            found.values("pearson", learner)[setting["sizes"].index(size)], values, rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("classes", [True, False])
@@ -464,7 +588,9 @@ def test_bundled_data_agree_with_a_plain_script(classes):
     setting = {"sizes": [1, 4, 9], "learners": ["1nn", "5nn", "linear"], "known": 20, "repeats": 1}
     found = evaluate({"ours": "fisher" if classes else "pearson"}, X, y, **setting, random_state=0)
     for (learner, size), values in script(X, y, **setting, seed=0, classes=classes).items():
-        np.testing.assert_allclose(found.values("ours", learner)[setting["sizes"].index(size)], values, rtol=1e-6)
+        np.testing.assert_allclose(
+            found.values("ours", learner)[setting["sizes"].index(size)], values, rtol=1e-6
+        )
 
 
 def test_the_baselines_are_random_columns_anew_in_every_fold_and_all_columns():
@@ -475,10 +601,14 @@ def test_the_baselines_are_random_columns_anew_in_every_fold_and_all_columns():
     assert len(set(orders)) == 5
     assert {one.selector for one in found.selections} == {"random"}
     assert all(len(set(order)) == 5 for order in orders)
-    for number, (train, test) in enumerate(RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=6).split(X, y)):
+    for number, (train, test) in enumerate(
+        RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=6).split(X, y)
+    ):
         everything = plain_score("1nn", X[train], X[test], y[train], y[test], True)
         chosen = list(orders[number])
-        some = plain_score("1nn", X[np.ix_(train, chosen)], X[np.ix_(test, chosen)], y[train], y[test], True)
+        some = plain_score(
+            "1nn", X[np.ix_(train, chosen)], X[np.ix_(test, chosen)], y[train], y[test], True
+        )
         np.testing.assert_allclose(found.values("all")[:, number], everything)
         assert found.values("random")[1, number] == pytest.approx(some)
 
@@ -487,7 +617,9 @@ def test_relative_errors_are_those_of_the_mean():
     X, y = data_of(classes=False)
     found = evaluate({}, X, y, sizes=[3], learners=["5nn"], baselines=["random"], random_state=2)
     assert found.metrics == ("rmse", "relative_rmse")
-    for number, (train, test) in enumerate(RepeatedKFold(n_splits=5, n_repeats=1, random_state=2).split(X)):
+    for number, (train, test) in enumerate(
+        RepeatedKFold(n_splits=5, n_repeats=1, random_state=2).split(X)
+    ):
         of_mean = np.sqrt(np.mean((y[test] - y[train].mean()) ** 2))
         ratio = found.values("random")[0, number] / of_mean
         assert found.values("random", metric="relative_rmse")[0, number] == pytest.approx(ratio)
@@ -533,7 +665,9 @@ def numbered(n=60, n_features=4, seed=0):
 def test_a_selector_sees_training_rows_and_the_known_labels_only():
     X, y = numbered(), np.arange(60) % 3
     spy = Spy()
-    found = evaluate({"spy": spy}, X, y, sizes=[2], learners="1nn", known=9, repeats=2, random_state=11)
+    found = evaluate(
+        {"spy": spy}, X, y, sizes=[2], learners="1nn", known=9, repeats=2, random_state=11
+    )
     assert len(spy.seen) == 10
     splits = list(RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=11).split(X, y))
     for (rows, known), (train, test) in zip(spy.seen, splits, strict=True):
@@ -543,15 +677,28 @@ def test_a_selector_sees_training_rows_and_the_known_labels_only():
         np.testing.assert_array_equal(known[known >= 0], y[train][known >= 0])
     # The spy wiped its copies; the learner had the true ones.
     for number, (train, test) in enumerate(splits):
-        plain = plain_score("1nn", X[np.ix_(train, [3, 2])], X[np.ix_(test, [3, 2])], y[train], y[test], True)
+        plain = plain_score(
+            "1nn", X[np.ix_(train, [3, 2])], X[np.ix_(test, [3, 2])], y[train], y[test], True
+        )
         assert found.values("spy")[0, number] == pytest.approx(plain)
 
 
 def test_a_learner_never_meets_a_test_row_before_it_is_asked():
     X, y = numbered(), np.arange(60) % 3
     SpyLearner.log.clear()
-    evaluate({"first": lambda X, y: [0, 1]}, X, y, sizes=[1], learners=SpyLearner(), baselines=(), known=6, learn_from="known")
-    for (did, rows, labels), (asked, tested, _) in zip(SpyLearner.log[::2], SpyLearner.log[1::2], strict=True):
+    evaluate(
+        {"first": lambda X, y: [0, 1]},
+        X,
+        y,
+        sizes=[1],
+        learners=SpyLearner(),
+        baselines=(),
+        known=6,
+        learn_from="known",
+    )
+    for (did, rows, labels), (asked, tested, _) in zip(
+        SpyLearner.log[::2], SpyLearner.log[1::2], strict=True
+    ):
         assert (did, asked) == ("fit", "predict")
         assert len(rows) == 6
         np.testing.assert_array_equal(labels, y[rows[:, 0].astype(int)])
@@ -562,8 +709,19 @@ def test_hidden_targets_and_test_rows_change_no_selection():
     X, y = data_of(classes=False)
     train, test = np.arange(0, 300), np.arange(300, 442)
     known = train[~np.isnan(hide_labels(y[train], 30, random_state=[5, 0, 0]))]
-    setting = {"sizes": [3], "learners": "5nn", "known": 30, "folds": [(train, test)], "random_state": 5}
-    selectors = {"pearson": "pearson", "ssls": "semi_supervised_laplacian", "auto": "auto", "F": SelectKBest(f_regression)}
+    setting = {
+        "sizes": [3],
+        "learners": "5nn",
+        "known": 30,
+        "folds": [(train, test)],
+        "random_state": 5,
+    }
+    selectors = {
+        "pearson": "pearson",
+        "ssls": "semi_supervised_laplacian",
+        "auto": "auto",
+        "F": SelectKBest(f_regression),
+    }
     before = evaluate(selectors, X, y, **setting)
     chance = np.random.default_rng(0)
     other_y, other_X = y.copy(), X.copy()
@@ -575,7 +733,10 @@ def test_hidden_targets_and_test_rows_change_no_selection():
     assert before.values("pearson")[0, 0] != after.values("pearson")[0, 0]
     # And the known ones do matter.
     other_y[known] = chance.permutation(other_y[known])
-    assert evaluate(selectors, other_X, other_y, **setting).selections[0].features != before.selections[0].features
+    assert (
+        evaluate(selectors, other_X, other_y, **setting).selections[0].features
+        != before.selections[0].features
+    )
 
 
 def test_labels_change_no_selection_where_a_supervision_is_given():
@@ -592,7 +753,9 @@ def test_labels_change_no_selection_where_a_supervision_is_given():
 
 def test_a_supervision_is_sliced_by_the_training_rows():
     X, y = numbered(), np.arange(60) % 3
-    pairs = Supervision.from_pairs(60, must_link=[(0, 3), (1, 4), (10, 13)], cannot_link=[(0, 1), (20, 21)])
+    pairs = Supervision.from_pairs(
+        60, must_link=[(0, 3), (1, 4), (10, 13)], cannot_link=[(0, 1), (20, 21)]
+    )
     seen = []
 
     def spy(rows, known):
@@ -628,9 +791,13 @@ def test_rows_of_unknown_y_are_trained_on_and_never_tested():
 
 
 def test_rows_of_unknown_y_make_no_error_smaller():
-    """The learner never met them, so that they are no training rows where standard errors are corrected."""
+    """The learner never met them, so that they are no training rows where standard errors are
+    corrected.
+    """
     X, y = load_wine(return_X_y=True)
-    found = evaluate({}, X, np.where(np.arange(len(y)) % 3, -1, y), sizes=[1], learners="1nn", folds=3)
+    found = evaluate(
+        {}, X, np.where(np.arange(len(y)) % 3, -1, y), sizes=[1], learners="1nn", folds=3
+    )
     assert found.test_ratio == pytest.approx(1 / 2, rel=0.01)
 
 
@@ -650,17 +817,23 @@ def test_folds_may_be_given():
     splits = list(GroupKFold(3).split(X, y, groups=np.arange(60) // 5))
     found = evaluate({"spy": spy}, X, y, sizes=[1], learners="1nn", folds=splits)
     assert (found.folds, found.repeats) == (3, 1)
-    assert found.test_ratio == pytest.approx(np.mean([len(test) / len(train) for train, test in splits]))
+    assert found.test_ratio == pytest.approx(
+        np.mean([len(test) / len(train) for train, test in splits])
+    )
     for (rows, _), (train, _) in zip(spy.seen, splits, strict=True):
         np.testing.assert_array_equal(rows, train)
-    assert evaluate({}, X, y, sizes=[1], folds=GroupKFold(3).split(X, y, np.arange(60) // 5)).folds == 3
+    assert (
+        evaluate({}, X, y, sizes=[1], folds=GroupKFold(3).split(X, y, np.arange(60) // 5)).folds
+        == 3
+    )
 
 
 # ---- evaluate: selectors of all kinds
 
 
 def same(one, other):
-    assert [m[:-1] for m in one.measurements] == [m[:-1] for m in other.measurements]  # all but the seconds
+    # All but the seconds
+    assert [m[:-1] for m in one.measurements] == [m[:-1] for m in other.measurements]
     assert [s[:-1] for s in one.selections] == [s[:-1] for s in other.selections]
 
 
@@ -671,7 +844,12 @@ def test_the_result_does_not_depend_on_the_number_of_processes():
         "forest": SelectFromModel(RandomForestClassifier(5), max_features=3, threshold=-np.inf),
         "function": lambda X, y: np.argsort(-X.std(axis=0)),
     }
-    setting = {"sizes": [3], "learners": ["1nn", RandomForestClassifier(4)], "known": 30, "folds": 3}
+    setting = {
+        "sizes": [3],
+        "learners": ["1nn", RandomForestClassifier(4)],
+        "known": 30,
+        "folds": 3,
+    }
     one = evaluate(selectors, X, y, **setting)
     same(one, evaluate(selectors, X, y, **setting, n_jobs=2))
     same(one, evaluate(selectors, X, y, **setting, random_state=np.int64(0), n_jobs=np.int64(1)))
@@ -681,7 +859,9 @@ def test_the_result_does_not_depend_on_the_number_of_processes():
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
-    """Sums of many numbers by two threads differ in their last bits from those by one, and processes have fewer threads."""
+    """Sums of many numbers by two threads differ in their last bits from those by one, and
+    processes have fewer threads.
+    """
     X, y = make_regression(600, 150, noise=5.0, random_state=0)
     found = []
     for threads in (1, 2):
@@ -704,13 +884,17 @@ def test_registered_names_estimators_and_functions_are_one_thing():
     selectors = {
         "name": "fisher",
         "sieve": GraphSieve("fisher"),
-        "sieve for other labels": GraphSieve("fisher", unlabeled=0),  # which are not those that it gets here
+        # Which are not those that it gets here
+        "sieve for other labels": GraphSieve("fisher", unlabeled=0),
         "of another library": SelectKBest(f_classif),
         "function": lambda X, y: best_by_f(X[y >= 0], y[y >= 0]),
     }
     found = evaluate(selectors, X, y, sizes=[1, 3], learners="1nn", known=30, baselines=())
     for fold in range(5):
-        assert len({selection.features for selection in found.selections if selection.fold == fold}) == 1
+        assert (
+            len({selection.features for selection in found.selections if selection.fold == fold})
+            == 1
+        )
     assert all(selection.seconds > 0 for selection in found.selections)
 
 
@@ -733,15 +917,28 @@ def test_searches_by_name_and_by_estimator():
 def test_unsupervised_evaluation_hides_everything():
     X, y = load_wine(return_X_y=True)
     spy = Spy()
-    selectors = {"auto": "auto", "search": "diverse", "published": GraphSieve(redundancy=None), "laplacian": "laplacian"}
+    selectors = {
+        "auto": "auto",
+        "search": "diverse",
+        "published": GraphSieve(redundancy=None),
+        "laplacian": "laplacian",
+    }
     found = evaluate({**selectors, "spy": spy}, X, y, sizes=[2], learners="1nn", known=0)
     assert all((known == -1).all() for _, known in spy.seen)
-    chosen = {name: [one.features for one in found.selections if one.selector == name] for name in selectors}
+    chosen = {
+        name: [one.features for one in found.selections if one.selector == name]
+        for name in selectors
+    }
     assert chosen["auto"] == chosen["search"]
     assert chosen["published"] == chosen["laplacian"]
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
-    two = [evaluate("auto", X, labels, folds=splits, sizes=[2], learners="1nn", known=0) for labels in (y, y[::-1])]
-    assert [one.features for one in two[0].selections] == [one.features for one in two[1].selections]
+    two = [
+        evaluate("auto", X, labels, folds=splits, sizes=[2], learners="1nn", known=0)
+        for labels in (y, y[::-1])
+    ]
+    assert [one.features for one in two[0].selections] == [
+        one.features for one in two[1].selections
+    ]
     with pytest.raises(InputError, match="needs labels, but nothing is known") as caught:
         evaluate("fisher", X, y, sizes=[2], known=0)
     assert "selector 'fisher', repeat 0, fold 0" in caught.value.__notes__[0]
@@ -751,7 +948,9 @@ def test_a_single_known_class_of_any_number_is_no_trouble():
     """Class codes 1 and −1 alone would look like labels of plus and minus one."""
     X, y = load_wine(return_X_y=True)
     y = (y == 0).astype(int)
-    with pytest.warns(GraphSieveWarning, match="selector 'auto': all known labels are of one class"):
+    with pytest.warns(
+        GraphSieveWarning, match="selector 'auto': all known labels are of one class"
+    ):
         evaluate("auto", X, y, sizes=[2], learners="1nn", known=1)
 
 
@@ -759,13 +958,28 @@ def test_few_whole_targets_are_still_targets():
     """Three known targets such as 12, 40 and 41 alone would look like classes."""
     X, y = numbered(n_features=6), np.arange(60.0)
     published = GraphSieve(redundancy=None)
-    found = evaluate({"published": published, "auto": "auto"}, X, y, sizes=[3], learners="1nn", known=3, folds=2, baselines=())
+    found = evaluate(
+        {"published": published, "auto": "auto"},
+        X,
+        y,
+        sizes=[3],
+        learners="1nn",
+        known=3,
+        folds=2,
+        baselines=(),
+    )
     assert found.task == "regression"
-    for number, (train, _) in enumerate(RepeatedKFold(n_splits=2, n_repeats=1, random_state=0).split(X)):
+    for number, (train, _) in enumerate(
+        RepeatedKFold(n_splits=2, n_repeats=1, random_state=0).split(X)
+    ):
         few = hide_labels(y[train], 3, target_type="continuous", random_state=[0, 0, number])
         for name, method in (("published", "semi_supervised_laplacian"), ("auto", "diverse")):
-            sieve = GraphSieve(method, target_type="continuous", n_features_to_select=3).fit(X[train], few)
-            selection = next(one for one in found.selections if (one.selector, one.fold) == (name, number))
+            sieve = GraphSieve(method, target_type="continuous", n_features_to_select=3).fit(
+                X[train], few
+            )
+            selection = next(
+                one for one in found.selections if (one.selector, one.fold) == (name, number)
+            )
             assert selection.features == tuple(np.argsort(sieve.ranking_)[:3])
 
 
@@ -775,10 +989,19 @@ def test_a_ranking_with_shared_places_serves_the_sizes_it_determines():
     setting = {"learners": "1nn", "folds": 2, "baselines": ()}
     X = StandardScaler().fit_transform(X)
     assert len(evaluate(four, X, y, sizes=[4, 8, 13], **setting).selections[0].features) == 13
-    with pytest.raises(InputError, match="selector 'RFE' puts 4 features on one place, so that its best 3 are not determined"):
+    with pytest.raises(
+        InputError,
+        match="selector 'RFE' puts 4 features on one place, so that its best 3 are not determined",
+    ):
         evaluate(four, X, y, sizes=[3], **setting)
     with pytest.raises(InputError, match="not determined"):
-        evaluate(SelectFromModel(RandomForestClassifier(3), max_features=2, threshold=-np.inf), X, y, sizes=[1], **setting)
+        evaluate(
+            SelectFromModel(RandomForestClassifier(3), max_features=2, threshold=-np.inf),
+            X,
+            y,
+            sizes=[1],
+            **setting,
+        )
 
 
 class Odd(BaseEstimator):
@@ -803,10 +1026,19 @@ class Odd(BaseEstimator):
         (lambda X, y: None, "1-D array of column numbers"),
         (lambda X, y: np.ones(13), "1-D array of column numbers"),
         (Odd("nothing_", 1), "neither ranking_ nor scores_ nor get_support"),
-        (Odd("scores_", np.ones(4)), "scores_ of selector 'it' must be one number for each of the 13 features"),
-        (Odd("scores_", {"a": 1.0}), "scores_ of selector 'it' must be one number .*, got {'a': 1.0}"),
+        (
+            Odd("scores_", np.ones(4)),
+            "scores_ of selector 'it' must be one number for each of the 13 features",
+        ),
+        (
+            Odd("scores_", {"a": 1.0}),
+            "scores_ of selector 'it' must be one number .*, got {'a': 1.0}",
+        ),
         (Odd("ranking_", np.ones(4)), "ranking_ of selector 'it' must be one number"),
-        (Odd("get_support", lambda: [True]), r"get_support\(\) of selector 'it' must be one number"),
+        (
+            Odd("get_support", lambda: [True]),
+            r"get_support\(\) of selector 'it' must be one number",
+        ),
         (Odd("ranking_", np.ones(13)), "puts 13 features on one place"),
     ],
 )
@@ -839,7 +1071,10 @@ def test_scores_without_a_value_come_last_and_small_may_be_good():
 
 def test_single_precision_is_no_reason_to_warn():
     X, y = load_wine(return_X_y=True)
-    assert evaluate("fisher", X.astype(np.float32), y, sizes=[2], learners="1nn", folds=2).n_features == 13
+    assert (
+        evaluate("fisher", X.astype(np.float32), y, sizes=[2], learners="1nn", folds=2).n_features
+        == 13
+    )
 
 
 def test_sparse_tables_and_frames_give_the_same_selections():
@@ -854,12 +1089,23 @@ def test_sparse_tables_and_frames_give_the_same_selections():
         kinds.append(type(X))
         return np.arange(X.shape[1])
 
-    sparse = evaluate({"fisher": "fisher", "laplacian": "laplacian", "spy": spy}, sp.csc_matrix(X), y, **setting)
+    sparse = evaluate(
+        {"fisher": "fisher", "laplacian": "laplacian", "spy": spy}, sp.csc_matrix(X), y, **setting
+    )
     assert set(kinds) == {sp.csr_array}
-    assert [s.features for s in sparse.selections if s.selector != "spy"] == [s.features for s in dense.selections]
+    assert [s.features for s in sparse.selections if s.selector != "spy"] == [
+        s.features for s in dense.selections
+    ]
     for learner in dense.learners:
-        np.testing.assert_allclose(sparse.values("fisher", learner), dense.values("fisher", learner))
-    same(dense, evaluate(["fisher", "laplacian"], pd.DataFrame(X).rename(columns=str), pd.Series(y), **setting))
+        np.testing.assert_allclose(
+            sparse.values("fisher", learner), dense.values("fisher", learner)
+        )
+    same(
+        dense,
+        evaluate(
+            ["fisher", "laplacian"], pd.DataFrame(X).rename(columns=str), pd.Series(y), **setting
+        ),
+    )
     text = np.array(["a", "b", "c"])[y]
     same(dense, evaluate(["fisher", "laplacian"], X, text, **setting))
 
@@ -876,9 +1122,14 @@ def test_warnings_come_once_and_say_how_often():
         evaluate({"it": warns}, X, y, sizes=[1], learners={"hasty": LogisticRegression(max_iter=1)})
     texts = [str(one.message) for one in caught]
     assert len(texts) == 3
-    assert any(text.startswith("selector 'it': a look at 142 rows (in 5 of 5 rounds).") for text in texts)
+    assert any(
+        text.startswith("selector 'it': a look at 142 rows (in 5 of 5 rounds).") for text in texts
+    )
     assert "selector 'it': of another library (in 5 of 5 rounds)." in texts
-    assert any(text.startswith("learner 'hasty': lbfgs failed") and "(in 15 of 15 rounds)." in text for text in texts)
+    assert any(
+        text.startswith("learner 'hasty': lbfgs failed") and "(in 15 of 15 rounds)." in text
+        for text in texts
+    )
     assert {one.category for one in caught} == {GraphSieveWarning, UserWarning, ConvergenceWarning}
     assert all(one.filename == __file__ for one in caught)
 
@@ -886,7 +1137,10 @@ def test_warnings_come_once_and_say_how_often():
 def test_small_classes_are_warned_of():
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(len(y)) < 3, 3, y)
-    with pytest.warns(GraphSieveWarning, match="1 of 4 classes have fewer members than the 5 folds, the smallest 3"):
+    with pytest.warns(
+        GraphSieveWarning,
+        match="1 of 4 classes have fewer members than the 5 folds, the smallest 3",
+    ):
         evaluate({}, X, y, sizes=[1], learners="1nn")
 
 
@@ -898,7 +1152,10 @@ def test_small_classes_are_warned_of():
         ({"y": Y_SMALL[:4]}, "X has 12 samples, but y has 4 values"),
         ({"y": None}, "y"),
         ({"y": np.zeros(12, dtype=int)}, "at least 2 different classes, got 1"),
-        ({"y": [f"sample {i}" for i in range(12)]}, "y has a class of its own for each of 12 samples"),
+        (
+            {"y": [f"sample {i}" for i in range(12)]},
+            "y has a class of its own for each of 12 samples",
+        ),
         ({"y": np.full(12, 0.5)}, "at least 2 different target values"),
         ({"y": np.full(12, -1)}, "at least 2 different"),
         ({"y": np.where(Y_SMALL, 1, -1)}, "pass unlabeled=None"),
@@ -929,11 +1186,17 @@ def test_small_classes_are_warned_of():
         ({"folds": [([0, 1, 2], [])]}, "test rows of fold 0 must be a list of row numbers"),
         ({"folds": [([0], [1])]}, "at least 2 rows"),
         ({"folds": [([0, 1], [2, 3])], "repeats": 2}, "repeats=2 needs a number of folds"),
-        ({"folds": [([0, 1, 2], [4])], "y": np.where(np.arange(12) == 4, -1, Y_SMALL)}, "its y is unknown"),
+        (
+            {"folds": [([0, 1, 2], [4])], "y": np.where(np.arange(12) == 4, -1, Y_SMALL)},
+            "its y is unknown",
+        ),
         ({"repeats": 0}, "repeats must be"),
         ({"learn_from": "some"}, "learn_from must be one of"),
         ({"learn_from": "known", "known": 0}, "learn_from='known' needs known labels"),
-        ({"learn_from": "known", "supervision": Supervision.nothing(12)}, "learn_from='known' needs known labels"),
+        (
+            {"learn_from": "known", "supervision": Supervision.nothing(12)},
+            "learn_from='known' needs known labels",
+        ),
         ({"baselines": ("best",)}, "baselines must be some of"),
         ({"baselines": ("all", "all")}, "each once"),
         ({"baselines": None}, "baselines must be some of"),
@@ -970,7 +1233,13 @@ def test_clusters_of_selectors_are_those_of_their_prefixes():
         return np.argsort(-X.std(axis=0), kind="stable")
 
     found = evaluate_clustering(
-        {"mine": variance, "theirs": "variance"}, X, y, sizes=[2, 6], repeats=3, standardize=True, n_init=2
+        {"mine": variance, "theirs": "variance"},
+        X,
+        y,
+        sizes=[2, 6],
+        repeats=3,
+        standardize=True,
+        n_init=2,
     )
     assert len(calls) == 1
     np.testing.assert_array_equal(found.values("mine"), found.values("theirs"))
@@ -985,12 +1254,21 @@ def test_clusters_of_selectors_are_those_of_their_prefixes():
         seed = int(np.random.default_rng([0, repeat, 0, 3]).integers(2**32))
         groups = KMeans(3, n_init=2, random_state=seed).fit_predict(points[:, order[:6]])
         assert found.values("mine")[1, repeat] == pytest.approx(clustering_accuracy(y, groups))
-        assert found.values("mine", metric="nmi")[1, repeat] == pytest.approx(normalized_mutual_info_score(y, groups))
+        assert found.values("mine", metric="nmi")[1, repeat] == pytest.approx(
+            normalized_mutual_info_score(y, groups)
+        )
     assert len({one.features for one in found.selections if one.selector == "random"}) == 3
     same(
         found,
         evaluate_clustering(
-            {"mine": variance, "theirs": "variance"}, X, y, sizes=[2, 6], repeats=3, standardize=True, n_init=2, n_jobs=2
+            {"mine": variance, "theirs": "variance"},
+            X,
+            y,
+            sizes=[2, 6],
+            repeats=3,
+            standardize=True,
+            n_init=2,
+            n_jobs=2,
         ),
     )
 
@@ -1005,15 +1283,27 @@ def test_clusters_with_a_few_labels_or_pairs():
         y[:] = 0
         return np.arange(13)
 
-    found = evaluate_clustering({"spy": spy, "fisher": "fisher"}, sp.csr_array(X), y, sizes=[2], known=9, repeats=2, n_init=1)
+    found = evaluate_clustering(
+        {"spy": spy, "fisher": "fisher"},
+        sp.csr_array(X),
+        y,
+        sizes=[2],
+        known=9,
+        repeats=2,
+        n_init=1,
+    )
     assert len(seen) == 2
     for repeat, known in enumerate(seen):
         np.testing.assert_array_equal(known, hide_labels(y, 9, random_state=[0, repeat, 0]))
     assert "9 labels known" in str(found)
-    honest = evaluate_clustering({"first": lambda X, y: np.arange(13)}, X, y, sizes=[2], known=9, repeats=2, n_init=1)
+    honest = evaluate_clustering(
+        {"first": lambda X, y: np.arange(13)}, X, y, sizes=[2], known=9, repeats=2, n_init=1
+    )
     np.testing.assert_allclose(found.values("spy"), honest.values("first"))
     pairs = Supervision.from_pairs(len(y), must_link=[(0, 1)], cannot_link=[(0, 100)])
-    assert evaluate_clustering("auto", X, y, sizes=[2], supervision=pairs, repeats=1, n_init=1).values("auto").shape == (1, 1)
+    assert evaluate_clustering(
+        "auto", X, y, sizes=[2], supervision=pairs, repeats=1, n_init=1
+    ).values("auto").shape == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -1046,7 +1336,12 @@ def made(values, *, sizes=(2,), test_ratio=0.25, metric="accuracy", n_features=9
         for fold, value in enumerate(row)
     ]
     folds = len(next(iter(values.values()))[0])
-    selections = [Selection(name, 0, fold, (1, 0), 0.5 + fold) for name in values if name != "all" for fold in range(folds)]
+    selections = [
+        Selection(name, 0, fold, (1, 0), 0.5 + fold)
+        for name in values
+        if name != "all"
+        for fold in range(folds)
+    ]
     return Evaluation(
         task="classification",
         selectors=tuple(values),
@@ -1067,7 +1362,8 @@ def made(values, *, sizes=(2,), test_ratio=0.25, metric="accuracy", n_features=9
 def test_differences_by_hand():
     found = made({"ours": [[0.9, 0.8, 0.7, 1.0]], "random": [[0.8, 0.8, 0.6, 0.7]]})
     (row,) = found.differences()
-    # 0.1, 0, 0.1, 0.3: mean 0.125, variance (0.025² + 0.125² + 0.025² + 0.175²) / 3 = 0.0475 / 3; times 1/4 + 1/4
+    # 0.1, 0, 0.1, 0.3: mean 0.125, variance (0.025² + 0.125² + 0.025² + 0.175²) / 3 = 0.0475 / 3;
+    # times 1/4 + 1/4
     assert row["mean"] == pytest.approx(0.125)
     assert row["standard_error"] == pytest.approx(math.sqrt(0.0475 / 3 * 0.5))
     assert (row["better"], row["worse"]) == (0.75, 0.0)
@@ -1093,7 +1389,9 @@ def test_differences_without_correction_are_a_paired_t_test():
 
 
 def test_small_errors_are_better():
-    (row,) = made({"ours": [[1.0, 1.5, 2.0, 3.0]], "random": [[2.0, 2.0, 2.0, 2.5]]}, metric="rmse").differences()
+    (row,) = made(
+        {"ours": [[1.0, 1.5, 2.0, 3.0]], "random": [[2.0, 2.0, 2.0, 2.5]]}, metric="rmse"
+    ).differences()
     assert (row["better"], row["worse"]) == (0.5, 0.25)
 
 
@@ -1108,10 +1406,18 @@ def test_differences_of_nothing_and_of_one():
 
 
 def test_all_columns_stand_beside_every_size():
-    found = made({"ours": [[0.5, 0.6], [0.7, 0.8]], "random": [[0.4, 0.4], [0.5, 0.5]], "all": [[0.9, 1.0]]}, sizes=(2, 4))
+    found = made(
+        {"ours": [[0.5, 0.6], [0.7, 0.8]], "random": [[0.4, 0.4], [0.5, 0.5]], "all": [[0.9, 1.0]]},
+        sizes=(2, 4),
+    )
     np.testing.assert_array_equal(found.values("all"), [[0.9, 1.0], [0.9, 1.0]])
     to_all = found.differences(to="all")
-    assert [(row["selector"], row["n_features"]) for row in to_all] == [("ours", 2), ("ours", 4), ("random", 2), ("random", 4)]
+    assert [(row["selector"], row["n_features"]) for row in to_all] == [
+        ("ours", 2),
+        ("ours", 4),
+        ("random", 2),
+        ("random", 4),
+    ]
     assert [row["mean"] for row in to_all] == pytest.approx([-0.4, -0.2, -0.55, -0.45])
     over = {row["selector"]: row for row in found.summary(over_sizes=True)}
     assert over["ours"]["mean"] == pytest.approx(0.65)
@@ -1131,7 +1437,11 @@ def test_standard_errors():
     assert standard_error([2.0, 4.0]) == pytest.approx(1.0)
     assert standard_error([2.0, 4.0], test_ratio=0.5) == pytest.approx(math.sqrt(2))
     assert math.isnan(standard_error([2.0]))
-    for values, options in [([[1.0]], {}), ([1.0, 2.0], {"test_ratio": -1}), ([1.0, 2.0], {"test_ratio": None})]:
+    for values, options in [
+        ([[1.0]], {}),
+        ([1.0, 2.0], {"test_ratio": -1}),
+        ([1.0, 2.0], {"test_ratio": None}),
+    ]:
         with pytest.raises(InputError):
             standard_error(values, **options)
 
@@ -1141,12 +1451,25 @@ def test_a_tidy_frame():
     X, y = load_wine(return_X_y=True)
     found = evaluate("fisher", X, y, sizes=[2, 3], repeats=2, folds=3)
     frame = found.to_frame()
-    assert list(frame) == ["selector", "learner", "metric", "n_features", "repeat", "fold", "value", "seconds"]
+    assert list(frame) == [
+        "selector",
+        "learner",
+        "metric",
+        "n_features",
+        "repeat",
+        "fold",
+        "value",
+        "seconds",
+    ]
     assert len(frame) == 6 * 2 * (2 + 2 + 1)
-    assert not frame.duplicated(["selector", "learner", "metric", "n_features", "repeat", "fold"]).any()
+    assert not frame.duplicated(
+        ["selector", "learner", "metric", "n_features", "repeat", "fold"]
+    ).any()
     means = frame.groupby(["selector", "learner", "n_features"])["value"].mean()
     for row in found.summary():
-        assert means[row["selector"], row["learner"], row["n_features"]] == pytest.approx(row["mean"])
+        assert means[row["selector"], row["learner"], row["n_features"]] == pytest.approx(
+            row["mean"]
+        )
     assert isinstance(found.summary().to_frame(), pd.DataFrame)
     assert found.records()[0]["selector"] == "fisher"
     assert isinstance(found.records()[:2], Records)
@@ -1174,7 +1497,10 @@ def test_results_cannot_be_changed_and_travel():
 
 
 def test_the_table():
-    found = made({"ours": [[0.5, 0.6], [0.7, 0.8]], "random": [[0.4, 0.4], [0.5, 0.5]], "all": [[0.9, 1.0]]}, sizes=(2, 4))
+    found = made(
+        {"ours": [[0.5, 0.6], [0.7, 0.8]], "random": [[0.4, 0.4], [0.5, 0.5]], "all": [[0.9, 1.0]]},
+        sizes=(2, 4),
+    )
     # √(1/2 + 1/4) × 100 × 0.1/√2 = 6.1
     assert str(found) == (
         "classification of 20 samples by some of 9 features; all labels known\n"
@@ -1186,7 +1512,9 @@ def test_the_table():
         "all                                         95.0 ± 6.1"
     )
     assert repr(found) == str(found)
-    many = made({"ours": np.full((30, 1), 12.34567)}, sizes=range(1, 31), metric="rmse", n_features=40)
+    many = made(
+        {"ours": np.full((30, 1), 12.34567)}, sizes=range(1, 31), metric="rmse", n_features=40
+    )
     last = str(many).splitlines()[-1]
     assert last.split() == ["ours", *["12.35"] * 7]
 
@@ -1225,7 +1553,9 @@ def test_a_panel_per_learner_and_a_line_per_selector():
     for ax, learner in zip(axes, found.learners, strict=True):
         assert [line.get_label() for line in ax.lines] == ["fisher", "laplacian", "random", "all"]
         assert len(ax.collections) == 3  # bands, none for the level of all columns
-        np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * found.values("fisher", learner).mean(axis=1))
+        np.testing.assert_allclose(
+            ax.lines[0].get_ydata(), 100 * found.values("fisher", learner).mean(axis=1)
+        )
         np.testing.assert_allclose(ax.lines[0].get_xdata(), [1, 2, 4, 10])
     assert axes[0].get_ylabel() == "accuracy (%)"
     assert len(axes[0].figure.legends) == 1

@@ -1,4 +1,6 @@
-"""p-values: exact moments, exact small cases, uniform under the null, false discoveries held, and what is refused."""
+"""p-values: exact moments, exact small cases, uniform under the null, false discoveries held,
+and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ from graphsieve.table.columns import Table
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-# ------------------------------------------------------------------------------------------------ forms and moments
+# ------------------------------------------------------------------------------------------------
+# forms and moments
 
 
 def dense(form: Form) -> np.ndarray:
@@ -65,7 +68,10 @@ def some_graphs(rng: np.random.Generator, n: int) -> dict:
         "classes": (FactorGraph(one_hot), one_hot @ one_hot.T),
         "many groups": (FactorGraph(runs), runs @ runs.T),
         "cross": (CrossGraph(proba), 1 - proba @ proba.T),
-        "sum": (SparseGraph(n, first, second, weights) + FactorGraph(one_hot), edges + one_hot @ one_hot.T),
+        "sum": (
+            SparseGraph(n, first, second, weights) + FactorGraph(one_hot),
+            edges + one_hot @ one_hot.T,
+        ),
         "difference": (complete_graph(n) - FactorGraph(proba), 1 - proba @ proba.T),
     }
 
@@ -79,7 +85,11 @@ def test_a_form_is_the_energy_of_its_graph(kind):
     graph, weights = some_graphs(rng, 9)[kind]
     np.testing.assert_allclose(dense(energy_form(graph)), laplacian_of(weights), atol=1e-12)
     degree = (weights - np.diag(np.diag(weights))).sum(axis=1)
-    np.testing.assert_allclose(dense(spread_form(graph)), np.diag(degree) - np.outer(degree, degree) / degree.sum(), atol=1e-12)
+    np.testing.assert_allclose(
+        dense(spread_form(graph)),
+        np.diag(degree) - np.outer(degree, degree) / degree.sum(),
+        atol=1e-12,
+    )
     traceless = dense(energy_form(graph).traceless())
     assert abs(np.trace(traceless)) < 1e-12
     np.testing.assert_allclose(traceless.sum(axis=0), 0, atol=1e-12)
@@ -107,12 +117,16 @@ def test_sums_over_a_matrix_are_those_of_the_matrix_written_out(kind):
 
 
 def test_both_ways_to_sum_cubes_agree():
-    """Few columns and many rows go by third moments, many columns and few rows by pairs; the matrix written out decides."""
+    """Few columns and many rows go by third moments, many columns and few rows by pairs; the
+    matrix written out decides.
+    """
     rng = np.random.default_rng(0)
     for shape in ((50, 2), (4, 7)):
         factor, signs = rng.random(shape), rng.normal(size=shape[1])
         form = Form(sp.csr_array((shape[0], shape[0])), sp.csr_array(factor), signs)
-        assert matrix_sums(form)["edges3"] == pytest.approx((((factor * signs) @ factor.T) ** 3).sum(), rel=1e-10)
+        assert matrix_sums(form)["edges3"] == pytest.approx(
+            (((factor * signs) @ factor.T) ** 3).sum(), rel=1e-10
+        )
 
 
 @given(st.integers(3, 6), st.integers(0, 2**32 - 1), st.booleans())
@@ -135,10 +149,12 @@ def test_moments_are_those_of_all_permutations(n, seed, tied):
 
 @pytest.mark.parametrize("n", [7, 20_001])
 def test_moments_average_to_those_of_normal_values(n):
-    """Over all directions orthogonal to (1, …, 1), E (fᵀKf)² = 2 tr K² / (N (N + 2)), E (fᵀKf)³ = 8 tr K³ / (N (N + 2) (N + 4)).
+    """Over all directions orthogonal to (1, …, 1), E (fᵀKf)² = 2 tr K² / (N (N + 2)), E (fᵀKf)³ = 8
+    tr K³ / (N (N + 2) (N + 4)).
 
-    The moments are linear in Σf⁴, Σf⁶ and (Σf³)², whose means follow from those of normal values g less their mean: with
-    v = N / n and c = −1 / n, E g_i⁴ = 3 v², E g_i⁶ = 15 v³ and E g_i³ g_j³ = 6 c³ + 9 v² c; digits must survive n⁶.
+    The moments are linear in Σf⁴, Σf⁶ and (Σf³)², whose means follow from those of normal values g
+    less their mean: with v = N / n and c = −1 / n, E g_i⁴ = 3 v², E g_i⁶ = 15 v³ and E g_i³ g_j³ =
+    6 c³ + 9 v² c; digits must survive n⁶.
     """
     N, v, c = n - 1, (n - 1) / n, -1 / n
     fourth, sixth = N * (N + 2), N * (N + 2) * (N + 4)
@@ -166,7 +182,8 @@ def test_a_law_with_known_moments_is_found_again(law, scale):
     np.testing.assert_allclose(found, [1e-6, 0.01, 0.3, 0.9], rtol=1e-5)
 
 
-# ------------------------------------------------------------------------------------------------ small cases, exactly
+# ------------------------------------------------------------------------------------------------
+# small cases, exactly
 
 TINY = 6
 TINY_PROBABILITIES = np.random.default_rng(8).dirichlet(np.ones(2), TINY)
@@ -175,7 +192,11 @@ TINY_LABELS = ["a", "a", "b", "b", "b", "a"]
 TINY_TARGET = np.array([0.3, 1.1, 1.1, 2.0, 3.7, 9.0])
 TINY_CASES = {
     "fisher": (Supervision.from_labels(TINY_LABELS), lambda X: -fisher_score(X, TINY_LABELS), {}),
-    "pearson": (Supervision.from_targets(TINY_TARGET), lambda X: -pearson_score(X, TINY_TARGET), {}),
+    "pearson": (
+        Supervision.from_targets(TINY_TARGET),
+        lambda X: -pearson_score(X, TINY_TARGET),
+        {},
+    ),
     "supervised_laplacian": (
         Supervision.from_targets(TINY_TARGET),
         lambda X: supervised_laplacian_score(X, TINY_TARGET, n_neighbors=2, bandwidth=3.0),
@@ -186,14 +207,20 @@ TINY_CASES = {
         lambda X: weighted_laplacian_score(X, TINY_PROBABILITIES, class_weight="balanced"),
         {"class_weight": "balanced"},
     ),
-    "constraint": (Supervision.from_pairs(TINY, MUST, CANNOT), lambda X: constraint_score(X, MUST, CANNOT), {}),
+    "constraint": (
+        Supervision.from_pairs(TINY, MUST, CANNOT),
+        lambda X: constraint_score(X, MUST, CANNOT),
+        {},
+    ),
 }
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("name", TINY_CASES)
 def test_with_few_samples_all_permutations_are_looked_at(name):
-    """Against the published score of every permuted feature; permutations without a score do not count."""
+    """Against the published score of every permuted feature; permutations without a score do not
+    count.
+    """
     known, small_is_good, options = TINY_CASES[name]
     rng = np.random.default_rng(1)
     X = np.column_stack(
@@ -216,7 +243,9 @@ def test_with_few_samples_all_permutations_are_looked_at(name):
             continue
         every = small_is_good(np.stack([feature[order] for order in orders], axis=1))
         every = every[~np.isnan(every)]
-        assert found[j] == pytest.approx((every <= good + 1e-9 * max(1, min(abs(good), 1e9))).mean(), rel=1e-12), j
+        assert found[j] == pytest.approx(
+            (every <= good + 1e-9 * max(1, min(abs(good), 1e9))).mean(), rel=1e-12
+        ), j
 
 
 def test_the_best_possible_split_of_eight_is_one_in_thirty_five():
@@ -228,7 +257,9 @@ def test_the_best_possible_split_of_eight_is_one_in_thirty_five():
 
 
 def test_no_p_value_is_below_what_permutations_can_give():
-    """Twelve against twelve, far apart: the law knows no end, but one in 2,704,156 / 2 splits is as good."""
+    """Twelve against twelve, far apart: the law knows no end, but one in 2,704,156 / 2 splits is
+    as good.
+    """
     rng = np.random.default_rng(0)
     X = (np.repeat([0.0, 1000.0], 12) + rng.normal(size=24))[:, None]
     found = feature_p_values(X, np.repeat([0, 1], 12), n_permutations=999).p_values[0]
@@ -236,7 +267,9 @@ def test_no_p_value_is_below_what_permutations_can_give():
 
 
 def test_an_outlier_outside_all_pairs_hides_nothing():
-    """The pairs are among ten samples; the score of the others' values does not depend on the eleventh, however far it lies."""
+    """The pairs are among ten samples; the score of the others' values does not depend on the
+    eleventh, however far it lies.
+    """
     rng = np.random.default_rng(0)
     known = Supervision.from_pairs(11, [(0, 1), (2, 3), (4, 5)], [(0, 6), (2, 7), (4, 8), (1, 9)])
     X = np.repeat(rng.normal(size=(11, 1)), 2, axis=1)
@@ -246,7 +279,8 @@ def test_an_outlier_outside_all_pairs_hides_nothing():
     assert not np.isnan(found.p_values).any()
 
 
-# ------------------------------------------------------------------------------------------------ other libraries
+# ------------------------------------------------------------------------------------------------
+# other libraries
 
 
 def test_fisher_agrees_with_the_f_test_on_normal_values():
@@ -256,7 +290,9 @@ def test_fisher_agrees_with_the_f_test_on_normal_values():
     expected = stats.f_oneway(*(X[y == c] for c in range(4))).pvalue
     found = feature_p_values(X, y).p_values
     assert expected.min() < 1e-6
-    np.testing.assert_allclose(np.log(found[expected > 1e-8]), np.log(expected[expected > 1e-8]), atol=0.6)
+    np.testing.assert_allclose(
+        np.log(found[expected > 1e-8]), np.log(expected[expected > 1e-8]), atol=0.6
+    )
     np.testing.assert_allclose(found[expected > 0.01], expected[expected > 0.01], rtol=0.15)
 
 
@@ -274,29 +310,44 @@ def test_counting_agrees_with_scipys_exact_permutation_test():
     """All 126 splits of nine heavy-tailed and of nine tied values."""
     rng = np.random.default_rng(4)
     y = np.repeat([0, 1], [4, 5])
-    X = np.column_stack([rng.standard_cauchy(9), rng.lognormal(size=9), rng.integers(0, 3, 9), [0, 0, 0, 1, 1, 1, 1, 1, 1]])
+    X = np.column_stack(
+        [
+            rng.standard_cauchy(9),
+            rng.lognormal(size=9),
+            rng.integers(0, 3, 9),
+            [0, 0, 0, 1, 1, 1, 1, 1, 1],
+        ]
+    )
     X = X.astype(float)
     found = feature_p_values(X, y, n_permutations=20_000).p_values
 
     def statistic(one, other, axis):
         return np.abs(one.mean(axis=axis) - other.mean(axis=axis)).round(9)
 
-    exact = stats.permutation_test((X[y == 0], X[y == 1]), statistic, n_resamples=1000, alternative="greater", axis=0).pvalue
+    exact = stats.permutation_test(
+        (X[y == 0], X[y == 1]), statistic, n_resamples=1000, alternative="greater", axis=0
+    ).pvalue
     # At least 256 permutations, or 30 that do as well.
-    np.testing.assert_array_less(np.abs(found - exact), 5 * np.maximum(np.sqrt(exact * (1 - exact) / 256), 0.02 * exact))
+    np.testing.assert_array_less(
+        np.abs(found - exact), 5 * np.maximum(np.sqrt(exact * (1 - exact) / 256), 0.02 * exact)
+    )
 
 
 def test_adjusted_p_values_are_scipys():
     values = np.random.default_rng(0).random(200) ** 2
     for control in ("bh", "by"):
         np.testing.assert_allclose(
-            adjusted_p_values(values, control=control), stats.false_discovery_control(values, method=control)
+            adjusted_p_values(values, control=control),
+            stats.false_discovery_control(values, method=control),
         )
     with_gaps = np.insert(values, [0, 100], np.nan)
-    np.testing.assert_array_equal(adjusted_p_values(with_gaps)[~np.isnan(with_gaps)], adjusted_p_values(values))
+    np.testing.assert_array_equal(
+        adjusted_p_values(with_gaps)[~np.isnan(with_gaps)], adjusted_p_values(values)
+    )
 
 
-# ------------------------------------------------------------------------------------------------ nothing but noise
+# ------------------------------------------------------------------------------------------------
+# nothing but noise
 
 DISTRIBUTIONS = {
     "normal": lambda rng, shape: rng.normal(size=shape),
@@ -329,9 +380,13 @@ def test_p_values_of_ten_thousand_null_features_are_uniform(kind, distribution):
     found = feature_p_values(X, supervision=knowledge(kind, n), n_permutations=1000).p_values
     found = found[~np.isnan(found)]
     assert len(found) > 9_900
-    # Where few values make few statistics, p-values may be larger than uniform ones, and never smaller.
+    # Where few values make few statistics, p-values may be larger than uniform ones, and never
+    # smaller.
     lumpy = kind in ("labels", "pairs") and distribution in ("binary", "counts")
-    assert stats.kstest(found, "uniform", alternative="greater" if lumpy else "two-sided").pvalue > 0.001
+    assert (
+        stats.kstest(found, "uniform", alternative="greater" if lumpy else "two-sided").pvalue
+        > 0.001
+    )
     for level in (0.05, 0.01, 0.002):
         expected = level * len(found)
         assert (found <= level).sum() <= expected + 4 * np.sqrt(expected) + 0.15 * expected
@@ -357,7 +412,11 @@ def test_the_false_discovery_rate_is_held(kind):
     for run in range(n_runs):
         rng = np.random.default_rng([run, 7])
         target = rng.normal(size=n)
-        known = Supervision.from_targets(target) if kind == "targets" else Supervision.from_labels((target > 0).astype(int))
+        known = (
+            Supervision.from_targets(target)
+            if kind == "targets"
+            else Supervision.from_labels((target > 0).astype(int))
+        )
         X = rng.lognormal(sigma=0.5, size=(n, 100))
         X[:, :n_real] += 0.8 * target[:, None]
         found = feature_p_values(X, supervision=known, n_permutations=1000)
@@ -382,14 +441,21 @@ def test_the_table_of_power_is_right_where_it_is_steep():
     assert np.mean(found) == pytest.approx(0.67, abs=0.1)
     # The t-test knows that the values are normal and finds as much.
     tests = stats.ttest_ind(X[y == 0], X[y == 1]).pvalue
-    assert (stats.false_discovery_control(tests) <= 0.05)[:20].mean() == pytest.approx(found[-1], abs=0.1)
+    assert (stats.false_discovery_control(tests) <= 0.05)[:20].mean() == pytest.approx(
+        found[-1], abs=0.1
+    )
 
 
-# ------------------------------------------------------------------------------------------------ laws
+# ------------------------------------------------------------------------------------------------
+# laws
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["labels", "targets", "probabilities", "pairs"]), st.sampled_from([7, 30, 90]))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["labels", "targets", "probabilities", "pairs"]),
+    st.sampled_from([7, 30, 90]),
+)
 def test_shift_scale_copies_and_company_do_not_matter(seed, kind, n):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 2, n), rng.lognormal(size=n)])
@@ -398,7 +464,9 @@ def test_shift_scale_copies_and_company_do_not_matter(seed, kind, n):
     changed = X * [3.7, 1e-200, -2.0, 1e9] + [5.0, 0.0, 100.0, 0.0]
     plain = feature_p_values(X, supervision=known, n_permutations=300).p_values
     moved = feature_p_values(changed, supervision=known, n_permutations=300).p_values
-    more = feature_p_values(np.column_stack([X[:, ::-1], X]), supervision=known, n_permutations=300).p_values
+    more = feature_p_values(
+        np.column_stack([X[:, ::-1], X]), supervision=known, n_permutations=300
+    ).p_values
     np.testing.assert_allclose(moved, plain, rtol=1e-6)
     np.testing.assert_allclose(more[4:], plain, rtol=1e-9)
     np.testing.assert_allclose(more[:4][::-1], plain, rtol=1e-9)
@@ -410,7 +478,9 @@ def test_row_order_does_not_matter_where_nothing_is_drawn(seed, kind):
     X, order = rng.normal(size=(6, 3)), rng.permutation(6)
     known = knowledge(kind, 6)
     plain = feature_p_values(X, supervision=known).p_values
-    np.testing.assert_allclose(feature_p_values(X[order], supervision=known[order]).p_values, plain, rtol=1e-7)
+    np.testing.assert_allclose(
+        feature_p_values(X[order], supervision=known[order]).p_values, plain, rtol=1e-7
+    )
 
 
 def test_row_order_matters_only_as_much_as_permutations_do():
@@ -431,7 +501,10 @@ def test_sparse_is_dense(kind):
     X = DISTRIBUTIONS["counts"](np.random.default_rng(2), (60, 30))
     known = knowledge(kind, 60)
     dense_ones = feature_p_values(X, supervision=known, n_permutations=500).p_values
-    np.testing.assert_allclose(feature_p_values(sp.csr_array(X), supervision=known, n_permutations=500).p_values, dense_ones)
+    np.testing.assert_allclose(
+        feature_p_values(sp.csr_array(X), supervision=known, n_permutations=500).p_values,
+        dense_ones,
+    )
 
 
 def test_the_seed_decides_and_nothing_else_is_random():
@@ -439,7 +512,9 @@ def test_the_seed_decides_and_nothing_else_is_random():
     y = np.arange(30) % 2
     one = feature_p_values(X, y, n_permutations=300)
     np.testing.assert_array_equal(feature_p_values(X, y, n_permutations=300).p_values, one.p_values)
-    assert (feature_p_values(X, y, n_permutations=300, random_state=1).p_values != one.p_values).any()
+    assert (
+        feature_p_values(X, y, n_permutations=300, random_state=1).p_values != one.p_values
+    ).any()
 
 
 def test_unlabelled_samples_are_left_out():
@@ -455,27 +530,35 @@ def test_unlabelled_samples_are_left_out():
 
 
 def test_labels_may_be_used_by_all_methods_that_can():
-    """Two classes of equal size: all of these are functions of one another, so the p-values are the same."""
+    """Two classes of equal size: all of these are functions of one another, so the p-values are
+    the same.
+    """
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1200, 10)), np.arange(1200) % 2
     X[:, 0] += 0.1 * y
     by_method = {
-        name: feature_p_values(X, y, method=name).p_values for name in ("fisher", "pearson", "weighted_laplacian", "constraint")
+        name: feature_p_values(X, y, method=name).p_values
+        for name in ("fisher", "pearson", "weighted_laplacian", "constraint")
     }
     for name, found in by_method.items():
         np.testing.assert_allclose(found, by_method["fisher"], rtol=1e-5, err_msg=name)
 
 
-# ------------------------------------------------------------------------------------------------ graphs without the feature
+# ------------------------------------------------------------------------------------------------
+# graphs without the feature
 
 
 def test_the_graph_does_not_contain_the_feature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
-    scores, found = p_values_of(Table(X), Supervision.nothing(40), "laplacian", options={"n_neighbors": 4, "bandwidth": 2.0})
+    scores, found = p_values_of(
+        Table(X), Supervision.nothing(40), "laplacian", options={"n_neighbors": 4, "bandwidth": 2.0}
+    )
     for j in range(5):
         graph = neighbor_graph(Table(np.delete(X, j, axis=1)), 4, 2.0).graph
-        assert scores[j] == pytest.approx(float(graph.energy(X[:, [j]])[0] / graph.spread(X[:, [j]])[0]), rel=1e-12)
+        assert scores[j] == pytest.approx(
+            float(graph.energy(X[:, [j]])[0] / graph.spread(X[:, [j]])[0]), rel=1e-12
+        )
         expected = share_p_values(laplacian_share(graph), X[:, [j]], Chance(10_000, 0))[0]
         assert found[j] == pytest.approx(expected, rel=1e-9)
 
@@ -504,13 +587,16 @@ def test_clusters_are_found():
 
 
 def test_graphs_without_each_feature_have_a_limit():
-    with pytest.raises(InputError, match=r"would compare 9000 samples 900 times; pass at most \d+ rows"):
+    with pytest.raises(
+        InputError, match=r"would compare 9000 samples 900 times; pass at most \d+ rows"
+    ):
         feature_p_values(sp.csc_array(sp.random_array((9000, 900), density=1e-4, rng=0)))
     with pytest.raises(InputError, match="there is only one feature"):
         feature_p_values(np.arange(9.0)[:, None])
 
 
-# ------------------------------------------------------------------------------------------------ size, answers, errors
+# ------------------------------------------------------------------------------------------------
+# size, answers, errors
 
 
 def test_low_rank_graphs_are_not_expanded():
@@ -540,7 +626,10 @@ def test_what_is_known_chooses_the_method():
         assert found.method == method in COVERED
     assert feature_p_values(X, n_permutations=99).method == "laplacian"
     np.testing.assert_allclose(
-        feature_p_values(X, n_permutations=99, scale=None, bandwidth=1.0, n_neighbors=29).scores.shape, (3,)
+        feature_p_values(
+            X, n_permutations=99, scale=None, bandwidth=1.0, n_neighbors=29
+        ).scores.shape,
+        (3,),
     )
     assert laplacian_score(X).shape == (3,)
 
@@ -552,7 +641,9 @@ def test_it_prints_and_exports():
     with pytest.warns(GraphSieveWarning, match="cannot be scored"):
         found = feature_p_values(X, np.arange(50) % 2)
     text = str(found)
-    assert text.startswith("24 of 25 features of 50 samples tested by fisher\n1 at a false discovery rate of 5 %")
+    assert text.startswith(
+        "24 of 25 features of 50 samples tested by fisher\n1 at a false discovery rate of 5 %"
+    )
     assert text.splitlines()[4].startswith("x3 ")
     assert "… 5 more" in text
     assert repr(found) == text
@@ -571,21 +662,39 @@ def test_it_prints_and_exports():
     [
         ({"method": "relieff"}, "method must be one of 'auto', 'fisher'"),
         ({"method": "pearson"}, "a correlation needs a continuous target or 2 classes, got 3"),
-        ({"method": "constraint", "method_params": {"form": "difference"}}, "p-values need form='ratio'"),
+        (
+            {"method": "constraint", "method_params": {"form": "difference"}},
+            "p-values need form='ratio'",
+        ),
         ({"control": "holm"}, "control must be one of 'bh', 'by'"),
         ({"n_permutations": 10}, "n_permutations must be a whole number of at least 99"),
         ({"n_neighbors": 3}, "method 'fisher' has no n_neighbors"),
         ({"supervision": "pairs"}, "supervision must be a graphsieve.Supervision"),
-        ({"method_params": {"class_weight": "balanced"}}, "method 'fisher' has no parameter 'class_weight'"),
+        (
+            {"method_params": {"class_weight": "balanced"}},
+            "method 'fisher' has no parameter 'class_weight'",
+        ),
         ({"y": np.arange(29) % 3}, "X has 30 samples, but 29 are described"),
         ({"y": None, "method": "fisher"}, "needs labels, but nothing is known"),
-        ({"supervision": Supervision.from_pairs(30, [(0, 3)]), "method": "fisher"}, "method 'fisher' cannot use pairs"),
-        ({"supervision": Supervision.from_targets(np.arange(30.0))}, "both class labels and a continuous target are known"),
-        ({"y": np.ones(30), "target_type": "continuous", "method": "pearson"}, "the known target values are all equal"),
+        (
+            {"supervision": Supervision.from_pairs(30, [(0, 3)]), "method": "fisher"},
+            "method 'fisher' cannot use pairs",
+        ),
+        (
+            {"supervision": Supervision.from_targets(np.arange(30.0))},
+            "both class labels and a continuous target are known",
+        ),
+        (
+            {"y": np.ones(30), "target_type": "continuous", "method": "pearson"},
+            "the known target values are all equal",
+        ),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_one_sentence(change, message):
-    given_ones = {"X": np.random.default_rng(0).normal(size=(30, 3)), "y": np.arange(30) % 3} | change
+    given_ones = {
+        "X": np.random.default_rng(0).normal(size=(30, 3)),
+        "y": np.arange(30) % 3,
+    } | change
     with pytest.raises(InputError, match=message) as caught:
         feature_p_values(given_ones.pop("X"), given_ones.pop("y"), **given_ones)
     assert "\n" not in str(caught.value)
@@ -600,7 +709,10 @@ def test_methods_without_a_fixed_graph_are_refused_by_the_core():
 
 def test_a_target_of_which_nothing_is_known_is_told():
     X = np.random.default_rng(0).normal(size=(12, 3))
-    with pytest.warns(GraphSieveWarning, match="no target known: features are tested against the other features alone"):
+    with pytest.warns(
+        GraphSieveWarning,
+        match="no target known: features are tested against the other features alone",
+    ):
         found = feature_p_values(X, np.full(12, -1), n_permutations=99)
     assert found.method == "laplacian"
     np.testing.assert_array_equal(found.p_values, feature_p_values(X, n_permutations=99).p_values)

@@ -1,4 +1,6 @@
-"""Stability: the index is the paper's, resamples are honest, and copies of a column are seen to take turns."""
+"""Stability: the index is the paper's, resamples are honest, and copies of a column are seen to
+take turns.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ WINE, CULTIVAR = load_wine(return_X_y=True, as_frame=True)
 
 
 def textbook_index(chosen):
-    """One minus the mean sample variance of the indicators over that of a Bernoulli variable of their mean."""
+    """One minus the mean sample variance of the indicators over that of a Bernoulli variable of
+    their mean.
+    """
     n_sets, d = len(chosen), len(chosen[0])
     variances = []
     for f in range(d):
@@ -66,7 +70,11 @@ def test_the_index_is_that_of_the_textbook(chosen):
 
 @given(st.integers(2, 9), st.integers(2, 12), st.data())
 def test_equal_sets_agree_fully_and_only_they_do(n_sets, d, data):
-    one = np.array(data.draw(st.lists(st.booleans(), min_size=d, max_size=d).filter(lambda row: 0 < sum(row) < d)))
+    one = np.array(
+        data.draw(
+            st.lists(st.booleans(), min_size=d, max_size=d).filter(lambda row: 0 < sum(row) < d)
+        )
+    )
     chosen = np.tile(one, (n_sets, 1))
     assert agreement(chosen) == pytest.approx((1.0, 1.0, 1.0))
     chosen[0, data.draw(st.integers(0, d - 1))] ^= True
@@ -75,7 +83,8 @@ def test_equal_sets_agree_fully_and_only_they_do(n_sets, d, data):
 
 
 def test_the_index_of_two_sets_of_one_size_is_kunchevas():
-    # (r d − k²) / (k (d − k)) for r features in common: the form of 2007, which the index generalizes.
+    # (r d − k²) / (k (d − k)) for r features in common: the form of 2007, which the index
+    # generalizes.
     for d, k in [(6, 2), (7, 3), (5, 4)]:
         for one, other in itertools.product(itertools.combinations(range(d), k), repeat=2):
             chosen = np.array([np.isin(np.arange(d), one), np.isin(np.arange(d), other)])
@@ -91,10 +100,14 @@ def test_the_index_of_sets_drawn_by_chance_is_zero_on_average_whatever_their_siz
 
 
 def test_sets_of_all_sizes_drawn_by_chance_are_off_zero_by_a_term_that_vanishes():
-    # E z_f = k_i/d in set i, so the mean sample variance of the indicators is on average p̄(1 − p̄) + var(k_i/d)/(M − 1).
+    # E z_f = k_i/d in set i, so the mean sample variance of the indicators is on average p̄(1 − p̄)
+    # + var(k_i/d)/(M − 1).
     random = np.random.default_rng(0)
     sizes = random.integers(1, 20, size=(10, 1))
-    found = [agreement(np.argsort(np.argsort(random.random((10, 20))), axis=1) < sizes).value for _ in range(800)]
+    found = [
+        agreement(np.argsort(np.argsort(random.random((10, 20))), axis=1) < sizes).value
+        for _ in range(800)
+    ]
     filled = sizes.mean() / 20
     expected = -np.var(sizes / 20) / (9 * filled * (1 - filled))
     assert expected < -0.02
@@ -115,7 +128,8 @@ def test_the_interval_covers_the_index_of_endlessly_many_sets(shares):
 
 
 def test_the_interval_is_that_of_the_infinitesimal_jackknife():
-    # How the index moves as one set gains weight, by finite differences; the variance is the mean square of that over M.
+    # How the index moves as one set gains weight, by finite differences; the variance is the mean
+    # square of that over M.
     chosen = sets_of(500, [0.9, 0.8, 0.5, 0.3, 0.1, 0.1, 0.05], 1).astype(float)
 
     def weighted(weights):
@@ -144,9 +158,16 @@ def test_shares_have_wilsons_interval(n, data):
 # ---- rows and labels
 
 
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=5), st.integers(0, 30), st.integers(0, 2**31), st.data())
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=5),
+    st.integers(0, 30),
+    st.integers(0, 2**31),
+    st.data(),
+)
 def test_rows_are_different_and_every_class_keeps_its_share(sizes, n_unknown, seed, data):
-    y = np.random.default_rng(seed).permutation(np.repeat(np.arange(-1, len(sizes)), [n_unknown, *sizes]))
+    y = np.random.default_rng(seed).permutation(
+        np.repeat(np.arange(-1, len(sizes)), [n_unknown, *sizes])
+    )
     known = Supervision.from_labels(y)
     n_kinds = len(sizes) + (n_unknown > 0)
     n_rows = data.draw(st.integers(n_kinds, len(y)))
@@ -180,7 +201,9 @@ def test_known_targets_are_drawn_in_proportion():
 
 
 def test_few_pairs_are_not_all_lost():
-    pairs = Supervision.from_pairs(100, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(6, 7), (8, 9), (10, 11)])
+    pairs = Supervision.from_pairs(
+        100, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(6, 7), (8, 9), (10, 11)]
+    )
     kept = []
     for seed in range(50):
         rows = drawn_rows(pairs, 50, np.random.default_rng(seed))
@@ -189,7 +212,8 @@ def test_few_pairs_are_not_all_lost():
         assert len(part.must_link)
         assert len(part.cannot_link)
         kept.append(len(part.must_link) + len(part.cannot_link))
-    assert np.mean(kept) == pytest.approx(3.0, abs=0.01)  # half of six; rows by chance would keep a quarter
+    # Half of six; rows by chance would keep a quarter
+    assert np.mean(kept) == pytest.approx(3.0, abs=0.01)
     single = Supervision.from_pairs(100, must_link=[(0, 1)], cannot_link=[(5, 6)])
     for seed in range(20):
         part = single[drawn_rows(single, 10, np.random.default_rng(seed))]
@@ -197,7 +221,11 @@ def test_few_pairs_are_not_all_lost():
         assert 10 <= len(part) <= 13
 
 
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=5), st.floats(0.01, 0.99), st.integers(0, 2**31))
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=5),
+    st.floats(0.01, 0.99),
+    st.integers(0, 2**31),
+)
 def test_a_share_of_the_labels_is_hidden_and_no_class_disappears(sizes, hide, seed):
     y = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), [-1, -1]])
     few = partly_hidden(Supervision.from_labels(y), hide, np.random.default_rng(seed)).codes
@@ -209,7 +237,9 @@ def test_a_share_of_the_labels_is_hidden_and_no_class_disappears(sizes, hide, se
 
 
 def test_targets_are_hidden_too_and_pairs_stay():
-    known = Supervision.from_targets(np.arange(20) + 0.5) | Supervision.from_pairs(20, [(0, 1)], [(2, 3)])
+    known = Supervision.from_targets(np.arange(20) + 0.5) | Supervision.from_pairs(
+        20, [(0, 1)], [(2, 3)]
+    )
     few = partly_hidden(known, 0.75, np.random.default_rng(0))
     assert few.n_labeled == 5
     np.testing.assert_array_equal(few.must_link, [[0, 1]])
@@ -218,7 +248,9 @@ def test_targets_are_hidden_too_and_pairs_stay():
 
 
 class Spy:
-    """A selector that remembers the rows it saw, which number themselves in the first column, and ranks columns by a shuffle."""
+    """A selector that remembers the rows it saw, which number themselves in the first column,
+    and ranks columns by a shuffle.
+    """
 
     def __init__(self):
         self.seen, self.knew = [], []
@@ -237,7 +269,9 @@ def numbered(n, p=4):
 
 def test_the_selector_sees_the_drawn_rows_with_their_own_labels_and_no_others():
     X, y, spy = numbered(60), np.repeat([0, 1, 2], [30, 20, 10]), Spy()
-    found = stability(spy, X, y, n_features_to_select=2, n_resamples=12, fraction=0.25, hide=0.4, random_state=3)
+    found = stability(
+        spy, X, y, n_features_to_select=2, n_resamples=12, fraction=0.25, hide=0.4, random_state=3
+    )
     assert len(spy.seen) == 13
     np.testing.assert_array_equal(spy.seen[0], np.arange(60))  # all samples, nothing hidden
     np.testing.assert_array_equal(spy.knew[0], y)
@@ -254,7 +288,13 @@ def test_a_supervision_is_cut_to_the_rows():
     X, spy = numbered(40), Spy()
     share = np.random.default_rng(0).integers(0, 9, size=40) / 8
     proba = np.column_stack([share, 1 - share])
-    stability(spy, X, supervision=Supervision.from_probabilities(proba), n_features_to_select=1, n_resamples=3)
+    stability(
+        spy,
+        X,
+        supervision=Supervision.from_probabilities(proba),
+        n_features_to_select=1,
+        n_resamples=3,
+    )
     for rows, knew in zip(spy.seen, spy.knew, strict=True):
         np.testing.assert_array_equal(knew.probabilities, proba[rows])
 
@@ -274,12 +314,20 @@ def test_frequencies_and_ranks_are_those_of_a_plain_loop():
     X, y = WINE.to_numpy(), CULTIVAR.to_numpy()
     found = stability("fisher", X, y, n_features_to_select=4, n_resamples=15, random_state=7)
     spy = Spy()
-    stability(spy, np.column_stack([np.arange(len(X)), X]), y, n_features_to_select=1, n_resamples=15, random_state=7)
+    stability(
+        spy,
+        np.column_stack([np.arange(len(X)), X]),
+        y,
+        n_features_to_select=1,
+        n_resamples=15,
+        random_state=7,
+    )
     ranks = np.array([GraphSieve("fisher").fit(X[rows], y[rows]).ranking_ for rows in spy.seen])
     np.testing.assert_array_equal(found.chosen, ranks[1:] <= 4)
     np.testing.assert_allclose(found.frequency, (ranks[1:] <= 4).mean(axis=0))
     np.testing.assert_array_equal(found.selected, ranks[0] <= 4)
-    ordered = np.sort(ranks[1:], axis=0)  # of 15: the 1st, 8th and 15th, since 0.75 and 14.25 are rounded up
+    # Of 15: the 1st, 8th and 15th, since 0.75 and 14.25 are rounded up
+    ordered = np.sort(ranks[1:], axis=0)
     np.testing.assert_array_equal(found.rank_low, ordered[0])
     np.testing.assert_array_equal(found.rank_median, ordered[7])
     np.testing.assert_array_equal(found.rank_high, ordered[14])
@@ -300,11 +348,16 @@ def test_the_result_does_not_depend_on_the_number_of_processes():
     forest = SelectFromModel(RandomForestClassifier(5), threshold=-np.inf, max_features=3)
     for selector in ("fisher", forest):
         given_to = {"n_resamples": 4, "hide": 0.2, "n_features_to_select": 3}
-        same(stability(selector, WINE, CULTIVAR, **given_to), stability(selector, WINE, CULTIVAR, **given_to, n_jobs=2))
+        same(
+            stability(selector, WINE, CULTIVAR, **given_to),
+            stability(selector, WINE, CULTIVAR, **given_to, n_jobs=2),
+        )
 
 
 def test_seeds_make_the_difference_and_nothing_else_does():
-    one, again, other = (stability("fisher", WINE, CULTIVAR, n_resamples=6, random_state=seed) for seed in (1, 1, 2))
+    one, again, other = (
+        stability("fisher", WINE, CULTIVAR, n_resamples=6, random_state=seed) for seed in (1, 1, 2)
+    )
     same(one, again)
     assert (one.chosen != other.chosen).any()
 
@@ -332,7 +385,10 @@ def test_none_is_what_the_selector_itself_selects(selector, size):
 
 def test_sets_may_differ_in_size():
     X = (WINE - WINE.mean()) / WINE.std()
-    selector = SelectFromModel(LogisticRegression(max_iter=5000, l1_ratio=1.0, C=0.03, solver="saga", tol=0.01), threshold=1e-5)
+    selector = SelectFromModel(
+        LogisticRegression(max_iter=5000, l1_ratio=1.0, C=0.03, solver="saga", tol=0.01),
+        threshold=1e-5,
+    )
     found = stability(selector, X, CULTIVAR, n_resamples=8)
     sizes = found.chosen.sum(axis=1)
     assert len(set(sizes)) > 1
@@ -342,12 +398,18 @@ def test_sets_may_differ_in_size():
     np.testing.assert_array_equal(found.rank_high, np.sort(places, axis=0)[7])
 
 
-@pytest.mark.parametrize("selector", [SelectKBest(f_classif, k=10), GraphSieve("fisher", n_features_to_select=10), "fisher"])
+@pytest.mark.parametrize(
+    "selector",
+    [SelectKBest(f_classif, k=10), GraphSieve("fisher", n_features_to_select=10), "fisher"],
+)
 def test_a_number_asked_for_comes_before_the_selectors_own(selector):
     found = stability(selector, WINE, CULTIVAR, n_features_to_select=3, n_resamples=4)
     assert (found.chosen.sum(axis=1) == 3).all()
     assert found.selected.sum() == 3
-    np.testing.assert_array_equal(found.selected, GraphSieve("fisher", n_features_to_select=3).fit(WINE, CULTIVAR).get_support())
+    np.testing.assert_array_equal(
+        found.selected,
+        GraphSieve("fisher", n_features_to_select=3).fit(WINE, CULTIVAR).get_support(),
+    )
 
 
 def test_places_nobody_named_are_shared():
@@ -366,7 +428,9 @@ def test_nothing_known_targets_and_sparse_tables(sparse):
     assert stability("auto", table, n_features_to_select=3, n_resamples=3).mean_selected == 3
 
 
-@pytest.mark.parametrize("known", [{"y": CULTIVAR}, {"supervision": Supervision.from_labels(CULTIVAR)}])
+@pytest.mark.parametrize(
+    "known", [{"y": CULTIVAR}, {"supervision": Supervision.from_labels(CULTIVAR)}]
+)
 def test_methods_that_use_nothing_do_not_mind_labels(known):
     found = stability("variance", WINE, **known, n_features_to_select=3, n_resamples=3)
     best = np.argsort(-WINE.var().to_numpy())[:3]
@@ -377,22 +441,33 @@ def test_methods_that_use_nothing_do_not_mind_labels(known):
 def test_what_y_is_may_be_said_by_the_sieve():
     X, y = load_diabetes(return_X_y=True)
     y = np.floor(y / 50)  # whole numbers: classes, unless the sieve knows better
-    told = stability(GraphSieve("pearson", target_type="continuous", n_features_to_select=3), X, y, n_resamples=3)
-    same(told, stability("pearson", X, y, target_type="continuous", n_features_to_select=3, n_resamples=3))
-    np.testing.assert_array_equal(told.selected, rankdata(-np.abs(np.corrcoef(X.T, y)[-1, :-1])) <= 3)
+    told = stability(
+        GraphSieve("pearson", target_type="continuous", n_features_to_select=3), X, y, n_resamples=3
+    )
+    same(
+        told,
+        stability("pearson", X, y, target_type="continuous", n_features_to_select=3, n_resamples=3),
+    )
+    np.testing.assert_array_equal(
+        told.selected, rankdata(-np.abs(np.corrcoef(X.T, y)[-1, :-1])) <= 3
+    )
 
 
 # ---- copies take turns
 
 
 def with_copies(n=80, copies=6, seed=0):
-    """A column that separates two classes with copies of it under a little noise, another such column, and noise."""
+    """A column that separates two classes with copies of it under a little noise, another such
+    column, and noise.
+    """
     random = np.random.default_rng(seed)
     y = np.repeat([0, 1], n // 2)
     copied = y + 0.5 * random.normal(size=n)
     columns = [copied + 0.05 * random.normal(size=n) for _ in range(copies)]
     columns[-1] = 3 - columns[-1]  # a mirror image tells the same
-    return np.column_stack([*columns, 3 * y + random.normal(size=n), random.normal(size=(n, 10))]), y
+    return np.column_stack(
+        [*columns, 3 * y + random.normal(size=n), random.normal(size=(n, 10))]
+    ), y
 
 
 def test_copies_are_chosen_seldom_and_one_of_them_always():
@@ -434,7 +509,12 @@ def test_groups_are_those_of_the_double_loop(sparse, at_once, monkeypatch):
     base = random.normal(size=(30, 5)) * (random.random((30, 5)) < 0.4)
     X = np.column_stack([base, base + 0.15 * base**2, -2.0 * base, np.zeros(30), 1e6 + base[:, :2]])
     order = random.permutation(X.shape[1])
-    size = np.abs([[0.0 if 15 in (i, j) else np.corrcoef(X[:, i], X[:, j])[0, 1] for j in range(18)] for i in range(18)])
+    size = np.abs(
+        [
+            [0.0 if 15 in (i, j) else np.corrcoef(X[:, i], X[:, j])[0, 1] for j in range(18)]
+            for i in range(18)
+        ]
+    )
     left, expected = list(order), []
     while left:
         expected.append([left[0]] + [j for j in left[1:] if size[left[0], j] >= 0.95])
@@ -443,7 +523,9 @@ def test_groups_are_those_of_the_double_loop(sparse, at_once, monkeypatch):
     assert [group.tolist() for group in near_duplicates(table, order)] == expected
     assert [15] in expected  # a constant stands for nobody but itself
     assert len(expected) < 14
-    np.testing.assert_allclose(np.abs(correlations(table, order, order)), size[np.ix_(order, order)], atol=1e-8)
+    np.testing.assert_allclose(
+        np.abs(correlations(table, order, order)), size[np.ix_(order, order)], atol=1e-8
+    )
 
 
 # ---- what it says
@@ -495,7 +577,9 @@ def test_the_bound_on_false_features_holds_where_its_assumptions_do():
         y = np.tile([0, 1], 30)
         X = random.normal(size=(60, 100))
         X[:, :3] += 1.5 * y[:, None]
-        results.append(stability("fisher", X, y, n_features_to_select=6, n_resamples=30, random_state=seed))
+        results.append(
+            stability("fisher", X, y, n_features_to_select=6, n_resamples=30, random_state=seed)
+        )
     for threshold in (0.6, 0.8):
         stable = np.array([result.stable(threshold) for result in results])
         bound = results[0].expected_false(threshold)
@@ -508,7 +592,9 @@ def test_the_bound_on_false_features_holds_where_its_assumptions_do():
 def test_thresholds_and_sizes_that_the_bound_does_not_know():
     result = made([[True, False], [True, False]])
     for bad in (0, 1.1, "half", True, None):
-        with pytest.raises(InputError, match="threshold must be a share of the resamples, above 0 and up to 1"):
+        with pytest.raises(
+            InputError, match="threshold must be a share of the resamples, above 0 and up to 1"
+        ):
             result.stable(bad)
     with pytest.raises(InputError, match=r"above 0.5 and up to 1, got 0.5"):
         result.expected_false(0.5)
@@ -527,7 +613,9 @@ def test_it_prints_as_a_short_table(found):
     assert len(body) == 13
     assert all(line.count("●") == 1 for line in body)
     starred = {line.split()[1] for line in body if line.startswith("*")}
-    assert starred == {name for name, chosen in zip(found.names, found.selected, strict=True) if chosen}
+    assert starred == {
+        name for name, chosen in zip(found.names, found.selected, strict=True) if chosen
+    }
     first = found.names[found.order[0]]
     assert first in body[0]
     assert "100 %" in body[0]
@@ -536,14 +624,21 @@ def test_it_prints_as_a_short_table(found):
 
 
 def test_the_bars_lie_where_the_ranks_are():
-    # Ranks from 1 to 5 on 25 signs: one rank is six signs. The first column is always 1st, the last always 5th.
+    # Ranks from 1 to 5 on 25 signs: one rank is six signs. The first column is always 1st, the last
+    # always 5th.
     chosen = np.array([[1, 0, 0, 0, 0]] * 2, dtype=bool)
     result = made(chosen)
     object.__setattr__(result, "rank_low", np.array([1.0, 1, 2, 2, 5]))
     object.__setattr__(result, "rank_median", np.array([1.0, 2, 2, 3, 5]))
     object.__setattr__(result, "rank_high", np.array([1.0, 3, 2, 5, 5]))
     bars = [line[line.index(")") + 3 :] for line in str(result).splitlines()[4:9]]
-    assert bars == ["●", "─" * 6 + "●" + "─" * 6, " " * 6 + "●", " " * 6 + "─" * 6 + "●" + "─" * 12, " " * 24 + "●"]
+    assert bars == [
+        "●",
+        "─" * 6 + "●" + "─" * 6,
+        " " * 6 + "●",
+        " " * 6 + "─" * 6 + "●" + "─" * 12,
+        " " * 24 + "●",
+    ]
 
 
 def test_many_features_are_cut_and_spaced_by_factors():
@@ -584,14 +679,27 @@ def test_frame_and_facts_hold_the_same_in_order(found):
     assert frame["feature"].tolist() == [found.names[j] for j in found.order]
     assert set(frame["feature"]) == set(WINE.columns)
     assert frame["frequency"].is_monotonic_decreasing
-    for column in ("frequency", "frequency_low", "frequency_high", "rank_low", "rank_median", "rank_high", "selected"):
+    for column in (
+        "frequency",
+        "frequency_low",
+        "frequency_high",
+        "rank_low",
+        "rank_median",
+        "rank_high",
+        "selected",
+    ):
         np.testing.assert_array_equal(frame[column], getattr(found, column)[found.order])
     never = frame["frequency"] == 0
     assert frame.loc[never, "group"].isna().all()
     assert (frame["group_frequency"] >= frame["frequency"]).all()
     facts = json.loads(json.dumps(found.facts(), allow_nan=False))
     assert [record["feature"] for record in facts["features"]] == frame["feature"].tolist()
-    assert (facts["n_rows"], facts["n_samples"], facts["n_resamples"], facts["n_features"]) == (89, 178, 10, 13)
+    assert (facts["n_rows"], facts["n_samples"], facts["n_resamples"], facts["n_features"]) == (
+        89,
+        178,
+        10,
+        13,
+    )
     assert facts["index"] == found.index
     assert facts["groups"][0]["names"] == list(found.groups[0].names)
 
@@ -602,8 +710,12 @@ def test_the_picture_shows_intervals_and_frequencies(found):
     assert [label.get_text() for label in axes.get_yticklabels()] == [found.names[j] for j in order]
     (lines,) = [drawn for drawn in axes.collections if hasattr(drawn, "get_segments")]
     ends = np.array([segment[:, 0] for segment in lines.get_segments()])
-    np.testing.assert_array_equal(ends, np.column_stack([found.rank_low[order], found.rank_high[order]]))
-    assert [text.get_text() for text in axes.texts] == [f"{100 * found.frequency[j]:.0f} %" for j in order]
+    np.testing.assert_array_equal(
+        ends, np.column_stack([found.rank_low[order], found.rank_high[order]])
+    )
+    assert [text.get_text() for text in axes.texts] == [
+        f"{100 * found.frequency[j]:.0f} %" for j in order
+    ]
     with pytest.raises(InputError, match="n must be a whole number of at least 1"):
         found.plot(n=0)
 
@@ -615,7 +727,9 @@ def test_the_picture_is_drawn_where_it_is_asked_for(found):
     assert found.plot(ax=axes) is axes
 
 
-@pytest.mark.parametrize(("library", "call", "extra"), [("pandas", "to_frame", "pandas"), ("matplotlib", "plot", "plot")])
+@pytest.mark.parametrize(
+    ("library", "call", "extra"), [("pandas", "to_frame", "pandas"), ("matplotlib", "plot", "plot")]
+)
 def test_a_missing_extra_is_named(found, monkeypatch, library, call, extra):
     real = builtins.__import__
 
@@ -677,11 +791,27 @@ def test_an_error_says_in_which_resample():
         ("fisher", {"fraction": 0.01}, "2 of 178 samples cannot hold one of each of the 3 kinds"),
         ("fisher", {"hide": 1}, "hide must be None or a fraction above 0 and below 1"),
         ("fisher", {"hide": "half"}, "hide must be None or a fraction above 0 and below 1"),
-        ("fisher", {"n_features_to_select": 14}, "n_features_to_select is 14, but there are 13 features"),
-        (SelectKBest(), {"n_features_to_select": 14}, "n_features_to_select is 14, but there are 13 features"),
-        (lambda X, y: [0], {}, "does not say how many features it selects; pass n_features_to_select"),
+        (
+            "fisher",
+            {"n_features_to_select": 14},
+            "n_features_to_select is 14, but there are 13 features",
+        ),
+        (
+            SelectKBest(),
+            {"n_features_to_select": 14},
+            "n_features_to_select is 14, but there are 13 features",
+        ),
+        (
+            lambda X, y: [0],
+            {},
+            "does not say how many features it selects; pass n_features_to_select",
+        ),
         (lambda X, y: [0, 0], {"n_features_to_select": 2}, "names column 0 more than once"),
-        (SelectFromModel(LogisticRegression(max_iter=5000, tol=1)), {"n_features_to_select": 2}, "on one place"),
+        (
+            SelectFromModel(LogisticRegression(max_iter=5000, tol=1)),
+            {"n_features_to_select": 2},
+            "on one place",
+        ),
         ("fisher", {"target_type": "words"}, "target_type must be one of"),
         ("fisher", {"progress": "yes"}, "progress must be None or True or False"),
         ("fisher", {"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),

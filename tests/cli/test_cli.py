@@ -31,11 +31,14 @@ from graphsieve.search import SEARCHES
 from graphsieve.table.files.reading import read_table
 
 COMMAND = Path(sys.executable).parent / "graphsieve"
-COMMANDS = next(action for action in parser()._actions if action.choices and "rank" in action.choices).choices
+COMMANDS = next(
+    action for action in parser()._actions if action.choices and "rank" in action.choices
+).choices
 DIGITS = 1e-11  # results are printed with 12 digits
 
 
-# --- tools ------------------------------------------------------------------------------------------------------------------
+# --- tools
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -80,7 +83,12 @@ def installed(*arguments, env=None, **options):
     """The installed command, as a shell starts it; it must succeed."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {})}
     ended = subprocess.run(
-        [COMMAND, *map(str, arguments)], capture_output=True, env=environment, timeout=120, check=False, **options
+        [COMMAND, *map(str, arguments)],
+        capture_output=True,
+        env=environment,
+        timeout=120,
+        check=False,
+        **options,
     )
     assert ended.returncode == 0, ended.stderr
     return Answer(ended.stdout.decode(), ended.stderr.decode())
@@ -95,22 +103,33 @@ def write_csv(name, columns, sep=","):
 
 
 def columns_of(X):
-    """Columns of an array as exact texts; float32 is widened first, as any reader of the text does."""
-    return {f"c{place}": list(map(repr, values)) for place, values in enumerate(np.asarray(X, dtype=np.float64).T.tolist())}
+    """Columns of an array as exact texts; float32 is widened first, as any reader of the text
+    does.
+    """
+    return {
+        f"c{place}": list(map(repr, values))
+        for place, values in enumerate(np.asarray(X, dtype=np.float64).T.tolist())
+    }
 
 
 def check_equal(answer, ranking):
     """The same order exactly, the same scores to the digits that are printed."""
     assert answer.order == ranking.best(len(ranking))
-    found = np.array([np.nan if record["score"] is None else record["score"] for record in answer.features])
+    found = np.array(
+        [np.nan if record["score"] is None else record["score"] for record in answer.features]
+    )
     expected = ranking.scores[ranking.order]
     expected = np.where(np.isinf(expected), np.nan, expected)
     np.testing.assert_allclose(found, expected, rtol=DIGITS, atol=0)
-    assert [record["selected"] for record in answer.features] == ranking.selected[ranking.order].tolist()
+    assert [record["selected"] for record in answer.features] == ranking.selected[
+        ranking.order
+    ].tolist()
 
 
 def small(n_rows=24):
-    """A table with everything: features, classes, a quantity, names of rows, probabilities, text."""
+    """A table with everything: features, classes, a quantity, names of rows, probabilities,
+    text.
+    """
     random = np.random.default_rng(11)
     kind = np.arange(n_rows) % 2
     first = random.normal(size=n_rows) + 2 * kind
@@ -152,7 +171,8 @@ def table(folder):
     return columns
 
 
-# --- real tables ------------------------------------------------------------------------------------------------------------
+# --- real tables
+# --------------------------------------------------------------------------------------------------
 
 
 def test_wine_with_few_labels(shared_data, folder):
@@ -163,7 +183,10 @@ def test_wine_with_few_labels(shared_data, folder):
     write_csv("wine.csv", {**columns_of(X), "class": ["" if one is None else one for one in known]})
     answer = installed("rank", "wine.csv", "--target", "class", "--json", "--report", "wine.html")
     expected = graphsieve.rank(
-        np.asarray(X, dtype=np.float64), known, feature_names=[f"c{j}" for j in range(X.shape[1])], n_features_to_select="auto"
+        np.asarray(X, dtype=np.float64),
+        known,
+        feature_names=[f"c{j}" for j in range(X.shape[1])],
+        n_features_to_select="auto",
     )
     check_equal(answer, expected)
     assert "wine.csv: 178 rows, 14 columns, 13 of them features" in answer.err
@@ -175,9 +198,14 @@ def test_wine_with_few_labels(shared_data, folder):
 def test_tecator_with_a_target_partly_empty(shared_data, run):
     X, y = shared_data("tecator")
     target = np.where(np.arange(len(y)) % 3 == 0, np.nan, y.astype(np.float64))
-    write_csv("tecator.csv", {**columns_of(X), "fat": ["" if np.isnan(one) else repr(float(one)) for one in target]})
+    write_csv(
+        "tecator.csv",
+        {**columns_of(X), "fat": ["" if np.isnan(one) else repr(float(one)) for one in target]},
+    )
     for method in ("auto", "pearson", "semi_supervised_laplacian"):
-        answer = run("rank", "tecator.csv", "--target", "fat", "--method", method, "--top", "10", "--json")
+        answer = run(
+            "rank", "tecator.csv", "--target", "fat", "--method", method, "--top", "10", "--json"
+        )
         expected = graphsieve.rank(
             np.asarray(X, dtype=np.float64),
             target,
@@ -192,7 +220,11 @@ def test_tecator_with_a_target_partly_empty(shared_data, run):
 def test_ionosphere_with_a_constant_column(shared_data, run):
     X, y = shared_data("ionosphere")
     write_csv("t.csv", {**columns_of(X), "y": y.tolist()})
-    for settings in ({}, {"method": "fisher"}, {"method": "laplacian", "n_neighbors": 7, "scale": "minmax"}):
+    for settings in (
+        {},
+        {"method": "fisher"},
+        {"method": "laplacian", "n_neighbors": 7, "scale": "minmax"},
+    ):
         words = {"n_neighbors": "--neighbors", "method": "--method", "scale": "--scale"}
         options = [word for name, value in settings.items() for word in (words[name], str(value))]
         answer = run("rank", "t.csv", "--target", "y", "--top", "5", "--json", *options)
@@ -212,10 +244,15 @@ def test_ionosphere_with_a_constant_column(shared_data, run):
 def test_colon_with_2000_genes(shared_data, run):
     X, y = shared_data("colon")
     write_csv("colon.tsv", {**columns_of(X), "tissue": y.tolist()}, sep="\t")
-    answer = run("rank", "colon.tsv", "--target", "tissue", "--method", "relieff", "--top", "50", "--json")
+    answer = run(
+        "rank", "colon.tsv", "--target", "tissue", "--method", "relieff", "--top", "50", "--json"
+    )
     X = np.asarray(X, dtype=np.float64)
     names = [f"c{j}" for j in range(X.shape[1])]
-    check_equal(answer, graphsieve.rank(X, y, feature_names=names, method="relieff", n_features_to_select=50))
+    check_equal(
+        answer,
+        graphsieve.rank(X, y, feature_names=names, method="relieff", n_features_to_select=50),
+    )
     assert "columns are separated by tabs" in answer.document["table"]["notes"]
 
 
@@ -225,13 +262,32 @@ def test_sparse_text_counts(shared_data, run):
     X.eliminate_zeros()
     expected = graphsieve.rank(X, y, method="fisher", n_features_to_select=20)
     np.savez("t.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=y)
-    check_equal(run("rank", "t.npz", "--target", "y", "--method", "fisher", "--top", "20", "--json"), expected)
+    check_equal(
+        run("rank", "t.npz", "--target", "y", "--method", "fisher", "--top", "20", "--json"),
+        expected,
+    )
     scipy.io.mmwrite("t.mtx", X)
-    plain = run("rank", "t.mtx", "--method", "variance", "--redundancy", "none", "--scale", "none", "--json", "--top", "20")
-    check_equal(plain, graphsieve.rank(X, method="variance", redundancy=None, scale=None, n_features_to_select=20))
+    plain = run(
+        "rank",
+        "t.mtx",
+        "--method",
+        "variance",
+        "--redundancy",
+        "none",
+        "--scale",
+        "none",
+        "--json",
+        "--top",
+        "20",
+    )
+    check_equal(
+        plain,
+        graphsieve.rank(X, method="variance", redundancy=None, scale=None, n_features_to_select=20),
+    )
 
 
-# --- every option -----------------------------------------------------------------------------------------------------------
+# --- every option
+# --------------------------------------------------------------------------------------------------
 
 WIDE = ("--exclude", "size", "p_no", "p_yes")
 QUICK = ("--methods", "variance", "laplacian")
@@ -275,7 +331,12 @@ RANKING = {
     "--jobs": ["--jobs", "1"],
     "--param": ["--method", "spec", "--param", "form=phi3", "power=2", "n_components=3"],
 }
-WRITING = {"--raw-names": ["--raw-names"], "--force": ["--force"], "--seed": ["--seed", "5"], "--quiet": ["--quiet"]}
+WRITING = {
+    "--raw-names": ["--raw-names"],
+    "--force": ["--force"],
+    "--seed": ["--seed", "5"],
+    "--quiet": ["--quiet"],
+}
 SHOWING = {
     "--format": ["--format", "tsv"],
     "--json": ["--json"],
@@ -320,13 +381,20 @@ TRIED_ELSEWHERE = {
 
 def test_no_option_is_forgotten():
     for command, tried in TRIED_ELSEWHERE.items():
-        options = {option for action in COMMANDS[command]._actions for option in action.option_strings}
+        options = {
+            option for action in COMMANDS[command]._actions for option in action.option_strings
+        }
         assert options == tried | set(TRIED.get(command, ())), command
 
 
-@pytest.mark.parametrize(("command", "option"), [(command, option) for command, options in TRIED.items() for option in options])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [(command, option) for command, options in TRIED.items() for option in options],
+)
 def test_every_option(run, table, command, option):
-    """It is taken by the command, and the result is there: printed, or in the file that was named."""
+    """It is taken by the command, and the result is there: printed, or in the file that was
+    named.
+    """
     write_csv("pairs.csv", {"s": ["1", "1"], "t": ["3", "2"], "kind": ["must", "cannot"]})
     write_csv("proba.csv", {"no": table["p_no"], "yes": table["p_yes"]})
     arguments = TRIED[command][option]
@@ -358,9 +426,14 @@ def test_a_table_without_a_header(run, table):
     Path("t.csv").write_text("\n".join(lines) + "\n")
     names = ("column_1", "column_2", "column_3", "column_4")
     answer = run("rank", "t.csv", "--no-header", "--top", "2", "--json")
-    check_equal(answer, graphsieve.rank(matrix_of(table), feature_names=names, n_features_to_select=2))
+    check_equal(
+        answer, graphsieve.rank(matrix_of(table), feature_names=names, n_features_to_select=2)
+    )
     assert run("compare", "t.csv", "--no-header", *QUICK[:3]).out
-    assert run("select", "t.csv", "--no-header", "--top", "4").out.splitlines() == [",".join(names), *lines]
+    assert run("select", "t.csv", "--no-header", "--top", "4").out.splitlines() == [
+        ",".join(names),
+        *lines,
+    ]
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
@@ -374,38 +447,79 @@ def test_help(folder, capsys, command, word):
     if command is None:
         assert all(re.search(rf"^ +{name}\s+\w", out, flags=re.MULTILINE) for name in COMMANDS)
     else:
-        missing = [option for option in COMMANDS[command]._option_string_actions if option not in out]
+        missing = [
+            option for option in COMMANDS[command]._option_string_actions if option not in out
+        ]
         assert missing == []
 
 
 def test_help_loads_nothing_heavy(folder):
     """What --help loads decides how fast it answers."""
-    lines = ["import sys", "from graphsieve.cli import main", "try:", "    main(sys.argv[1:])", "except SystemExit:", "    pass"]
-    lines.append("print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)")
+    lines = [
+        "import sys",
+        "from graphsieve.cli import main",
+        "try:",
+        "    main(sys.argv[1:])",
+        "except SystemExit:",
+        "    pass",
+    ]
+    lines.append(
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
     for arguments in (["--help"], ["rank", "--help"], ["--version"], ["rank"]):
-        ended = subprocess.run([sys.executable, "-c", "\n".join(lines), *arguments], capture_output=True, text=True, check=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", "\n".join(lines), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         loaded = set(ended.stderr.splitlines()[-1].split())
         assert "graphsieve" in loaded
-        assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "joblib", "anndata"}
+        assert not loaded & {
+            "numpy",
+            "scipy",
+            "sklearn",
+            "pandas",
+            "pyarrow",
+            "matplotlib",
+            "joblib",
+            "anndata",
+        }
 
 
 def test_version(folder):
     assert installed("--version").out == f"graphsieve {graphsieve.__version__}\n"
-    ended = subprocess.run([sys.executable, "-m", "graphsieve", "--version"], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-m", "graphsieve", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert ended.stdout == f"graphsieve {graphsieve.__version__}\n"
 
 
-# --- what goes where --------------------------------------------------------------------------------------------------------
+# --- what goes where
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", ["rank", "compare", "select"])
 def test_the_result_is_all_there_is_on_standard_output(run, table, command):
     """Notes go to the error stream, and nothing at all with --quiet; the result is the same."""
-    arguments = (command, "t.csv", "--target", "kind", *WIDE, *(QUICK if command == "compare" else ()))
+    arguments = (
+        command,
+        "t.csv",
+        "--target",
+        "kind",
+        *WIDE,
+        *(QUICK if command == "compare" else ()),
+    )
     loud, quiet = run(*arguments), run(*arguments, "--quiet")
     assert quiet.err == ""
     assert quiet.out == loud.out
-    for said in ("t.csv: 24 rows, 10 columns, 4 of them features", "target 'kind': 2 classes ('no', 'yes'), 18 of 24 rows known"):
+    for said in (
+        "t.csv: 24 rows, 10 columns, 4 of them features",
+        "target 'kind': 2 classes ('no', 'yes'), 18 of 24 rows known",
+    ):
         assert said in loud.err.splitlines()
         assert said not in loud.out
     assert "'note' (text)" in loud.err
@@ -417,24 +531,53 @@ def test_quiet_keeps_errors(folder, capsys):
 
 
 def test_a_dash_is_standard_output(run, table):
-    for command, options in (("rank", ("--format", "csv")), ("select", ()), ("compare", (*QUICK, "--json"))):
+    for command, options in (
+        ("rank", ("--format", "csv")),
+        ("select", ()),
+        ("compare", (*QUICK, "--json")),
+    ):
         plain = run(command, "t.csv", "--target", "kind", *options)
         assert run(command, "t.csv", "--target", "kind", *options, "-o", "-").out == plain.out
     assert os.listdir() == ["t.csv"]
 
 
 def test_messages_speak_of_options_and_leave_names_alone(folder, capsys):
-    """What Python calls n_neighbors is --neighbors here, but not where a file or a column is called so."""
-    write_csv("n_neighbors.csv", {"random_state": ["1", "2", "", "4"], "b": ["3", "1", "2", "5"], "X has": ["1", "5", "2", "2"]})
+    """What Python calls n_neighbors is --neighbors here, but not where a file or a column is
+    called so.
+    """
+    write_csv(
+        "n_neighbors.csv",
+        {
+            "random_state": ["1", "2", "", "4"],
+            "b": ["3", "1", "2", "5"],
+            "X has": ["1", "5", "2", "2"],
+        },
+    )
     for options, code, words in (
-        (["n_neighbors.csv"], 3, "n_neighbors.csv has 1 missing value in 1 column ('random_state': 1)"),
+        (
+            ["n_neighbors.csv"],
+            3,
+            "n_neighbors.csv has 1 missing value in 1 column ('random_state': 1)",
+        ),
         (["n_neighbors.csv", "--target", "random_stat"], 2, "did you mean 'random_state'?"),
         (["n_neighbors.csv", "--target", "X ha"], 2, "did you mean 'X has'?"),
-        (["n_neighbors.csv", "--fill-missing", "--neighbors", "2"], 3, "--neighbors belongs to the methods that use a graph"),
-        (["n_neighbors.csv", "--fill-missing", "--top", "4"], 3, "--top is 4, but there are 3 features"),
+        (
+            ["n_neighbors.csv", "--fill-missing", "--neighbors", "2"],
+            3,
+            "--neighbors belongs to the methods that use a graph",
+        ),
+        (
+            ["n_neighbors.csv", "--fill-missing", "--top", "4"],
+            3,
+            "--top is 4, but there are 3 features",
+        ),
         (["n_neighbors.csv", "--fill-missing", "--prototypes", "4"], 3, "leave --prototypes out"),
         (["n_neighbors.csv", "--sep", "::"], 2, "--sep must be one character"),
-        (["n_neighbors.csv", "--key", "X"], 2, "n_neighbors.csv is a CSV file; --key chooses an array"),
+        (
+            ["n_neighbors.csv", "--key", "X"],
+            2,
+            "n_neighbors.csv is a CSV file; --key chooses an array",
+        ),
         (["n_neighbors.csv", "--input-format", "xls"], 2, "--input-format must be one of csv"),
     ):
         assert main(["rank", *options]) == code
@@ -447,7 +590,9 @@ def test_table_on_standard_output(run, table):
     assert lines[0].startswith("4 features of 24 samples")
     assert lines[2] == "2 of 4 selected"
     rows = [line.split() for line in lines if re.match(r" +\d+  ", line)]
-    ranking = graphsieve.rank(matrix_of(table), classes_of(table), feature_names=FEATURES, n_features_to_select=2)
+    ranking = graphsieve.rank(
+        matrix_of(table), classes_of(table), feature_names=FEATURES, n_features_to_select=2
+    )
     assert [row[1] for row in rows] == ranking.best(4)
     cut = next(place for place, line in enumerate(lines) if "───" in line)
     assert re.match(r" +2  ", lines[cut - 1])
@@ -457,7 +602,12 @@ def test_table_on_standard_output(run, table):
 def test_rows_of_the_table(run, folder):
     random = np.random.default_rng(1)
     write_csv("t.csv", {f"c{place}": random.normal(size=12).tolist() for place in range(25)})
-    for options, n_rows in (((), 20), (("--rows", "3"), 3), (("--rows", "all"), 25), (("--rows", "99"), 25)):
+    for options, n_rows in (
+        ((), 20),
+        (("--rows", "3"), 3),
+        (("--rows", "all"), 25),
+        (("--rows", "99"), 25),
+    ):
         shown = run("rank", "t.csv", "--top", "2", *options).out
         assert len(re.findall(r"^ +\d+  c", shown, flags=re.MULTILINE)) == n_rows
         assert ("more;" in shown) == (n_rows < 25)
@@ -483,10 +633,18 @@ def test_json_document(run, table):
     assert document["known"]["classes"] == [{"name": "no", "n": 12}, {"name": "yes", "n": 6}]
     assert document["versions"]["graphsieve"] == graphsieve.__version__
     compared = run("compare", "t.csv", "--target", "kind", *WIDE, *QUICK, "--json").document
-    assert (compared["schema"], compared["command"], compared["methods"]) == (1, "compare", ["variance", "laplacian"])
+    assert (compared["schema"], compared["command"], compared["methods"]) == (
+        1,
+        "compare",
+        ["variance", "laplacian"],
+    )
     assert compared["known"]["target"] == "kind"
     assert "18 labels" in compared["known"]["text"]
-    assert {one["method"] for one in compared["evaluation"]["curves"]} == {*QUICK[1:3], "random columns", "all columns"}
+    assert {one["method"] for one in compared["evaluation"]["curves"]} == {
+        *QUICK[1:3],
+        "random columns",
+        "all columns",
+    }
 
 
 ODD_NAMES = ["ü\u2028→", 'say "x"', "a,b;c\td", "\\n", "<b>&amp;", "'=1", "naïve\nline", "😀"]
@@ -499,7 +657,9 @@ def test_names_of_any_characters(run, folder):
     assert sorted(answer.order) == sorted(ODD_NAMES)
     for form, sep in (("csv", ","), ("tsv", "\t")):
         text = run("rank", "t.csv", "--sep", "|", "--format", form, "--raw-names").out
-        assert [row["feature"] for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=sep)] == answer.order
+        assert [
+            row["feature"] for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=sep)
+        ] == answer.order
     assert run("rank", "t.csv", "--sep", "|").out.count("\n") < 20
 
 
@@ -512,7 +672,11 @@ def test_formats_agree(run, table):
         rows = list(csv.DictReader(io.StringIO(printed), delimiter=sep))
         assert list(rows[0]) == list(records[0])
         for row, record in zip(rows, records, strict=True):
-            assert (row["feature"], int(row["rank"]), float(row["score"])) == (record["feature"], record["rank"], record["score"])
+            assert (row["feature"], int(row["rank"]), float(row["score"])) == (
+                record["feature"],
+                record["rank"],
+                record["score"],
+            )
             assert {"yes": True, "no": False}[row["selected"]] == record["selected"]
             assert (row["duplicate_of"] or None) == record["duplicate_of"]
         run(*arguments, "--output", f"out.{form}")
@@ -535,7 +699,8 @@ def test_standard_input_and_compression(run, table, folder):
         assert answer.document["table"]["name"] == "standard input"
 
 
-# --- what is known ----------------------------------------------------------------------------------------------------------
+# --- what is known
+# --------------------------------------------------------------------------------------------------
 
 MUST, CANNOT = [(0, 2), (4, 6)], [(0, 1), (5, 8)]
 
@@ -567,7 +732,19 @@ def test_pairs(run, table, method):
         (json.dumps(counted), ()),
     ):
         Path("pairs").write_text(content)
-        answer = run("rank", "t.csv", *NO_FEATURES, "--pairs", "pairs", "--method", method, "--top", "2", "--json", *options)
+        answer = run(
+            "rank",
+            "t.csv",
+            *NO_FEATURES,
+            "--pairs",
+            "pairs",
+            "--method",
+            method,
+            "--top",
+            "2",
+            "--json",
+            *options,
+        )
         check_equal(answer, expected)
         assert "known: 2 must-link, 2 cannot-link" in answer.err.splitlines()
 
@@ -578,27 +755,52 @@ def test_pairs_beside_rows_left_out(run, table):
     write_csv("t.csv", table)
     stay = [row for row in range(24) if row not in (1, 9)]
     kept = matrix_of({name: [cells[row] for row in stay] for name, cells in table.items()})
-    known = graphsieve.Supervision.from_pairs(22, [(0, 1), (3, 5)], [(4, 7)])  # 0 = 2, 4 = 6, 5 ≠ 8 without rows 1 and 9
-    expected = graphsieve.rank(kept, supervision=known, feature_names=FEATURES, method="constraint", n_features_to_select=2)
-    for content, options in ((pairs_csv(lambda row: row + 1), ()), (pairs_csv(lambda row: f"s{row}"), ("--id-column", "id"))):
+    # 0 = 2, 4 = 6, 5 ≠ 8 without rows 1 and 9
+    known = graphsieve.Supervision.from_pairs(22, [(0, 1), (3, 5)], [(4, 7)])
+    expected = graphsieve.rank(
+        kept, supervision=known, feature_names=FEATURES, method="constraint", n_features_to_select=2
+    )
+    for content, options in (
+        (pairs_csv(lambda row: row + 1), ()),
+        (pairs_csv(lambda row: f"s{row}"), ("--id-column", "id")),
+    ):
         Path("pairs").write_text(content)
-        arguments = ("--pairs", "pairs", "--method", "constraint", "--top", "2", "--drop-missing-rows", "--json")
+        arguments = (
+            "--pairs",
+            "pairs",
+            "--method",
+            "constraint",
+            "--top",
+            "2",
+            "--drop-missing-rows",
+            "--json",
+        )
         check_equal(run("rank", "t.csv", *NO_FEATURES, *arguments, *options), expected)
 
 
 def test_probabilities(run, table):
     proba = np.array([table["p_no"], table["p_yes"]]).T
     known = graphsieve.Supervision.from_probabilities(proba, classes=["no", "yes"])
-    settings = {"feature_names": FEATURES, "method": "weighted_laplacian", "n_features_to_select": 2}
+    settings = {
+        "feature_names": FEATURES,
+        "method": "weighted_laplacian",
+        "n_features_to_select": 2,
+    }
     expected = graphsieve.rank(matrix_of(table), supervision=known, **settings)
     common = ("rank", "t.csv", "--method", "weighted_laplacian", "--top", "2", "--json")
     write_csv("rows.csv", {"no": table["p_no"], "yes": table["p_yes"]})
     check_equal(run(*common, *NO_FEATURES, "--proba", "rows.csv"), expected)
     reverse = slice(None, None, -1)
-    write_csv("named.csv", {"id": table["id"][reverse], "no": table["p_no"][reverse], "yes": table["p_yes"][reverse]})
+    write_csv(
+        "named.csv",
+        {"id": table["id"][reverse], "no": table["p_no"][reverse], "yes": table["p_yes"][reverse]},
+    )
     check_equal(run(*common, *NO_FEATURES, "--proba", "named.csv", "--id-column", "id"), expected)
     check_equal(run(*common, "--exclude", "size", "--proba-columns", "p_no", "p_yes"), expected)
-    write_csv("odds.csv", {"no": [4 * one for one in table["p_no"]], "yes": [4 * one for one in table["p_yes"]]})
+    write_csv(
+        "odds.csv",
+        {"no": [4 * one for one in table["p_no"]], "yes": [4 * one for one in table["p_yes"]]},
+    )
     check_equal(run(*common, *NO_FEATURES, "--proba", "odds.csv", "--normalize-proba"), expected)
     assert main(["rank", "t.csv", *NO_FEATURES, "--proba", "odds.csv"]) == 3
 
@@ -614,8 +816,14 @@ def test_kinds_of_targets(run, table):
 
     check_equal(run(*common, "--exclude", "number", "--target", "kind"), ranked(classes))
     check_equal(run(*common, "--target", "number"), ranked(np.array(numbers)))
-    check_equal(run(*common, "--target", "number", "--unlabeled", "3"), ranked(np.array(numbers), unlabeled=3))
-    check_equal(run(*common, "--target", "number", "--unlabeled", "none"), ranked(np.array(numbers), unlabeled=None))
+    check_equal(
+        run(*common, "--target", "number", "--unlabeled", "3"),
+        ranked(np.array(numbers), unlabeled=3),
+    )
+    check_equal(
+        run(*common, "--target", "number", "--unlabeled", "none"),
+        ranked(np.array(numbers), unlabeled=None),
+    )
     continuous = run(*common, "--target", "number", "--target-type", "continuous")
     check_equal(continuous, ranked(np.array(numbers), target_type="continuous"))
     assert continuous.document["known"]["kind"] == "targets"
@@ -625,12 +833,21 @@ def test_settings_of_a_ranking(run, table):
     """Every option of the method means the keyword argument of the same sense."""
     X = matrix_of(table)
     for options, settings in (
-        (("--method", "laplacian", "--neighbors", "3", "--bandwidth", "2.5"), {"n_neighbors": 3, "bandwidth": 2.5}),
+        (
+            ("--method", "laplacian", "--neighbors", "3", "--bandwidth", "2.5"),
+            {"n_neighbors": 3, "bandwidth": 2.5},
+        ),
         (("--method", "laplacian", "--scale", "rank"), {"scale": "rank"}),
-        (("--method", "laplacian", "--metric", "cosine", "--scale", "none"), {"metric": "cosine", "scale": None}),
+        (
+            ("--method", "laplacian", "--metric", "cosine", "--scale", "none"),
+            {"metric": "cosine", "scale": None},
+        ),
         (("--method", "laplacian", "--redundancy", "correlation"), {"redundancy": "correlation"}),
         (("--method", "auto", "--redundancy", "none"), {"method": "auto", "redundancy": None}),
-        (("--method", "auto", "--max-features", "1"), {"method": "auto", "max_features": 1, "n_features_to_select": "auto"}),
+        (
+            ("--method", "auto", "--max-features", "1"),
+            {"method": "auto", "max_features": 1, "n_features_to_select": "auto"},
+        ),
         (("--method", "laplacian", "--fraction", "0.75"), {"n_features_to_select": 0.75}),
         (
             ("--method", "spec", "--param", "form=phi3", "power=2"),
@@ -642,11 +859,16 @@ def test_settings_of_a_ranking(run, table):
         ),
     ):
         counted = () if {"--fraction", "--max-features"} & set(options) else ("--top", "2")
-        expected = graphsieve.rank(X, feature_names=FEATURES, **{"method": "laplacian", "n_features_to_select": 2, **settings})
+        expected = graphsieve.rank(
+            X,
+            feature_names=FEATURES,
+            **{"method": "laplacian", "n_features_to_select": 2, **settings},
+        )
         check_equal(run("rank", "t.csv", *NO_FEATURES, *options, *counted, "--json"), expected)
 
 
-# --- do it again ------------------------------------------------------------------------------------------------------------
+# --- do it again
+# --------------------------------------------------------------------------------------------------
 
 
 def ways_to_repeat(report):
@@ -659,11 +881,39 @@ def ways_to_repeat(report):
 REPEATED = [
     ("--target", "kind"),
     ("--target", "size", "--target-type", "continuous", "--top", "3", "--method", "pearson"),
-    ("--exclude", "size", "p_no", "--unsupervised", "--method", "laplacian", "--neighbors", "4", "--scale", "none"),
+    (
+        "--exclude",
+        "size",
+        "p_no",
+        "--unsupervised",
+        "--method",
+        "laplacian",
+        "--neighbors",
+        "4",
+        "--scale",
+        "none",
+    ),
     ("--pairs", "pairs.csv", "--id-column", "id", *NO_FEATURES, "--drop-missing-rows"),
     ("--pairs", "pairs.csv", "--target", "kind", "--id-column", "id", "--fill-missing"),
-    ("--proba", "proba.csv", *NO_FEATURES, "--normalize-proba", "--fraction", "0.5", "--drop-missing-rows"),
-    ("--proba-columns", "p_no", "p_yes", "--exclude", "size", "--drop-missing-columns", "--sep", ","),
+    (
+        "--proba",
+        "proba.csv",
+        *NO_FEATURES,
+        "--normalize-proba",
+        "--fraction",
+        "0.5",
+        "--drop-missing-rows",
+    ),
+    (
+        "--proba-columns",
+        "p_no",
+        "p_yes",
+        "--exclude",
+        "size",
+        "--drop-missing-columns",
+        "--sep",
+        ",",
+    ),
 ]
 
 
@@ -686,26 +936,53 @@ def test_the_report_says_how_to_do_it_again(run, table, capsys, options):
 
 
 def test_a_comparison_says_how_to_do_it_again(run, table, capsys):
-    first = run("compare", "t.csv", "--target", "kind", *WIDE, *QUICK, "--seed", "4", "--report", "out.html", "--json")
+    first = run(
+        "compare",
+        "t.csv",
+        "--target",
+        "kind",
+        *WIDE,
+        *QUICK,
+        "--seed",
+        "4",
+        "--report",
+        "out.html",
+        "--json",
+    )
     command, python = ways_to_repeat("out.html")
     assert run(*command[1:], "--force").out == first.out
     names = {}
     exec(python, names)
     capsys.readouterr()
     expected = names["comparison"].facts()
-    assert [one["features"] for one in expected["rankings"]] == [one["features"] for one in first.document["rankings"]]
+    assert [one["features"] for one in expected["rankings"]] == [
+        one["features"] for one in first.document["rankings"]
+    ]
     means = [one["mean"] for one in expected["evaluation"]["curves"]]
-    assert [one["mean"] for one in first.document["evaluation"]["curves"]] == pytest.approx(means, rel=DIGITS)
+    assert [one["mean"] for one in first.document["evaluation"]["curves"]] == pytest.approx(
+        means, rel=DIGITS
+    )
 
 
-# --- the same bytes, colours, progress --------------------------------------------------------------------------------------
+# --- the same bytes, colours, progress
+# --------------------------------------------------------------------------------------
 
 
 def test_same_bytes_twice(run, table):
     for command, options in (("rank", ()), ("compare", QUICK)):
         outcomes = set()
         for _ in range(2):
-            answer = run(command, "t.csv", "--target", "kind", *options, "--json", "--report", "out.html", "--force")
+            answer = run(
+                command,
+                "t.csv",
+                "--target",
+                "kind",
+                *options,
+                "--json",
+                "--report",
+                "out.html",
+                "--force",
+            )
             outcomes.add((answer.out, Path("out.html").read_bytes()))
         assert len(outcomes) == 1
     for name in ("out.csv.gz", "out.parquet"):
@@ -720,8 +997,16 @@ def on_a_terminal(arguments, width=120, **environment):
     """What a person sees: both streams of the command on a pseudo-terminal."""
     leader, follower = pty.openpty()
     usual = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
-    settings = {**usual, "TERM": "xterm", "COLUMNS": str(width), "OMP_NUM_THREADS": "1", **environment}
-    started = subprocess.Popen(arguments, stdin=follower, stdout=follower, stderr=follower, env=settings)
+    settings = {
+        **usual,
+        "TERM": "xterm",
+        "COLUMNS": str(width),
+        "OMP_NUM_THREADS": "1",
+        **environment,
+    }
+    started = subprocess.Popen(
+        arguments, stdin=follower, stdout=follower, stderr=follower, env=settings
+    )
     os.close(follower)
     seen, until = b"", time.monotonic() + 120
     while time.monotonic() < until:
@@ -756,7 +1041,10 @@ def test_colours_on_a_terminal_only(table):
 
 def test_progress_on_a_terminal(folder):
     """Told once work takes longer than a moment; the moment is made short here."""
-    write_csv("t.csv", {f"c{place}": np.random.default_rng(place).normal(size=50).tolist() for place in range(40)})
+    write_csv(
+        "t.csv",
+        {f"c{place}": np.random.default_rng(place).normal(size=50).tolist() for place in range(40)},
+    )
     code = (
         "import sys, graphsieve._base.progress as p; p.PATIENCE = p.PAUSE = 0.0; "
         "from graphsieve.cli import main; sys.exit(main())"
@@ -769,10 +1057,13 @@ def test_progress_on_a_terminal(folder):
     assert "choosing features" not in quiet
 
 
-# --- select, methods, explain, demo, compare --------------------------------------------------------------------------------
+# --- select, methods, explain, demo, compare
+# --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz", "out.tsv.gz", "out.parquet", "out.feather"])
+@pytest.mark.parametrize(
+    "name", ["out.csv", "out.tsv", "out.csv.gz", "out.tsv.gz", "out.parquet", "out.feather"]
+)
 def test_select(run, table, name):
     """The columns that rank selects, in the order of the file, with the values of the file."""
     arguments = ("t.csv", "--target", "kind", "--id-column", "id", *WIDE, "--top", "2")
@@ -782,7 +1073,9 @@ def test_select(run, table, name):
     answer = run("select", *arguments, "--keep", "note", "-o", name)
     assert answer.out == ""
     reduced = read_table(name, keep=["id", "kind", "note"])
-    assert reduced.columns == tuple(column for column in table if column in selected | {"id", "kind", "note"})
+    assert reduced.columns == tuple(
+        column for column in table if column in selected | {"id", "kind", "note"}
+    )
     for place, column in enumerate(reduced.names):
         assert reduced.matrix[:, place].tolist() == [float(cell) for cell in table[column]]
     assert reduced.kept["id"].tolist() == table["id"]
@@ -792,7 +1085,11 @@ def test_select(run, table, name):
 
 def test_select_keeps_numbers_as_they_are(run, folder):
     """Whole numbers stay whole, floats read back the same, rows left out stay out."""
-    table = {"n": ["1", "20", "3", "-4", "5"], "x": ["0.1", "1e-300", "", "123456789.125", "7"], "k": ["1", "1", "1", "1", "2"]}
+    table = {
+        "n": ["1", "20", "3", "-4", "5"],
+        "x": ["0.1", "1e-300", "", "123456789.125", "7"],
+        "k": ["1", "1", "1", "1", "2"],
+    }
     write_csv("t.csv", table)
     lines = run("select", "t.csv", "--drop-missing-rows", "--top", "3").out.splitlines()
     assert lines == ["n,x,k", "1,0.1,1", "20,1e-300,1", "-4,123456789.125,1", "5,7.0,2"]
@@ -825,7 +1122,9 @@ def test_explain(run, name):
 def test_the_uses_that_explain_shows_are_right(run, table):
     """The command under "here:" is taken as it stands."""
     for name in ("laplacian", "iterative", "diverse", "fisher"):
-        (shown,) = re.findall(r"^here: graphsieve (.*)$", run("explain", name).out, flags=re.MULTILINE)
+        (shown,) = re.findall(
+            r"^here: graphsieve (.*)$", run("explain", name).out, flags=re.MULTILINE
+        )
         words = ["t.csv" if word == "TABLE" else word for word in shown.split()]
         assert run(*words, "--target", "kind", *WIDE).out
 
@@ -846,30 +1145,65 @@ def test_demo(run):
 
 def test_compare(run, table):
     """As the function does, on the same folds, with both baselines."""
-    settings = {"methods": ["fisher", "variance"], "learners": ["1nn"], "folds": 3, "repeats": 2, "sizes": [1, 2]}
-    options = ("--methods", "fisher", "variance", "--learners", "1nn", "--folds", "3", "--repeats", "2", "--sizes", "1", "2")
+    settings = {
+        "methods": ["fisher", "variance"],
+        "learners": ["1nn"],
+        "folds": 3,
+        "repeats": 2,
+        "sizes": [1, 2],
+    }
+    options = (
+        "--methods",
+        "fisher",
+        "variance",
+        "--learners",
+        "1nn",
+        "--folds",
+        "3",
+        "--repeats",
+        "2",
+        "--sizes",
+        "1",
+        "2",
+    )
     arguments = ("compare", "t.csv", "--target", "kind", *WIDE, *options, "--seed", "7")
-    expected = graphsieve.compare(matrix_of(table), classes_of(table), feature_names=FEATURES, random_state=7, **settings)
+    expected = graphsieve.compare(
+        matrix_of(table), classes_of(table), feature_names=FEATURES, random_state=7, **settings
+    )
     found = run(*arguments, "--json").document
     assert {one["method"]: one["features"] for one in found["rankings"]} == {
         one["method"]: one["features"] for one in expected.facts()["rankings"]
     }
     records = expected.to_records()
     rows = list(csv.DictReader(io.StringIO(run(*arguments, "--format", "csv").out)))
-    assert [(row["method"], int(row["n_features"])) for row in rows] == [(one["method"], one["n_features"]) for one in records]
-    assert [float(row["mean"]) for row in rows] == pytest.approx([one["mean"] for one in records], rel=DIGITS)
+    assert [(row["method"], int(row["n_features"])) for row in rows] == [
+        (one["method"], one["n_features"]) for one in records
+    ]
+    assert [float(row["mean"]) for row in rows] == pytest.approx(
+        [one["mean"] for one in records], rel=DIGITS
+    )
     assert {"random columns", "all columns"} < {row["method"] for row in rows}
     assert run(*arguments).out == f"{expected}\n"
     assert run(*arguments, "--jobs", "2").out == f"{expected}\n"
 
 
 def test_compare_without_a_target_has_no_curves(run, table):
-    document = run("compare", "t.csv", *NO_FEATURES, "--methods", "variance", "laplacian", "--json").document
+    document = run(
+        "compare", "t.csv", *NO_FEATURES, "--methods", "variance", "laplacian", "--json"
+    ).document
     assert document["evaluation"] is None
     rows = list(
-        csv.DictReader(io.StringIO(run("compare", "t.csv", *NO_FEATURES, "--methods", "variance", "--format", "csv").out))
+        csv.DictReader(
+            io.StringIO(
+                run(
+                    "compare", "t.csv", *NO_FEATURES, "--methods", "variance", "--format", "csv"
+                ).out
+            )
+        )
     )
-    ranking = graphsieve.rank(matrix_of(table), feature_names=FEATURES, method="variance", n_features_to_select=4)
+    ranking = graphsieve.rank(
+        matrix_of(table), feature_names=FEATURES, method="variance", n_features_to_select=4
+    )
     assert [(row["method"], row["feature"], int(row["rank"])) for row in rows] == [
         ("variance", name, place) for place, name in enumerate(ranking.best(4), start=1)
     ]

@@ -45,7 +45,32 @@ C_ROWS = (
     *(77, 78, 80, 82, 83, 85, 86, 87, 91, 92),
     *(93, 94, 95, 97, 102, 103, 105, 106, 107),
     *(120, 121),
-    *(133, 134, 135, 136, 137, 138, 139, 140, 141, 143, 144, 145, 146, 148, 149, 150, 151, 152, 153, 154, 156, 157, 158, 159),
+    *(
+        133,
+        134,
+        135,
+        136,
+        137,
+        138,
+        139,
+        140,
+        141,
+        143,
+        144,
+        145,
+        146,
+        148,
+        149,
+        150,
+        151,
+        152,
+        153,
+        154,
+        156,
+        157,
+        158,
+        159,
+    ),
     *(161, 162, 163, 164, 165, 166, 167),
     *(168, 169, 170, 171, 172, 173, 175, 176, 178, 179, 180, 181, 183, 184, 185, 186, 187, 188),
     *(189, 190, 192, 193, 194, 195, 197, 198, 199, 200),
@@ -53,26 +78,35 @@ C_ROWS = (
 )
 
 DIFFERENT = {
-    8: "text columns are the usual case: they are listed in a line 'left out' and in table.left_out, which is no warning",
-    63: "the flag is 'unscorable', as in Python: a column may also be constant only where it matters",
-    148: "the column is left out with a reason that shows the cell and says what to do; refused if no other column is numeric",
+    8: "text columns are the usual case: they are listed in a line 'left out' and in "
+    "table.left_out, which is no warning",
+    63: "the flag is 'unscorable', as in Python: a column may also be constant only where it "
+    "matters",
+    148: "the column is left out with a reason that shows the cell and says what to do; refused if "
+    "no other column is numeric",
     165: "JSON only: YAML would need one more library for what JSON says as well",
     179: "no note: that the link is replaced is what --force was given for",
     194: "no file is ever called after something in the data",
     195: "there is no model file; a pickle named as the table is refused likewise",
     197: "there is no model file",
-    198: "only reproduce downloads; it takes no address and unpacks no archive to disk (tests/datasets/test_datasets.py)",
+    198: "only reproduce downloads; it takes no address and unpacks no archive to disk "
+    "(tests/datasets/test_datasets.py)",
 }
 
 
-# --- tools ------------------------------------------------------------------------------------------------------------------
+# --- tools
+# --------------------------------------------------------------------------------------------------
 
 
 def columns(n_rows=30):
     """Four columns as texts: two that go together, one apart, one of whole numbers."""
     random = np.random.default_rng(7)
     first = random.normal(size=n_rows)
-    values = {"f0": first, "f1": first + 0.3 * random.normal(size=n_rows), "f2": random.normal(size=n_rows)}
+    values = {
+        "f0": first,
+        "f1": first + 0.3 * random.normal(size=n_rows),
+        "f2": random.normal(size=n_rows),
+    }
     texts = {name: [repr(float(value)) for value in some] for name, some in values.items()}
     return texts | {"f3": [str(row * row % 11) for row in range(n_rows)]}
 
@@ -157,7 +191,9 @@ def ranked(run):
 
 @pytest.fixture
 def refused(run, folder):
-    """A run that must fail: one sentence that holds these words, nothing printed, nothing written."""
+    """A run that must fail: one sentence that holds these words, nothing printed, nothing
+    written.
+    """
 
     def call(arguments, code, *words):
         before = listing(folder)
@@ -184,7 +220,9 @@ def listing(folder):
     """Every file with its content; links as such."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        what = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+        what = (
+            os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+        )
         found[os.fsencode(path)] = what
     return found
 
@@ -198,7 +236,12 @@ def installed(*arguments, **options):
     """The installed command, as a shell starts it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **options.pop("env", {})}
     return subprocess.run(
-        [COMMAND, *map(str, arguments)], capture_output=True, env=environment, timeout=120, check=False, **options
+        [COMMAND, *map(str, arguments)],
+        capture_output=True,
+        env=environment,
+        timeout=120,
+        check=False,
+        **options,
     )
 
 
@@ -206,7 +249,8 @@ def same_ranking(one, other):
     assert one.features == other.features
 
 
-# --- refusals that need a file and a line: id, what, file, content, options, exit code, words of the sentence ---------------
+# --- refusals that need a file and a line: id, what, file, content, options, exit code, words of
+# the sentence ---------------
 
 PICKLE = b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."
 MATRIX = "%%MatrixMarket matrix coordinate "
@@ -241,7 +285,14 @@ def hdf5(fill):
 def strange_encoding(file):
     for name in ("obs", "var"):
         group = file.create_group(name)
-        group.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": "i", "column-order": []})
+        group.attrs.update(
+            {
+                "encoding-type": "dataframe",
+                "encoding-version": "0.2.0",
+                "_index": "i",
+                "column-order": [],
+            }
+        )
         group["i"] = ["a", "b"]
         group["i"].attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})
     file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
@@ -258,14 +309,54 @@ def line(number, text):
 TARGET = ("--target", "y")
 FEW = parquet({"a": [1.0, 2.0, 4.0], "b": [2.0, 1.0, 5.0]})
 REFUSED = [
-    (1, "a missing cell", "t.csv", with_cells("f1", {3: "NaN"}), (), 3, ("'f1'", "1 missing value", "line 5", "--fill-missing")),
-    (1, "missing in Parquet", "t.parquet", parquet({"a": [1.0, None, 3.0], "b": [1.0, 2.0, 4.0]}), (), 3, ("'a'", "row 1")),
-    (3, "inf", "t.csv", with_cells("f1", {3: "inf"}), (), 3, ("'f1'", "1 infinite value", "line 5")),
+    (
+        1,
+        "a missing cell",
+        "t.csv",
+        with_cells("f1", {3: "NaN"}),
+        (),
+        3,
+        ("'f1'", "1 missing value", "line 5", "--fill-missing"),
+    ),
+    (
+        1,
+        "missing in Parquet",
+        "t.parquet",
+        parquet({"a": [1.0, None, 3.0], "b": [1.0, 2.0, 4.0]}),
+        (),
+        3,
+        ("'a'", "row 1"),
+    ),
+    (
+        3,
+        "inf",
+        "t.csv",
+        with_cells("f1", {3: "inf"}),
+        (),
+        3,
+        ("'f1'", "1 infinite value", "line 5"),
+    ),
     (3, "-inf", "t.csv", with_cells("f2", {0: "-inf"}), ("--fill-missing",), 3, ("'f2'", "line 2")),
     (55, "no rows in NPZ", "t.npz", npz(X=np.empty((0, 3))), (), 3, ("no data rows",)),
-    (56, "only the target", "t.csv", text_of({"y": ["a", "b"] * 5}), TARGET, 3, ("no numeric column",)),
+    (
+        56,
+        "only the target",
+        "t.csv",
+        text_of({"y": ["a", "b"] * 5}),
+        TARGET,
+        3,
+        ("no numeric column",),
+    ),
     (57, "one row", "t.csv", text_of(columns(1)), (), 3, ("1 sample", "at least 2")),
-    (62, "all constant, one wanted", "t.csv", "a,b\n" + "1,2\n" * 5, ("--top", "1"), 3, ("nothing to select", "2 features")),
+    (
+        62,
+        "all constant, one wanted",
+        "t.csv",
+        "a,b\n" + "1,2\n" * 5,
+        ("--top", "1"),
+        3,
+        ("nothing to select", "2 features"),
+    ),
     (120, "none", "t.csv", PLAIN, ("--top", "0"), 2, ("--top", "at least 1", "'0'")),
     (120, "negative", "t.csv", PLAIN, ("--top", "-2"), 2, ("--top", "'-2'")),
     (120, "more than there are", "t.csv", PLAIN, ("--top", "5"), 3, ("--top", "5", "4 features")),
@@ -276,44 +367,172 @@ REFUSED = [
     (121, "nan", "t.csv", PLAIN, ("--fraction", "nan"), 2, ("--fraction", "'nan'")),
     (133, "empty file", "t.csv", "", (), 3, ("t.csv", "empty file")),
     (134, "header only", "t.csv", "a,b\n", (), 3, ("no data rows",)),
-    (136, "UTF-16", "t.csv", PLAIN.encode("utf-16"), (), 3, ("looks like UTF-16", "--encoding utf-16")),
-    (137, "Latin-1", "t.csv", line(4, "1,2,ö,4").encode("latin-1"), (), 3, ("0xf6", "line 4", "--encoding latin-1")),
+    (
+        136,
+        "UTF-16",
+        "t.csv",
+        PLAIN.encode("utf-16"),
+        (),
+        3,
+        ("looks like UTF-16", "--encoding utf-16"),
+    ),
+    (
+        137,
+        "Latin-1",
+        "t.csv",
+        line(4, "1,2,ö,4").encode("latin-1"),
+        (),
+        3,
+        ("0xf6", "line 4", "--encoding latin-1"),
+    ),
     (138, "random bytes", "t.csv", np.random.default_rng(1).bytes(4000), (), 3, ("not text",)),
     (138, "a picture", "t.csv", b"\x89PNG\r\n\x1a\n" + bytes(64), (), 3, ("not text",)),
     (138, "a zip archive", "t.csv", zipped(), (), 3, ("zip archive", "not text")),
     (140, "long row", "t.csv", line(6, "1,2,3,4,5"), (), 3, ("line 6", "5 fields", "expected 4")),
     (141, "short row", "t.csv", line(6, "1,2,3"), (), 3, ("line 6", "3 fields", "expected 4")),
-    (148, "thousands only", "t.csv", 'a\n"1,000"\n"2,500"\n', (), 3, ("'a'", "'1,000'", "thousands separators")),
+    (
+        148,
+        "thousands only",
+        "t.csv",
+        'a\n"1,000"\n"2,500"\n',
+        (),
+        3,
+        ("'a'", "'1,000'", "thousands separators"),
+    ),
     (149, "unclosed quote", "t.csv", line(7, '1,2,3,"4'), (), 3, ("opens in line 7", "not closed")),
     (150, "NUL", "t.csv", line(5, "1,2,\0,4"), (), 3, ("line 5", "NUL")),
     (152, "one name twice", "t.csv", "a,b,a\n1,2,3\n4,5,7\n", (), 3, ("'a' at positions 1, 3",)),
     (154, "1e400", "t.csv", with_cells("f1", {1: "1e400"}), (), 3, ("infinite", "'f1'", "line 3")),
     (154, "-Inf", "t.csv", with_cells("f1", {1: "-Inf"}), (), 3, ("infinite", "'f1'", "line 3")),
     *(
-        (154, f"missing as {word!r}", "t.csv", with_cells("f1", {1: word}), (), 3, ("1 missing value", "'f1'", "line 3"))
+        (
+            154,
+            f"missing as {word!r}",
+            "t.csv",
+            with_cells("f1", {1: word}),
+            (),
+            3,
+            ("1 missing value", "'f1'", "line 3"),
+        )
         for word in ("NaN", "NA", "null", "")
     ),
     (156, "comment above", "t.csv", f"# from the lab\n{PLAIN}", (), 3, ("line 2", "--comment '#'")),
-    (156, "comment within", "t.csv", line(5, "# changed the lamp"), (), 3, ("line 5", "--comment '#'")),
+    (
+        156,
+        "comment within",
+        "t.csv",
+        line(5, "# changed the lamp"),
+        (),
+        3,
+        ("line 5", "--comment '#'"),
+    ),
     (158, "cut", "t.parquet", FEW[: len(FEW) // 2], (), 3, ("t.parquet", "Parquet")),
-    (158, "wrong bytes within", "t.parquet", b"PAR1" + bytes(60) + b"PAR1", (), 3, ("t.parquet", "Parquet")),
+    (
+        158,
+        "wrong bytes within",
+        "t.parquet",
+        b"PAR1" + bytes(60) + b"PAR1",
+        (),
+        3,
+        ("t.parquet", "Parquet"),
+    ),
     (158, "other beginning", "t.parquet", PLAIN, (), 3, ("does not begin like",)),
-    (161, "two matrices", "t.npz", npz(A=np.eye(3), B=np.ones((2, 4))), (), 2, ("--key", "'A' 3 × 3", "'B' 2 × 4")),
-    (161, "no such key", "t.npz", npz(A=np.eye(3), B=np.eye(3)), ("--key", "C"), 2, ("'C'", "'A'", "'B'")),
-    (162, "too few entries", "t.mtx", f"{MATRIX}real general\n3 3 4\n1 1 5\n2 2 6\n", (), 3, ("t.mtx",)),
-    (162, "too many entries", "t.mtx", f"{MATRIX}real general\n3 3 1\n1 1 5\n2 2 6\n", (), 3, ("t.mtx",)),
+    (
+        161,
+        "two matrices",
+        "t.npz",
+        npz(A=np.eye(3), B=np.ones((2, 4))),
+        (),
+        2,
+        ("--key", "'A' 3 × 3", "'B' 2 × 4"),
+    ),
+    (
+        161,
+        "no such key",
+        "t.npz",
+        npz(A=np.eye(3), B=np.eye(3)),
+        ("--key", "C"),
+        2,
+        ("'C'", "'A'", "'B'"),
+    ),
+    (
+        162,
+        "too few entries",
+        "t.mtx",
+        f"{MATRIX}real general\n3 3 4\n1 1 5\n2 2 6\n",
+        (),
+        3,
+        ("t.mtx",),
+    ),
+    (
+        162,
+        "too many entries",
+        "t.mtx",
+        f"{MATRIX}real general\n3 3 1\n1 1 5\n2 2 6\n",
+        (),
+        3,
+        ("t.mtx",),
+    ),
     (162, "index 0", "t.mtx", f"{MATRIX}real general\n3 3 1\n0 1 5\n", (), 3, ("t.mtx", "0, 1")),
     (162, "pattern", "t.mtx", f"{MATRIX}pattern general\n3 3 1\n1 1\n", (), 3, ("pattern",)),
     (162, "complex", "t.mtx", f"{MATRIX}complex general\n3 3 1\n1 1 1 1\n", (), 3, ("complex",)),
-    (163, "no X", "t.h5ad", hdf5(lambda file: [file.create_group(name) for name in ("obs", "var")]), (), 3, ("no X",)),
+    (
+        163,
+        "no X",
+        "t.h5ad",
+        hdf5(lambda file: [file.create_group(name) for name in ("obs", "var")]),
+        (),
+        3,
+        ("no X",),
+    ),
     (163, "unknown encoding", "t.h5ad", hdf5(strange_encoding), (), 3, ("t.h5ad", "scroll")),
     (164, "cut", "t.h5ad", hdf5(strange_encoding)[:900], (), 3, ("t.h5ad",)),
-    (168, "unknown target", "t.csv", with_column("colour", ["red"] * 30), ("--target", "color"), 2, ("'color'", "'colour'")),
+    (
+        168,
+        "unknown target",
+        "t.csv",
+        with_column("colour", ["red"] * 30),
+        ("--target", "color"),
+        2,
+        ("'color'", "'colour'"),
+    ),
     (170, "unknown flag", "t.csv", PLAIN, ("--targt", "y"), 2, ("--targt", "--target")),
-    (171, "nothing and something", "t.csv", PLAIN, ("--unsupervised", *TARGET), 2, ("--unsupervised", "--target")),
-    (171, "top and fraction", "t.csv", PLAIN, ("--top", "2", "--fraction", "0.5"), 2, ("--top", "--fraction")),
-    (171, "two ways with gaps", "t.csv", PLAIN, ("--fill-missing", "--drop-missing-rows"), 2, ("--fill-missing",)),
-    (171, "one column for two", "t.csv", PLAIN, ("--target", "f0", "--id-column", "f0"), 2, ("'f0'",)),
+    (
+        171,
+        "nothing and something",
+        "t.csv",
+        PLAIN,
+        ("--unsupervised", *TARGET),
+        2,
+        ("--unsupervised", "--target"),
+    ),
+    (
+        171,
+        "top and fraction",
+        "t.csv",
+        PLAIN,
+        ("--top", "2", "--fraction", "0.5"),
+        2,
+        ("--top", "--fraction"),
+    ),
+    (
+        171,
+        "two ways with gaps",
+        "t.csv",
+        PLAIN,
+        ("--fill-missing", "--drop-missing-rows"),
+        2,
+        ("--fill-missing",),
+    ),
+    (
+        171,
+        "one column for two",
+        "t.csv",
+        PLAIN,
+        ("--target", "f0", "--id-column", "f0"),
+        2,
+        ("'f0'",),
+    ),
     (195, "pickled table", "model.pkl", PICKLE, (), 2, ("pickle", "CSV")),
     (195, "joblib", "model.joblib", PICKLE, (), 2, ("pickle", "CSV")),
     (195, "pickle by another name", "t.csv", PICKLE, (), 3, ("pickle", "CSV")),
@@ -333,12 +552,42 @@ def test_row(refused, case):
 
 PAIRS = [
     (93, "both", "3,5,must\n3,5,cannot\n", (), ("'3'", "'5'", "'3' = '5'")),
-    (94, "a chain", "1,2,must\n2,3,must\n1,3,cannot\n", (), ("rows '1' and '3'", "'1' = '2' = '3'")),
-    (94, "a chain of names", "s4,s5,must\ns5,s9,must\ns9,s4,cannot\n", ("--id-column", "id"), ("'s4' = 's5' = 's9'",)),
+    (
+        94,
+        "a chain",
+        "1,2,must\n2,3,must\n1,3,cannot\n",
+        (),
+        ("rows '1' and '3'", "'1' = '2' = '3'"),
+    ),
+    (
+        94,
+        "a chain of names",
+        "s4,s5,must\ns5,s9,must\ns9,s4,cannot\n",
+        ("--id-column", "id"),
+        ("'s4' = 's5' = 's9'",),
+    ),
     (102, "unknown row", "1,31,must\n", (), ("'31'", "line 1")),
-    (102, "unknown name", "s1,s2,must\ns1,s77,cannot\n", ("--id-column", "id"), ("'s77'", "line 2")),
-    (105, "must-link across labels", "1,2,must\n", TARGET, ("rows '1' and '2'", "different labels")),
-    (106, "cannot-link inside a label", "1,3,cannot\n", TARGET, ("rows '1' and '3'", "both labelled 'a'")),
+    (
+        102,
+        "unknown name",
+        "s1,s2,must\ns1,s77,cannot\n",
+        ("--id-column", "id"),
+        ("'s77'", "line 2"),
+    ),
+    (
+        105,
+        "must-link across labels",
+        "1,2,must\n",
+        TARGET,
+        ("rows '1' and '2'", "different labels"),
+    ),
+    (
+        106,
+        "cannot-link inside a label",
+        "1,3,cannot\n",
+        TARGET,
+        ("rows '1' and '3'", "both labelled 'a'"),
+    ),
     (165, "JSON that ends early", '{"must_link":\n [["1", "2"]', (), ("pairs", "line 2")),
     (165, "wrong key", '{"must": [["1", "2"]]}', (), ("'must'", "must_link")),
     (165, "half a pair", '{"must_link": [["1", "2"], ["3"]]}', (), ("pair 1 of must_link",)),
@@ -351,22 +600,29 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "words"), [case[2:] for case in PAIRS], ids=[f"{case[0]}-{case[1]}" for case in PAIRS]
+    ("content", "options", "words"),
+    [case[2:] for case in PAIRS],
+    ids=[f"{case[0]}-{case[1]}" for case in PAIRS],
 )
 def test_pairs(refused, content, options, words):
-    put("t.csv", text_of(columns() | {"y": ["a", "b"] * 15, "id": [f"s{row}" for row in range(30)]}))
+    put(
+        "t.csv", text_of(columns() | {"y": ["a", "b"] * 15, "id": [f"s{row}" for row in range(30)]})
+    )
     put("pairs", content)
     refused(["rank", "t.csv", "--pairs", "pairs", *options], 3, *words)
 
 
-# --- A. values --------------------------------------------------------------------------------------------------------------
+# --- A. values
+# --------------------------------------------------------------------------------------------------
 
 
 @case(2)
 def test_row_2_mostly_missing(refused, ranked):
     content = with_cells("f1", dict.fromkeys(range(20), ""))
     put("t.csv", content)
-    refused(["rank", "t.csv"], 3, "'f1' is mostly empty", "20 missing values", "--drop-missing-columns")
+    refused(
+        ["rank", "t.csv"], 3, "'f1' is mostly empty", "20 missing values", "--drop-missing-columns"
+    )
     without = {name: cells for name, cells in columns().items() if name != "f1"}
     same_ranking(ranked(content, "--drop-missing-columns"), ranked(text_of(without)))
 
@@ -386,13 +642,20 @@ def test_row_12_integers_beyond_what_floats_hold(ranked):
     exact = ranked(with_column("big", [2**53 - row for row in range(30)]))
     assert not [text for text in exact.document["warnings"] if "precision" in text]
     rounded = ranked(with_column("big", [2**53 + 1 + row for row in range(30)]))
-    (told,) = [text for text in rounded.document["warnings"] if "precision lost in column 'big'" in text]
+    (told,) = [
+        text for text in rounded.document["warnings"] if "precision lost in column 'big'" in text
+    ]
     assert f"warning: {told}" in rounded.err.splitlines()
 
 
 @pytest.mark.parametrize("options", [(), ("--method", "laplacian")], ids=["default", "laplacian"])
 @pytest.mark.parametrize(
-    "power", [pytest.param(1021, id="17"), pytest.param(520, id="18-small"), pytest.param(990, id="18-large")]
+    "power",
+    [
+        pytest.param(1021, id="17"),
+        pytest.param(520, id="18-small"),
+        pytest.param(990, id="18-large"),
+    ],
 )
 def test_huge_values(ranked, power, options):
     """Rows 17 and 18: a power of two in front of all values changes no ranking."""
@@ -402,14 +665,19 @@ def test_huge_values(ranked, power, options):
     if power == 1021:  # as near to the largest float as a power of two brings them
         power = 1023 - math.floor(math.log2(largest))
         assert 2.0**1023 <= math.ldexp(largest, power) < math.inf
-    huge = {name: [repr(math.ldexp(float(cell), power)) for cell in cells] for name, cells in table.items()}
+    huge = {
+        name: [repr(math.ldexp(float(cell), power)) for cell in cells]
+        for name, cells in table.items()
+    }
     same_ranking(ranked(text_of(huge), *options), ranked(text_of(table), *options))
 
 
 @case(20)
 def test_row_20_subnormal_values(ranked):
     """Whole multiples of the smallest float are exact, so that nothing but the size differs."""
-    whole = {name: [round(1000 * float(cell)) for cell in cells] for name, cells in columns().items()}
+    whole = {
+        name: [round(1000 * float(cell)) for cell in cells] for name, cells in columns().items()
+    }
     tiny = {name: [repr(cell * 5e-324) for cell in cells] for name, cells in whole.items()}
     assert max(float(cell) for cells in tiny.values() for cell in cells) < 2.3e-308
     same_ranking(ranked(text_of(tiny)), ranked(text_of(whole)))
@@ -420,7 +688,11 @@ def test_row_24_negative_zero(ranked):
     table = columns()
     for row in range(0, 30, 3):
         table["f2"][row] = "0.0"
-    signed = table | {"f2": ["-0.0" if cell == "0.0" and row % 2 else cell for row, cell in enumerate(table["f2"])]}
+    signed = table | {
+        "f2": [
+            "-0.0" if cell == "0.0" and row % 2 else cell for row, cell in enumerate(table["f2"])
+        ]
+    }
     assert "-0.0" in signed["f2"]
     same_ranking(ranked(text_of(signed)), ranked(text_of(table)))
     both = ranked(text_of(table | {"copy": signed["f2"]}))
@@ -433,7 +705,10 @@ def test_row_25_nan_with_odd_bits(ranked, refused):
     odd = struct.unpack("<d", struct.pack("<Q", 0xFFF4_0000_DEAD_BEEF))[0]
     holed = values.copy()
     holed[3, 1] = odd
-    for name, content in (("t.npz", npz(X=holed)), ("t.parquet", parquet({"a": holed[:, 0], "b": holed[:, 1]}))):
+    for name, content in (
+        ("t.npz", npz(X=holed)),
+        ("t.parquet", parquet({"a": holed[:, 0], "b": holed[:, 1]})),
+    ):
         put(name, content)
         refused(["rank", name], 3, "1 missing value", "row 3")
     values[:9, 2] = 0.0
@@ -442,7 +717,8 @@ def test_row_25_nan_with_odd_bits(ranked, refused):
     same_ranking(ranked(npz(X=signed), name="t.npz"), ranked(npz(X=values), name="t.npz"))
 
 
-# --- C. shape ---------------------------------------------------------------------------------------------------------------
+# --- C. shape
+# --------------------------------------------------------------------------------------------------
 
 
 @case(58)
@@ -456,7 +732,9 @@ def test_row_58_two_rows(ranked):
 def test_row_59_fewer_rows_than_neighbors(ranked):
     answer = ranked(text_of(columns(4)), "--method", "laplacian", "--neighbors", "9")
     assert answer.document["n_neighbors"] == 3
-    assert any("lowered to 3" in text and "--neighbors" in text for text in answer.document["warnings"])
+    assert any(
+        "lowered to 3" in text and "--neighbors" in text for text in answer.document["warnings"]
+    )
 
 
 @case(60)
@@ -473,7 +751,9 @@ def test_row_62_and_64_all_constant(ranked, refused, content):
     assert answer.order == names
     assert [record["score"] for record in answer.features] == [None] * len(names)
     assert not any(record["selected"] for record in answer.features)
-    assert any(f"{len(names)} of {len(names)} features" in text for text in answer.document["warnings"])
+    assert any(
+        f"{len(names)} of {len(names)} features" in text for text in answer.document["warnings"]
+    )
     refused(["select", "table.csv"], 3, "nothing to select")
     refused(["select", "table.csv", "-o", "reduced.csv"], 3, "nothing to select")
 
@@ -482,7 +762,9 @@ CONSTANT = text_of({"k": ["3"] * 30} | columns() | {"l": ["-1.5"] * 30})
 
 
 @pytest.mark.parametrize(
-    "options", [("--top", "2"), ("--method", "laplacian"), ()], ids=["as many as asked", "by a score", "as many as found"]
+    "options",
+    [("--top", "2"), ("--method", "laplacian"), ()],
+    ids=["as many as asked", "by a score", "as many as found"],
 )
 @case(63)
 def test_row_63_some_constant(ranked, run, options):
@@ -494,10 +776,15 @@ def test_row_63_some_constant(ranked, run, options):
     ]
     assert all(record["flag"] is None for record in answer.features[:-2])
     assert len([text for text in answer.document["warnings"] if "2 of 6 features" in text]) == 1
-    rows = list(csv.DictReader(io.StringIO(run("rank", "table.csv", "--format", "csv", *options).out)))
+    rows = list(
+        csv.DictReader(io.StringIO(run("rank", "table.csv", "--format", "csv", *options).out))
+    )
     assert [row["score"] for row in rows[-2:]] == ["", ""]
     shown = run("rank", "table.csv", *options).out.splitlines()
-    assert [re.split(r"\s+", text.strip())[1:] for text in shown[-2:]] == [["k", "not", "scored"], ["l", "not", "scored"]]
+    assert [re.split(r"\s+", text.strip())[1:] for text in shown[-2:]] == [
+        ["k", "not", "scored"],
+        ["l", "not", "scored"],
+    ]
 
 
 @case(66)
@@ -509,7 +796,9 @@ def test_row_66_duplicated_columns(ranked):
     assert one["score"] == other["score"]
     assert other["rank"] == one["rank"] + 1
     chosen = ranked(text_of(table))
-    pair = sorted([chosen.record("copy of f2"), chosen.record("f2")], key=lambda record: record["rank"])
+    pair = sorted(
+        [chosen.record("copy of f2"), chosen.record("f2")], key=lambda record: record["rank"]
+    )
     assert [record["feature"] for record in pair] == ["copy of f2", "f2"]
     assert pair[1]["duplicate_of"] == "copy of f2"
     assert pair[1]["duplicate_correlation"] == pytest.approx(1, abs=1e-9)
@@ -519,7 +808,9 @@ def test_row_66_duplicated_columns(ranked):
 def test_row_67_ties(ranked):
     """Columns that are permutations of the same values have the same variance."""
     table = {"c": [1, 2, 3, 4], "a": [4, 3, 2, 1], "wide": [9, -9, 9, -9], "b": [2, 1, 4, 3]}
-    answer = ranked(text_of(table), "--method", "variance", "--redundancy", "none", "--scale", "none")
+    answer = ranked(
+        text_of(table), "--method", "variance", "--redundancy", "none", "--scale", "none"
+    )
     assert answer.order == ["wide", "c", "a", "b"]
     assert [record["rank_min"] for record in answer.features] == [1, 2, 2, 2]
     assert [record["rank"] for record in answer.features] == [1, 2, 3, 4]
@@ -537,7 +828,8 @@ def test_row_68_shuffled_rows(ranked):
         )
 
 
-# --- D. target --------------------------------------------------------------------------------------------------------------
+# --- D. target
+# --------------------------------------------------------------------------------------------------
 
 
 def known_line(answer):
@@ -547,7 +839,9 @@ def known_line(answer):
 
 @case(77)
 def test_row_77_continuous_with_gaps(ranked):
-    answer = ranked(with_column("y", [f"{1.5 * row}" if row % 3 else "" for row in range(30)]), *TARGET)
+    answer = ranked(
+        with_column("y", [f"{1.5 * row}" if row % 3 else "" for row in range(30)]), *TARGET
+    )
     assert "a quantity from 1.5 to 43.5, 20 of 30 rows known" in known_line(answer)
     assert answer.document["known"]["kind"] == "targets"
 
@@ -601,7 +895,9 @@ def test_row_86_three_different_values(ranked):
     assert ranked(broken, *TARGET, "--target-type", "classes").document["known"]["kind"] == "labels"
     whole = with_column("y", ["1", "2", "3"] * 10)
     assert "3 classes ('1', '2', '3')" in known_line(ranked(whole, *TARGET))
-    assert ranked(whole, *TARGET, "--target-type", "continuous").document["known"]["kind"] == "targets"
+    assert (
+        ranked(whole, *TARGET, "--target-type", "continuous").document["known"]["kind"] == "targets"
+    )
 
 
 @case(87)
@@ -623,7 +919,8 @@ def test_row_92_a_class_of_one(ranked):
     assert any("single known member (lonely)" in text for text in answer.document["warnings"])
 
 
-# --- E. pairs ---------------------------------------------------------------------------------------------------------------
+# --- E. pairs
+# --------------------------------------------------------------------------------------------------
 
 
 @case(95)
@@ -657,7 +954,10 @@ def test_row_102_pairs_of_rows_left_out_are_skipped(ranked):
 def test_pairs_only_of_rows_left_out_are_told(ranked):
     put("pairs", "4,5,cannot\n")
     answer = ranked(with_cells("f1", {3: ""}), "--pairs", "pairs", "--drop-missing-rows")
-    assert "pairs holds no pair of two rows of the table: nothing is known from it." in answer.document["warnings"]
+    assert (
+        "pairs holds no pair of two rows of the table: nothing is known from it."
+        in answer.document["warnings"]
+    )
 
 
 @case(103)
@@ -671,14 +971,22 @@ def test_row_103_one_name_for_two_rows(refused):
 @case(107)
 def test_row_107_all_rows_linked(ranked):
     put("pairs", "".join(f"1,{row},must\n" for row in range(2, 31)))
-    assert any("join all 30" in text for text in ranked(PLAIN, "--pairs", "pairs").document["warnings"])
+    assert any(
+        "join all 30" in text for text in ranked(PLAIN, "--pairs", "pairs").document["warnings"]
+    )
 
 
 def test_odd_probabilities(refused):
     """Named as the file names them: its line and column, or its row."""
     proba = {"p": ["0.5"] * 30, "q": ["0.5"] * 30}
-    for row, cells, words in ((4, ("0.5", "0.4"), ("line 6", "0.9")), (7, ("-0.5", "1.5"), ("line 9", "'p'", "-0.5"))):
-        odd = {name: [*some[:row], cell, *some[row + 1 :]] for (name, some), cell in zip(proba.items(), cells, strict=True)}
+    for row, cells, words in (
+        (4, ("0.5", "0.4"), ("line 6", "0.9")),
+        (7, ("-0.5", "1.5"), ("line 9", "'p'", "-0.5")),
+    ):
+        odd = {
+            name: [*some[:row], cell, *some[row + 1 :]]
+            for (name, some), cell in zip(proba.items(), cells, strict=True)
+        }
         put("t.csv", text_of(columns() | odd))
         refused(["rank", "t.csv", "--proba-columns", "p", "q"], 3, *words)
     put("t.csv")
@@ -688,7 +996,8 @@ def test_odd_probabilities(refused):
     refused(["rank", "t.csv", "--proba", "proba.csv"], 3, "9 rows", "30 rows")
 
 
-# --- G. files ---------------------------------------------------------------------------------------------------------------
+# --- G. files
+# --------------------------------------------------------------------------------------------------
 
 LINES = PLAIN.splitlines()
 
@@ -699,17 +1008,27 @@ LINES = PLAIN.splitlines()
         pytest.param(b"\xef\xbb\xbf" + PLAIN.encode(), (), None, id="135-byte order mark"),
         pytest.param(PLAIN.encode("utf-16"), ("--encoding", "utf-16"), None, id="136-asked for"),
         pytest.param(gzip.compress(PLAIN.encode()), (), None, id="139-gzip without the suffix"),
-        pytest.param(zstandard.compress(PLAIN.encode()), (), None, id="139-zstd without the suffix"),
+        pytest.param(
+            zstandard.compress(PLAIN.encode()), (), None, id="139-zstd without the suffix"
+        ),
         pytest.param("\n\n".join(LINES) + "\n", (), "30 blank lines skipped", id="143-blank lines"),
         pytest.param("\r\n".join(LINES) + "\r\n", (), None, id="144-CRLF"),
         pytest.param("\r".join(LINES) + "\r", (), None, id="144-CR"),
-        pytest.param("\r\n".join(LINES[:9]) + "\r" + "\n".join(LINES[9:]) + "\n", (), None, id="144-mixed"),
+        pytest.param(
+            "\r\n".join(LINES[:9]) + "\r" + "\n".join(LINES[9:]) + "\n", (), None, id="144-mixed"
+        ),
         pytest.param("\n".join(LINES), (), None, id="145-no newline at the end"),
-        pytest.param(PLAIN.replace(",", ";"), (), "columns are separated by semicolons", id="146-semicolons"),
+        pytest.param(
+            PLAIN.replace(",", ";"), (), "columns are separated by semicolons", id="146-semicolons"
+        ),
         pytest.param(PLAIN.replace(",", "\t"), (), "columns are separated by tabs", id="146-tabs"),
         pytest.param(PLAIN.replace(",", "!"), ("--sep", "!"), None, id="146-asked for"),
-        pytest.param(PLAIN.replace(",", "\t"), ("--sep", "\\t"), None, id="146-a tab as shells write it"),
-        pytest.param(f"# lab\n{PLAIN}", ("--comment", "#"), "1 comment line skipped", id="156-asked for"),
+        pytest.param(
+            PLAIN.replace(",", "\t"), ("--sep", "\\t"), None, id="146-a tab as shells write it"
+        ),
+        pytest.param(
+            f"# lab\n{PLAIN}", ("--comment", "#"), "1 comment line skipped", id="156-asked for"
+        ),
     ],
 )
 def test_same_as_clean(ranked, content, options, note):
@@ -720,7 +1039,9 @@ def test_same_as_clean(ranked, content, options, note):
 
 
 @pytest.mark.parametrize(
-    ("name", "compress"), [("t.csv.gz", gzip.compress), ("t.csv.zst", zstandard.compress)], ids=["139-gzip", "139-zstd"]
+    ("name", "compress"),
+    [("t.csv.gz", gzip.compress), ("t.csv.zst", zstandard.compress)],
+    ids=["139-gzip", "139-zstd"],
 )
 def test_same_as_clean_with_the_suffix(ranked, name, compress):
     same_ranking(ranked(compress(PLAIN.encode()), name=name), ranked(PLAIN))
@@ -731,7 +1052,10 @@ def test_row_148_thousands_separators(ranked):
     cells = [f'"1,{row:03d}"' for row in range(30)]
     answer = ranked(with_column("cost", cells))
     (left,) = answer.document["table"]["left_out"]
-    assert left == {"column": "cost", "why": "text such as '1,000'; remove thousands separators to use it"}
+    assert left == {
+        "column": "cost",
+        "why": "text such as '1,000'; remove thousands separators to use it",
+    }
     assert left["why"] in answer.err
 
 
@@ -739,12 +1063,17 @@ def test_row_148_thousands_separators(ranked):
 def test_row_151_header_that_is_data(ranked):
     bare = PLAIN.partition("\n")[2]
     answer = ranked(bare)
-    assert any("header looks like data" in text and "--no-header" in text for text in answer.document["warnings"])
+    assert any(
+        "header looks like data" in text and "--no-header" in text
+        for text in answer.document["warnings"]
+    )
     assert answer.document["n_samples"] == 29
     asked = ranked(bare, "--no-header")
     assert asked.document["n_samples"] == 30
     assert sorted(asked.order) == ["column_1", "column_2", "column_3", "column_4"]
-    assert [record["score"] for record in asked.features] == [record["score"] for record in ranked(PLAIN).features]
+    assert [record["score"] for record in asked.features] == [
+        record["score"] for record in ranked(PLAIN).features
+    ]
 
 
 @case(153)
@@ -764,7 +1093,10 @@ def test_row_157_very_wide_and_very_long(ranked, refused):
     n_columns = 100_000
     numbers = np.random.default_rng(2).integers(0, 1000, size=(3, n_columns))
     numbers[:, 77_777] = [0, 10**6, 0]
-    rows = [",".join(f"c{place}" for place in range(n_columns)), *(",".join(map(str, row)) for row in numbers)]
+    rows = [
+        ",".join(f"c{place}" for place in range(n_columns)),
+        *(",".join(map(str, row)) for row in numbers),
+    ]
     scored = ("--method", "variance", "--redundancy", "none", "--scale", "none", "--top", "1")
     answer = ranked("\n".join(rows) + "\n", *scored)
     assert answer.features[0]["feature"] == "c77777"
@@ -791,7 +1123,12 @@ def test_row_159_parquet_columns_of_every_kind(ranked):
     answer = ranked(parquet(table), name="t.parquet")
     assert sorted(answer.order) == ["flag", "number", "price"]
     left_out = {one["column"]: one["why"] for one in answer.document["table"]["left_out"]}
-    assert left_out == {"list": "lists or records", "record": "lists or records", "kind": "text", "when": "dates"}
+    assert left_out == {
+        "list": "lists or records",
+        "record": "lists or records",
+        "kind": "text",
+        "when": "dates",
+    }
 
 
 @case(161)
@@ -856,10 +1193,13 @@ def test_row_167_a_stream(run, ranked, monkeypatch):
     assert answer.document["table"]["name"] == "standard input"
 
 
-# --- H. use and output ------------------------------------------------------------------------------------------------------
+# --- H. use and output
+# --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["-y", "--json", "two words", "it's", 'a "quoted" one', "ß→é", "a,b", "=y"])
+@pytest.mark.parametrize(
+    "name", ["-y", "--json", "two words", "it's", 'a "quoted" one', "ß→é", "a,b", "=y"]
+)
 @case(169)
 def test_row_169_odd_column_names(run, name):
     table = columns() | {name: ["a", "b"] * 15}
@@ -879,7 +1219,9 @@ def test_row_170_unknown_commands_and_flags(refused):
     refused(["rank", "t.csv", "--formt", "csv"], 2, "did you mean --format?")
     refused(["rank", "t.csv", "--format", "cvs"], 2, "'cvs'", "did you mean csv?")
     refused(["rank", "t.csv", "--method", "relief"], 2, "'relief'", "did you mean 'relieff'?")
-    refused(["compare", "t.csv", "--methods", "varience"], 2, "'varience'", "did you mean 'variance'?")
+    refused(
+        ["compare", "t.csv", "--methods", "varience"], 2, "'varience'", "did you mean 'variance'?"
+    )
     refused(["compare", "t.csv", "--learners", "liner"], 2, "'liner'", "did you mean 'linear'?")
     refused(["explain", "fischer"], 2, "'fischer'", "did you mean 'fisher'?")
     refused(["rank", "t.csv", "another.csv"], 2, "another.csv")
@@ -894,13 +1236,20 @@ def test_row_172_the_reader_goes_away(folder):
     os.close(read)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(
-        [COMMAND, "rank", "t.csv", "--quiet"], stdout=write, stderr=subprocess.PIPE, env=environment, timeout=120, check=False
+        [COMMAND, "rank", "t.csv", "--quiet"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        env=environment,
+        timeout=120,
+        check=False,
     )
     os.close(write)
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("settings", [{"NO_COLOR": "1"}, {"TERM": "dumb", "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"}])
+@pytest.mark.parametrize(
+    "settings", [{"NO_COLOR": "1"}, {"TERM": "dumb", "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"}]
+)
 @case(173)
 def test_row_173_plain_output(folder, settings):
     put("t.csv", PLAIN.replace("f0", "größe→"))
@@ -931,8 +1280,16 @@ def test_row_175_the_bound_is_twice_the_memory():
     assert graphsieve.table.files.opening.default_max_bytes() == 2 * memory
 
 
-OUTPUTS = [("rank", "--output", "out.csv"), ("rank", "--report", "out.html"), ("compare", "--report", "out.html")]
-OUTPUTS += [("compare", "-o", "out.json"), ("select", "-o", "out.parquet"), ("select", "--output", "out.csv.gz")]
+OUTPUTS = [
+    ("rank", "--output", "out.csv"),
+    ("rank", "--report", "out.html"),
+    ("compare", "--report", "out.html"),
+]
+OUTPUTS += [
+    ("compare", "-o", "out.json"),
+    ("select", "-o", "out.parquet"),
+    ("select", "--output", "out.csv.gz"),
+]
 
 
 @pytest.mark.parametrize(("command", "option", "name"), OUTPUTS)
@@ -971,7 +1328,11 @@ def test_output_is_input(refused):
     put("pairs.csv", "1,2,must\n")
     for name in ("t.csv", "./t.csv", os.path.abspath("t.csv"), "pairs.csv"):
         refused(["rank", "t.csv", "--pairs", "pairs.csv", "-o", name, "--force"], 4, "is read")
-    refused(["rank", "t.csv", "-o", "out.html", "--report", "./out.html", "--format", "csv"], 4, "two outputs")
+    refused(
+        ["rank", "t.csv", "-o", "out.html", "--report", "./out.html", "--format", "csv"],
+        4,
+        "two outputs",
+    )
 
 
 @case(179)
@@ -1002,7 +1363,12 @@ def test_row_180_no_room(folder, command):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     ended = installed(name, "t.csv", option, output, "--force", preexec_fn=little_room)
-    check_refusal(Answer(code=ended.returncode, out=ended.stdout.decode(), err=ended.stderr.decode()), 4, output, "too large")
+    check_refusal(
+        Answer(code=ended.returncode, out=ended.stdout.decode(), err=ended.stderr.decode()),
+        4,
+        output,
+        "too large",
+    )
     assert listing(folder) == before
 
 
@@ -1012,9 +1378,19 @@ def test_row_180_standard_output_is_full(folder):
     put("t.csv")
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
-            [COMMAND, "rank", "t.csv", "--quiet"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+            [COMMAND, "rank", "t.csv", "--quiet"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
         )
-    check_refusal(Answer(code=ended.returncode, out="", err=ended.stderr), 4, "standard output", "No space left")
+    check_refusal(
+        Answer(code=ended.returncode, out="", err=ended.stderr),
+        4,
+        "standard output",
+        "No space left",
+    )
 
 
 SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended")]
@@ -1022,7 +1398,9 @@ SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended")]
 
 @pytest.fixture
 def heard_interruptions():
-    """Python hears of SIGINT, also where the tests run in the background of a shell, which ignores it there."""
+    """Python hears of SIGINT, also where the tests run in the background of a shell, which
+    ignores it there.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -1047,11 +1425,17 @@ def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
 @pytest.mark.usefixtures("heard_interruptions")
 @case(181)
 def test_row_181_the_installed_command(folder, number, code, word):
-    """It reads from a pipe when the signal comes; the pipe is closed after that, which wakes a read that had just begun."""
+    """It reads from a pipe when the signal comes; the pipe is closed after that, which wakes a
+    read that had just begun.
+    """
     os.mkfifo("pipe")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     started = subprocess.Popen(
-        [COMMAND, "rank", "pipe", "-o", "out.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        [COMMAND, "rank", "pipe", "-o", "out.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     try:
         with open("pipe", "w") as pipe:  # opens once the command reads
@@ -1078,7 +1462,9 @@ def test_row_183_two_runs_one_output(folder, run):
     Path("alone.json").unlink()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     started = [
-        subprocess.Popen([COMMAND, "rank", name, "-o", "both.json", "--force", "--quiet"], env=environment)
+        subprocess.Popen(
+            [COMMAND, "rank", name, "-o", "both.json", "--force", "--quiet"], env=environment
+        )
         for name in ("one.csv", "two.csv")
     ]
     assert [one.wait(timeout=120) for one in started] == [0, 0]
@@ -1092,8 +1478,14 @@ def test_row_184_no_nan_in_json(ranked):
     table = columns() | {"perfect": ["0", "1"] * 15, "constant": ["4"] * 30, "y": ["a", "b"] * 15}
     answer = ranked(text_of(table), *TARGET, "--method", "fisher", "--redundancy", "none")
     assert answer.features[0] | {"rank": 1} == answer.features[0]
-    assert (answer.record("perfect")["score"], answer.record("perfect")["flag"]) == (None, "infinite")
-    assert (answer.record("constant")["score"], answer.record("constant")["flag"]) == (None, "unscorable")
+    assert (answer.record("perfect")["score"], answer.record("perfect")["flag"]) == (
+        None,
+        "infinite",
+    )
+    assert (answer.record("constant")["score"], answer.record("constant")["flag"]) == (
+        None,
+        "unscorable",
+    )
     assert answer.order[0] == "perfect"
     assert answer.order[-1] == "constant"
 
@@ -1113,7 +1505,10 @@ def test_row_185_many_features_on_a_terminal(run):
 def test_row_186_no_home(folder):
     put("t.csv")
     Path("a file").write_text("")
-    homeless = {name: str(folder / "a file" / "x") for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")}
+    homeless = {
+        name: str(folder / "a file" / "x")
+        for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
+    }
     before = listing(folder)
     ended = installed("rank", "t.csv", "--report", "out.html", env=homeless)
     assert ended.returncode == 0, ended.stderr
@@ -1128,18 +1523,28 @@ def test_row_187_same_bytes_elsewhere(folder):
     for place, settings in enumerate(
         (
             {"OMP_NUM_THREADS": "1", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1"},
-            {"OMP_NUM_THREADS": "2", "TZ": "Asia/Tokyo", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "2", "COLUMNS": "50"},
+            {
+                "OMP_NUM_THREADS": "2",
+                "TZ": "Asia/Tokyo",
+                "LC_ALL": "tr_TR.UTF-8",
+                "PYTHONHASHSEED": "2",
+                "COLUMNS": "50",
+            },
         )
     ):
         Path(str(place)).mkdir()
         put(f"{place}/t.csv", Path("t.csv").read_bytes())
-        ended = installed("rank", "t.csv", *TARGET, "--json", "--report", "out.html", env=settings, cwd=str(place))
+        ended = installed(
+            "rank", "t.csv", *TARGET, "--json", "--report", "out.html", env=settings, cwd=str(place)
+        )
         assert ended.returncode == 0, ended.stderr
         found.add((ended.stdout, Path(f"{place}/out.html").read_bytes()))
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("name", [b"two words.csv", b"a\nline.csv", b"b\xff\xfe.csv", "größe.csv".encode(), b"it's.csv"])
+@pytest.mark.parametrize(
+    "name", [b"two words.csv", b"a\nline.csv", b"b\xff\xfe.csv", "größe.csv".encode(), b"it's.csv"]
+)
 @case(188)
 def test_row_188_odd_paths(run, name):
     path = os.fsdecode(name)
@@ -1153,7 +1558,8 @@ def test_row_188_odd_paths(run, name):
     check_refusal(run("rank", path, "--report", f"{path}.html"), 4, "exists")
 
 
-# --- I. security ------------------------------------------------------------------------------------------------------------
+# --- I. security
+# --------------------------------------------------------------------------------------------------
 
 HOSTILE = (
     "</script><script>document.title='owned'</script>",
@@ -1186,9 +1592,17 @@ class Elements(html.parser.HTMLParser):
 
 
 def hostile_table():
-    table = dict(zip(HOSTILE, (columns()["f0"], *(np.random.default_rng(9).normal(size=(7, 30)).tolist())), strict=True))
+    table = dict(
+        zip(
+            HOSTILE,
+            (columns()["f0"], *(np.random.default_rng(9).normal(size=(7, 30)).tolist())),
+            strict=True,
+        )
+    )
     rows = io.StringIO()
-    csv.writer(rows).writerows([[*table, "y"], *zip(*table.values(), ["<b>a", "</script>b"] * 15, strict=True)])
+    csv.writer(rows).writerows(
+        [[*table, "y"], *zip(*table.values(), ["<b>a", "</script>b"] * 15, strict=True)]
+    )
     return rows.getvalue()
 
 
@@ -1202,10 +1616,19 @@ def test_row_189_and_190_names_are_data(run, command):
     content = Path("out.html").read_text()
     page = Elements(content)
     assert page.title == "Which columns of t.csv matter"
-    assert not {"img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.elements}
-    handlers = [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert not {"img", "iframe", "object", "embed", "base", "form"} & {
+        tag for tag, _ in page.elements
+    }
+    handlers = [
+        name for _, attributes in page.elements for name in attributes if name.startswith("on")
+    ]
     assert handlers == []
-    links = [value for _, attributes in page.elements for name, value in attributes.items() if name in ("href", "src")]
+    links = [
+        value
+        for _, attributes in page.elements
+        for name, value in attributes.items()
+        if name in ("href", "src")
+    ]
     assert not [link for link in links if not link.startswith(("#", "data:"))]
     for markup in ("<script>document.title", "<img src=x", "</title><style>*", "<b>a"):
         assert markup not in content
@@ -1225,10 +1648,19 @@ def formula_table():
 def test_row_192_names_that_are_formulas(run):
     put("t.csv", formula_table())
     for name, sep in (("csv", ","), ("tsv", "\t")):
-        safe = list(csv.DictReader(io.StringIO(run("rank", "t.csv", "--format", name).out), delimiter=sep))
-        raw = list(csv.DictReader(io.StringIO(run("rank", "t.csv", "--format", name, "--raw-names").out), delimiter=sep))
+        safe = list(
+            csv.DictReader(io.StringIO(run("rank", "t.csv", "--format", name).out), delimiter=sep)
+        )
+        raw = list(
+            csv.DictReader(
+                io.StringIO(run("rank", "t.csv", "--format", name, "--raw-names").out),
+                delimiter=sep,
+            )
+        )
         assert sorted(row["feature"] for row in raw) == sorted(FORMULAS)
-        expected = [name if name == "'quoted" else f"'{name}" for name in (row["feature"] for row in raw)]
+        expected = [
+            name if name == "'quoted" else f"'{name}" for name in (row["feature"] for row in raw)
+        ]
         assert [row["feature"] for row in safe] == expected
     assert sorted(run("rank", "t.csv", "--json").order) == sorted(FORMULAS)
     everything = ("select", "t.csv", "--top", "5")
@@ -1247,7 +1679,10 @@ def test_row_193_quoting(run):
     read = {name.strip() for name in names}
     for form, sep in (("csv", ","), ("tsv", "\t")):
         answer = run("rank", "t.csv", "--format", form)
-        assert {row["feature"] for row in csv.DictReader(io.StringIO(answer.out, newline=""), delimiter=sep)} == read
+        assert {
+            row["feature"]
+            for row in csv.DictReader(io.StringIO(answer.out, newline=""), delimiter=sep)
+        } == read
     reduced = run("select", "t.csv", "--top", "4").out
     assert next(csv.reader(io.StringIO(reduced, newline=""))) == [name.strip() for name in names]
 
@@ -1288,11 +1723,16 @@ def test_row_199_the_report_asks_nobody(run):
         (policy,) = [
             attributes["content"]
             for tag, attributes in Elements(content).elements
-            if tag == "meta" and attributes.get("http-equiv", "").lower() == "content-security-policy"
+            if tag == "meta"
+            and attributes.get("http-equiv", "").lower() == "content-security-policy"
         ]
         directives = dict(one.strip().split(" ", 1) for one in policy.split(";") if one.strip())
         assert directives.pop("default-src") == "'none'"
-        assert not [value for value in directives.values() if "http" in value or "*" in value or "'self'" in value]
+        assert not [
+            value
+            for value in directives.values()
+            if "http" in value or "*" in value or "'self'" in value
+        ]
         assert "url(http" not in content
         assert "@import" not in content
 
@@ -1301,8 +1741,21 @@ def test_row_199_the_report_asks_nobody(run):
 def test_row_200_no_paths_in_results(run, folder):
     put("t.csv", with_column("y", ["a", "b"] * 15))
     put("pairs.csv", "1,3,must\n")
-    paths = {"table": folder / "t.csv", "pairs": folder / "pairs.csv", "report": folder / "out.html"}
-    given = ("rank", paths["table"], *TARGET, f"--pairs={paths['pairs']}", "--report", paths["report"], "--force", "--json")
+    paths = {
+        "table": folder / "t.csv",
+        "pairs": folder / "pairs.csv",
+        "report": folder / "out.html",
+    }
+    given = (
+        "rank",
+        paths["table"],
+        *TARGET,
+        f"--pairs={paths['pairs']}",
+        "--report",
+        paths["report"],
+        "--force",
+        "--json",
+    )
     answer = run(*given)
     assert answer.code == 0, answer.err
     for text in (answer.out, paths["report"].read_text()):
@@ -1314,9 +1767,11 @@ def test_row_200_no_paths_in_results(run, folder):
         assert str(paths["table"]) in text
 
 
-# --- J. resources -----------------------------------------------------------------------------------------------------------
+# --- J. resources
+# --------------------------------------------------------------------------------------------------
 
-# Read and ranked again and again with a little more memory each time, until there is enough; the first run has loaded everything.
+# Read and ranked again and again with a little more memory each time, until there is enough; the
+# first run has loaded everything.
 SHORT_OF_MEMORY = """
 import contextlib, io, json, os, resource, sys
 from graphsieve.cli import main
@@ -1340,7 +1795,9 @@ print(json.dumps(found))
 
 
 @case(202)
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="nobody says how much memory is used")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="nobody says how much memory is used"
+)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -1375,16 +1832,32 @@ def test_row_202_short_of_memory(folder, arguments):
 
 @case(201)
 def test_row_201_no_step_is_as_large_as_all_pairs(folder):
-    """Sixteen thousand rows have pairs for two gigabytes; the command has a quarter of that for its numbers."""
+    """Sixteen thousand rows have pairs for two gigabytes; the command has a quarter of that for
+    its numbers.
+    """
     random = np.random.default_rng(9)
     np.savez("t.npz", X=random.normal(size=(16_000, 3)))
-    limited = "import resource, sys; from graphsieve.cli import main; import graphsieve.cli.rank; " + (
-        "used = [int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmData')][0] * 1024; "
-        "resource.setrlimit(resource.RLIMIT_DATA, (used + 2**29,) * 2); sys.exit(main())"
+    limited = (
+        "import resource, sys; from graphsieve.cli import main; import graphsieve.cli.rank; "
+        + (
+            "used = [int(line.split()[1]) for line in open('/proc/self/status') if "
+            "line.startswith('VmData')][0] * 1024; "
+            "resource.setrlimit(resource.RLIMIT_DATA, (used + 2**29,) * 2); sys.exit(main())"
+        )
     )
     for method in ("auto", "laplacian", "spec"):
         ended = subprocess.run(
-            [sys.executable, "-c", limited, "rank", "t.npz", "--method", method, "--quiet", "--format=csv"],
+            [
+                sys.executable,
+                "-c",
+                limited,
+                "rank",
+                "t.npz",
+                "--method",
+                method,
+                "--quiet",
+                "--format=csv",
+            ],
             capture_output=True,
             text=True,
             timeout=300,
@@ -1394,7 +1867,8 @@ def test_row_201_no_step_is_as_large_as_all_pairs(folder):
         assert len(ended.stdout.splitlines()) == 4
 
 
-# --- all of them ------------------------------------------------------------------------------------------------------------
+# --- all of them
+# --------------------------------------------------------------------------------------------------
 
 
 def test_every_row_has_its_case():
@@ -1403,11 +1877,21 @@ def test_every_row_has_its_case():
 
 
 def test_the_rows_are_those_of_the_document():
-    assert sorted(C_ROWS) == sorted(number for number, where in cases_in_table().items() if "C" in where)
+    assert sorted(C_ROWS) == sorted(
+        number for number, where in cases_in_table().items() if "C" in where
+    )
 
 
 def test_no_option_loads_a_model():
     """What the answers to rows 195 and 197 rest on."""
-    commands = next(action for action in parser()._actions if action.choices and "rank" in action.choices)
-    options = {option for command in commands.choices.values() for option in command._option_string_actions}
-    assert not {option for option in options if re.search("model|load|pickle", option.replace("download", ""))}
+    commands = next(
+        action for action in parser()._actions if action.choices and "rank" in action.choices
+    )
+    options = {
+        option for command in commands.choices.values() for option in command._option_string_actions
+    }
+    assert not {
+        option
+        for option in options
+        if re.search("model|load|pickle", option.replace("download", ""))
+    }

@@ -48,14 +48,25 @@ def run(*arguments, **settings):
 
 def test_json_is_json_in_any_encoding(table):
     arguments = ["rank", str(table), "--target", "y", "--json", "--quiet"]
-    plain, utf8 = (run(*arguments, environment={"PYTHONIOENCODING": name}) for name in ("ascii", "utf-8"))
+    plain, utf8 = (
+        run(*arguments, environment={"PYTHONIOENCODING": name}) for name in ("ascii", "utf-8")
+    )
     assert plain.stdout.isascii()
     assert json.loads(plain.stdout) == json.loads(utf8.stdout)
     assert {record["feature"] for record in json.loads(plain.stdout)["features"]} == set(NAMES)
 
 
 def test_names_in_csv_stay_apart_in_any_encoding(table):
-    found = run("rank", str(table), "--target", "y", "--format", "csv", "--quiet", environment={"PYTHONIOENCODING": "ascii"})
+    found = run(
+        "rank",
+        str(table),
+        "--target",
+        "y",
+        "--format",
+        "csv",
+        "--quiet",
+        environment={"PYTHONIOENCODING": "ascii"},
+    )
     names = {line.partition(b",")[0].decode("ascii") for line in found.stdout.splitlines()[1:]}
     assert names == {r"\xe9\u2026", r"\xe9...", r"\U0001f600"}
 
@@ -67,7 +78,18 @@ def test_a_folder_that_was_removed(table, tmp_path):
     code += "from graphsieve.cli import main; sys.exit(main(sys.argv[2:]))"
     for further, expected in (([], 0), (["-o", "out.csv"], 4), (["--report", "out.html"], 4)):
         found = subprocess.run(
-            [sys.executable, "-c", code, str(gone), "rank", str(table), "--target", "y", "--quiet", *further],
+            [
+                sys.executable,
+                "-c",
+                code,
+                str(gone),
+                "rank",
+                str(table),
+                "--target",
+                "y",
+                "--quiet",
+                *further,
+            ],
             capture_output=True,
             timeout=120,
             check=False,
@@ -82,7 +104,10 @@ def test_results_are_not_overwritten_by_their_page(tmp_path, capsys):
     content = (ROOT / "docs" / "reproduction.json").read_bytes()
     results.write_bytes(content)
     for option in ("--page", "--markdown"):
-        assert main(["reproduce", "sls", "--results", str(results), option, str(results), "--force"]) == 4
+        assert (
+            main(["reproduce", "sls", "--results", str(results), option, str(results), "--force"])
+            == 4
+        )
         assert "is read, and would be overwritten" in capsys.readouterr().err
         assert results.read_bytes() == content
 
@@ -112,8 +137,20 @@ def test_half_a_character_in_a_file_that_holds_whole_ones(tmp_path, columns, end
 
 
 def test_half_a_character_from_an_encoding_that_has_them(tmp_path, capsys):
-    (tmp_path / "in.csv").write_bytes(b"a,+2AA-\n" + b"".join(b"%d,%d\n" % (i, i * i % 5) for i in range(8)))  # UTF-7 of U+D800
-    given = ["select", str(tmp_path / "in.csv"), "--encoding", "utf-7", "--top", "2", "--quiet", "-o"]
+    # UTF-7 of U+D800
+    (tmp_path / "in.csv").write_bytes(
+        b"a,+2AA-\n" + b"".join(b"%d,%d\n" % (i, i * i % 5) for i in range(8))
+    )
+    given = [
+        "select",
+        str(tmp_path / "in.csv"),
+        "--encoding",
+        "utf-7",
+        "--top",
+        "2",
+        "--quiet",
+        "-o",
+    ]
     assert main([*given, str(tmp_path / "out.parquet")]) == 3
     assert "half a character" in capsys.readouterr().err
     assert main([*given, str(tmp_path / "out.csv")]) == 0
@@ -123,7 +160,9 @@ def test_half_a_character_from_an_encoding_that_has_them(tmp_path, capsys):
 def test_a_page_does_not_go_to_standard_output(table, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["rank", str(table), "--target", "y", "--report", "-"]) == 4
-    assert capsys.readouterr().err == "graphsieve: a page cannot go to standard output; name a file.\n"
+    assert (
+        capsys.readouterr().err == "graphsieve: a page cannot go to standard output; name a file.\n"
+    )
     assert not Path("-").exists()
 
 
@@ -137,12 +176,16 @@ def test_results_without_end_are_refused(tmp_path, monkeypatch, capsys):
 
 def doing(monkeypatch, work):
     """The command with other work to do."""
-    monkeypatch.setattr(graphsieve.cli, "import_module", lambda name: SimpleNamespace(run=lambda options: work()))
+    monkeypatch.setattr(
+        graphsieve.cli, "import_module", lambda name: SimpleNamespace(run=lambda options: work())
+    )
 
 
 @pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_does_not_interrupt_the_clean_up(monkeypatch, capsys, again):
-    """Whoever is impatient asks twice; what the first has interrupted is still removing its temporary file then."""
+    """Whoever is impatient asks twice; what the first has interrupted is still removing its
+    temporary file then.
+    """
     cleaned = []
 
     def work():
@@ -155,10 +198,16 @@ def test_a_second_signal_does_not_interrupt_the_clean_up(monkeypatch, capsys, ag
             cleaned.append("all")
 
     doing(monkeypatch, work)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    before = (
+        signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.signal(signal.SIGTERM, signal.SIG_DFL),
+    )
     try:
         assert main(["methods"]) == 130
-        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == (signal.default_int_handler, signal.SIG_DFL)
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == (
+            signal.default_int_handler,
+            signal.SIG_DFL,
+        )
     finally:
         for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(number, handler)
@@ -185,7 +234,11 @@ def test_whoever_answers_signals_himself_goes_on_doing_so(monkeypatch):
 
 
 def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypatch):
-    before, showing, both_inside = list(warnings.filters), warnings.showwarning, threading.Barrier(2)
+    before, showing, both_inside = (
+        list(warnings.filters),
+        warnings.showwarning,
+        threading.Barrier(2),
+    )
 
     def work():
         with graphsieve.cli.saying.told_warnings(quiet=True, debug=False):
@@ -208,7 +261,9 @@ def test_the_command_called_from_python_changes_no_environment(monkeypatch, caps
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(("beyond", "threads"), [(0, "1"), (95, "1"), (200, "2"), (500, "5"), (800, None)])
+@pytest.mark.parametrize(
+    ("beyond", "threads"), [(0, "1"), (95, "1"), (200, "2"), (500, "5"), (800, None)]
+)
 def test_blas_gets_as_many_threads_as_there_is_address_space_for(monkeypatch, beyond, threads):
     """Libraries take 576 MiB with pandas, and each thread 96 more; eight cores would use eight."""
     monkeypatch.setattr(graphsieve.cli, "_allowed_address_space", lambda: (576 + beyond) * 2**20)
@@ -228,6 +283,15 @@ def test_no_error_stream_is_no_error(monkeypatch, tmp_path, stream):
         stream.close()
     monkeypatch.setattr(sys, "stderr", stream)
     for progress in (None, True):
-        assert len(rank([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [3.0, 7.0]], method="variance", progress=progress).names) == 2
+        assert (
+            len(
+                rank(
+                    [[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [3.0, 7.0]],
+                    method="variance",
+                    progress=progress,
+                ).names
+            )
+            == 2
+        )
     graphsieve.cli.saying.say("a line")
     assert main(["methods", "--format", "csv"]) == 0

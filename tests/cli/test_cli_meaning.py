@@ -1,4 +1,6 @@
-"""What the command must not get wrong without a word: numbers, names of rows, marks of the unknown, options without effect."""
+"""What the command must not get wrong without a word: numbers, names of rows, marks of the
+unknown, options without effect.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def run(tmp_path, monkeypatch, capsys):
 
 def put(name, columns):
     rows = zip(*columns.values(), strict=True)
-    Path(name).write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""]))
+    Path(name).write_text(
+        "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""])
+    )
 
 
 def numbers(n_rows=24):
@@ -47,8 +51,14 @@ def test_large_whole_numbers_in_mtx_are_written_as_they_are(run, layout, field, 
     if layout == "array":
         lines = ["12 2", *map(str, given), *map(str, range(12))]
     else:
-        lines = ["12 2 24", *(f"{i + 1} 1 {value}" for i, value in enumerate(given)), *(f"{i + 1} 2 {i + 1}" for i in range(12))]
-    Path("t.mtx").write_text("\n".join([f"%%MatrixMarket matrix {layout} {field} general", *lines, ""]))
+        lines = [
+            "12 2 24",
+            *(f"{i + 1} 1 {value}" for i, value in enumerate(given)),
+            *(f"{i + 1} 2 {i + 1}" for i in range(12)),
+        ]
+    Path("t.mtx").write_text(
+        "\n".join([f"%%MatrixMarket matrix {layout} {field} general", *lines, ""])
+    )
     code, out, err = run("select", "t.mtx", "--top", "2")
     assert code == 0
     assert [line.partition(",")[0] for line in out.splitlines()] == ["x0", *map(str, given)]
@@ -56,9 +66,13 @@ def test_large_whole_numbers_in_mtx_are_written_as_they_are(run, layout, field, 
     assert read_table("t.mtx").matrix.dtype.kind in "iu"
 
 
-@pytest.mark.parametrize("names", [["1.1", "1.10"], ["1E5", "100000.0"], ["true", "TRUE"], ["+5", "5"], ["5", "5.0"]])
+@pytest.mark.parametrize(
+    "names", [["1.1", "1.10"], ["1E5", "100000.0"], ["true", "TRUE"], ["+5", "5"], ["5", "5.0"]]
+)
 def test_names_of_rows_stay_as_they_are_written(run, names):
-    """Versions, plates and the like look like numbers, and different ones may stand for the same."""
+    """Versions, plates and the like look like numbers, and different ones may stand for the
+    same.
+    """
     ids = [*names, *(f"{i}.50" for i in range(22))]
     put("t.csv", {"id": ids, **numbers(), "kind": [i % 2 for i in range(24)]})
     code, out, _ = run("select", "t.csv", "--id-column", "id", "--target", "kind", "--raw-names")
@@ -66,8 +80,14 @@ def test_names_of_rows_stay_as_they_are_written(run, names):
     assert [line.partition(",")[0] for line in out.splitlines()] == ["id", *ids]
     Path("pairs.csv").write_text(f"{names[0]},{names[1]},must\n0.50,1.50,cannot\n")
     assert run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")[0] == 0
-    put("proba.csv", {"id": ids[::-1], "u": [i / 23 for i in range(24)], "v": [1 - i / 23 for i in range(24)]})
-    assert run("rank", "t.csv", "--id-column", "id", "--proba", "proba.csv", "--exclude", "kind")[0] == 0
+    put(
+        "proba.csv",
+        {"id": ids[::-1], "u": [i / 23 for i in range(24)], "v": [1 - i / 23 for i in range(24)]},
+    )
+    assert (
+        run("rank", "t.csv", "--id-column", "id", "--proba", "proba.csv", "--exclude", "kind")[0]
+        == 0
+    )
 
 
 @pytest.mark.parametrize(("given", "kind"), [(["-3", "12"], int), (["1.5", "-2.25"], float)])
@@ -84,13 +104,18 @@ def test_a_column_that_counts_the_rows_is_told_of(run, name, first):
     shown = name or "column_1"
     code, _, err = run("rank", "t.csv", "--target", "kind")
     assert code == 0
-    assert f"warning: {shown!r} counts the rows of t.csv; if that is no measurement, name it by --id-column or --exclude." in err
+    assert (
+        f"warning: {shown!r} counts the rows of t.csv; if that is no measurement, name it by "
+        "--id-column or --exclude." in err
+    )
     for option in ("--id-column", "--exclude"):
         assert "counts the rows" not in run("rank", "t.csv", "--target", "kind", option, shown)[2]
 
 
 def test_columns_that_almost_count_the_rows_are_measurements(run):
-    """One step of another length, the other direction, steps of two, a number missing and filled, the same in another order."""
+    """One step of another length, the other direction, steps of two, a number missing and
+    filled, the same in another order.
+    """
     rows = list(range(24))
     put(
         "t.csv",
@@ -113,10 +138,13 @@ def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
     put("t.csv", {**numbers(), "price": [-999 if i % 5 == 0 else i * 1.5 for i in range(24)]})
     for further in ((), ("--target-type", "continuous")):
         for command in ("rank", "compare", "select"):
-            code, out, err = run(command, "t.csv", "--target", "price", "--unlabeled", "-999", *further)
+            code, out, err = run(
+                command, "t.csv", "--target", "price", "--unlabeled", "-999", *further
+            )
             assert (code, out) == (2, "")
             assert err == (
-                "graphsieve: --unlabeled -999 marks an unknown class, and column 'price' is taken for a quantity; "
+                "graphsieve: --unlabeled -999 marks an unknown class, and column 'price' is taken "
+                "for a quantity; "
                 "leave its unknown cells empty, or add --target-type classes.\n"
             )
     assert run("rank", "t.csv", "--target", "price", "--unlabeled", "none")[0] == 0
@@ -124,16 +152,37 @@ def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
 
 def test_a_mark_of_the_unknown_among_texts_is_told_of(run):
     put("t.csv", {**numbers(), "kind": ["u", "v", "-1"] * 8})
-    assert "and '-1' is taken for one of its classes; leave these cells empty" in run("rank", "t.csv", "--target", "kind")[2]
+    assert (
+        "and '-1' is taken for one of its classes; leave these cells empty"
+        in run("rank", "t.csv", "--target", "kind")[2]
+    )
     for mark in ("none", "-2"):
-        assert "is taken for" not in run("rank", "t.csv", "--target", "kind", "--unlabeled", mark)[2]
+        assert (
+            "is taken for" not in run("rank", "t.csv", "--target", "kind", "--unlabeled", mark)[2]
+        )
 
 
 def test_the_report_repeats_the_seed_and_sparse_tables_in_python(run):
     entries = [f"{i % 20 + 1} {i % 3 + 1} {i * 7 % 11 + 1}" for i in range(60)]
-    Path("t.mtx").write_text("\n".join(["%%MatrixMarket matrix coordinate real general", "20 3 60", *entries, ""]))
+    Path("t.mtx").write_text(
+        "\n".join(["%%MatrixMarket matrix coordinate real general", "20 3 60", *entries, ""])
+    )
     Path("pairs.csv").write_text("1,2,must\n3,4,cannot\n")
-    assert run("rank", "t.mtx", "--pairs", "pairs.csv", "--seed", "5", "--top", "2", "--report", "r.html")[0] == 0
+    assert (
+        run(
+            "rank",
+            "t.mtx",
+            "--pairs",
+            "pairs.csv",
+            "--seed",
+            "5",
+            "--top",
+            "2",
+            "--report",
+            "r.html",
+        )[0]
+        == 0
+    )
     page = html.unescape(Path("r.html").read_text())
     code = re.search(r"from graphsieve import .*?print\(ranking\)", page, flags=re.DOTALL)[0]
     assert "random_state=5," in code
@@ -144,7 +193,19 @@ def test_the_report_repeats_the_seed_and_sparse_tables_in_python(run):
 
 def test_more_processes_than_anybody_has_are_not_started(run):
     put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
-    few = ("compare", "t.csv", "--target", "kind", "--methods", "fisher", "--learners", "1nn", "--folds", "2", "--quiet")
+    few = (
+        "compare",
+        "t.csv",
+        "--target",
+        "kind",
+        "--methods",
+        "fisher",
+        "--learners",
+        "1nn",
+        "--folds",
+        "2",
+        "--quiet",
+    )
     assert run(*few, "--jobs", str(10**30)) == run(*few)
 
 
@@ -153,7 +214,10 @@ def test_pairs_in_json_under_a_key_that_comes_twice(run):
     Path("pairs.json").write_text('{"must_link": [["1", "2"]], "must_link": [["4", "5"]]}')
     code, out, err = run("rank", "t.csv", "--pairs", "pairs.json")
     assert (code, out) == (3, "")
-    assert err == "graphsieve: pairs.json holds 'must_link' 2 times; put all of its pairs into one list.\n"
+    assert (
+        err
+        == "graphsieve: pairs.json holds 'must_link' 2 times; put all of its pairs into one list.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,9 +246,35 @@ def test_an_option_without_effect_is_refused(run, arguments, option):
 
 
 def test_lists_that_are_given_in_parts_count_in_full(run):
-    put("t.csv", {**numbers(), "p": [i / 23 for i in range(24)], "q": [1 - i / 23 for i in range(24)]})
-    together = run("compare", "t.csv", "--methods", "variance", "laplacian", "--sizes", "1", "2", "--proba-columns", "p", "q")
-    parts = ("--methods", "variance", "--methods", "laplacian", "--sizes", "1", "--sizes", "2", "--proba-columns", "p")
+    put(
+        "t.csv",
+        {**numbers(), "p": [i / 23 for i in range(24)], "q": [1 - i / 23 for i in range(24)]},
+    )
+    together = run(
+        "compare",
+        "t.csv",
+        "--methods",
+        "variance",
+        "laplacian",
+        "--sizes",
+        "1",
+        "2",
+        "--proba-columns",
+        "p",
+        "q",
+    )
+    parts = (
+        "--methods",
+        "variance",
+        "--methods",
+        "laplacian",
+        "--sizes",
+        "1",
+        "--sizes",
+        "2",
+        "--proba-columns",
+        "p",
+    )
     assert together[0] == 0
     assert run("compare", "t.csv", *parts, "--proba-columns", "q") == together
 
@@ -209,7 +299,13 @@ def test_a_report_under_a_name_of_a_compressed_file_is_compressed(run):
 
 @pytest.mark.parametrize("ending", [".zst", ".ZST", ".bz2", ".xz", ".zip"])
 @pytest.mark.parametrize(
-    "arguments", [["rank", "--format", "csv", "-o"], ["rank", "-o"], ["compare", "--json", "-o"], ["rank", "--report"]]
+    "arguments",
+    [
+        ["rank", "--format", "csv", "-o"],
+        ["rank", "-o"],
+        ["compare", "--json", "-o"],
+        ["rank", "--report"],
+    ],
 )
 def test_a_name_that_promises_another_compression_is_refused(run, arguments, ending):
     put("t.csv", numbers())
@@ -245,7 +341,9 @@ def test_an_output_that_is_named_like_a_folder_is_refused(run, arguments, ending
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+)
 def test_a_byte_order_mark_is_no_part_of_a_name(run, encoding):
     put("plain.csv", {"kind": ["u", "v"] * 12, **numbers()})
     mark = "" if encoding == "utf-16" else "\ufeff"  # which Python writes itself
@@ -257,10 +355,15 @@ def test_a_byte_order_mark_is_no_part_of_a_name(run, encoding):
 
 
 @pytest.mark.parametrize("line", ["sep={}\n", "SEP={}\r\n", '"sep={}"\r\n'])
-@pytest.mark.parametrize(("sep", "named"), [(";", "semicolons"), (",", "commas"), ("\t", "tabs"), ("|", '"|"'), ("^", "'^'")])
+@pytest.mark.parametrize(
+    ("sep", "named"),
+    [(";", "semicolons"), (",", "commas"), ("\t", "tabs"), ("|", '"|"'), ("^", "'^'")],
+)
 def test_the_first_line_of_excel_says_the_separator(run, line, sep, named):
     put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
-    Path("t.csv").write_text(line.format(sep) + Path("t.csv").read_text().replace(",", sep), newline="")
+    Path("t.csv").write_text(
+        line.format(sep) + Path("t.csv").read_text().replace(",", sep), newline=""
+    )
     table = read_table("t.csv")
     assert table.columns == ("a", "b", "c", "kind")
     assert table.positions.tolist() == list(range(3, 27))
@@ -270,7 +373,8 @@ def test_the_first_line_of_excel_says_the_separator(run, line, sep, named):
     code, out, err = run("rank", "t.csv", "--target", "kind", "--sep", ":")
     assert (code, out) == (2, "")
     assert err == (
-        f"graphsieve: t.csv says in line 1 that columns are separated by {named}, and --sep that they are by ':'; "
+        f"graphsieve: t.csv says in line 1 that columns are separated by {named}, and --sep that "
+        "they are by ':'; "
         "leave --sep out, or take that line out.\n"
     )
 
@@ -279,7 +383,10 @@ def test_lines_below_the_separator_of_excel_are_counted_as_an_editor_does(run):
     Path("t.csv").write_text("sep=;\na;b\n1;2\n3;4;5\n")
     assert "t.csv: line 4 has 3 fields, expected 2" in run("rank", "t.csv")[2]
     Path("t.csv").write_text("sep=;\n")
-    assert run("rank", "t.csv")[2] == "graphsieve: t.csv is an empty file; expected a header and rows.\n"
+    assert (
+        run("rank", "t.csv")[2]
+        == "graphsieve: t.csv is an empty file; expected a header and rows.\n"
+    )
     Path("t.csv").write_bytes(b"sep=;\na;b\n1;2\n1;\xff\n")
     assert "(0xff, line 4)" in run("rank", "t.csv")[2]
 
@@ -311,10 +418,18 @@ def test_select_keeps_the_types_of_arrow(run, source, result):
             "id": pa.array(times[1:] + times[1:2], type=pa.timestamp("us")).cast(pa.string()),
         }
     )
-    write, read = {"parquet": parquet, "feather": feather}[source], {"parquet": parquet, "feather": feather}[result]
+    write, read = (
+        {"parquet": parquet, "feather": feather}[source],
+        {"parquet": parquet, "feather": feather}[result],
+    )
     (write.write_table if source == "parquet" else write.write_feather)(table, f"t.{source}")
     keep = ("--keep", "at", "there", "day", "sure", "id")
-    assert run("select", f"t.{source}", "--target", "kind", "--top", "4", *keep, "-o", f"out.{result}")[0] == 0
+    assert (
+        run(
+            "select", f"t.{source}", "--target", "kind", "--top", "4", *keep, "-o", f"out.{result}"
+        )[0]
+        == 0
+    )
     found = read.read_table(f"out.{result}")
     for name in table.column_names:
         assert found.schema.field(name).type == table.schema.field(name).type, name
@@ -324,8 +439,16 @@ def test_select_keeps_the_types_of_arrow(run, source, result):
 def test_select_widens_a_type_that_cannot_hold_what_was_filled(run):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     flags = [None, None, *[True, False] * 11]  # the median is between the two
-    table = pa.table({"flag": flags, "short": pa.array([None, *range(100, 123)], type=pa.int8()), "a": numbers()["a"]})
-    table = table.append_column("half", pa.array([None, None, *[1.0, np.float32(1.1)] * 11], type=pa.float32()))
+    table = pa.table(
+        {
+            "flag": flags,
+            "short": pa.array([None, *range(100, 123)], type=pa.int8()),
+            "a": numbers()["a"],
+        }
+    )
+    table = table.append_column(
+        "half", pa.array([None, None, *[1.0, np.float32(1.1)] * 11], type=pa.float32())
+    )
     parquet.write_table(table, "t.parquet")
     assert run("select", "t.parquet", "--fill-missing", "--top", "4", "-o", "out.parquet")[0] == 0
     found = parquet.read_table("out.parquet")
@@ -345,19 +468,28 @@ def test_types_that_are_none_are_refused(tmp_path, types):
 @pytest.mark.parametrize("command", ["rank", "compare", "select"])
 def test_a_column_that_loses_digits_is_told_of_by_its_name(run, command):
     """The library counts from 0 where an array has no names, and people do not."""
-    large = np.column_stack([np.arange(24) % 7, 2**60 + 2 * np.arange(24) ** 2 % 11 + 1, np.arange(24) % 5])
+    large = np.column_stack(
+        [np.arange(24) % 7, 2**60 + 2 * np.arange(24) ** 2 % 11 + 1, np.arange(24) % 5]
+    )
     np.savez("t.npz", X=large, feature_names=np.array(["low", "high", "mid"]))
     code, _, err = run(command, "t.npz")
     assert code == 0
-    assert "warning: precision lost in column 'high': integers beyond 2**53 are rounded (1 such columns).\n" in err
+    assert (
+        "warning: precision lost in column 'high': integers beyond 2**53 are rounded (1 such "
+        "columns).\n" in err
+    )
 
 
 def test_columns_of_huge_numbers_are_told_of_by_their_names(run):
-    put("t.csv", {**numbers(), "column 0": [1e200 * (i % 5) for i in range(24)], "kind": ["u", "v"] * 12})
+    put(
+        "t.csv",
+        {**numbers(), "column 0": [1e200 * (i % 5) for i in range(24)], "kind": ["u", "v"] * 12},
+    )
     code, out, err = run("rank", "t.csv", "--method", "variance")
     assert (code, out) == (3, "")
     assert err.endswith(
-        "graphsieve: the score of column 'column 0' exceeds the largest number; divide its numbers by a constant first.\n"
+        "graphsieve: the score of column 'column 0' exceeds the largest number; divide its numbers "
+        "by a constant first.\n"
     )
     code, out, err = run("compare", "t.csv", "--target", "kind", "--methods", "fisher")
     assert (code, out) == (3, "")
@@ -376,13 +508,19 @@ def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
     )
 
 
-@pytest.mark.parametrize("first", ["x1,x2,musst", '"x1","x2",Must link', " x1 , x99 ,", "x1;x2;musst", "\nx1,x2,musst"])
+@pytest.mark.parametrize(
+    "first", ["x1,x2,musst", '"x1","x2",Must link', " x1 , x99 ,", "x1;x2;musst", "\nx1,x2,musst"]
+)
 def test_a_first_line_of_pairs_that_names_rows_is_no_header(run, first):
     put("t.csv", {"id": [f"x{i}" for i in range(24)], **numbers()})
-    Path("pairs.csv").write_text(f"{first}\n" + ("x3;x4;must\n" if ";" in first else "x3,x4,must\n"))
+    Path("pairs.csv").write_text(
+        f"{first}\n" + ("x3;x4;must\n" if ";" in first else "x3,x4,must\n")
+    )
     code, out, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")
     assert (code, out) == (3, "")
-    assert re.fullmatch(r"graphsieve: pairs.csv says '.*' in line [12]; expected must or cannot\.\n", err)
+    assert re.fullmatch(
+        r"graphsieve: pairs.csv says '.*' in line [12]; expected must or cannot\.\n", err
+    )
 
 
 def test_a_first_line_of_pairs_that_names_no_rows_is_a_header(run):

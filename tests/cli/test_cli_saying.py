@@ -1,4 +1,6 @@
-"""What the command line says beside its result: warnings before an error, notes on what was changed, names that people know."""
+"""What the command line says beside its result: warnings before an error, notes on what was
+changed, names that people know.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def run(tmp_path, monkeypatch, capsys):
 
 def put(name, columns):
     rows = zip(*columns.values(), strict=True)
-    Path(name).write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""]))
+    Path(name).write_text(
+        "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""])
+    )
 
 
 def numbers(n_rows=24):
@@ -54,7 +58,9 @@ def test_paths_that_lead_nowhere_are_no_bugs(run, command):
     os.symlink("one", "two")
     code, _, err = run(command, "t.csv", "-o", f"{'n' * 300}.csv")
     assert code == 4
-    assert err.endswith("graphsieve: the name of a file is longer than any file can have; name another.\n")
+    assert err.endswith(
+        "graphsieve: the name of a file is longer than any file can have; name another.\n"
+    )
     assert run(command, "t.csv", "-o", "one/r.csv")[0] == 4
     assert run(command, "one")[0] == 2
     assert sorted(os.listdir()) == ["one", "t.csv", "two"]
@@ -80,13 +86,21 @@ def test_select_tells_of_texts_that_it_changes(run):
     put("t.csv", numbers() | {"sign": signs})
     code, out, err = run("select", "t.csv", "--target", "sign", "--top", "1")
     assert code == 0
-    assert [row["sign"] for row in csv.DictReader(io.StringIO(out))] == [f"'{sign}" for sign in signs]
-    assert "24 texts that begin like formulas have a ' in front; --raw-names leaves them as they are" in err
+    assert [row["sign"] for row in csv.DictReader(io.StringIO(out))] == [
+        f"'{sign}" for sign in signs
+    ]
+    assert (
+        "24 texts that begin like formulas have a ' in front; --raw-names leaves them as they are"
+        in err
+    )
     raw = run("select", "t.csv", "--target", "sign", "--top", "1", "--raw-names")
     assert [row["sign"] for row in csv.DictReader(io.StringIO(raw[1]))] == signs
     assert "formula" not in raw[2]
     pytest.importorskip("pyarrow")
-    assert "formula" not in run("select", "t.csv", "--target", "sign", "--top", "1", "-o", "r.parquet")[2]
+    assert (
+        "formula"
+        not in run("select", "t.csv", "--target", "sign", "--top", "1", "-o", "r.parquet")[2]
+    )
 
 
 def test_select_writes_the_same_to_the_output_and_to_a_file(run):
@@ -114,7 +128,18 @@ def test_a_method_without_what_it_needs_names_the_option(run):
 def test_warnings_of_folds_name_the_classes(run):
     kinds = ["red"] * 10 + ["blue"] * 10 + ["green"] * 2 + [""] * 2
     put("t.csv", numbers() | {"kind": kinds})
-    code, _, err = run("compare", "t.csv", "--target", "kind", "--methods", "fisher", "--learners", "1nn", "--sizes", "1")
+    code, _, err = run(
+        "compare",
+        "t.csv",
+        "--target",
+        "kind",
+        "--methods",
+        "fisher",
+        "--learners",
+        "1nn",
+        "--sizes",
+        "1",
+    )
     assert code == 0
     assert "1 of 3 classes have a single known member (green)" in err
 
@@ -131,5 +156,7 @@ def test_searches_in_rounds_do_not_find_how_many(run):
     put("t.csv", numbers())
     code, _, err = run("rank", "t.csv", "--method", "iterative", "--top", "auto")
     assert code == 2
-    assert err.endswith("does not find how many matter; ask for a number by --top, or leave it out.\n")
+    assert err.endswith(
+        "does not find how many matter; ask for a number by --top, or leave it out.\n"
+    )
     assert run("rank", "t.csv", "--method", "iterative")[0] == 0

@@ -1,4 +1,6 @@
-"""Artificial problems by their formulas; real sets from files, scikit-learn, a pretended network and a real local one."""
+"""Artificial problems by their formulas; real sets from files, scikit-learn, a pretended network
+and a real local one.
+"""
 
 from __future__ import annotations
 
@@ -93,10 +95,13 @@ def assert_uniform(values, low=0.0, high=1.0):
     assert values.min() >= low
     assert values.max() <= high
     assert abs(values.mean() - (low + high) / 2) < 5 * width / np.sqrt(12 * n)
-    assert abs(values.var() - width**2 / 12) < 5 * width**2 * np.sqrt(1 / 180 / n)  # the variance of (u − ½)² is 1/180
+    # The variance of (u − ½)² is 1/180
+    assert abs(values.var() - width**2 / 12) < 5 * width**2 * np.sqrt(1 / 180 / n)
 
 
-@pytest.mark.parametrize(("problem", "n_relevant", "n_irrelevant"), [("Y1", 3, 6), ("Y2", 4, 8), ("Y3", 2, 4)])
+@pytest.mark.parametrize(
+    ("problem", "n_relevant", "n_irrelevant"), [("Y1", 3, 6), ("Y2", 4, 8), ("Y3", 2, 4)]
+)
 def test_regression_problems_are_their_formulas(problem, n_relevant, n_irrelevant):
     data = datasets.make_regression_problem(problem, random_state=1)
     assert data.X.shape == (1000, n_relevant + n_irrelevant)
@@ -110,7 +115,10 @@ def test_regression_problems_are_their_formulas(problem, n_relevant, n_irrelevan
         }[problem](x)
         assert target == pytest.approx(by_hand, rel=1e-12, abs=1e-12)
     assert (data.task, data.target_name, data.class_names) == ("regression", problem, None)
-    assert datasets.make_regression_problem(problem, n_samples=7, n_irrelevant=0).X.shape == (7, n_relevant)
+    assert datasets.make_regression_problem(problem, n_samples=7, n_irrelevant=0).X.shape == (
+        7,
+        n_relevant,
+    )
 
 
 def test_spheres_are_full_and_hold_all_points():
@@ -123,7 +131,8 @@ def test_spheres_are_full_and_hold_all_points():
     others = np.linalg.norm(data.X[:, None, :3] - centers, axis=2)
     assert ((others < 0.25).sum(axis=1) == 1).all()
     assert_uniform((radius / 0.25) ** 3)  # uniform in a ball
-    assert_allclose(away.mean(axis=0), 0, atol=5 * np.sqrt(0.25**2 / 5 / 20_000))  # the variance of a coordinate is R²/5
+    # The variance of a coordinate is R²/5
+    assert_allclose(away.mean(axis=0), 0, atol=5 * np.sqrt(0.25**2 / 5 / 20_000))
     assert_uniform(data.X[:, 3:])
     assert (np.abs(np.bincount(data.y) - 5000) < 5 * np.sqrt(20_000 * 3 / 16)).all()
 
@@ -201,7 +210,9 @@ def test_waveforms_have_breimans_means_and_variances():
         steps = (WAVES[one] - WAVES[other])[[6, 7]]
         assert np.cov(X[:, 6], X[:, 7])[0, 1] == pytest.approx(steps.prod() / 12, abs=0.05)
     assert (np.abs(np.bincount(data.y) - 20_000) < 5 * np.sqrt(60_000 * 2 / 9)).all()
-    assert data.relevant.tolist() == [at for at in range(21) if any(wave[at] for wave in WAVES.values())]
+    assert data.relevant.tolist() == [
+        at for at in range(21) if any(wave[at] for wave in WAVES.values())
+    ]
 
 
 def test_waveforms_are_those_of_the_uci_repository(shared):
@@ -245,9 +256,16 @@ def test_generators_reject_what_they_cannot_make():
         datasets.make_regression_problem("Y4")
     with pytest.raises(InputError, match="form must be one of"):
         datasets.make_y4(form="correct")
-    for make, least in ((datasets.make_spheres, 3), (datasets.make_circle, 2), (datasets.make_y4, 4), (datasets.make_y5, 5)):
+    for make, least in (
+        (datasets.make_spheres, 3),
+        (datasets.make_circle, 2),
+        (datasets.make_y4, 4),
+        (datasets.make_y5, 5),
+    ):
         assert make(9, n_features=least, random_state=0).X.shape == (9, least)
-        with pytest.raises(InputError, match=f"n_features must be a whole number of at least {least}"):
+        with pytest.raises(
+            InputError, match=f"n_features must be a whole number of at least {least}"
+        ):
             make(9, n_features=least - 1)
     with pytest.raises(InputError, match="n_noise"):
         datasets.make_waveform(9, n_noise=-1)
@@ -266,7 +284,8 @@ def test_experts_doubt_as_they_are_told(doubt, variance):
     assert ((P > 0).sum(axis=1) <= 2).all()  # the true class and one other
     beta = 1 - P[np.arange(n), y]
     assert abs(beta.mean() - doubt) < 5 * np.sqrt(variance / n)
-    assert abs(beta.var() - variance) < 5 * np.sqrt(variance / 4 / n)  # the fourth moment is at most variance / 4
+    # The fourth moment is at most variance / 4
+    assert abs(beta.var() - variance) < 5 * np.sqrt(variance / 4 / n)
     # The third moment of a Beta distribution with these parameters.
     total = doubt * (1 - doubt) / variance - 1
     alpha = doubt * total
@@ -283,7 +302,9 @@ def test_experts_doubt_as_they_are_told(doubt, variance):
 
 
 def test_experts_are_the_same_by_seed_and_need_classes():
-    one, other = (datasets.make_expert_labels([0, 1, 1, 2], doubt=0.3, random_state=9) for _ in range(2))
+    one, other = (
+        datasets.make_expert_labels([0, 1, 1, 2], doubt=0.3, random_state=9) for _ in range(2)
+    )
     assert_array_equal(one.probabilities, other.probabilities)
     assert_array_equal(one.observed, other.observed)
     two = datasets.make_expert_labels([1, 0] * 50, doubt=0.4, random_state=0)
@@ -307,7 +328,9 @@ def test_experts_are_the_same_by_seed_and_need_classes():
 
 def small(X=((1.5, 2.0), (0.0, -1.0)), y=(0, 1), **extras) -> Dataset:
     X = X if sp.issparse(X) else np.array(X, dtype=np.float64)
-    return Dataset("small", X, np.array(y), "classification", ("a", "b"), ("no", "yes"), extras=extras)
+    return Dataset(
+        "small", X, np.array(y), "classification", ("a", "b"), ("no", "yes"), extras=extras
+    )
 
 
 def test_the_hash_is_what_its_description_says():
@@ -340,14 +363,27 @@ def test_the_hash_is_what_its_description_says():
 def test_the_hash_sees_numbers_not_how_they_are_stored():
     data = small()
     assert content_hash(small(X=[[1.5, 2.0], [-0.0, -1.0]])) == content_hash(data)
-    assert content_hash(replace(data, X=np.asfortranarray(data.X).astype(">f8"))) == content_hash(data)
-    assert content_hash(replace(data, X=np.nextafter(data.X, 9) * (data.X != 0))) == content_hash(data)  # the last bit
-    unsorted = sp.csr_array((np.array([2.0, 1.5, 0.0, -1.0]), [1, 0, 0, 1], [0, 2, 4]), shape=(2, 2))
+    assert content_hash(replace(data, X=np.asfortranarray(data.X).astype(">f8"))) == content_hash(
+        data
+    )
+    # The last bit
+    assert content_hash(replace(data, X=np.nextafter(data.X, 9) * (data.X != 0))) == content_hash(
+        data
+    )
+    unsorted = sp.csr_array(
+        (np.array([2.0, 1.5, 0.0, -1.0]), [1, 0, 0, 1], [0, 2, 4]), shape=(2, 2)
+    )
     assert content_hash(small(X=unsorted)) == content_hash(small(X=sp.csr_array(data.X)))
     assert unsorted.nnz == 4  # and the data are left as they were
     missing = np.array([1.0, np.nan])
-    odd = np.array([struct.unpack("<d", struct.pack("<Q", bits))[0] for bits in (0x3FF0000000000000, 0x7FF00000000007A2)])
-    assert content_hash(replace(data, y=missing)) == content_hash(replace(data, y=odd))  # R's missing value
+    odd = np.array(
+        [
+            struct.unpack("<d", struct.pack("<Q", bits))[0]
+            for bits in (0x3FF0000000000000, 0x7FF00000000007A2)
+        ]
+    )
+    # R's missing value
+    assert content_hash(replace(data, y=missing)) == content_hash(replace(data, y=odd))
     for other in (
         small(X=[[1.5, 2.0], [0.0, -1.1]]),
         small(y=(1, 0)),
@@ -360,14 +396,19 @@ def test_the_hash_sees_numbers_not_how_they_are_stored():
 
 
 @given(
-    hnp.arrays(st.sampled_from([np.float32, np.float64]), hnp.array_shapes(min_dims=2, max_dims=2, max_side=5)),
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64]),
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=5),
+    ),
     st.booleans(),
     st.data(),
 )
 def test_ready_files_give_back_what_was_written(tmp_path_factory, X, sparse, data):
     X = np.nan_to_num(X)
     n, p = X.shape
-    y = data.draw(hnp.arrays(st.sampled_from([np.int64, np.float64]), n, elements=st.integers(0, 3)))
+    y = data.draw(
+        hnp.arrays(st.sampled_from([np.int64, np.float64]), n, elements=st.integers(0, 3))
+    )
     classes = y.dtype == np.int64
     written = Dataset(
         "any",
@@ -411,22 +452,48 @@ BROKEN = {
         lambda path: without(path, "X", data=np.ones(2), shape=np.array([3, 2])),
         "neither X nor indices, indptr",
     ),
-    "integers": (lambda path: write(path, X=np.ones((3, 2), dtype=int)), "X is not a table of float32 or float64"),
+    "integers": (
+        lambda path: write(path, X=np.ones((3, 2), dtype=int)),
+        "X is not a table of float32 or float64",
+    ),
     "a list": (lambda path: write(path, X=np.ones(3)), "X is not a table"),
     "no rows": (lambda path: write(path, X=np.ones((0, 2))), "X is not a table"),
     "text": (lambda path: write(path, X=np.array([["a"] * 2] * 3)), "X is not a table"),
     "complex": (lambda path: write(path, X=np.ones((3, 2), dtype=complex)), "X is not a table"),
     "short y": (lambda path: write(path, y=np.array([0, 1])), "X has 3 rows, y has 2"),
-    "y of bytes": (lambda path: write(path, y=np.array([0, 1, 1], dtype=np.int8)), "y is no list of int64"),
+    "y of bytes": (
+        lambda path: write(path, y=np.array([0, 1, 1], dtype=np.int8)),
+        "y is no list of int64",
+    ),
     "negative y": (lambda path: write(path, y=np.array([0, -1, 1])), "negative class codes"),
-    "a quantity as codes": (lambda path: write(path, y=np.array([0, 10**12, 1])), "class code 1000000000000 of 3 samples"),
-    "few names": (lambda path: write(path, feature_names=np.array(["a"])), "another number of feature_names"),
-    "few classes": (lambda path: write(path, target_names=np.array(["a"])), "codes up to 1, and target_names only 1"),
-    "names that are numbers": (lambda path: write(path, feature_names=np.array([1, 2])), "feature_names is not a list of texts"),
-    "a short extra": (lambda path: write(path, is_train=np.array([True])), "is_train has another length"),
+    "a quantity as codes": (
+        lambda path: write(path, y=np.array([0, 10**12, 1])),
+        "class code 1000000000000 of 3 samples",
+    ),
+    "few names": (
+        lambda path: write(path, feature_names=np.array(["a"])),
+        "another number of feature_names",
+    ),
+    "few classes": (
+        lambda path: write(path, target_names=np.array(["a"])),
+        "codes up to 1, and target_names only 1",
+    ),
+    "names that are numbers": (
+        lambda path: write(path, feature_names=np.array([1, 2])),
+        "feature_names is not a list of texts",
+    ),
+    "a short extra": (
+        lambda path: write(path, is_train=np.array([True])),
+        "is_train has another length",
+    ),
     "sparse of nonsense": (
         lambda path: without(
-            path, "X", data=np.ones(2), indices=np.array([0, 9]), indptr=np.array([0, 1, 1, 2]), shape=np.array([3, 2])
+            path,
+            "X",
+            data=np.ones(2),
+            indices=np.array([0, 9]),
+            indptr=np.array([0, 1, 1, 2]),
+            shape=np.array([3, 2]),
         ),
         "cannot be read",
     ),
@@ -449,7 +516,9 @@ def test_files_that_are_no_data_sets_are_refused(monkeypatch, tmp_path, what):
 
 
 def test_a_truncated_file_is_refused(monkeypatch, tmp_path):
-    whole = ready_file(replace(small(), X=np.random.default_rng(0).random((200, 2)), y=np.arange(200) % 2))
+    whole = ready_file(
+        replace(small(), X=np.random.default_rng(0).random((200, 2)), y=np.arange(200) % 2)
+    )
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     (tmp_path / "mine.npz").write_bytes(whole)
     assert load("mine").X.shape == (200, 2)
@@ -506,7 +575,9 @@ def test_the_catalog_agrees_with_the_description_of_the_shared_data():
     if not (SHARED_DATA / "README.md").exists():
         pytest.skip("the shared data are not at hand")
     text = (SHARED_DATA / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w+) \| (\d+) x (\d+) \| (?:class\., (\d+)|regr\.)", text, flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\w+) \| (\d+) x (\d+) \| (?:class\., (\d+)|regr\.)", text, flags=re.MULTILINE
+    )
     assert len(rows) == len(SHARED_NAMES) == 50
     for name, samples, features, classes in rows:
         assert DATASETS[name].shape == (int(samples), int(features))
@@ -531,7 +602,10 @@ def test_the_catalog_is_whole():
         assert bool(source.files) == (source.recipe is not None)
         for addresses in source.files:
             for address in addresses:
-                assert re.fullmatch(r"https://raw\.githubusercontent\.com/[\w.-]+/[\w.-]+/[0-9a-f]{40}/[\w./-]+", address)
+                assert re.fullmatch(
+                    r"https://raw\.githubusercontent\.com/[\w.-]+/[\w.-]+/[0-9a-f]{40}/[\w./-]+",
+                    address,
+                )
     with pytest.raises(TypeError):
         DATASETS["iris"] = DATASETS["wine"]
 
@@ -598,7 +672,8 @@ def test_the_folder_of_data_must_be_one(monkeypatch, tmp_path):
         monkeypatch.setenv("GRAPHSIEVE_DATA", str(wrong))
         with pytest.raises(InputError, match="GRAPHSIEVE_DATA must name a folder") as error:
             load("iris")
-        assert not isinstance(error.value, DataUnavailableError)  # an experiment must not take it for missing data
+        # An experiment must not take it for missing data
+        assert not isinstance(error.value, DataUnavailableError)
         sentence(error)
     monkeypatch.setenv("GRAPHSIEVE_DATA", "")
     assert load("iris").X.shape == (150, 4)
@@ -689,7 +764,9 @@ class RWriter:
     def __init__(self, version=2):
         self.symbols = []
         native = struct.pack(">i", 5) + b"UTF-8" if version == 3 else b""
-        self.head = f"RDX{version}\nX\n".encode() + struct.pack(">3i", version, 0x40301, 0x20300) + native
+        self.head = (
+            f"RDX{version}\nX\n".encode() + struct.pack(">3i", version, 0x40301, 0x20300) + native
+        )
 
     def file(self, **variables):
         return self.head + self.pairs(variables)
@@ -706,7 +783,9 @@ class RWriter:
         return struct.pack(">2i", 9 | 64 << 12, len(text.encode())) + text.encode()
 
     def pairs(self, named):
-        """A function makes the bytes of each value, in order, so that symbols are numbered as they are written."""
+        """A function makes the bytes of each value, in order, so that symbols are numbered as
+        they are written.
+        """
         parts = []
         for name, make in named.items():
             parts += [struct.pack(">i", 2 | 0x400), self.symbol(name), make(self)]
@@ -731,7 +810,9 @@ def r_integers(values, **attributes):
 
 
 def r_texts(values, **attributes):
-    return r_vector(16, lambda writer, v: b"".join(writer.text(text) for text in v), values, **attributes)
+    return r_vector(
+        16, lambda writer, v: b"".join(writer.text(text) for text in v), values, **attributes
+    )
 
 
 def r_list(named, **attributes):
@@ -746,7 +827,9 @@ def r_matrix(X, column_names=None):
     if column_names:
         nothing = lambda _: struct.pack(">i", 254)  # noqa: E731
         options["dimnames"] = r_vector(
-            19, lambda writer, v: b"".join(make(writer) for make in v), [nothing, r_texts(column_names)]
+            19,
+            lambda writer, v: b"".join(make(writer) for make in v),
+            [nothing, r_texts(column_names)],
         )
     return r_real(X.ravel(order="F"), **options)
 
@@ -757,7 +840,9 @@ def r_factor(labels):
 
 
 def r_frame(columns, n_rows):
-    return r_list(columns, **{"row.names": r_integers([-(2**31), -n_rows]), "class": r_texts(["data.frame"])})
+    return r_list(
+        columns, **{"row.names": r_integers([-(2**31), -n_rows]), "class": r_texts(["data.frame"])}
+    )
 
 
 def shortest(value):
@@ -768,7 +853,10 @@ def as_arff(name, columns, rows):
     """Columns as (name, kind); the kind of a nominal one is the list of its values."""
     lines = ["% a comment", f"@relation {name}", ""]
     for title, kind in columns:
-        lines.append(f"@attribute '{title}' " + (kind if isinstance(kind, str) else "{" + ", ".join(kind) + "}"))
+        lines.append(
+            f"@attribute '{title}' "
+            + (kind if isinstance(kind, str) else "{" + ", ".join(kind) + "}")
+        )
     return "\n".join([*lines, "", "@data", *(",".join(row) for row in rows), "%", ""]).encode()
 
 
@@ -782,11 +870,17 @@ def published_arff(data, label="class", names=None):
 def published_zoo(data):
     animals = [f"animal{number}" for number in range(len(data.y))]
     columns = [("animal", animals)]
-    columns += [(name, "INTEGER [0,9]" if name == "legs" else ["false", "true"]) for name in data.feature_names]
+    columns += [
+        (name, "INTEGER [0,9]" if name == "legs" else ["false", "true"])
+        for name in data.feature_names
+    ]
     columns.append(("type", data.class_names))
     rows = [
         [animal]
-        + [str(int(v)) if name == "legs" else ["false", "true"][int(v)] for name, v in zip(data.feature_names, x, strict=True)]
+        + [
+            str(int(v)) if name == "legs" else ["false", "true"][int(v)]
+            for name, v in zip(data.feature_names, x, strict=True)
+        ]
         + [data.class_names[code]]
         for animal, x, code in zip(animals, data.X, data.y, strict=True)
     ]
@@ -798,33 +892,63 @@ def published_anneal(data):
     numeric = {"carbon", "hardness", "strength", "thick", "width", "len"}
     kinds = {}
     for name, column in zip(data.feature_names, data.X.T, strict=True):
-        kinds[name] = "real" if name in numeric else ["'?'", *(f"'v{at}'" for at in range(1, 1 + max(1, int(column.max()))))]
+        kinds[name] = (
+            "real"
+            if name in numeric
+            else ["'?'", *(f"'v{at}'" for at in range(1, 1 + max(1, int(column.max()))))]
+        )
     rows = [
-        [shortest(v) if kinds[name] == "real" else kinds[name][int(v)] for name, v in zip(data.feature_names, x, strict=True)]
+        [
+            shortest(v) if kinds[name] == "real" else kinds[name][int(v)]
+            for name, v in zip(data.feature_names, x, strict=True)
+        ]
         + [f"'{data.class_names[code]}'"]
         for x, code in zip(data.X, data.y, strict=True)
     ]
-    return [as_arff("anneal", [*kinds.items(), ("class", ["'1'", "'2'", "'3'", "'4'", "'5'", "'U'"])], rows)]
+    return [
+        as_arff(
+            "anneal", [*kinds.items(), ("class", ["'1'", "'2'", "'3'", "'4'", "'5'", "'U'"])], rows
+        )
+    ]
 
 
 def published_dermatology(data):
-    columns = [(name, "INTEGER" if name == "Age" else ["0", "1", "2", "3"]) for name in data.feature_names]
+    columns = [
+        (name, "INTEGER" if name == "Age" else ["0", "1", "2", "3"]) for name in data.feature_names
+    ]
     columns.append(("class", list("123456")))
-    rows = [["?" if np.isnan(v) else str(int(v)) for v in x] + [str(code + 1)] for x, code in zip(data.X, data.y, strict=True)]
+    rows = [
+        ["?" if np.isnan(v) else str(int(v)) for v in x] + [str(code + 1)]
+        for x, code in zip(data.X, data.y, strict=True)
+    ]
     return [as_arff("dermatology", columns, rows)]
 
 
 def published_horse_colic(data):
     """The label is the 24th of 28 columns; nominal values are numbers, in any order."""
-    measured = {"rectal temperature", "pulse", "respiratory rate", "nasogastric reflux PH", "packed cell volume", "total protein"}
+    measured = {
+        "rectal temperature",
+        "pulse",
+        "respiratory rate",
+        "nasogastric reflux PH",
+        "packed cell volume",
+        "total protein",
+    }
     measured.add("abdomcentesis total protein")
     table = np.insert(data.X, 23, data.y + 1, axis=1)
     columns = []
-    for name, column in zip(np.insert(np.array(data.feature_names, dtype=object), 23, "surgical lesion"), table.T, strict=True):
+    for name, column in zip(
+        np.insert(np.array(data.feature_names, dtype=object), 23, "surgical lesion"),
+        table.T,
+        strict=True,
+    ):
         values = np.unique(column[~np.isnan(column)])[::-1]
         columns.append((name, "real" if name in measured else [f"{value:.0f}" for value in values]))
     rows = [
-        ["?" if np.isnan(v) else shortest(v) if kind == "real" else f"{v:.0f}" for v, (_, kind) in zip(x, columns, strict=True)]
+        [
+            "?" if np.isnan(v) else shortest(v) if kind == "real" else f"{v:.0f}"
+            for v, (_, kind) in zip(x, columns, strict=True)
+        ]
         for x in table
     ]
     return [as_arff("horse-colic.ORIG", columns, rows)]
@@ -832,15 +956,28 @@ def published_horse_colic(data):
 
 def published_pollen(data):
     columns = [(name, "REAL") for name in (*data.feature_names, "DENSITY", "OBSERVATION_NUMBER")]
-    rows = ([*map(shortest, x), shortest(y), str(at)] for at, (x, y) in enumerate(zip(data.X, data.y, strict=True), 1))
+    rows = (
+        [*map(shortest, x), shortest(y), str(at)]
+        for at, (x, y) in enumerate(zip(data.X, data.y, strict=True), 1)
+    )
     return [as_arff("pollen", columns, rows)]
 
 
 def published_tecator(data):
     components = np.random.default_rng(0).standard_normal((len(data.X), 22))
-    names = [*data.feature_names, *(f"principal_component_{at}" for at in range(1, 23)), "moisture", "fat", "protein"]
+    names = [
+        *data.feature_names,
+        *(f"principal_component_{at}" for at in range(1, 23)),
+        "moisture",
+        "fat",
+        "protein",
+    ]
     table = np.column_stack([data.X, components, data.extras["y_all"]])
-    return [as_arff("tecator", [(name, "REAL") for name in names], (map(shortest, row) for row in table))]
+    return [
+        as_arff(
+            "tecator", [(name, "REAL") for name in names], (map(shortest, row) for row in table)
+        )
+    ]
 
 
 def published_csv(data, labels, *, before=(), label_first=False, head=()):
@@ -854,7 +991,9 @@ def published_csv(data, labels, *, before=(), label_first=False, head=()):
 
 
 def with_names(names, table, delimiter=","):
-    return "\n".join([delimiter.join(names), *(delimiter.join(map(str, row)) for row in table.tolist()), ""]).encode()
+    return "\n".join(
+        [delimiter.join(names), *(delimiter.join(map(str, row)) for row in table.tolist()), ""]
+    ).encode()
 
 
 def published_mat(data, labels=None):
@@ -871,7 +1010,13 @@ def published_reuters(data):
         rows = np.flatnonzero(data.extras["domain"] == domain)
         file = io.BytesIO()
         X = sp.csc_array(data.X[rows], dtype=np.float64)
-        scipy.io.savemat(file, {f"part{domain}_data": X, f"part{domain}_label": (2 - data.y[rows])[None, :].astype(float)})
+        scipy.io.savemat(
+            file,
+            {
+                f"part{domain}_data": X,
+                f"part{domain}_label": (2 - data.y[rows])[None, :].astype(float),
+            },
+        )
         files.append(file.getvalue())
     return files
 
@@ -883,7 +1028,10 @@ def published_cookies(data):
 
 
 def published_soils(data):
-    columns = {name: r_real(column) for name, column in zip(data.extras["y_all_names"], data.extras["y_all"].T, strict=True)}
+    columns = {
+        name: r_real(column)
+        for name, column in zip(data.extras["y_all_names"], data.extras["y_all"].T, strict=True)
+    }
     columns["train"] = r_integers(data.extras["is_train"].astype(int))
     columns["spc"] = r_matrix(data.X.astype(float), [str(at) for at in range(1100, 2500, 2)])
     return [lzma.compress(RWriter(3).file(NIRsoil=r_frame(columns, len(data.y))), preset=0)]
@@ -892,14 +1040,23 @@ def published_soils(data):
 def published_leukemia(data):
     def pair(rows):
         X = data.X[rows].astype(float)
-        return r_list({"x": r_matrix(X, list(data.feature_names)), "y": r_factor(np.array(data.class_names)[data.y[rows]])})
+        return r_list(
+            {
+                "x": r_matrix(X, list(data.feature_names)),
+                "y": r_factor(np.array(data.class_names)[data.y[rows]]),
+            }
+        )
 
     everything, training = np.arange(72), np.flatnonzero(data.extras["is_train"])
-    return [lzma.compress(RWriter(2).file(golub_train=pair(training), golub=pair(everything)), preset=0)]
+    return [
+        lzma.compress(RWriter(2).file(golub_train=pair(training), golub=pair(everything)), preset=0)
+    ]
 
 
 def published_colon(data):
-    pair = r_list({"x": r_matrix(data.X.astype(float)), "y": r_factor(np.array(["n", "t"])[data.y])})
+    pair = r_list(
+        {"x": r_matrix(data.X.astype(float)), "y": r_factor(np.array(["n", "t"])[data.y])}
+    )
     return [RWriter(2).file(alon=pair)]
 
 
@@ -914,12 +1071,23 @@ def published_usps(data):
 
 def published_mnist(data):
     table = np.column_stack([data.X, data.y]).astype(int)
-    return [gzip.compress("\n".join(",".join(map(str, row)) for row in table.tolist()).encode(), compresslevel=1)]
+    return [
+        gzip.compress(
+            "\n".join(",".join(map(str, row)) for row in table.tolist()).encode(), compresslevel=1
+        )
+    ]
 
 
 def published_cassava(data):
-    X = np.array([[repr(value) for value in row] for row in data.X.astype(str).astype(float).tolist()])
-    y = np.array([[str(year), repr(value)] for year, value in zip(data.extras["year"], data.y.tolist(), strict=True)])
+    X = np.array(
+        [[repr(value) for value in row] for row in data.X.astype(str).astype(float).tolist()]
+    )
+    y = np.array(
+        [
+            [str(year), repr(value)]
+            for year, value in zip(data.extras["year"], data.y.tolist(), strict=True)
+        ]
+    )
     return [with_names(data.feature_names, X, ";"), with_names(("year", "tbc"), y, ";")]
 
 
@@ -938,8 +1106,12 @@ PUBLISHED = {
     "pollen": published_pollen,
     "tecator": published_tecator,
     "sonar": lambda data: published_csv(data, "MR"),
-    "soybean_small": lambda data: published_csv(data, ["D1", "D2", "D3", "D4"], head=["0," * 35 + "outcome"]),
-    "wpbc": lambda data: published_csv(data, "NR", before=[lambda at: f"8{at:03d}"], label_first=True),
+    "soybean_small": lambda data: published_csv(
+        data, ["D1", "D2", "D3", "D4"], head=["0," * 35 + "outcome"]
+    ),
+    "wpbc": lambda data: published_csv(
+        data, "NR", before=[lambda at: f"8{at:03d}"], label_first=True
+    ),
     "parkinsons": lambda data: published_csv(data, "10"),  # the other way round than here
     "breast_tissue": lambda data: published_csv(data, "012345"),
     "cassava_nir": published_cassava,
@@ -971,7 +1143,9 @@ class Response(io.BytesIO):
 
 @pytest.fixture
 def network(monkeypatch):
-    """A pretended network: a dict of contents by address, or of exceptions; and the list of what was asked for."""
+    """A pretended network: a dict of contents by address, or of exceptions; and the list of what
+    was asked for.
+    """
 
     class Network(dict):
         def __init__(self):
@@ -983,7 +1157,9 @@ def network(monkeypatch):
     def answer(request, timeout):
         assert timeout == fetching.TIMEOUT
         found.asked.append(request.full_url)
-        content = found.get(request.full_url, HTTPError(request.full_url, 404, "Not Found", None, None))
+        content = found.get(
+            request.full_url, HTTPError(request.full_url, 404, "Not Found", None, None)
+        )
         if isinstance(content, BaseException):
             raise content
         return content if isinstance(content, Response) else Response(content, len(content))
@@ -1029,7 +1205,14 @@ def toy_arff(rows=TOY_ROWS, labels="baa"):
 
 
 def toy_source(files=(TOY_ADDRESSES,), **options) -> Source:
-    made = Dataset("toy", np.array(TOY_ROWS), np.array([1, 0, 0]), "classification", ("u", "v"), ("low", "high"))
+    made = Dataset(
+        "toy",
+        np.array(TOY_ROWS),
+        np.array([1, 0, 0]),
+        "classification",
+        ("u", "v"),
+        ("low", "high"),
+    )
     basics = {
         "name": "toy",
         "shape": (3, 2),
@@ -1073,18 +1256,36 @@ def test_the_second_address_serves_where_the_first_does_not(toy, network):
 FAILURES = {
     "not found": (HTTPError("", 404, "Not Found", None, None), "answers 404 Not Found"),
     "forbidden": (HTTPError("", 403, "Forbidden", None, None), "answers 403"),
-    "no name": (URLError(OSError(-2, "Name or service not known")), "cannot be reached: .*Name or service not known"),
+    "no name": (
+        URLError(OSError(-2, "Name or service not known")),
+        "cannot be reached: .*Name or service not known",
+    ),
     "no answer": (URLError(TimeoutError("timed out")), "cannot be reached: timed out"),
-    "silence": (TimeoutError("The read operation timed out"), "broke: The read operation timed out"),
+    "silence": (
+        TimeoutError("The read operation timed out"),
+        "broke: The read operation timed out",
+    ),
     "hung up": (ConnectionResetError(104, "Connection reset by peer"), "broke: .*reset"),
     "gibberish": (http.client.BadStatusLine("no HTTP"), "broke: no HTTP"),
-    "a circle": (HTTPError("", 302, "a circle.\nThe last message was:\nFound", None, None), r"answers 302 a circle\. The last"),
-    "colours": (HTTPError("", 500, "\x1b[31mred" + "!" * 5000, None, None), r"answers 500 ·\[31mred!{100,159}…"),
+    "a circle": (
+        HTTPError("", 302, "a circle.\nThe last message was:\nFound", None, None),
+        r"answers 302 a circle\. The last",
+    ),
+    "colours": (
+        HTTPError("", 500, "\x1b[31mred" + "!" * 5000, None, None),
+        r"answers 500 ·\[31mred!{100,159}…",
+    ),
     "binary": (http.client.BadStatusLine("\0\xff"), "broke: ·ÿ"),
     "no address": (ValueError("Invalid IPv6 URL"), "broke: Invalid IPv6 URL"),
     "no length": (Response(toy_arff(), "9" * 5000), r"broke: Exceeds the limit"),
-    "other numbers": (toy_arff([[0.5, 1.0], [2.0, np.nan], [3.0, 7.0]]), "has other numbers: SHA-256 [0-9a-f]{64} instead of"),
-    "other classes": (toy_arff(labels="bbb"), "cannot be read: its classes have 3 samples, not 2, 1"),
+    "other numbers": (
+        toy_arff([[0.5, 1.0], [2.0, np.nan], [3.0, 7.0]]),
+        "has other numbers: SHA-256 [0-9a-f]{64} instead of",
+    ),
+    "other classes": (
+        toy_arff(labels="bbb"),
+        "cannot be read: its classes have 3 samples, not 2, 1",
+    ),
     "a web page": (b"<html><body>Welcome</body></html>", "cannot be read"),
     "empty": (b"", "cannot be read"),
     "not even text": (bytes(range(256)) * 5, "cannot be read"),
@@ -1113,7 +1314,9 @@ def test_failures_are_one_sentence_and_leave_nothing(monkeypatch, toy, network, 
 
 def test_what_readers_warn_of_is_not_passed_on(monkeypatch, network):
     """As numpy does of a file without a line."""
-    monkeypatch.setattr(loading, "DATASETS", {"toy": toy_source(recipe=lambda contents: read_numbers(contents[0]))})
+    monkeypatch.setattr(
+        loading, "DATASETS", {"toy": toy_source(recipe=lambda contents: read_numbers(contents[0]))}
+    )
     network.update(dict.fromkeys(TOY_ADDRESSES, b""))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -1206,7 +1409,14 @@ def test_through_a_real_server(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setattr(fetching, "TIMEOUT", 0.5)
     stopped = threading.Event()
-    data = Dataset("toy", np.array([[1.5, 2], [3, np.nan]]), np.array([0, 1]), "classification", ("u", "v"), ("x", "y"))
+    data = Dataset(
+        "toy",
+        np.array([[1.5, 2], [3, np.nan]]),
+        np.array([0, 1]),
+        "classification",
+        ("u", "v"),
+        ("x", "y"),
+    )
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -1266,7 +1476,9 @@ def test_matlab_files_are_read_by_the_shape_of_their_variables():
         matlab(5)([file(X=X, Y=np.ones((4, 1)))])
     with pytest.raises(ValueError, match="2 of its variables have 3 columns"):
         matlab(3)([file(X=X, Z=X, Y=np.ones((4, 1)))])
-    with pytest.raises(ValueError, match="0 of its variables have one value for each of the 4 rows"):
+    with pytest.raises(
+        ValueError, match="0 of its variables have one value for each of the 4 rows"
+    ):
         matlab(3)([file(X=X)])
 
 
@@ -1276,7 +1488,10 @@ def test_files_of_r_are_read(version):
         a=r_real([1.5, np.nan]),
         b=r_integers([3, -(2**31)], names=r_texts(["é", None])),
         c=r_list(
-            {"m": r_matrix(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), ["u", "v", "w"]), "f": r_factor(["no", "yes", "no"])}
+            {
+                "m": r_matrix(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), ["u", "v", "w"]),
+                "f": r_factor(["no", "yes", "no"]),
+            }
         ),
     )
     found = read_rdata(content)
@@ -1292,11 +1507,21 @@ def test_files_of_r_are_read(version):
 
 
 def r_compact(name, state):
-    """A vector in one of the forms of R 3.5: a list of class, package and type, then the state, then attributes."""
+    """A vector in one of the forms of R 3.5: a list of class, package and type, then the state,
+    then attributes.
+    """
 
     def make(writer):
         link = struct.pack(">i", 2)
-        kind = [link, writer.symbol(name), link, writer.symbol("base"), link, r_integers([13])(writer), struct.pack(">i", 254)]
+        kind = [
+            link,
+            writer.symbol(name),
+            link,
+            writer.symbol("base"),
+            link,
+            r_integers([13])(writer),
+            struct.pack(">i", 254),
+        ]
         return struct.pack(">i", 238) + b"".join(kind) + state(writer) + struct.pack(">i", 254)
 
     return make
@@ -1307,7 +1532,11 @@ def test_the_newer_forms_of_rs_vectors_are_read():
         parts = [r_real([7.5, 8.5]), r_integers([0, 0])]
         return struct.pack(">2i", 19, 2) + b"".join(make(writer) for make in parts)
 
-    found = read_rdata(RWriter(3).file(a=r_compact("compact_intseq", r_real([4, 10, -1])), b=r_compact("wrap_real", wrapped)))
+    found = read_rdata(
+        RWriter(3).file(
+            a=r_compact("compact_intseq", r_real([4, 10, -1])), b=r_compact("wrap_real", wrapped)
+        )
+    )
     assert found["a"].values.tolist() == [10, 9, 8, 7]  # how many, from where, by which step
     assert found["b"].values.tolist() == [7.5, 8.5]
 

@@ -1,4 +1,6 @@
-"""Neighbours that are found approximately or by somebody else: what they are, what they are not, and that it is told."""
+"""Neighbours that are found approximately or by somebody else: what they are, what they are not,
+and that it is told.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ K = 6
 def curved(n: int = 3000, p: int = 12) -> np.ndarray:
     """Points near a surface of three dimensions."""
     rng = np.random.default_rng(0)
-    return np.sin(rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))) + 0.05 * rng.normal(size=(n, p))
+    return np.sin(rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))) + 0.05 * rng.normal(
+        size=(n, p)
+    )
 
 
 @pytest.fixture
@@ -64,11 +68,16 @@ def test_most_neighbors_are_those_of_another_library(small_cells):
     rows = curved()
     found = approximate_neighbors(rows, K)[0]
     expected = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(rows).kneighbors()[1]
-    met = [len(set(mine) & set(theirs)) for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)]
+    met = [
+        len(set(mine) & set(theirs))
+        for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)
+    ]
     assert sum(met) / found.size > 0.93
 
 
-@pytest.mark.parametrize("kind", ["curved", "noise", "copies", "all equal", "offset", "huge", "tiny", "one outlier"])
+@pytest.mark.parametrize(
+    "kind", ["curved", "noise", "copies", "all equal", "offset", "huge", "tiny", "one outlier"]
+)
 def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small_cells):
     rows = curved(1500, 5)
     if kind == "noise":
@@ -120,7 +129,9 @@ def test_plain_kernels_find_the_same(small_cells, monkeypatch):
 @pytest.mark.parametrize(("n", "k"), [(300, 5), (2000, 300)])
 def test_few_rows_and_many_neighbors_are_searched_exactly(n, k):
     rows = curved(n)
-    for found, exact in zip(approximate_neighbors(rows, k), nearest_neighbors(rows, k), strict=True):
+    for found, exact in zip(
+        approximate_neighbors(rows, k), nearest_neighbors(rows, k), strict=True
+    ):
         assert_array_equal(found, exact)
 
 
@@ -168,7 +179,9 @@ PAIRS = ([(0, 1), (5, 9)], [(2, 3), (0, 7)])
 SCORES = {
     "laplacian": laplacian_score,
     "spec": spec_score,
-    "semi_supervised_laplacian": lambda X, **how: semi_supervised_laplacian_score(X, TARGET, n_neighbors=9, **how),
+    "semi_supervised_laplacian": lambda X, **how: semi_supervised_laplacian_score(
+        X, TARGET, n_neighbors=9, **how
+    ),
     "lsdf": lambda X, **how: lsdf_score(X, CLASSES, **how),
     "sselect": lambda X, **how: sselect_score(X, CLASSES, **how),
     "constrained_laplacian": lambda X, **how: constrained_laplacian_score(X, *PAIRS, **how),
@@ -186,7 +199,10 @@ def test_an_exact_transformer_gives_the_exact_scores(name, container):
     """To the last bit: distances are taken anew, and so is their order."""
     for n_neighbors in (12, 40):
         transformer = KNeighborsTransformer(n_neighbors=n_neighbors, algorithm="brute")
-        assert_array_equal(SCORES[name](container(X), neighbors=transformer), SCORES[name](container(X), neighbors="exact"))
+        assert_array_equal(
+            SCORES[name](container(X), neighbors=transformer),
+            SCORES[name](container(X), neighbors="exact"),
+        )
         assert not hasattr(transformer, "n_samples_fit_")  # a copy was fitted
 
 
@@ -194,13 +210,20 @@ def test_a_transformer_may_leave_out_the_sample_itself_and_repeat_others():
     near = NearestNeighbors(n_neighbors=5).fit(X)
     without = near.kneighbors_graph(mode="distance")
     entries = without.tocoo()
-    again = sp.coo_array((np.tile(entries.data, 2), (np.tile(entries.row, 2), np.tile(entries.col, 2))), shape=entries.shape)
+    again = sp.coo_array(
+        (np.tile(entries.data, 2), (np.tile(entries.row, 2), np.tile(entries.col, 2))),
+        shape=entries.shape,
+    )
     for graph in (without, again, sp.csc_array(without)):
         assert_array_equal(laplacian_score(X, neighbors=Stub(graph)), laplacian_score(X))
 
 
 def test_a_transformer_sees_x_in_its_own_units_and_the_metric_that_was_asked_for():
-    found = GraphSieve("laplacian", metric="cosine", neighbors=KNeighborsTransformer(n_neighbors=9, algorithm="brute")).fit(X)
+    found = GraphSieve(
+        "laplacian",
+        metric="cosine",
+        neighbors=KNeighborsTransformer(n_neighbors=9, algorithm="brute"),
+    ).fit(X)
     assert_array_equal(found.scores_, GraphSieve("laplacian", metric="cosine").fit(X).scores_)
     assert found.neighbor_recall_ == 1.0
     cosine = measured(Table(X), "cosine")
@@ -212,17 +235,35 @@ NAN.data = NAN.data.copy()
 NEGATIVE, INFINITE = NAN.copy(), NAN.copy()
 NAN.data[3], NEGATIVE.data[3], INFINITE.data[3] = np.nan, -1.0, np.inf
 BAD = {
-    "a word": ("exactly", "neighbors must be one of 'auto', 'exact', 'approximate' or a transformer, got 'exactly'"),
+    "a word": (
+        "exactly",
+        "neighbors must be one of 'auto', 'exact', 'approximate' or a transformer, got 'exactly'",
+    ),
     "a misspelt word": ("approximat", "did you mean 'approximate'"),
     "nothing": (None, "neighbors must be one of .* KNeighborsTransformer, got None"),
     "a number": (5, "got 5"),
     "a class": (KNeighborsTransformer, "neighbors must be one of"),
     "an estimator that transforms nothing": (NearestNeighbors(), "neighbors must be one of"),
-    "connectivity": (KNeighborsTransformer(mode="connectivity", n_neighbors=9), "mode='connectivity'; set mode='distance'"),
-    "too few": (KNeighborsTransformer(n_neighbors=3), "KNeighborsTransformer found 3 neighbours of sample 0, and 5 are needed"),
-    "more than there are": (KNeighborsTransformer(n_neighbors=500), "KNeighborsTransformer cannot look for neighbours in X"),
-    "its own error": (Stub(error=ValueError("line one\nline two")), "cannot look for neighbours in X: line one line two"),
-    "wrong shape": (Stub(sp.csr_array((120, 7))), r"a sparse matrix of shape \(120, 7\); expected .* all 120 samples"),
+    "connectivity": (
+        KNeighborsTransformer(mode="connectivity", n_neighbors=9),
+        "mode='connectivity'; set mode='distance'",
+    ),
+    "too few": (
+        KNeighborsTransformer(n_neighbors=3),
+        "KNeighborsTransformer found 3 neighbours of sample 0, and 5 are needed",
+    ),
+    "more than there are": (
+        KNeighborsTransformer(n_neighbors=500),
+        "KNeighborsTransformer cannot look for neighbours in X",
+    ),
+    "its own error": (
+        Stub(error=ValueError("line one\nline two")),
+        "cannot look for neighbours in X: line one line two",
+    ),
+    "wrong shape": (
+        Stub(sp.csr_array((120, 7))),
+        r"a sparse matrix of shape \(120, 7\); expected .* all 120 samples",
+    ),
     "dense": (Stub(np.zeros((120, 120))), "gave a ndarray; expected a sparse matrix"),
     "no graph": (Stub(None), "gave a NoneType"),
     "no neighbours": (Stub(sp.csr_array((120, 120))), "found 0 neighbours of sample 0"),
@@ -248,22 +289,51 @@ def test_bad_neighbors_are_refused_in_one_sentence(case):
 def test_it_is_refused_where_nobody_looks_for_neighbors():
     y = (X[:, 0] > 0).astype(int)
     cases = [
-        (lambda: GraphSieve("fisher", neighbors="exact").fit(X, y), "method 'fisher' has no choice of neighbours in X"),
-        (lambda: GraphSieve(neighbors="approximate").fit(X, y), "neighbors belongs to the methods that use a graph"),
-        (lambda: GraphSieve("laplacian", compress="som", neighbors="approximate").fit(X), "compress='som' leaves few prototypes"),
-        (lambda: rank(X, method="iterative", neighbors="approximate"), "the search 'iterative' has no neighbors"),
-        (lambda: rank(X, y, method="hybrid", neighbors="exact"), "the search 'hybrid' has no neighbors"),
-        (lambda: GraphSieve("laplacian", method_params={"neighbors": "exact"}).fit(X), "no parameter 'neighbors'"),
-        (lambda: HybridSieve("lsdf", base_params={"neighbors": "exact"}).fit(X, CLASSES), "no parameter 'neighbors'"),
-        (lambda: laplacian_score(sp.csr_array(X), neighbors="approximate"), "compares dense rows, and X is sparse"),
+        (
+            lambda: GraphSieve("fisher", neighbors="exact").fit(X, y),
+            "method 'fisher' has no choice of neighbours in X",
+        ),
+        (
+            lambda: GraphSieve(neighbors="approximate").fit(X, y),
+            "neighbors belongs to the methods that use a graph",
+        ),
+        (
+            lambda: GraphSieve("laplacian", compress="som", neighbors="approximate").fit(X),
+            "compress='som' leaves few prototypes",
+        ),
+        (
+            lambda: rank(X, method="iterative", neighbors="approximate"),
+            "the search 'iterative' has no neighbors",
+        ),
+        (
+            lambda: rank(X, y, method="hybrid", neighbors="exact"),
+            "the search 'hybrid' has no neighbors",
+        ),
+        (
+            lambda: GraphSieve("laplacian", method_params={"neighbors": "exact"}).fit(X),
+            "no parameter 'neighbors'",
+        ),
+        (
+            lambda: HybridSieve("lsdf", base_params={"neighbors": "exact"}).fit(X, CLASSES),
+            "no parameter 'neighbors'",
+        ),
+        (
+            lambda: laplacian_score(sp.csr_array(X), neighbors="approximate"),
+            "compares dense rows, and X is sparse",
+        ),
     ]
     for call, message in cases:
         with pytest.raises(InputError, match=message):
             call()
-    for make in (lambda: IterativeSieve(neighbors="exact"), lambda: fisher_score(X, y, neighbors="exact")):
+    for make in (
+        lambda: IterativeSieve(neighbors="exact"),
+        lambda: fisher_score(X, y, neighbors="exact"),
+    ):
         with pytest.raises(TypeError, match="neighbors"):
             make()
-    assert GraphSieve("laplacian", compress="som", neighbors="exact").fit(X).neighbor_recall_ is None
+    assert (
+        GraphSieve("laplacian", compress="som", neighbors="exact").fit(X).neighbor_recall_ is None
+    )
 
 
 def test_parameters_are_those_of_scikit_learn():
@@ -296,13 +366,19 @@ def test_the_size_up_to_which_auto_is_exact_is_the_stated_one():
 
 def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
     rows = curved()
-    with pytest.warns(GraphSieveWarning, match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % are right; .*'exact'"):
+    with pytest.warns(
+        GraphSieveWarning,
+        match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % are right; .*'exact'",
+    ):
         laplacian_score(rows)
     with pytest.warns(GraphSieveWarning, match="are approximate"):
         found = rank(rows, method="laplacian")
     assert 0.9 < found.neighbor_recall < 1
     assert found.facts()["neighbor_recall"] == found.neighbor_recall
-    line = f"eighbours are approximate: of those that were checked, {100 * found.neighbor_recall:.1f} % are right"
+    line = (
+        f"eighbours are approximate: of those that were checked, {100 * found.neighbor_recall:.1f} "
+        "% are right"
+    )
     assert line in str(found)
     assert line.replace(" %", "\u00a0%") in found.to_html()
     assert any("are approximate" in one for one in found.warnings)
@@ -321,7 +397,11 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
     monkeypatch.setattr(approximate, "WANTED", 0.1)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 2)
     with pytest.warns(GraphSieveWarning, match="'exact' finds all of them"):
-        laplacian_score(np.random.default_rng(0).normal(size=(2000, 30)), bandwidth=50.0, neighbors="approximate")
+        laplacian_score(
+            np.random.default_rng(0).normal(size=(2000, 30)),
+            bandwidth=50.0,
+            neighbors="approximate",
+        )
 
 
 def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypatch):
@@ -333,7 +413,10 @@ def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypat
     table = searched(Table(rows), "approximate")
     found = table.geometry.nearest(K, None, None)[0]
     expected = NearestNeighbors(n_neighbors=K).fit(rows).kneighbors()[1]
-    met = sum(len(set(mine) & set(theirs)) for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True))
+    met = sum(
+        len(set(mine) & set(theirs))
+        for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)
+    )
     assert recall_of(table) == pytest.approx(met / found.size, abs=1e-12)
     assert recall_of(table) < 0.95
 
@@ -352,7 +435,9 @@ def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
             assert_array_equal(found, exact)
     assert recall_of(table) is None
     many = np.arange(0, 2000, 2)
-    assert_array_equal(table.geometry.nearest(K, many, None)[0], table.geometry.nearest(K, None, None)[0][many])
+    assert_array_equal(
+        table.geometry.nearest(K, many, None)[0], table.geometry.nearest(K, None, None)[0][many]
+    )
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -380,13 +465,37 @@ def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, 
     out, err = capsys.readouterr()
     assert "neighbours are approximate: of those that were checked, 9" in out
     assert "rank with --neighbor-search exact for all of them" in err
-    assert main(["rank", table_file, "--method", "laplacian", "--neighbor-search", "approximate", "--jobs", "1", "--json"]) == 0
+    assert (
+        main(
+            [
+                "rank",
+                table_file,
+                "--method",
+                "laplacian",
+                "--neighbor-search",
+                "approximate",
+                "--jobs",
+                "1",
+                "--json",
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert 0.9 < json.loads(out)["neighbor_recall"] <= 1
     assert "neighbors" in json.loads(out)["parameters"]
     assert "n_jobs" not in json.loads(out)["parameters"]
     assert "warning" not in err
-    chosen = ["--method", "laplacian", "--top", "2", "--neighbor-search", "approximate", "-o", str(tmp_path / "out.csv")]
+    chosen = [
+        "--method",
+        "laplacian",
+        "--top",
+        "2",
+        "--neighbor-search",
+        "approximate",
+        "-o",
+        str(tmp_path / "out.csv"),
+    ]
     assert main(["select", table_file, *chosen]) == 0
     assert "neighbours are approximate" in capsys.readouterr().err
 
@@ -396,7 +505,21 @@ def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
     assert "--neighbor-search belongs to the methods that use a graph" in capsys.readouterr().err
     assert main(["rank", table_file, "--method", "variance", "--neighbor-search", "exact"]) == 3
     assert "leave --neighbor-search 'auto'" in capsys.readouterr().err
-    assert main(["rank", table_file, "--method", "iterative", "--top", "2", "--neighbor-search", "exact"]) == 3
+    assert (
+        main(
+            [
+                "rank",
+                table_file,
+                "--method",
+                "iterative",
+                "--top",
+                "2",
+                "--neighbor-search",
+                "exact",
+            ]
+        )
+        == 3
+    )
     assert "has no --neighbor-search" in capsys.readouterr().err
 
 
@@ -406,7 +529,8 @@ def test_a_transformer_cannot_write_into_x():
     found = []
     for copy in (True, False):
         finds = make_pipeline(StandardScaler(copy=copy), KNeighborsTransformer(n_neighbors=8))
-        with pytest.warns(GraphSieveWarning, match="are right"):  # on another scale it looks elsewhere
+        # On another scale it looks elsewhere
+        with pytest.warns(GraphSieveWarning, match="are right"):
             found.append(laplacian_score(X, bandwidth=1e6, neighbors=finds))
         assert_array_equal(X, before)
     assert_array_equal(*found)

@@ -16,7 +16,13 @@ import oracle
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, scores
 from graphsieve.graphs import builders
 from graphsieve.graphs.builders import group_graph, neighbor_graph, same_code_pairs
-from graphsieve.graphs.graph import CrossGraph, FactorGraph, SparseGraph, StreamedGraph, complete_graph
+from graphsieve.graphs.graph import (
+    CrossGraph,
+    FactorGraph,
+    SparseGraph,
+    StreamedGraph,
+    complete_graph,
+)
 from graphsieve.scores import METHODS
 from graphsieve.table.columns import Table, scale_by_power_of_two
 from graphsieve.table.scaling import rescaled, standardized_target
@@ -26,15 +32,21 @@ from strategies import grid_values, problems
 
 @pytest.mark.parametrize("sparse", [False, True])
 @given(problem=problems(ties=True), block_elements=st.sampled_from([1, 30, 2**22]))
-def test_blocks_cover_all_columns_and_give_back_the_numbers(sparse_stays_sparse, sparse, problem, block_elements):
+def test_blocks_cover_all_columns_and_give_back_the_numbers(
+    sparse_stays_sparse, sparse, problem, block_elements
+):
     X = sp.csr_array(problem.X) if sparse else problem.X
     table = Table(X, block_elements=block_elements)
     found = np.full_like(problem.X, np.nan)
     for block in table.blocks():
         assert block.is_sparse == sparse
         values = block.values.toarray() if block.is_sparse else block.values
-        found[:, block.start : block.stop] = scale_by_power_of_two(values + block.shift, block.exponent)
-        assert_array_equal(block.constant, np.ptp(problem.X[:, block.start : block.stop], axis=0) == 0)
+        found[:, block.start : block.stop] = scale_by_power_of_two(
+            values + block.shift, block.exponent
+        )
+        assert_array_equal(
+            block.constant, np.ptp(problem.X[:, block.start : block.stop], axis=0) == 0
+        )
         dense = np.concatenate([part for _, part in block.dense_parts()], axis=1)
         assert_array_equal(block.range, np.ptp(dense, axis=0))
     assert_array_equal(found, problem.X)
@@ -51,7 +63,9 @@ def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, pr
     for block in Table(sp.csc_array(problem.X) if sparse else problem.X).blocks():
         values = block.values.toarray() if block.is_sparse else block.values
         found = moments(block, sp.csc_array(weights))
-        for w, mass, mean, scatter in zip(weights.T, found.mass, found.mean, found.scatter, strict=True):
+        for w, mass, mean, scatter in zip(
+            weights.T, found.mass, found.mean, found.scatter, strict=True
+        ):
             assert mass == pytest.approx(w.sum())
             if mass:
                 expected = w @ values / w.sum()
@@ -59,16 +73,26 @@ def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, pr
                 assert_allclose(scatter, w @ (values - expected) ** 2, atol=1e-12)
         for power in (1, 2):
             gaps = np.abs(values[first] - values[second]) ** power
-            assert_allclose(edge_sum(block, first, second, edge_weights, power=power), edge_weights @ gaps, atol=1e-12)
+            assert_allclose(
+                edge_sum(block, first, second, edge_weights, power=power),
+                edge_weights @ gaps,
+                atol=1e-12,
+            )
 
 
 def test_what_is_equal_in_a_group_scatters_exactly_zero(sparse_stays_sparse):
-    """0.1·3 is not 0.3; the mean of copies of it is not always it; and sparse columns must not differ from dense ones."""
-    X = np.array([[0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.0, 5.0], [7.7, 5.0]])
+    """0.1·3 is not 0.3; the mean of copies of it is not always it; and sparse columns must not
+    differ from dense ones.
+    """
+    X = np.array(
+        [[0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.0, 5.0], [7.7, 5.0]]
+    )
     for container in (np.asarray, sp.csr_array):
         for block in Table(container(X)).blocks():
             assert block.is_sparse == (container is sp.csr_array)
-            assert_array_equal(moments(block, sp.csc_array([[0.3], [0.1], [0.7], [0], [0]])).scatter, 0.0)
+            assert_array_equal(
+                moments(block, sp.csc_array([[0.3], [0.1], [0.7], [0], [0]])).scatter, 0.0
+            )
         assert_array_equal(scores.fisher_score(container(X), [0, 0, 0, 1, 1])[1], np.inf)
 
 
@@ -97,7 +121,10 @@ def test_graphs_equal_their_weight_matrices(problem, seed):
         (low_rank, expanded),
         (edges + low_rank, upper + upper.T + expanded),
         (complete_graph(n) - low_rank, everyone - expanded),
-        (CrossGraph(factor), off_diagonal(np.outer(factor.sum(axis=1), factor.sum(axis=1)) - factor @ factor.T)),
+        (
+            CrossGraph(factor),
+            off_diagonal(np.outer(factor.sum(axis=1), factor.sum(axis=1)) - factor @ factor.T),
+        ),
     ):
         assert_allclose(graph.degree(), W.sum(axis=1), atol=1e-12)
         assert_allclose(graph.energy(X), dense_energy(W, X), atol=1e-10)
@@ -106,11 +133,18 @@ def test_graphs_equal_their_weight_matrices(problem, seed):
         assert_allclose(graph.spread(X), d @ (X - mean) ** 2, atol=1e-10)
 
 
-@given(codes=hnp.arrays(np.int64, st.integers(0, 30), elements=st.integers(-1, 4)), chunk=st.sampled_from([1, 3, 1000]))
+@given(
+    codes=hnp.arrays(np.int64, st.integers(0, 30), elements=st.integers(-1, 4)),
+    chunk=st.sampled_from([1, 3, 1000]),
+)
 def test_pairs_of_equal_code_come_once_each_in_any_chunks(codes, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builders, "EDGES_PER_CHUNK", chunk)
-        found = [tuple(sorted(pair)) for one, other in same_code_pairs(codes) for pair in zip(one, other, strict=True)]
+        found = [
+            tuple(sorted(pair))
+            for one, other in same_code_pairs(codes)
+            for pair in zip(one, other, strict=True)
+        ]
     n = len(codes)
     expected = [(i, j) for i in range(n) for j in range(i + 1, n) if codes[i] == codes[j] >= 0]
     assert sorted(found) == expected
@@ -118,7 +152,9 @@ def test_pairs_of_equal_code_come_once_each_in_any_chunks(codes, chunk):
 
 @given(problem=problems(ties=True), cut=st.booleans(), streamed=st.booleans())
 def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
-    """CLS and CS from labels by closed forms, stored or streamed, equal the same from an explicit list of pairs."""
+    """CLS and CS from labels by closed forms, stored or streamed, equal the same from an
+    explicit list of pairs.
+    """
     labeled = np.flatnonzero(problem.labels >= 0)
     pairs = [(i, j) for i in labeled for j in labeled if i < j]
     alike = [pair for pair in pairs if problem.labels[pair[0]] == problem.labels[pair[1]]]
@@ -130,10 +166,18 @@ def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
             patch.setattr(builders, "EDGES_KEPT", 0)
             patch.setattr(builders, "EDGES_PER_CHUNK", 4)
         method = METHODS["constrained_laplacian"]
-        ours = method.core(Table(problem.X), known, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut).values
-        difference = METHODS["constraint"].core(Table(problem.X), known, form="difference", weight=0.1).values
+        ours = method.core(
+            Table(problem.X), known, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut
+        ).values
+        difference = (
+            METHODS["constraint"]
+            .core(Table(problem.X), known, form="difference", weight=0.1)
+            .values
+        )
     with np.errstate(all="ignore"):
-        expected = oracle.constrained_laplacian_score(problem.X, alike, apart, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut)
+        expected = oracle.constrained_laplacian_score(
+            problem.X, alike, apart, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut
+        )
         expected_difference = oracle.constraint_score(problem.X, alike, apart, form="difference")
     assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
     assert_allclose(difference, expected_difference, rtol=1e-9, atol=1e-9)
@@ -141,12 +185,18 @@ def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
 
 @given(problem=problems(ties=True))
 def test_labels_and_pairs_together_count_every_pair_once(problem):
-    """Half the labels as labels, and all pairs as pairs: the union is what the pairs of everything would be."""
+    """Half the labels as labels, and all pairs as pairs: the union is what the pairs of
+    everything would be.
+    """
     half = np.where(np.arange(len(problem.labels)) % 2 == 0, problem.labels, -1)
     labeled = np.flatnonzero(half >= 0)
     implied = [(i, j) for i in labeled for j in labeled if i < j]
-    alike = [pair for pair in implied if half[pair[0]] == half[pair[1]]] + [tuple(p) for p in problem.must_link]
-    apart = [pair for pair in implied if half[pair[0]] != half[pair[1]]] + [tuple(p) for p in problem.cannot_link]
+    alike = [pair for pair in implied if half[pair[0]] == half[pair[1]]] + [
+        tuple(p) for p in problem.must_link
+    ]
+    apart = [pair for pair in implied if half[pair[0]] != half[pair[1]]] + [
+        tuple(p) for p in problem.cannot_link
+    ]
     known = Supervision.from_labels(np.where(half >= 0, half + 5, -1))
     known = known | Supervision.from_pairs(len(half), problem.must_link, problem.cannot_link)
     with warnings.catch_warnings():
@@ -157,7 +207,9 @@ def test_labels_and_pairs_together_count_every_pair_once(problem):
             .values
         )
     with np.errstate(all="ignore"):
-        expected = oracle.constrained_laplacian_score(problem.X, alike, apart, n_neighbors=2, bandwidth=2.0)
+        expected = oracle.constrained_laplacian_score(
+            problem.X, alike, apart, n_neighbors=2, bandwidth=2.0
+        )
     assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -227,7 +279,11 @@ def test_automatic_bandwidth_is_the_mean_squared_length_of_the_edges():
     assert near.bandwidth == pytest.approx(lengths.mean())
     sieve = GraphSieve("laplacian", scale=None, n_neighbors=4).fit(X)
     assert sieve.bandwidth_ == pytest.approx(near.bandwidth)
-    assert_allclose(sieve.scores_, scores.laplacian_score(X, n_neighbors=4, bandwidth=near.bandwidth), rtol=1e-12)
+    assert_allclose(
+        sieve.scores_,
+        scores.laplacian_score(X, n_neighbors=4, bandwidth=near.bandwidth),
+        rtol=1e-12,
+    )
 
 
 def test_group_graph_is_complete_inside_groups():
@@ -259,11 +315,15 @@ def test_targets_are_scaled_over_what_is_known():
 
 @pytest.mark.parametrize("name", [name for name in METHODS if "copies" in METHODS[name].laws])
 def test_copies_score_alike_to_the_last_bit_wherever_they_stand(name):
-    """In blocks of any width, with many classes and tied targets, where sums are long enough for their order to show."""
+    """In blocks of any width, with many classes and tied targets, where sums are long enough for
+    their order to show.
+    """
     rng = np.random.default_rng(5)
     n = 60
     column = rng.normal(size=(n, 1))
-    X = np.concatenate([column, rng.normal(size=(n, 3)), column, rng.normal(size=(n, 2)), column], axis=1)
+    X = np.concatenate(
+        [column, rng.normal(size=(n, 3)), column, rng.normal(size=(n, 2)), column], axis=1
+    )
     classes = np.arange(n) % 12
     known = {
         "labels": Supervision.from_labels(classes),

@@ -1,4 +1,6 @@
-"""The nearest by sums of absolute differences are those of the double loop, with and without compiled kernels."""
+"""The nearest by sums of absolute differences are those of the double loop, with and without
+compiled kernels.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from graphsieve.scores import relieff_score
 from graphsieve.table.columns import Table
 
 GRID = 1e-12
-needs_compiled = pytest.mark.skipif(kernels._compiled is None, reason="the kernels were not compiled")
+needs_compiled = pytest.mark.skipif(
+    kernels._compiled is None, reason="the kernels were not compiled"
+)
 
 
 @pytest.fixture(params=["compiled", "plain"])
@@ -49,7 +53,9 @@ def tables(n_samples, n_features):
 
 
 def double_loop(rows, begin, n_neighbors):
-    """As a textbook has it: everybody by distance on the grid, then by place; the first ones in the order of places."""
+    """As a textbook has it: everybody by distance on the grid, then by place; the first ones in
+    the order of places.
+    """
     grid = GRID * rows.shape[1]
     answers = []
     for start, stop in pairwise(begin):
@@ -59,7 +65,9 @@ def double_loop(rows, begin, n_neighbors):
             for column in range(rows.shape[1]):
                 distance += np.abs(row[column] - rows[start:stop, column])
             steps = np.rint(distance / grid)
-            nearest = sorted((steps[j - start], j) for j in range(start, stop) if j != i)[: answer.shape[1]]
+            nearest = sorted((steps[j - start], j) for j in range(start, stop) if j != i)[
+                : answer.shape[1]
+            ]
             answer[i, : len(nearest)] = sorted(j for _, j in nearest)
         answers.append(answer)
     return answers
@@ -68,17 +76,23 @@ def double_loop(rows, begin, n_neighbors):
 @pytest.mark.parametrize("n_neighbors", [1, 4, 40])
 @pytest.mark.parametrize(("n_samples", "n_features"), [(30, 1), (61, 33), (280, 7)])
 def test_the_nearest_are_those_of_the_double_loop(n_samples, n_features, n_neighbors, kind):
-    begin = np.array([0, 3, 3, n_samples // 3, n_samples])  # a small group, an empty one, and a large one
+    # a small group, an empty one, and a large one
+    begin = np.array([0, 3, 3, n_samples // 3, n_samples])
     for name, X in tables(n_samples, n_features):
         rows = on_unit_ranges(X)
-        found, expected = nearest_in_groups(rows, begin, n_neighbors, GRID * n_features), double_loop(rows, begin, n_neighbors)
+        found, expected = (
+            nearest_in_groups(rows, begin, n_neighbors, GRID * n_features),
+            double_loop(rows, begin, n_neighbors),
+        )
         for mine, theirs in zip(found, expected, strict=True):
             assert_array_equal(mine, theirs, err_msg=name)
 
 
 @needs_compiled
 @pytest.mark.parametrize(("n_samples", "n_features"), [(700, 64), (100, 40_000), (1500, 3)])
-def test_larger_searches_are_the_same_with_and_without_compiled_kernels(n_samples, n_features, monkeypatch):
+def test_larger_searches_are_the_same_with_and_without_compiled_kernels(
+    n_samples, n_features, monkeypatch
+):
     begin = np.array([0, n_samples // 5, n_samples])
     for _, X in list(tables(n_samples, n_features))[: 7 if n_features < 100 else 1]:
         rows = on_unit_ranges(X)
@@ -95,13 +109,19 @@ def test_many_neighbours_and_sparse_rows_are_found_plainly(monkeypatch):
     begin = np.array([0, 15, 40])
     expected = nearest_in_groups(rows, begin, 6, GRID)
     monkeypatch.setattr(manhattan, "LONGEST", 5)
-    for found in (nearest_in_groups(rows, begin, 6, GRID), nearest_in_groups(sp.csr_array(rows), begin, 6, GRID)):
+    for found in (
+        nearest_in_groups(rows, begin, 6, GRID),
+        nearest_in_groups(sp.csr_array(rows), begin, 6, GRID),
+    ):
         for mine, theirs in zip(found, expected, strict=True):
             assert_array_equal(mine, theirs)
 
 
 def test_several_threads_find_the_same(monkeypatch):
-    rows, begin = on_unit_ranges(np.random.default_rng(1).normal(size=(900, 20))), np.array([0, 300, 900])
+    rows, begin = (
+        on_unit_ranges(np.random.default_rng(1).normal(size=(900, 20))),
+        np.array([0, 300, 900]),
+    )
     expected = nearest_in_groups(rows, begin, 5, GRID)
     monkeypatch.setattr(manhattan, "threads_for", lambda work: 3)
     for mine, theirs in zip(nearest_in_groups(rows, begin, 5, GRID), expected, strict=True):
@@ -113,7 +133,10 @@ def test_bounds_of_small_rows_hold():
         pytest.skip("the kernels were not compiled")
     rows = on_unit_ranges(np.random.default_rng(2).standard_cauchy(size=(50, 70)))
     low = rows.min(axis=0)
-    small, errors = (np.empty((50, 96), np.uint8), np.empty((50, 96), np.int16)), np.empty((2, 50), np.float32)
+    small, errors = (
+        (np.empty((50, 96), np.uint8), np.empty((50, 96), np.int16)),
+        np.empty((2, 50), np.float32),
+    )
     kernels._compiled.small_rows(rows, low, *small, *errors)
     exact = np.abs(rows[:, None] - rows).sum(axis=2)
     for whole, error, steps in zip(small, errors.astype(float), (255, 32767), strict=True):
@@ -126,9 +149,17 @@ def test_bounds_of_small_rows_hold():
 
 def good_arguments():
     """Arrays that each kernel takes."""
-    small = [np.zeros((6, 32), np.uint8), np.zeros((6, 32), np.int16), np.zeros(6, np.float32), np.zeros(6, np.float32)]
+    small = [
+        np.zeros((6, 32), np.uint8),
+        np.zeros((6, 32), np.int16),
+        np.zeros(6, np.float32),
+        np.zeros(6, np.float32),
+    ]
     rows, near = np.zeros((6, 3)), np.zeros((2, 2), np.int32)
-    return {"nearest_absolute": [*small, rows, 0, 2, 1, 6, GRID, near], "small_rows": [rows, np.zeros(3), *small]}
+    return {
+        "nearest_absolute": [*small, rows, 0, 2, 1, 6, GRID, near],
+        "small_rows": [rows, np.zeros(3), *small],
+    }
 
 
 def spoilt(array):
@@ -159,7 +190,10 @@ def test_arrays_that_do_not_fit_are_refused(name):
 
 
 @needs_compiled
-@pytest.mark.parametrize(("place", "value"), [(5, -1), (5, 3), (6, 7), (7, -1), (7, 7), (8, 7), (8, 0), (9, 0.0), (9, np.nan)])
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(5, -1), (5, 3), (6, 7), (7, -1), (7, 7), (8, 7), (8, 0), (9, 0.0), (9, np.nan)],
+)
 def test_rows_that_are_not_there_and_grids_that_are_none_are_refused(place, value):
     arguments = good_arguments()["nearest_absolute"]
     arguments[place] = value
@@ -168,18 +202,24 @@ def test_rows_that_are_not_there_and_grids_that_are_none_are_refused(place, valu
 
 
 def test_an_offset_of_1e8_changes_no_neighbour(kind):
-    """Steps of a third tie on paper; divided by the range before the offset is taken off, they would not."""
+    """Steps of a third tie on paper; divided by the range before the offset is taken off, they
+    would not.
+    """
     rng = np.random.default_rng(3)
     X, y = rng.integers(4, size=(60, 6)).astype(float), rng.integers(3, size=60)
     expected = oracle.relieff_score(X, y, n_neighbors=3)
     assert_allclose(relieff_score(X, y, n_neighbors=3), expected, rtol=1e-10, atol=1e-14)
     for container in (np.array, sp.csr_array):
-        assert_allclose(relieff_score(container(X + 1e8), y, n_neighbors=3), expected, rtol=1e-10, atol=1e-14)
+        assert_allclose(
+            relieff_score(container(X + 1e8), y, n_neighbors=3), expected, rtol=1e-10, atol=1e-14
+        )
 
 
 @pytest.mark.parametrize("container", [np.array, sp.csr_array])
 def test_tenths_that_tie_on_paper_tie_whatever_the_number_of_columns(container, kind):
-    """On a grid of 1e-12 times 4,096 columns every odd number of tenths lies halfway between two steps."""
+    """On a grid of 1e-12 times 4,096 columns every odd number of tenths lies halfway between two
+    steps.
+    """
     rng = np.random.default_rng(8)
     n, p, k = 40, 4096, 3
     X = rng.integers(11, size=(n, p))
@@ -193,15 +233,26 @@ def test_tenths_that_tie_on_paper_tie_whatever_the_number_of_columns(container, 
         order = np.lexsort((np.arange(n), apart.sum(axis=1)))
         for label in (0, 1):
             near = [j for j in order if j != i and y[j] == label][:k]
-            expected += (1 if label != y[i] else -1) * apart[near].sum(axis=0)  # each class is half of all samples
-    assert_allclose(relieff_score(container(X.astype(float)), y, n_neighbors=k), expected / (10 * n * k), rtol=1e-9, atol=1e-12)
+            # Each class is half of all samples
+            expected += (1 if label != y[i] else -1) * apart[near].sum(axis=0)
+    assert_allclose(
+        relieff_score(container(X.astype(float)), y, n_neighbors=k),
+        expected / (10 * n * k),
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("counts", [[1, 9, 30], [2, 2, 2]])
 def test_small_classes_give_as_many_neighbours_as_they_have(counts, kind):
     y = np.repeat([0, 1, 2], counts)
     X = np.random.default_rng(4).normal(size=(len(y), 5))
-    assert_allclose(relieff_score(X, y, n_neighbors=4), oracle.relieff_score(X, y, n_neighbors=4), rtol=1e-10, atol=1e-14)
+    assert_allclose(
+        relieff_score(X, y, n_neighbors=4),
+        oracle.relieff_score(X, y, n_neighbors=4),
+        rtol=1e-10,
+        atol=1e-14,
+    )
 
 
 def test_scores_have_the_same_bits_with_and_without_compiled_kernels(monkeypatch):

@@ -32,7 +32,9 @@ def squared(table: Table) -> np.ndarray:
 
 
 def expected_squared(X: np.ndarray) -> np.ndarray:
-    """2 (1 − cos); rows of zeros are equal to each other, where scikit-learn has them at a right angle even to copies."""
+    """2 (1 − cos); rows of zeros are equal to each other, where scikit-learn has them at a right
+    angle even to copies.
+    """
     expected = 2 * cosine_distances(X)
     empty = ~X.any(axis=1)
     expected[np.ix_(empty, empty)] = 0.0
@@ -70,23 +72,35 @@ def test_neighbors_are_those_of_the_double_loop(X, seed, k):
         assert_array_equal(indices, np.argsort(expected, axis=1)[:, :k])
         assert_allclose(distances, np.take_along_axis(expected, indices, axis=1), atol=1e-13)
         indices, _ = directions.nearest(k, queries, candidates)
-        assert_array_equal(indices, candidates[np.argsort(expected[np.ix_(queries, candidates)], axis=1)[:, :k]])
+        assert_array_equal(
+            indices, candidates[np.argsort(expected[np.ix_(queries, candidates)], axis=1)[:, :k]]
+        )
 
 
 @given(X=counts, seed=st.integers(0, 99))
 def test_the_length_of_a_row_does_not_matter(X, seed):
-    """Not even in the last bit for counts times counts; so multiples of a row are at distance zero, and tie."""
+    """Not even in the last bit for counts times counts; so multiples of a row are at distance
+    zero, and tie.
+    """
     factors = np.random.default_rng(seed).integers(1, 10_000, len(X)).astype(np.float64)
     for container in (np.asarray, sp.csr_array):
-        plain, longer = (Directions(Table(container(rows))).rows[0] for rows in (X, X * factors[:, None]))
-        assert_array_equal(*(rows.toarray() if sp.issparse(rows) else rows for rows in (plain, longer)))
+        plain, longer = (
+            Directions(Table(container(rows))).rows[0] for rows in (X, X * factors[:, None])
+        )
+        assert_array_equal(
+            *(rows.toarray() if sp.issparse(rows) else rows for rows in (plain, longer))
+        )
 
 
 def test_any_positive_factor_changes_distances_by_rounding_only():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 8))
     longer = X * rng.uniform(0.001, 1000, (30, 1))
-    assert_allclose(squared(measured(Table(longer), "cosine")), squared(measured(Table(X), "cosine")), atol=1e-14)
+    assert_allclose(
+        squared(measured(Table(longer), "cosine")),
+        squared(measured(Table(X), "cosine")),
+        atol=1e-14,
+    )
 
 
 def test_multiples_tie_and_the_lower_index_is_first():
@@ -97,13 +111,16 @@ def test_multiples_tie_and_the_lower_index_is_first():
         assert_array_equal(indices[0], [1, 2, 3, 4])
         assert_array_equal(indices[3], [1, 2, 4, 0])
         assert_array_equal(distances[3, :3], 0.0)
-        assert_array_equal(indices[5], [6, 0, 1, 2])  # the other empty row first, then all are equally far
+        # The other empty row first, then all are equally far
+        assert_array_equal(indices[5], [6, 0, 1, 2])
 
 
 @given(X=counts)
 def test_sparse_rows_give_the_same_bits_as_dense_rows(X):
     X = X / 3
-    assert_array_equal(Directions(Table(sp.csr_array(X))).rows[0].toarray(), Directions(Table(X)).rows[0])
+    assert_array_equal(
+        Directions(Table(sp.csr_array(X))).rows[0].toarray(), Directions(Table(X)).rows[0]
+    )
 
 
 def test_rows_of_any_size_have_a_direction():
@@ -111,7 +128,11 @@ def test_rows_of_any_size_have_a_direction():
     for container in (np.asarray, sp.csr_array):
         rows = Directions(Table(container(X))).rows[0]
         found = rows.toarray() if sp.issparse(rows) else rows
-        assert_allclose(found, [[0.6, 0.8, 0], [0.6, 0.8, 0], [1, 0, 0], [0.5**0.5, 0.5**0.5, 0], [0, 0, 1]], rtol=1e-15)
+        assert_allclose(
+            found,
+            [[0.6, 0.8, 0], [0.6, 0.8, 0], [1, 0, 0], [0.5**0.5, 0.5**0.5, 0], [0, 0, 1]],
+            rtol=1e-15,
+        )
 
 
 def test_a_table_of_zeros_is_no_reason_to_fail():
@@ -140,11 +161,16 @@ def test_a_score_takes_the_graph_from_directions_and_the_features_as_they_are():
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)
     for container in (np.asarray, sp.csr_array):
         table = measured(Table(container(X)), "cosine")
-        found = METHODS["laplacian"].core(table, Supervision.nothing(25), n_neighbors=4, bandwidth=0.5).values
+        found = (
+            METHODS["laplacian"]
+            .core(table, Supervision.nothing(25), n_neighbors=4, bandwidth=0.5)
+            .values
+        )
         assert_allclose(found, naive_laplacian_score(X, rows, 4, 0.5), rtol=1e-10)
 
 
-# --- The rule of metric="auto" --------------------------------------------------------------------------------------------------
+# --- The rule of metric="auto"
+# --------------------------------------------------------------------------------------------------
 
 
 def texts(n_samples: int, n_words: int, in_each: int) -> np.ndarray:
@@ -169,7 +195,13 @@ def texts(n_samples: int, n_words: int, in_each: int) -> np.ndarray:
     ],
 )
 def test_the_rule_by_hand(X, expected, because):
-    for table in (Table(X), Table(sp.csr_array(X)), Table(X[::-1, ::-1]), Table(X * 1e-300), Table(X.astype(np.int32))):
+    for table in (
+        Table(X),
+        Table(sp.csr_array(X)),
+        Table(X[::-1, ::-1]),
+        Table(X * 1e-300),
+        Table(X.astype(np.int32)),
+    ):
         metric, reason = chosen_metric(table)
         assert metric == expected
         assert because in reason
@@ -185,8 +217,14 @@ def test_half_of_the_rows_must_have_a_direction():
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [(name, "cosine") for name in ("basehock", "pcmac", "reuters_orgspeople", "reuters_peopleplaces")]
-    + [(name, "euclidean") for name in ("mnist5k", "usps", "pbmc68k_reduced", "orl", "zoo", "leukemia", "colon")],
+    [
+        (name, "cosine")
+        for name in ("basehock", "pcmac", "reuters_orgspeople", "reuters_peopleplaces")
+    ]
+    + [
+        (name, "euclidean")
+        for name in ("mnist5k", "usps", "pbmc68k_reduced", "orl", "zoo", "leukemia", "colon")
+    ],
 )
 def test_real_texts_are_compared_by_direction_and_others_are_not(shared_data, name, expected):
     X, _ = shared_data(name)
@@ -194,8 +232,13 @@ def test_real_texts_are_compared_by_direction_and_others_are_not(shared_data, na
 
 
 def test_a_sparse_row_whose_numbers_vanish_has_no_direction():
-    """Divided by the standard deviations, of about 1e300, the last row is one of zeros; they stay stored in a sparse table."""
+    """Divided by the standard deviations, of about 1e300, the last row is one of zeros; they
+    stay stored in a sparse table.
+    """
     X = np.array([[1e300, 2e300], [3e300, 1e300], [2e300, 5e300], [1e-300, 3e-300]])
-    found = [measured(rescaled(Table(kind(X)), "standard"), "cosine").rows[0] for kind in (np.array, sp.csr_array)]
+    found = [
+        measured(rescaled(Table(kind(X)), "standard"), "cosine").rows[0]
+        for kind in (np.array, sp.csr_array)
+    ]
     assert_array_equal(found[0][3], [0.0, 0.0, 1.0])
     assert_array_equal(found[1].toarray(), found[0])

@@ -1,4 +1,6 @@
-"""The neighbour search equals the naive double loop: ties, duplicates, offsets, sparse rows, subsets."""
+"""The neighbour search equals the naive double loop: ties, duplicates, offsets, sparse rows,
+subsets.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,16 @@ def naive(rows: np.ndarray, k: int, queries: np.ndarray, candidates: np.ndarray)
     for query in queries:
         others = [c for c in candidates if c != query]
         found.append(
-            sorted(others, key=lambda c: (sum((float(a) - float(b)) ** 2 for a, b in zip(rows[query], rows[c], strict=True)), c))[
-                :k
-            ]
+            sorted(
+                others,
+                key=lambda c: (
+                    sum(
+                        (float(a) - float(b)) ** 2
+                        for a, b in zip(rows[query], rows[c], strict=True)
+                    ),
+                    c,
+                ),
+            )[:k]
         )
     return np.array(found).reshape(len(queries), k)
 
@@ -45,8 +54,14 @@ def test_equals_the_double_loop_where_ties_and_duplicates_abound(rows, k, seed):
     rng = np.random.default_rng(seed)
     half = np.sort(rng.permutation(len(rows))[: max(k + 1, len(rows) // 2)])
     for container in (np.ascontiguousarray, sp.csr_array):
-        for queries, candidates in ((everyone, everyone), (everyone[::2], everyone), (everyone, half)):
-            indices, distances = nearest_neighbors(container(rows), k, queries=queries, candidates=candidates)
+        for queries, candidates in (
+            (everyone, everyone),
+            (everyone[::2], everyone),
+            (everyone, half),
+        ):
+            indices, distances = nearest_neighbors(
+                container(rows), k, queries=queries, candidates=candidates
+            )
             assert_array_equal(indices, naive(rows, k, queries, candidates))
             expected = ((rows[queries][:, None] - rows[indices]) ** 2).sum(axis=2)
             assert_array_equal(distances, expected)
@@ -54,7 +69,9 @@ def test_equals_the_double_loop_where_ties_and_duplicates_abound(rows, k, seed):
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e8])
 def test_an_offset_changes_no_neighbor(offset):
-    """On multiples of 2⁻¹⁰ adding the offset is exact, so the answer must be too; a plain Gram expansion fails from 1e6 on."""
+    """On multiples of 2⁻¹⁰ adding the offset is exact, so the answer must be too; a plain Gram
+    expansion fails from 1e6 on.
+    """
     rows = np.rint(np.random.default_rng(0).normal(size=(500, 6)) * 1024) / 1024
     expected, distances = nearest_neighbors(rows, 5)
     found, shifted = nearest_neighbors(rows + offset, 5)
@@ -65,7 +82,11 @@ def test_an_offset_changes_no_neighbor(offset):
 def test_many_duplicates_are_answered_without_comparing_them_all(monkeypatch):
     rows = np.repeat(np.random.default_rng(1).normal(size=(40, 3)), 50, axis=0)
     compared = []
-    monkeypatch.setattr(neighbors, "squared_distances", lambda *args: compared.append(len(args[1])) or squared_distances(*args))
+    monkeypatch.setattr(
+        neighbors,
+        "squared_distances",
+        lambda *args: compared.append(len(args[1])) or squared_distances(*args),
+    )
     indices, distances = nearest_neighbors(rows, 4)
     assert (distances == 0).all()
     for row in (0, 3, 7, 1999):  # the first four of the own group, but not the row itself
@@ -85,18 +106,27 @@ def test_sparse_rows_give_the_same_bits_as_dense_rows():
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(60, 50)) * (rng.random((60, 50)) < 0.3)
     first, second = np.triu_indices(60, k=1)
-    assert_array_equal(squared_distances(rows, first, second), squared_distances(sp.csr_array(rows), first, second))
+    assert_array_equal(
+        squared_distances(rows, first, second), squared_distances(sp.csr_array(rows), first, second)
+    )
 
 
 @given(
-    distances=hnp.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(3, 9)), elements=grid_values(0, 3)),
+    distances=hnp.arrays(
+        np.float64, st.tuples(st.integers(1, 6), st.integers(3, 9)), elements=grid_values(0, 3)
+    ),
     k=st.integers(1, 3),
 )
 def test_smallest_columns_is_a_stable_sort(distances, k):
-    assert_array_equal(smallest_columns(distances, k), np.argsort(distances, axis=1, kind="stable")[:, :k])
+    assert_array_equal(
+        smallest_columns(distances, k), np.argsort(distances, axis=1, kind="stable")[:, :k]
+    )
 
 
-@given(target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)), k=st.integers(1, 6))
+@given(
+    target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)),
+    k=st.integers(1, 6),
+)
 def test_target_neighbors_are_all_within_the_distance_of_the_kth(target, k):
     k = min(k, len(target) - 1)
     runs = target_runs(target, k)
@@ -110,7 +140,10 @@ def test_target_neighbors_are_all_within_the_distance_of_the_kth(target, k):
         assert found == expected
 
 
-@given(target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)), k=st.integers(1, 6))
+@given(
+    target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)),
+    k=st.integers(1, 6),
+)
 def test_pairs_along_the_target_are_those_of_which_either_chose_the_other(target, k):
     k = min(k, len(target) - 1)
     gaps = np.abs(target[:, None] - target)
@@ -127,10 +160,19 @@ def test_pairs_along_the_target_are_those_of_which_either_chose_the_other(target
 
 @pytest.mark.parametrize("plain", ["0", "1"])
 def test_distances_that_tie_by_rounding_alone_leave_no_edge_out(plain, monkeypatch):
-    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number, so 1 reaches all three; the first does not reach the third."""
+    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number, so 1 reaches all three; the first does
+    not reach the third.
+    """
     monkeypatch.setenv("GRAPHSIEVE_PLAIN", plain)
     first, second, _ = target_runs(np.array([0, 1e-17, 2e-17, 1.0, 5.0]), 1).sample_pairs()
-    assert set(zip(first.tolist(), second.tolist(), strict=True)) == {(0, 1), (1, 2), (0, 3), (1, 3), (2, 3), (3, 4)}
+    assert set(zip(first.tolist(), second.tolist(), strict=True)) == {
+        (0, 1),
+        (1, 2),
+        (0, 3),
+        (1, 3),
+        (2, 3),
+        (3, 4),
+    }
 
 
 @pytest.mark.parametrize("width", [1, 3, 40])
@@ -152,4 +194,7 @@ def test_mutual_neighbours_are_those_of_two_searches(kind, width):
             wanted = nearest_neighbors(X, k, queries=queries, candidates=candidates)
             np.testing.assert_array_equal(found[0], wanted[0])
             np.testing.assert_array_equal(found[1], wanted[1])
-    assert [answer[0].shape for answer in mutual_neighbors(X, 350, first, second)] == [(300, 350), (400, 300)]
+    assert [answer[0].shape for answer in mutual_neighbors(X, 350, first, second)] == [
+        (300, 350),
+        (400, 300),
+    ]

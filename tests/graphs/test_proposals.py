@@ -1,4 +1,6 @@
-"""Proposals bound the distances they speak of, whatever the data; a search by them equals one that compares all."""
+"""Proposals bound the distances they speak of, whatever the data; a search by them equals one
+that compares all.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ def test_a_search_equals_the_comparison_of_all(name):
     ):
         expected = slowly(rows, k, queries, candidates)
         for container in (np.ascontiguousarray, sp.csr_array):
-            indices, distances = nearest_neighbors(container(rows), k, queries=queries, candidates=candidates)
+            indices, distances = nearest_neighbors(
+                container(rows), k, queries=queries, candidates=candidates
+            )
             assert_array_equal(indices, expected[0])
             assert_array_equal(distances, expected[1])
 
@@ -100,11 +104,15 @@ def all_proposals(rows):
     yield TreeProposals(cKDTree(rows), rows, 8)
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS_OF_ROWS if name != "squares that underflow"])
+@pytest.mark.parametrize(
+    "name", [name for name in KINDS_OF_ROWS if name != "squares that underflow"]
+)
 def test_bounds_hold_for_whoever_is_proposed_and_whoever_is_not(name):
     rows = KINDS_OF_ROWS[name]
     everyone = np.arange(len(rows))
-    exact = squared_distances(rows, np.repeat(everyone, len(rows)), np.tile(everyone, len(rows))).reshape(len(rows), -1)
+    exact = squared_distances(
+        rows, np.repeat(everyone, len(rows)), np.tile(everyone, len(rows))
+    ).reshape(len(rows), -1)
     checked = 0
     for found in all_proposals(rows):
         mine = exact if len(found.part(slice(0, 260)).positions) == len(rows) else exact[::2]
@@ -127,7 +135,9 @@ def test_float32_decides_ordinary_rows(monkeypatch):
     kinds = []
     original = proposals.DensePoints.__init__
     monkeypatch.setattr(
-        proposals.DensePoints, "__init__", lambda self, rows, kind: kinds.append(kind) or original(self, rows, kind)
+        proposals.DensePoints,
+        "__init__",
+        lambda self, rows, kind: kinds.append(kind) or original(self, rows, kind),
     )
     for width in (6, 300, 3000):
         nearest_neighbors(np.random.default_rng(1).normal(size=(400, width)), 10)
@@ -146,7 +156,11 @@ def test_tight_groups_are_not_tried_in_float32(monkeypatch):
     monkeypatch.setattr(proposals.DenseTiles, "__init__", noting)
     monkeypatch.setattr(neighbors, "WORTH_PROBING", 500)
     rng = np.random.default_rng(2)
-    nearest_neighbors(100 * rng.normal(size=(3, 10))[rng.integers(3, size=640)] + 1e-5 * rng.normal(size=(640, 10)), 5)
+    nearest_neighbors(
+        100 * rng.normal(size=(3, 10))[rng.integers(3, size=640)]
+        + 1e-5 * rng.normal(size=(640, 10)),
+        5,
+    )
     assert tried == [(np.float32, 64), (np.float64, 640)]
 
 

@@ -1,4 +1,6 @@
-"""Prototypes: the map against its printed formula, what a prototype is, and that nothing known is ever compressed."""
+"""Prototypes: the map against its printed formula, what a prototype is, and that nothing known
+is ever compressed.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,16 @@ HOW = sorted(COMPRESSIONS)
 
 def blobs(n=300, p=5, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, p)) * np.linspace(2, 0.5, p) + 4 * rng.normal(size=(4, p))[rng.integers(4, size=n)]
+    return (
+        rng.normal(size=(n, p)) * np.linspace(2, 0.5, p)
+        + 4 * rng.normal(size=(4, p))[rng.integers(4, size=n)]
+    )
 
 
 def slow_epoch(rows, units, sides, radius):
-    """Eq. 14 as printed, but for the square of δ; the path δ by walking the lattice breadth first."""
+    """Eq. 14 as printed, but for the square of δ; the path δ by walking the lattice breadth
+    first.
+    """
     n_units = len(units)
     paths = np.array([walked(unit, sides) for unit in range(n_units)])
     numerator, denominator = np.zeros_like(units), np.zeros(n_units)
@@ -64,7 +71,8 @@ def by_position(found):
     return found.centers[np.lexsort(found.centers.T[::-1])]
 
 
-# --- The map ------------------------------------------------------------------------------------------------------------------
+# --- The map
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -74,7 +82,9 @@ def test_an_epoch_is_equation_14(sparse, sides, radius):
     rows = 5 + rng.normal(size=(40, 3))
     units = 5 + rng.normal(size=(sides[0] * sides[1], 3))
     samples = prototypes._Samples(sp.csr_array(rows) if sparse else rows)
-    found = samples.mean + prototypes._epoch(samples, units - samples.mean, prototypes._lattice_paths(sides), radius)
+    found = samples.mean + prototypes._epoch(
+        samples, units - samples.mean, prototypes._lattice_paths(sides), radius
+    )
     assert_allclose(found, slow_epoch(rows, units, sides, radius), rtol=1e-10)
 
 
@@ -104,15 +114,20 @@ def test_everyone_finds_a_nearest_unit(problem, seed):
     for given_rows in (rows, sp.csr_array(rows)):
         samples = prototypes._Samples(given_rows)
         chosen = units[samples.nearest(units - samples.mean)]
-        assert_allclose(np.sqrt(((rows - chosen) ** 2).sum(axis=1)), nearest_distances(rows, units), atol=1e-6)
+        assert_allclose(
+            np.sqrt(((rows - chosen) ** 2).sum(axis=1)), nearest_distances(rows, units), atol=1e-6
+        )
 
 
 def test_a_tiny_radius_leaves_no_unit_without_a_place():
-    # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the nearest winner's samples.
+    # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the
+    # nearest winner's samples.
     rows = np.array([[0.0], [0.0], [3.0]])
     samples = prototypes._Samples(rows)
     units = np.linspace(0, 900, 10)[:, None] - samples.mean
-    moved = samples.mean + prototypes._epoch(samples, units, prototypes._lattice_paths((10, 1)), 0.01)
+    moved = samples.mean + prototypes._epoch(
+        samples, units, prototypes._lattice_paths((10, 1)), 0.01
+    )
     assert_allclose(moved, np.full((10, 1), 1.0))
 
 
@@ -123,7 +138,9 @@ def test_the_map_starts_in_the_principal_plane():
     axes, deviations = samples.principal_plane()
     units, _, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[::-1]
     assert_allclose(np.abs(units[:2] @ axes), np.eye(2), atol=1e-9)
-    assert_allclose(deviations, np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] / 500**0.5)
+    assert_allclose(
+        deviations, np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] / 500**0.5
+    )
     plane = prototypes._initial_plane((2, 5), axes, deviations)
     # The longer side runs along the first axis, from −1 to 1 deviations.
     assert_allclose(plane[4] - plane[0], 2 * deviations[0] * axes[:, 0])
@@ -146,8 +163,12 @@ def test_the_map_ends_nearer_to_the_samples_than_it_starts(shape):
     rows = blobs()
     samples = prototypes._Samples(rows)
     axes, deviations = samples.principal_plane()
-    plane = prototypes._initial_plane(prototypes._lattice_sides(shape, len(rows), deviations), axes, deviations)
-    assert som(rows, shape).quantization_error < nearest_distances(rows, samples.mean + plane).mean()
+    plane = prototypes._initial_plane(
+        prototypes._lattice_sides(shape, len(rows), deviations), axes, deviations
+    )
+    assert (
+        som(rows, shape).quantization_error < nearest_distances(rows, samples.mean + plane).mean()
+    )
 
 
 def test_the_map_keeps_the_order_of_a_line():
@@ -160,7 +181,8 @@ def test_the_map_keeps_the_order_of_a_line():
 
 
 @pytest.mark.parametrize(
-    ("n_units", "ratio", "sides"), [(12, 3.0, (6, 2)), (16, 1.0, (4, 4)), (7, 7.0, (7, 1)), (1, 5.0, (1, 1))]
+    ("n_units", "ratio", "sides"),
+    [(12, 3.0, (6, 2)), (16, 1.0, (4, 4)), (7, 7.0, (7, 1)), (1, 5.0, (1, 1))],
 )
 def test_units_are_arranged_by_the_ratio(n_units, ratio, sides):
     assert prototypes._arranged(n_units, ratio) == sides
@@ -180,7 +202,8 @@ def test_a_default_map_has_about_the_root_of_the_samples():
     assert 20 <= len(found.counts) <= 30
 
 
-# --- Both ways ----------------------------------------------------------------------------------------------------------------
+# --- Both ways
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -223,7 +246,9 @@ def test_sparse_gives_what_dense_gives(how):
 @pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_changes_no_prototype(how, offset):
-    """Nothing is lost by it, since the samples are on a grid; columns that are zero somewhere have none."""
+    """Nothing is lost by it, since the samples are on a grid; columns that are zero somewhere
+    have none.
+    """
     rows = np.round(np.random.default_rng(6).normal(size=(200, 6)) * 2**16) / 2**16
     rows[:, 5] *= rows[:, 5] > 0
     far = rows + offset * (np.arange(6) < 5)
@@ -231,7 +256,9 @@ def test_an_offset_changes_no_prototype(how, offset):
     for kind in (np.array, sp.csr_array):
         found = COMPRESSIONS[how](kind(far), 12, 0)
         assert_array_equal(found.assignment, expected.assignment)
-        assert_allclose(found.centers, expected.centers + offset * (np.arange(6) < 5), rtol=1e-15, atol=1e-12)
+        assert_allclose(
+            found.centers, expected.centers + offset * (np.arange(6) < 5), rtol=1e-15, atol=1e-12
+        )
         assert found.quantization_error == pytest.approx(expected.quantization_error)
 
 
@@ -245,7 +272,10 @@ def test_the_same_again(how):
 
 def test_only_kmeans_has_a_seed():
     rows = blobs(400)
-    errors = {how: {COMPRESSIONS[how](rows, 20, seed).quantization_error for seed in range(4)} for how in HOW}
+    errors = {
+        how: {COMPRESSIONS[how](rows, 20, seed).quantization_error for seed in range(4)}
+        for how in HOW
+    }
     assert len(errors["som"]) == 1
     assert len(errors["kmeans"]) > 1
 
@@ -288,7 +318,8 @@ def test_small_batches_give_prototypes_as_well(monkeypatch):
     assert batches.quantization_error < 1.3 * whole.quantization_error
 
 
-# --- Whole tables -------------------------------------------------------------------------------------------------------------
+# --- Whole tables
+# --------------------------------------------------------------------------------------------------
 
 
 def numbered(n=60, p=4):
@@ -305,8 +336,14 @@ LABELS = np.where(np.arange(60) % 20 == 3, np.arange(60) // 20, -1)
 KNOWLEDGE = {
     "labels": (Supervision.from_labels(LABELS), [3, 23, 43]),
     "targets": (Supervision.from_targets(np.where(LABELS >= 0, LABELS / 4, np.nan)), [3, 23, 43]),
-    "pairs": (Supervision.from_pairs(60, must_link=[(50, 7)], cannot_link=[(7, 9), (30, 31)]), [7, 9, 30, 31, 50]),
-    "labels and pairs": (Supervision.from_labels(LABELS) | Supervision.from_pairs(60, [(2, 59)]), [2, 3, 23, 43, 59]),
+    "pairs": (
+        Supervision.from_pairs(60, must_link=[(50, 7)], cannot_link=[(7, 9), (30, 31)]),
+        [7, 9, 30, 31, 50],
+    ),
+    "labels and pairs": (
+        Supervision.from_labels(LABELS) | Supervision.from_pairs(60, [(2, 59)]),
+        [2, 3, 23, 43, 59],
+    ),
     "nothing": (Supervision.nothing(60), []),
 }
 
@@ -333,8 +370,12 @@ def test_known_samples_are_kept_as_they_are(kind, how, sparse):
 
 
 def test_what_is_known_follows_its_samples():
-    known = Supervision.from_labels(LABELS) | Supervision.from_targets(np.where(LABELS >= 0, LABELS / 4, np.nan))
-    known = known | Supervision.from_pairs(60, must_link=[(50, 7), (7, 2)], cannot_link=[(3, 23), (9, 50)])
+    known = Supervision.from_labels(LABELS) | Supervision.from_targets(
+        np.where(LABELS >= 0, LABELS / 4, np.nan)
+    )
+    known = known | Supervision.from_pairs(
+        60, must_link=[(50, 7), (7, 2)], cannot_link=[(3, 23), (9, 50)]
+    )
     small = compressed(Table(numbered()), known, "som", 5)
     number = values_of(small.table)[:, -1].round(9)
     assert {tuple(number[pair]) for pair in small.known.must_link} == {(7, 50), (2, 7)}
@@ -361,7 +402,10 @@ def test_columns_of_any_size_come_back_in_their_units(sparse):
     ]
     found = np.column_stack(columns)
     # The first column decides alone.
-    for value, counted in ((1e300, (X[LABELS < 0, 0] == 1e300)), (3e300, (X[LABELS < 0, 0] == 3e300))):
+    for value, counted in (
+        (1e300, (X[LABELS < 0, 0] == 1e300)),
+        (3e300, (X[LABELS < 0, 0] == 3e300)),
+    ):
         place = 3 + int(np.flatnonzero(np.isclose(found[3:, 0], value, rtol=1e-12))[0])
         assert small.counts[place] == counted.sum()
         assert_allclose(found[place, 1:], X[LABELS < 0][counted, 1:].mean(axis=0), rtol=1e-12)
@@ -390,25 +434,34 @@ def test_copies_of_a_column_stay_copies(how):
 def test_names_of_columns_stay():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(numbered(), columns=list("abcd"))
-    assert compressed(Table(frame), KNOWLEDGE["nothing"][0], "som", 4).table.feature_names == tuple("abcd")
+    assert compressed(Table(frame), KNOWLEDGE["nothing"][0], "som", 4).table.feature_names == tuple(
+        "abcd"
+    )
 
 
 def test_no_large_dense_array_for_sparse_tables(monkeypatch):
-    """Neither the map nor its table may ask a sparse matrix of the size of the samples for a dense one."""
+    """Neither the map nor its table may ask a sparse matrix of the size of the samples for a
+    dense one.
+    """
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 2000), density=0.01, rng=rng, format="csr")
     asked = []
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array):
         original = kind.toarray
         monkeypatch.setattr(
-            kind, "toarray", lambda self, *a, _original=original, **k: asked.append(self.shape) or _original(self, *a, **k)
+            kind,
+            "toarray",
+            lambda self, *a, _original=original, **k: (
+                asked.append(self.shape) or _original(self, *a, **k)
+            ),
         )
     small = compressed(Table(X), Supervision.nothing(300), "som", (4, 3))
     assert small.table.is_sparse
     assert all(rows * columns <= 12 * 2000 for rows, columns in asked)
 
 
-# --- Graphs lifted to the samples ---------------------------------------------------------------------------------------------
+# --- Graphs lifted to the samples
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("own", [0.0, 1.0, 2.5])
@@ -429,7 +482,9 @@ def test_a_lifted_graph_is_the_expanded_one(sparse_stays_sparse, sparse, own, pr
             if i == j and a != b:
                 expanded[a, b] += own / counts[i]
     reference = SparseGraph.from_matrix(expanded)
-    lifted = LiftedGraph(SparseGraph(n_rows, *np.nonzero(weights), weights[np.nonzero(weights)]), member, own=own)
+    lifted = LiftedGraph(
+        SparseGraph(n_rows, *np.nonzero(weights), weights[np.nonzero(weights)]), member, own=own
+    )
     X = sp.csc_array(problem.X) if sparse else problem.X
     assert_allclose(lifted.degree(), reference.degree(), atol=1e-12)
     assert_allclose(lifted.energy(X), reference.energy(X), atol=1e-9)
@@ -450,17 +505,24 @@ def test_a_graph_of_single_samples_is_lifted_to_itself():
 
 
 def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
-    """A column too small to be seen in distances is independent of the graph: its energy is its spread, but for chance."""
+    """A column too small to be seen in distances is independent of the graph: its energy is its
+    spread, but for chance.
+    """
     rng = np.random.default_rng(0)
     t = rng.random(900)
-    table = Table(np.column_stack([4 * t, np.cos(6 * t), np.sin(6 * t), 1e-6 * rng.normal(size=900)]))
+    table = Table(
+        np.column_stack([4 * t, np.cos(6 * t), np.sin(6 * t), 1e-6 * rng.normal(size=900)])
+    )
     small = compressed(table, Supervision.nothing(900), "som", None)
-    lifted = laplacian_ratio(table, LiftedGraph(neighbor_graph(small.table, 5, None).graph, small.member, own=0.0))
+    lifted = laplacian_ratio(
+        table, LiftedGraph(neighbor_graph(small.table, 5, None).graph, small.member, own=0.0)
+    )
     assert lifted[3] == pytest.approx(1, abs=0.15)
     assert (lifted[:3] < 0.5).all()
 
 
-# --- What is refused ----------------------------------------------------------------------------------------------------------
+# --- What is refused
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -486,7 +548,9 @@ def test_nothing_to_compress(how, known, size):
 
 def test_a_map_larger_than_the_samples_compresses_nothing():
     table = Table(np.arange(12.0).reshape(6, 2))
-    with pytest.warns(GraphSieveWarning, match="12 prototypes were asked for, but of only 6 samples"):
+    with pytest.warns(
+        GraphSieveWarning, match="12 prototypes were asked for, but of only 6 samples"
+    ):
         assert compressed(table, Supervision.nothing(6), "som", (3, 4)).table is table
 
 
@@ -503,7 +567,8 @@ def test_a_map_larger_than_the_samples_compresses_nothing():
         (("kmeans", 2.5), "got 2.5"),
         (("kmeans", True), "got True"),
         (("kmeans", (2, 2)), "k-means has none"),
-        (("kmeans", (6, 6)), "k-means has none"),  # refused even where there would be nothing to compress
+        # Refused even where there would be nothing to compress
+        (("kmeans", (6, 6)), "k-means has none"),
     ],
 )
 def test_bad_parameters(arguments, message):
@@ -513,7 +578,9 @@ def test_bad_parameters(arguments, message):
 
 @pytest.mark.parametrize(("way", "size"), [(som, (4, 3)), (som, 12), (kmeans, 12)])
 def test_more_prototypes_than_samples(way, size):
-    with pytest.raises(InputError, match="at most the number of samples they stand for, 10, got 12"):
+    with pytest.raises(
+        InputError, match="at most the number of samples they stand for, 10, got 12"
+    ):
         way(blobs(10), size)
 
 
@@ -537,13 +604,16 @@ def test_what_was_given_is_left_alone():
     assert_array_equal(X, before)
 
 
-# --- In a sieve ---------------------------------------------------------------------------------------------------------------
+# --- In a sieve
+# --------------------------------------------------------------------------------------------------
 
 
 def knowledge(name, n):
     rng = np.random.default_rng(1)
     if name == "semi_supervised_laplacian":
-        return Supervision.from_targets(np.where(np.arange(n) % 5 == 0, np.round(rng.normal(size=n), 1), np.nan))
+        return Supervision.from_targets(
+            np.where(np.arange(n) % 5 == 0, np.round(rng.normal(size=n), 1), np.nan)
+        )
     if "labels" in METHODS[name].uses:
         return Supervision.from_labels(np.where(np.arange(n) % 5 == 0, np.arange(n) % 2, -1))
     return Supervision.nothing(n)
@@ -551,18 +621,24 @@ def knowledge(name, n):
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("how", ["som", "kmeans"])
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reads_neighbors])
+@pytest.mark.parametrize(
+    "name", [name for name, method in METHODS.items() if method.reads_neighbors]
+)
 def test_every_score_with_a_graph_from_x_can_be_compressed(name, how):
     """Its scores are near those from all samples, and nearer the more prototypes there are."""
     X = blobs(300)
     known = knowledge(name, 300)
     whole = GraphSieve(name).fit(X, supervision=known)
-    few, many = (GraphSieve(name, compress=how, n_prototypes=n).fit(X, supervision=known) for n in (12, 120))
+    few, many = (
+        GraphSieve(name, compress=how, n_prototypes=n).fit(X, supervision=known) for n in (12, 120)
+    )
     assert 0 < few.n_prototypes_ <= 12 < many.n_prototypes_ <= 120
     assert few.n_labeled_ == whole.n_labeled_
     assert np.isfinite(few.scores_).all()
     assert spearmanr(many.scores_, whole.scores_)[0] > 0.8
-    sparse = GraphSieve(name, compress=how, n_prototypes=12, scale=None).fit(sp.csr_array(X), supervision=known)
+    sparse = GraphSieve(name, compress=how, n_prototypes=12, scale=None).fit(
+        sp.csr_array(X), supervision=known
+    )
     dense = GraphSieve(name, compress=how, n_prototypes=12, scale=None).fit(X, supervision=known)
     assert_allclose(sparse.scores_, dense.scores_, rtol=1e-6)
 
@@ -588,12 +664,16 @@ def test_compression_without_a_graph_from_x_is_refused():
 
 @pytest.mark.filterwarnings("ignore:.*single known member")
 def test_waveform_noise_has_the_worst_constrained_scores(shared_data):
-    """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by construction, too.)"""
+    """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by
+    construction, too.)
+    """
     X, y = shared_data("waveform40")
     for seed in range(3):
         labeled = np.random.default_rng(seed).choice(len(y), 8, replace=False)
         few = np.full(len(y), -1)
         few[labeled] = np.unique(y, return_inverse=True)[1][labeled]
-        sieve = GraphSieve("constrained_laplacian", compress="som", n_prototypes=(26, 14), scale=None).fit(X, few)
+        sieve = GraphSieve(
+            "constrained_laplacian", compress="som", n_prototypes=(26, 14), scale=None
+        ).fit(X, few)
         assert (sieve.ranking_[21:] > 40 - 19).sum() >= 17
         assert sieve.n_prototypes_ <= 26 * 14

@@ -1,4 +1,6 @@
-"""Prototypes of tables that are read piece by piece: those of tables in memory, or as good; no more is held than a piece."""
+"""Prototypes of tables that are read piece by piece: those of tables in memory, or as good; no
+more is held than a piece.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ class Pieces(Local):
         return self.borders
 
     def row_groups(self, share=1.0):
-        return [slice(int(start), int(stop)) for start, stop in zip(self.borders[:-1], self.borders[1:], strict=True)]
+        return [
+            slice(int(start), int(stop))
+            for start, stop in zip(self.borders[:-1], self.borders[1:], strict=True)
+        ]
 
     def read_rows(self, rows):
         found = sp.csr_array(self.matrix)[rows] if self.is_sparse else self.matrix[rows]
@@ -62,7 +67,10 @@ class Pieces(Local):
 
 def blobs(n=300, p=5, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, p)) * np.linspace(2, 0.5, p) + 4 * rng.normal(size=(4, p))[rng.integers(4, size=n)]
+    return (
+        rng.normal(size=(n, p)) * np.linspace(2, 0.5, p)
+        + 4 * rng.normal(size=(4, p))[rng.integers(4, size=n)]
+    )
 
 
 def kept_sparse(X):
@@ -77,7 +85,8 @@ def inertia(X, found):
     return ((X - found.centers[found.assignment]) ** 2).sum()
 
 
-# --- The map ------------------------------------------------------------------------------------------------------------------
+# --- The map
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -98,7 +107,9 @@ def test_the_map_of_many_features_is_that_of_rows_in_memory(monkeypatch, sparse)
     monkeypatch.setattr(prototypes, "EXACT_AXES_UP_TO", 5)
     X = blobs(200, 30, seed=2)
     matrix = kept_sparse(X) if sparse else X
-    assert_allclose(som(stored_rows(matrix), 15).centers, som(matrix, 15).centers, rtol=1e-10, atol=1e-12)
+    assert_allclose(
+        som(stored_rows(matrix), 15).centers, som(matrix, 15).centers, rtol=1e-10, atol=1e-12
+    )
 
 
 @given(cuts=st.sets(st.integers(1, 79), max_size=8))
@@ -113,7 +124,9 @@ def test_no_chunking_changes_the_map(cuts):
 @pytest.mark.parametrize("n_samples", [40, 200])  # k-means holds all of the fewer ones
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_changes_no_prototype(how, n_samples, offset):
-    """Nothing is lost by it, since the samples are on a grid; a column that is zero in one group of rows alone has none."""
+    """Nothing is lost by it, since the samples are on a grid; a column that is zero in one group
+    of rows alone has none.
+    """
     rows = np.round(np.random.default_rng(6).normal(size=(n_samples, 6)) * 2**16) / 2**16
     rows[:30, 5] = 0
     far = rows + offset * (np.arange(6) < 5)
@@ -121,7 +134,9 @@ def test_an_offset_changes_no_prototype(how, n_samples, offset):
     for kind in (np.array, sp.csr_array):
         found = COMPRESSIONS[how](stored_rows(kind(far), 30), 8, 0)
         assert_array_equal(found.assignment, expected.assignment)
-        assert_allclose(found.centers, expected.centers + offset * (np.arange(6) < 5), rtol=1e-15, atol=1e-12)
+        assert_allclose(
+            found.centers, expected.centers + offset * (np.arange(6) < 5), rtol=1e-15, atol=1e-12
+        )
         assert found.quantization_error == pytest.approx(expected.quantization_error)
 
 
@@ -149,12 +164,15 @@ def test_every_epoch_reads_the_rows_once():
     assert readings[1] <= 6  # mean, axes, the epoch, the choice, sums, distances
 
 
-# --- K-means ------------------------------------------------------------------------------------------------------------------
+# --- K-means
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
-    """Left to go on it stops where every center is the mean of the samples that are nearest to it, as the textbook has it."""
+    """Left to go on it stops where every center is the mean of the samples that are nearest to
+    it, as the textbook has it.
+    """
     monkeypatch.setattr(prototypes, "ROUNDS", 200)
     matrix = kept_sparse(blobs()) if sparse else blobs()
     X = matrix.toarray() if sparse else matrix
@@ -169,7 +187,10 @@ def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
 @pytest.mark.parametrize("height", [1, 33, 300])
 def test_no_chunking_changes_kmeans(sparse, height):
     matrix = kept_sparse(blobs()) if sparse else blobs()
-    one, other = kmeans(stored_rows(matrix, 100), 10, random_state=3), kmeans(stored_rows(matrix, height), 10, random_state=3)
+    one, other = (
+        kmeans(stored_rows(matrix, 100), 10, random_state=3),
+        kmeans(stored_rows(matrix, height), 10, random_state=3),
+    )
     assert_array_equal(other.assignment, one.assignment)
     assert_allclose(other.centers, one.centers, rtol=1e-10, atol=1e-12)
 
@@ -186,14 +207,18 @@ def test_another_seed_is_another_start():
 
 
 def test_few_far_rows_are_found():
-    """Of 3000 rows, five stand alone, far away, each at another place: thirty rows drawn evenly would miss them."""
+    """Of 3000 rows, five stand alone, far away, each at another place: thirty rows drawn evenly
+    would miss them.
+    """
     X = blobs(3000)
     X[::600] = 1e4 * np.eye(5)
     found = kmeans(stored_rows(X, 700), 30)
     assert inertia(X, found) < 1.05 * inertia(X, kmeans(X, 30))
 
 
-@pytest.mark.parametrize("rows", [np.zeros((12, 2)), np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0)])
+@pytest.mark.parametrize(
+    "rows", [np.zeros((12, 2)), np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0)]
+)
 @pytest.mark.parametrize("how", HOW)
 def test_copies_share_a_prototype(how, rows):
     found = COMPRESSIONS[how](stored_rows(np.tile(rows, (5, 1)), 7), 4, 0)
@@ -217,7 +242,8 @@ def test_scores_are_in_the_order_of_those_in_memory(shared_data, name, scale):
     assert spearmanr(here, there)[0] >= 0.9
 
 
-# --- Whole tables -------------------------------------------------------------------------------------------------------------
+# --- Whole tables
+# --------------------------------------------------------------------------------------------------
 
 LABELS = np.where(np.arange(300) % 60 == 3, np.arange(300) // 60 % 3, -1)
 
@@ -253,20 +279,30 @@ def test_columns_of_any_size_keep_their_units():
     X[:, 2] += 1e8
     small = compressed(StoredTable(Pieces(X, 70)), Supervision.nothing(300), "kmeans", 2)
     for place in range(2):
-        assert_allclose(small.table.matrix[place], X[small.member == place].mean(axis=0), rtol=1e-12)
+        assert_allclose(
+            small.table.matrix[place], X[small.member == place].mean(axis=0), rtol=1e-12
+        )
 
 
 def knowledge(name, n):
     if name == "semi_supervised_laplacian":
         rng = np.random.default_rng(1)
-        return Supervision.from_targets(np.where(np.arange(n) % 5 == 0, np.round(rng.normal(size=n), 1), np.nan))
-    return Supervision.from_labels(LABELS) if "labels" in METHODS[name].uses else Supervision.nothing(n)
+        return Supervision.from_targets(
+            np.where(np.arange(n) % 5 == 0, np.round(rng.normal(size=n), 1), np.nan)
+        )
+    return (
+        Supervision.from_labels(LABELS)
+        if "labels" in METHODS[name].uses
+        else Supervision.nothing(n)
+    )
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("scale", [None, "standard"])
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reads_neighbors])
+@pytest.mark.parametrize(
+    "name", [name for name, method in METHODS.items() if method.reads_neighbors]
+)
 def test_every_score_of_a_map_is_that_in_memory(name, scale, sparse):
     matrix = kept_sparse(blobs() * [1, 3, 9, 1, 2]) if sparse else blobs() * [1, 3, 9, 1, 2]
     sieve, known = GraphSieve(name, compress="som", scale=scale), knowledge(name, 300)
@@ -279,15 +315,21 @@ def test_every_score_of_a_map_is_that_in_memory(name, scale, sparse):
 def test_nothing_to_compress():
     table = StoredTable(Pieces(blobs(), 70))
     with pytest.warns(GraphSieveWarning, match="nothing to compress"):
-        assert compressed(table, Supervision.from_labels(np.arange(300) % 2), "som", None).table is table
+        assert (
+            compressed(table, Supervision.from_labels(np.arange(300) % 2), "som", None).table
+            is table
+        )
 
 
-# --- Memory -------------------------------------------------------------------------------------------------------------------
+# --- Memory
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", HOW)
 def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
-    """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a fraction of that is ever held."""
+    """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a
+    fraction of that is ever held.
+    """
     rng = np.random.default_rng(0)
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 200), dtype=np.float64)
     for start in range(0, 20_000, 1000):
@@ -331,7 +373,9 @@ def test_too_many_prototypes_are_refused_before_anything_is_read(monkeypatch, ho
     pieces = Pieces(blobs(), 70, memory=10_000)
     table = StoredTable(pieces)
     pieces.rows_read = 0
-    with pytest.raises(InputError, match=r"100 prototypes of 5 features take 31\.2 KiB .* n_prototypes=31 or less"):
+    with pytest.raises(
+        InputError, match=r"100 prototypes of 5 features take 31\.2 KiB .* n_prototypes=31 or less"
+    ):
         compressed(table, Supervision.nothing(300), how, 100)
     assert pieces.rows_read == 0
 
@@ -340,7 +384,9 @@ def test_too_many_known_samples_are_refused_before_the_search():
     """What is kept must fit into memory."""
     known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
     table = StoredTable(Measured(blobs(), 70, memory=10_000))
-    with pytest.raises(InputError, match="200 samples of which something is known are kept as they are and take"):
+    with pytest.raises(
+        InputError, match="200 samples of which something is known are kept as they are and take"
+    ):
         compressed(table, known, "kmeans", 10)
 
 
@@ -351,7 +397,9 @@ class Measured(Pieces):
 
 
 class Sent(Pieces):
-    """Pieces that are worked on elsewhere: all that is asked of them travels there, and is weighed."""
+    """Pieces that are worked on elsewhere: all that is asked of them travels there, and is
+    weighed.
+    """
 
     heaviest = 0
 
@@ -367,9 +415,13 @@ class Sent(Pieces):
 def test_only_prototypes_travel(how):
     X = blobs(3000, 20)
     pieces = Sent(X, 500)
-    here, there = GraphSieve("laplacian", compress=how).fit(Pieces(X, 500)), GraphSieve("laplacian", compress=how).fit(pieces)
+    here, there = (
+        GraphSieve("laplacian", compress=how).fit(Pieces(X, 500)),
+        GraphSieve("laplacian", compress=how).fit(pieces),
+    )
     assert_array_equal(there.scores_, here.scores_)
-    # Four times √3000 rows at most, what is known of 500 samples, and a few vectors; a piece would be 80,000 bytes.
+    # Four times √3000 rows at most, what is known of 500 samples, and a few vectors; a piece would
+    # be 80,000 bytes.
     assert 55 * 20 * 8 < pieces.heaviest < 4 * 55 * 20 * 8 + 500 * 24 + 4000
 
 
@@ -380,7 +432,12 @@ def test_rows_of_a_map_that_stand_alone_are_read_a_few_at_a_time(monkeypatch, tm
     X[:] = np.arange(200_000).reshape(20_000, 10)
     monkeypatch.setattr(arrays, "AT_ONCE", at_once)
     mapped = arrays.Mapped(X, 2**20)
-    for rows in (np.arange(0, 20_000, 1000), np.arange(20_000), np.array([19_999]), np.array([], dtype=np.int64)):
+    for rows in (
+        np.arange(0, 20_000, 1000),
+        np.arange(20_000),
+        np.array([19_999]),
+        np.array([], dtype=np.int64),
+    ):
         assert_array_equal(mapped.read_rows(rows), X[rows])
     alone = np.arange(0, 20_000, 1000)
     longest = max(part.stop - part.start for part in mapped._row_parts(alone, len(alone)))

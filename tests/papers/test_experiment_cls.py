@@ -15,7 +15,14 @@ from conftest import SHARED_DATA
 from graphsieve.datasets import Dataset, make_waveform
 from graphsieve.papers import cls, halves
 from graphsieve.papers import experiment as running
-from graphsieve.papers.cls import EXPERIMENT, IRIS_NEIGHBORS, TABLE_2, DenseScore, IrisOrders, NoiseFound
+from graphsieve.papers.cls import (
+    EXPERIMENT,
+    IRIS_NEIGHBORS,
+    TABLE_2,
+    DenseScore,
+    IrisOrders,
+    NoiseFound,
+)
 from graphsieve.papers.estimate import Estimate
 from graphsieve.papers.experiment import Experiment, Run, perform
 from graphsieve.papers.halves import (
@@ -46,7 +53,8 @@ QUICK = Run(quick=True, progress=False, download=False)
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 
 
-# Iris -------------------------------------------------------------------------------------------------------------------------
+# Iris
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +63,27 @@ def orders() -> IrisOrders:
 
 
 def test_iris_orders_are_those_of_the_paper(orders):
-    """Sec. 5.2. He, Cai and Niyogi worked with the angle; below three neighbours nothing is printed."""
+    """Sec. 5.2. He, Cai and Niyogi worked with the angle; below three neighbours nothing is
+    printed.
+    """
     assert orders.constrained == (3412,) * 20
     assert orders.cosine[2:] == (4312,) * 12 + (3412,) * 6
 
 
 def test_the_iris_order_of_the_laplacian_score_is_the_metric(orders):
-    """Evaluated densely, with neighbours from scikit-learn; no distance ties for the fifth place there."""
+    """Evaluated densely, with neighbours from scikit-learn; no distance ties for the fifth place
+    there.
+    """
     for metric, found in (("euclidean", orders.laplacian), ("cosine", orders.cosine)):
-        near = NearestNeighbors(n_neighbors=5, metric=metric).fit(IRIS_X).kneighbors_graph().toarray() > 0
-        weights = (near | near.T) * (np.exp(-((IRIS_X[:, None] - IRIS_X) ** 2).sum(axis=2) / 0.1) if metric == "euclidean" else 1)
+        near = (
+            NearestNeighbors(n_neighbors=5, metric=metric).fit(IRIS_X).kneighbors_graph().toarray()
+            > 0
+        )
+        weights = (near | near.T) * (
+            np.exp(-((IRIS_X[:, None] - IRIS_X) ** 2).sum(axis=2) / 0.1)
+            if metric == "euclidean"
+            else 1
+        )
         degree = weights.sum(axis=1)
         centered = IRIS_X - degree @ IRIS_X / degree.sum()
         energy = [(weights * (f[:, None] - f) ** 2).sum() / 2 for f in IRIS_X.T]
@@ -76,7 +95,12 @@ def test_neighbours_by_angle_keep_ties():
     """Three samples in one direction: each ties with the other two for the first place."""
     X = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [1.0, 0.0], [0.9, 0.1]])
     graph = cls._cosine_graph(X, 1)
-    assert set(zip(graph.first.tolist(), graph.second.tolist(), strict=True)) == {(0, 1), (0, 2), (1, 2), (3, 4)}
+    assert set(zip(graph.first.tolist(), graph.second.tolist(), strict=True)) == {
+        (0, 1),
+        (0, 2),
+        (1, 2),
+        (3, 4),
+    }
     assert_array_equal(graph.weights, 1)
 
 
@@ -117,34 +141,44 @@ def test_judged_iris_orders_and_help():
 def test_judged_scores_of_iris():
     def judged(constrained, cut, plain=1.0):
         scores = {"CLS": constrained, "CLS, cannot-links cut": cut, "LS, Eq. 1": plain}
-        return cls._judged_smaller({name: np.full(4, value) for name, value in scores.items()}).verdict
+        return cls._judged_smaller(
+            {name: np.full(4, value) for name, value in scores.items()}
+        ).verdict
 
     assert judged(0.1, 0.02) is Verdict.HOLDS  # the cut matters more than all the rest
     assert judged(0.1, 0.0999) is Verdict.CORRECTED
     assert judged(1.1, 1.0) is Verdict.FAILS
-    # 8/2 = 4 against 6/2 = 3, and against 8/2: the gap is between the better of F1, F2 and the worse of F3, F4.
+    # 8/2 = 4 against 6/2 = 3, and against 8/2: the gap is between the better of F1, F2 and the
+    # worse of F3, F4.
     wide, narrow = np.array([8.0, 9, 1, 2]), np.array([6.0, 9, 1, 2])
     assert cls._judged_gap({"CLS": wide, "LS": narrow}).verdict is Verdict.HOLDS
     assert cls._judged_gap({"CLS": wide, "LS": wide}).verdict is Verdict.FAILS
 
 
-# Algebra ----------------------------------------------------------------------------------------------------------------------
+# Algebra
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("labeled", [np.arange(0), np.array([0, 1, 60, 72, 77, 110, 149]), np.arange(150)])
+@pytest.mark.parametrize(
+    "labeled", [np.arange(0), np.array([0, 1, 60, 72, 77, 110, 149]), np.arange(150)]
+)
 def test_the_matrices_are_those_of_the_library(labeled, cut):
     score = cls._dense_score(IRIS_X, IRIS_Y, labeled, cut=cut)
     dense = [score.numerator(f) / score.denominator(f) for f in IRIS_X.T]
     pairs = halves.labeled_pairs(IRIS_Y, labeled)
-    assert_allclose(dense, constrained_laplacian_score(IRIS_X, *pairs, cut_cannot_link=cut), rtol=1e-9)
+    assert_allclose(
+        dense, constrained_laplacian_score(IRIS_X, *pairs, cut_cannot_link=cut), rtol=1e-9
+    )
 
 
 def test_the_spectral_form_by_hand():
-    """Samples 1 and 2 are cannot-linked and have degrees 1 and 3. L D f = L (−2, −3) = (1, −1), so f L D f = −2 + 1 = −1.
+    """Samples 1 and 2 are cannot-linked and have degrees 1 and 3. L D f = L (−2, −3) = (1, −1), so
+    f L D f = −2 + 1 = −1.
 
-    After adding 2: L (0, 3) = (−3, 3), and f = (0, 1) gives 3. Eq. 4 with its mean 0 of (−2, −1, 3) does not change: V = {1, 2},
-    sample 1: 1 · ((−2 − 0)² + (−2 + 1)²), sample 2: 3 · ((−1 + 2)² + (−1 − 0)²), sample 3: 2 · 2 · (3 − 0)².
+    After adding 2: L (0, 3) = (−3, 3), and f = (0, 1) gives 3. Eq. 4 with its mean 0 of (−2, −1, 3)
+    does not change: V = {1, 2}, sample 1: 1 · ((−2 − 0)² + (−2 + 1)²), sample 2: 3 · ((−1 + 2)² +
+    (−1 − 0)²), sample 3: 2 · 2 · (3 − 0)².
     """
     weights = np.array([[0.0, 1, 0], [1, 0, 2], [0, 2, 0]])
     apart = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]])
@@ -173,29 +207,42 @@ def test_judged_algebra():
 
 
 def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
-    """u samples against √u units, in every epoch; the bound of the lemma has u, and all samples against all have u²."""
+    """u samples against √u units, in every epoch; the bound of the lemma has u, and all samples
+    against all have u².
+    """
     assert cls._judged_lemma_1().verdict is Verdict.HOLDS
     judged = cls._judged_lemma_2()
     assert judged.verdict is Verdict.CORRECTED
     assert "power of 1.50" in judged.why
 
 
-# Waveform ---------------------------------------------------------------------------------------------------------------------
+# Waveform
+# --------------------------------------------------------------------------------------------------
 
 
 def test_noise_columns_are_counted_at_the_bad_end():
-    scores = np.arange(40.0)  # x40 is the worst, then x39, …: all of x21–x40 are last; of all noise x1 is first
+    # X40 is the worst, then x39, …: all of x21–x40 are last; of all noise x1 is first
+    scores = np.arange(40.0)
     assert cls._noise_found(scores) == NoiseFound(20, 20)
     scores[0] = 100.0  # now x1 is the worst, and x21 falls out of the worst 20
     assert cls._noise_found(scores) == NoiseFound(19, 21)
-    assert cls._noise_found(-scores) == NoiseFound(1, 2)  # the worst 20 are x2–x21, the worst 21 x2–x22
+    # The worst 20 are x2–x21, the worst 21 x2–x22
+    assert cls._noise_found(-scores) == NoiseFound(1, 2)
 
 
 def test_judged_noise():
     def judged(literal, widened, clusters=16):
-        found = dict.fromkeys(("LS, map, λ = mean d²", "CLS, map lifted to the samples, λ = 0.1"), NoiseFound(20, 21))
-        found |= {"CLS, map, λ = 0.1": NoiseFound(literal, 16), "CLS, map, λ = mean d²": NoiseFound(widened, 21)}
-        found |= {"CLS, k-means, λ = 0.1": NoiseFound(15, clusters), "CLS, k-means, λ = mean d²": NoiseFound(19, 21)}
+        found = dict.fromkeys(
+            ("LS, map, λ = mean d²", "CLS, map lifted to the samples, λ = 0.1"), NoiseFound(20, 21)
+        )
+        found |= {
+            "CLS, map, λ = 0.1": NoiseFound(literal, 16),
+            "CLS, map, λ = mean d²": NoiseFound(widened, 21),
+        }
+        found |= {
+            "CLS, k-means, λ = 0.1": NoiseFound(15, clusters),
+            "CLS, k-means, λ = mean d²": NoiseFound(19, 21),
+        }
         return cls._judged_noise(found).verdict, cls._judged_clustering(found).verdict
 
     assert judged(19, 15) == (Verdict.HOLDS, Verdict.HOLDS)
@@ -211,7 +258,9 @@ def real_data(monkeypatch):
 
 
 def test_waveform_noise_is_found_once_the_bandwidth_fits(real_data, one_thread):
-    """shared/METHODS.md: 17 to 18 of the 19 columns x22–x40 are in the last 19 places; x1 and x21 take the others."""
+    """shared/METHODS.md: 17 to 18 of the 19 columns x22–x40 are in the last 19 places; x1 and
+    x21 take the others.
+    """
     findings = cls._waveform(QUICK)
     cells = {(cell.row, cell.column): cell.ours for cell in findings.tables[0].cells}
     for row in ("CLS, map, λ = mean d²", "CLS, map lifted to the samples, λ = 0.1"):
@@ -219,20 +268,25 @@ def test_waveform_noise_is_found_once_the_bandwidth_fits(real_data, one_thread):
     assert findings.judgements["fig-3"].verdict is Verdict.CORRECTED
 
 
-# Halves and accuracies --------------------------------------------------------------------------------------------------------
+# Halves and accuracies
+# --------------------------------------------------------------------------------------------------
 
 
 def test_first_halves_and_first_labels():
-    y = np.array([0, 0, 1, 0, 1, 0, 0, 1])  # five of class 0, three of class 1: the larger halves are three and two
+    # Five of class 0, three of class 1: the larger halves are three and two
+    y = np.array([0, 0, 1, 0, 1, 0, 0, 1])
     assert_array_equal(halves.first_halves(y, np.arange(8)), [0, 1, 2, 3, 4])
     assert_array_equal(halves.first_halves(y, np.arange(8)[::-1]), [7, 6, 5, 4, 3])
-    assert_array_equal(halves.first_of_each_class(y, 5), [0, 1, 2, 3, 4])  # 0 and 1 in turn: rows 0, 2, 1, 4, 3
+    # 0 and 1 in turn: rows 0, 2, 1, 4, 3
+    assert_array_equal(halves.first_of_each_class(y, 5), [0, 1, 2, 3, 4])
     assert_array_equal(halves.first_of_each_class(y, 3), [0, 1, 2])
     assert_array_equal(halves.first_of_each_class(y, 4), [0, 1, 2, 4])
     assert_array_equal(halves._only(y, np.array([2, 3])), [-1, -1, 1, 0, -1, -1, -1, -1])
 
 
-@pytest.mark.parametrize("reading", dict.fromkeys([*SMALL_READINGS, *LARGE_READINGS]), ids=lambda reading: reading.title)
+@pytest.mark.parametrize(
+    "reading", dict.fromkeys([*SMALL_READINGS, *LARGE_READINGS]), ids=lambda reading: reading.title
+)
 def test_divisions_show_few_labels_of_one_half(reading):
     y = np.repeat([0, 1, 2], [20, 11, 8])
     division = halves.divided(y, reading, 7, np.random.default_rng(0))
@@ -254,11 +308,15 @@ def test_accuracies_are_those_of_scikit_learn():
     found = halves.nearest_neighbor_accuracies(order, sizes, (X[:35], y[:35]), (X[35:], y[35:]))
     for size, accuracy in zip(sizes, found, strict=True):
         chosen = X[:, order[:size]]
-        assert accuracy == pytest.approx(100 * KNeighborsClassifier(1).fit(chosen[:35], y[:35]).score(chosen[35:], y[35:]))
+        assert accuracy == pytest.approx(
+            100 * KNeighborsClassifier(1).fit(chosen[:35], y[:35]).score(chosen[35:], y[35:])
+        )
 
 
 def test_no_filter_sees_the_other_half():
-    """What is in the test rows changes no order, unless the reading says that scores see all samples; labels never do."""
+    """What is in the test rows changes no order, unless the reading says that scores see all
+    samples; labels never do.
+    """
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 25)
     X = rng.normal(size=(50, 6)) + y[:, None] * np.arange(6)
@@ -273,7 +331,9 @@ def test_no_filter_sees_the_other_half():
         assert_array_equal(order, halves.ranked_in_half(other, flipped, division, PRINTED, name))
         seen = halves.ranked_in_half(X, y, division, everywhere, name)
         assert_array_equal(seen, halves.ranked_in_half(X, flipped, division, everywhere, name))
-        changed += not np.array_equal(seen, halves.ranked_in_half(other, y, division, everywhere, name))
+        changed += not np.array_equal(
+            seen, halves.ranked_in_half(other, y, division, everywhere, name)
+        )
     assert changed
 
 
@@ -292,9 +352,9 @@ def test_grids_end_with_all_features():
     assert small.averaged(60).all()
 
 
-# shared/METHODS.md, Table 2: what the deterministic columns gave before. Its CLS of Soybean, 95.1, is not among them: with
-# features as they are, λ = 0.1 and k = 5 or 10 it is 91.4 to 92.4 for every choice of labels; scaled features or a larger λ
-# reach 95.
+# shared/METHODS.md, Table 2: what the deterministic columns gave before. Its CLS of Soybean, 95.1,
+# is not among them: with features as they are, λ = 0.1 and k = 5 or 10 it is 91.4 to 92.4 for every
+# choice of labels; scaled features or a larger λ reach 95.
 FOUND_BEFORE = {
     "ionosphere": {"Variance": 82.8, "Laplacian": 81.5, "Fisher": 85.8, "CLS": 81.8},
     "soybean_small": {"Variance": 88.9, "Laplacian": 91.3, "Fisher": 94.8},
@@ -311,11 +371,15 @@ def test_table_2(name, real_data, one_thread):
     for which in ("Variance", "Fisher"):
         assert found[which].mean() == pytest.approx(TABLE_2[name][which][0], abs=1.0), which
     drawn = halves.curves((data.X, data.y), problem, DRAWN, ("CS",), range(30))["CS"].mean(axis=1)
-    assert drawn.mean() == pytest.approx(FOUND_WITH_DRAWN_LABELS[name], abs=1.0 + 3 * drawn.std(ddof=1) / 30**0.5)
+    assert drawn.mean() == pytest.approx(
+        FOUND_WITH_DRAWN_LABELS[name], abs=1.0 + 3 * drawn.std(ddof=1) / 30**0.5
+    )
 
 
 def test_the_least_spread_by_hand():
-    """One column does 75 % at best (three of four test samples), the mean is said to be 85: 10 points below, m − 1 = 1."""
+    """One column does 75 % at best (three of four test samples), the mean is said to be 85: 10
+    points below, m − 1 = 1.
+    """
     train, test = [[0.0, 9], [0, 9], [1, 9], [1, 9]], [[0.0, 9], [0, 9], [1, 9], [0, 9]]
     y = np.array([0, 0, 1, 1, 0, 0, 1, 1])
     data = Dataset("made up", np.array(train + test), y, "classification", ("x1", "x2"), ("0", "1"))
@@ -323,10 +387,13 @@ def test_the_least_spread_by_hand():
     assert halves.least_spread(data, 60.0) == 0
 
 
-# Verdicts on made-up numbers --------------------------------------------------------------------------------------------------
+# Verdicts on made-up numbers
+# --------------------------------------------------------------------------------------------------
 
 
-def explored(name: str, accuracies: dict[Reading, dict[str, float]], noise: float = 0.0) -> Explored:
+def explored(
+    name: str, accuracies: dict[Reading, dict[str, float]], noise: float = 0.0
+) -> Explored:
     """Curves that are flat at the given accuracies, with a little chance in the random readings."""
     problem = PROBLEMS[name]
     n_features = 20
@@ -336,7 +403,8 @@ def explored(name: str, accuracies: dict[Reading, dict[str, float]], noise: floa
         given = accuracies.get(reading, accuracies[PRINTED])
         shake = np.array([-noise, noise])[:, None] if reading.by_chance else np.zeros((1, 1))
         curves[reading.title] = {
-            which: np.full((len(shake), n_sizes), given.get(which, 50.0)) + shake for which in (*problem.filters, RANDOM)
+            which: np.full((len(shake), n_sizes), given.get(which, 50.0)) + shake
+            for which in (*problem.filters, RANDOM)
         }
     return Explored(problem, n_features, curves)
 
@@ -351,7 +419,8 @@ PRINTED_IONOSPHERE = {which: mean for which, (mean, _) in TABLE_2["ionosphere"].
         (9.0, 1.0, 9.0, 0.0, Verdict.HOLDS),
         (9.0, 9.0, 1.0, 0.0, Verdict.CORRECTED),
         (9.0, 9.0, 9.0, 0.0, Verdict.FAILS),
-        (9.0, 9.0, 2.5, 0.1, Verdict.CORRECTED),  # two repetitions 0.1 off either way: chance reaches 12.7 · 0.1
+        # Two repetitions 0.1 off either way: chance reaches 12.7 · 0.1
+        (9.0, 9.0, 2.5, 0.1, Verdict.CORRECTED),
     ],
 )
 def test_judged_cells(printed_off, drawn_off, halves_off, noise, verdict):
@@ -371,7 +440,10 @@ def test_judged_cells(printed_off, drawn_off, halves_off, noise, verdict):
 
 def test_cells_are_named_that_are_out():
     found = explored("ionosphere", {PRINTED: {"CS": 85.1, "Fisher": 86.0}})
-    assert "all but Variance lie" in cls._judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
+    assert (
+        "all but Variance lie"
+        in cls._judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
+    )
     assert "none lies" in cls._judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
 
 
@@ -380,14 +452,22 @@ def sure(mean: float) -> Estimate:
 
 
 def test_gains_by_hand():
-    found = explored("leukemia", {PRINTED: {"CLS": 60, "Fisher": 58}, WIDE_HALVES: {"CLS": 61, "Fisher": 64}}, noise=1.0)
+    found = explored(
+        "leukemia",
+        {PRINTED: {"CLS": 60, "Fisher": 58}, WIDE_HALVES: {"CLS": 61, "Fisher": 64}},
+        noise=1.0,
+    )
     gains = halves.gains_over(found, ["Fisher", RANDOM])
     assert gains == {  # chance moves all filters alike
         "λ = 0.1": {"Fisher": Gain(2, Estimate(2, 0, 2)), RANDOM: Gain(10, Estimate(10, 0, 2))},
-        "λ = mean d²": {"Fisher": Gain(2, Estimate(-3, 0, 2)), RANDOM: Gain(10, Estimate(11, 0, 2))},
+        "λ = mean d²": {
+            "Fisher": Gain(2, Estimate(-3, 0, 2)),
+            RANDOM: Gain(10, Estimate(11, 0, 2)),
+        },
     }
     assert gains["λ = 0.1"]["Fisher"] == halves.gain_over(found, "Fisher")
-    assert_allclose(found.means(HALVES, ALL), [49, 51])  # the end of any curve, here that of the first filter
+    # The end of any curve, here that of the first filter
+    assert_allclose(found.means(HALVES, ALL), [49, 51])
     assert str(Gain(-1.26, Estimate(0.02, 0.5, 9))) == "−1.3 (0.0 ± 0.5)"
 
 
@@ -398,7 +478,8 @@ GOOD, BAD = Gain(5, sure(5)), Gain(-5, sure(-5))
     ("gain", "better", "worse"),
     [
         (Gain(1, sure(1)), Verdict.HOLDS, Verdict.FAILS),
-        (Gain(1, Estimate(-1, 1, 9)), Verdict.HOLDS, Verdict.CORRECTED),  # random halves cannot tell, but lean the other way
+        # Random halves cannot tell, but lean the other way
+        (Gain(1, Estimate(-1, 1, 9)), Verdict.HOLDS, Verdict.CORRECTED),
         (Gain(1, Estimate(-3, 1, 9)), Verdict.FAILS, Verdict.CORRECTED),
         (Gain(-1, Estimate(3, 1, 9)), Verdict.CORRECTED, Verdict.FAILS),
         (Gain(-1, Estimate(-0.5, 1, 9)), Verdict.FAILS, Verdict.HOLDS),
@@ -412,22 +493,47 @@ def test_gains_decide(gain, better, worse):
     assert cls._judged_better({"CS": GOOD, "Variance": gain}, "").verdict is better
     either = {"λ = 0.1": {"CS": BAD}, "λ = mean d²": {"CS": gain, "C4": GOOD}}
     assert cls._judged_superior(either, "").verdict is better
-    assert cls._judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}, "").verdict is better
-    assert cls._judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}, "").verdict is Verdict.FAILS
-    assert cls._judged_pie({title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}, "").verdict is better
-    assert cls._judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}, "").verdict is worse
+    assert (
+        cls._judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}, "").verdict is better
+    )
+    assert (
+        cls._judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}, "").verdict
+        is Verdict.FAILS
+    )
+    assert (
+        cls._judged_pie(
+            {title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}, ""
+        ).verdict
+        is better
+    )
+    assert (
+        cls._judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}, "").verdict
+        is worse
+    )
 
 
 def test_judged_comparable():
     behind, near, near_on_random = Gain(-9, sure(-4)), Gain(-2, sure(-2)), Gain(-9, sure(-2))
-    for other, verdict in ((behind, Verdict.FAILS), (near, Verdict.HOLDS), (near_on_random, Verdict.CORRECTED)):
+    for other, verdict in (
+        (behind, Verdict.FAILS),
+        (near, Verdict.HOLDS),
+        (near_on_random, Verdict.CORRECTED),
+    ):
         given = {"λ = 0.1": {"Fisher": behind}, "λ = mean d²": {"Fisher": other, "CS": GOOD}}
         assert cls._judged_comparable(given).verdict is verdict
 
 
 def test_judged_level():
     def judged(first, random):
-        found = explored("pie10p", {PRINTED: {"CLS": first}, WIDE: {"CLS": 1}, HALVES: {"CLS": random}, WIDE_HALVES: {"CLS": 1}})
+        found = explored(
+            "pie10p",
+            {
+                PRINTED: {"CLS": first},
+                WIDE: {"CLS": 1},
+                HALVES: {"CLS": random},
+                WIDE_HALVES: {"CLS": 1},
+            },
+        )
         return cls._judged_level(found, 90.0).verdict
 
     assert judged(90, 10) is Verdict.HOLDS
@@ -445,7 +551,9 @@ def test_judged_spread():
 
 
 def levels(first: dict[str, tuple[float, ...]], noise: float = 0.0) -> Levels:
-    """Four repetitions; CLS is shaken, so that its differences have standard errors of 0.58 times the noise."""
+    """Four repetitions; CLS is shaken, so that its differences have standard errors of 0.58
+    times the noise.
+    """
     values = {}
     for which in ("first", "random"):
         for name in LEVEL_SERIES:
@@ -472,7 +580,12 @@ def test_judged_rise_and_enough():
     fast_then_slow = (80.0, 82, 84, 86, 88, 88, 88.5, 89)
     slow_then_fast = (80.0, 80, 80, 80, 80, 85, 88, 95)
     flat, rising = (90.0,) * 8, (80.0, 81, 82, 83, 84, 85, 86, 87)
-    for curve, rises in ((fast_then_slow, True), (slow_then_fast, False), (flat, False), (rising[::-1], False)):
+    for curve, rises in (
+        (fast_then_slow, True),
+        (slow_then_fast, False),
+        (flat, False),
+        (rising[::-1], False),
+    ):
         assert (cls._judged_rise(levels({"CLS": curve})).verdict is Verdict.HOLDS) is rises
     for ours, fisher, enough in (
         (flat, rising, True),
@@ -480,22 +593,36 @@ def test_judged_rise_and_enough():
         (flat, flat, False),  # Fisher needs none
         (tuple(x - 20 for x in flat), rising, False),  # behind from the start
     ):
-        assert (cls._judged_enough(levels({"CLS": ours, "Fisher": fisher})).verdict is Verdict.HOLDS) is enough
+        assert (
+            cls._judged_enough(levels({"CLS": ours, "Fisher": fisher})).verdict is Verdict.HOLDS
+        ) is enough
 
 
 def test_judged_bandwidth_and_conclusion():
-    fine, hollow, empty = Kernel(0.1, 1, 0.0, 3.0), Kernel(6, 20, 0.0, 0.01), Kernel(1e5, 1e6, 1.0, 0.01)
+    fine, hollow, empty = (
+        Kernel(0.1, 1, 0.0, 3.0),
+        Kernel(6, 20, 0.0, 0.01),
+        Kernel(1e5, 1e6, 1.0, 0.01),
+    )
     assert (fine.serves, hollow.serves, empty.serves) == (True, False, False)
     assert cls._judged_bandwidth({"a": fine, "b": fine, "c": empty}).verdict is Verdict.HOLDS
     judged = cls._judged_bandwidth({"a": fine, "b": hollow, "c": empty})
     assert judged.verdict is Verdict.FAILS
     assert "On c most samples" in judged.why
-    assert cls._judged_conclusion({"CS": 3, RANDOM: 0}, {"CS": 3, RANDOM: 5}, 7).verdict is Verdict.HOLDS
-    assert cls._judged_conclusion({"CS": 2, "Fisher": 3}, {"CS": 3, "Fisher": 0}, 7).verdict is Verdict.FAILS
+    assert (
+        cls._judged_conclusion({"CS": 3, RANDOM: 0}, {"CS": 3, RANDOM: 5}, 7).verdict
+        is Verdict.HOLDS
+    )
+    assert (
+        cls._judged_conclusion({"CS": 2, "Fisher": 3}, {"CS": 3, "Fisher": 0}, 7).verdict
+        is Verdict.FAILS
+    )
 
 
 def test_kernels_of_known_distances():
-    """Eleven samples in a row, 10 neighbours: all pairs. d² = 1 weighs e^−10, and d² = 81, with steps of 9, nothing."""
+    """Eleven samples in a row, 10 neighbours: all pairs. d² = 1 weighs e^−10, and d² = 81, with
+    steps of 9, nothing.
+    """
     steps = np.arange(11.0)[:, None]
     near, far = halves.kernel(steps), halves.kernel(9 * steps)
     assert (near.shortest, near.without_weight) == (1, 0)
@@ -504,7 +631,8 @@ def test_kernels_of_known_distances():
     assert near.effective_edges == pytest.approx(10 / 11)
 
 
-# The whole --------------------------------------------------------------------------------------------------------------------
+# The whole
+# --------------------------------------------------------------------------------------------------
 
 
 def test_statements_are_told_apart():
@@ -515,7 +643,14 @@ def test_statements_are_told_apart():
 
 
 def test_work_can_be_sent_to_other_processes():
-    items = (halves.curves, halves.level_accuracies, cls._share_of_order, PROBLEMS["pix10p"], *LARGE_READINGS, Run())
+    items = (
+        halves.curves,
+        halves.level_accuracies,
+        cls._share_of_order,
+        PROBLEMS["pix10p"],
+        *LARGE_READINGS,
+        Run(),
+    )
     assert pickle.loads(pickle.dumps(items)) == items
 
 
@@ -554,13 +689,25 @@ def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
         assert claim.verdict is not Verdict.NO_DATA
         assert len(claim.why) > 40
         assert not {"nan", "inf"} & set(claim.why.lower().replace("(", " ").split())
-    keys = [(table.label, table.title, cell.row, cell.column) for table in found.tables for cell in table.cells]
+    keys = [
+        (table.label, table.title, cell.row, cell.column)
+        for table in found.tables
+        for cell in table.cells
+    ]
     assert len(set(keys)) == len(keys)
-    assert all(cell.ours is not None and np.isfinite(cell.ours) for table in found.tables for cell in table.cells)
+    assert all(
+        cell.ours is not None and np.isfinite(cell.ours)
+        for table in found.tables
+        for cell in table.cells
+    )
     for table in found.tables:
         if table.title.endswith("accuracy of 1-NN"):
             assert {RANDOM, ALL} <= {cell.column for cell in table.cells}
-            by_chance = {cell.row for cell in table.cells if cell.column == "CLS" and cell.standard_error is not None}
+            by_chance = {
+                cell.row
+                for cell in table.cells
+                if cell.column == "CLS" and cell.standard_error is not None
+            }
             assert by_chance <= {HALVES.title, DRAWN.title, WIDE_HALVES.title}
     labels = [figure.label for figure in found.figures]
     assert {label: labels.count(label) for label in labels} == {
@@ -576,15 +723,23 @@ def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
     assert any("k = 10" in sentence for sentence in found.settings)
 
 
-@pytest.mark.parametrize(("name", "reading"), [("colon", WIDE_HALVES), ("sonar", DRAWN), ("sonar", WIDE)])
-def test_filters_that_a_reading_leaves_alone_are_not_run_again(name, reading, few_repetitions, one_thread):
-    """Their curves are taken over from the reading with the same halves, and are what they would have been."""
+@pytest.mark.parametrize(
+    ("name", "reading"), [("colon", WIDE_HALVES), ("sonar", DRAWN), ("sonar", WIDE)]
+)
+def test_filters_that_a_reading_leaves_alone_are_not_run_again(
+    name, reading, few_repetitions, one_thread
+):
+    """Their curves are taken over from the reading with the same halves, and are what they would
+    have been.
+    """
     problem, data = PROBLEMS[name], made_up(name)
     found = halves.explored(problem, QUICK)
     seeds = QUICK.seeds(2, f"{name}, {reading.halves} halves, {reading.labels} labels")
     again = halves.curves((data.X, data.y), problem, reading, problem.filters, seeds)
     for which, curves in again.items():
-        assert_array_equal(np.broadcast_to(found.curves[reading.title][which], curves.shape), curves)
+        assert_array_equal(
+            np.broadcast_to(found.curves[reading.title][which], curves.shape), curves
+        )
     other = found.curves[SAME_HALVES[reading].title]["CLS"]
     assert not np.array_equal(again["CLS"], np.broadcast_to(other, again["CLS"].shape))
 

@@ -1,4 +1,6 @@
-"""Means with standard errors: what they decide, how they are written, and what is made of several."""
+"""Means with standard errors: what they decide, how they are written, and what is made of
+several.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,24 @@ import math
 import numpy as np
 import pytest
 
-from graphsieve.papers.estimate import Estimate, estimates, holds, joined, listed, series, together, worst, written
+from graphsieve.papers.estimate import (
+    Estimate,
+    estimates,
+    holds,
+    joined,
+    listed,
+    series,
+    together,
+    worst,
+    written,
+)
 from graphsieve.papers.results import Cell, Series, Verdict
 
 
 def test_an_estimate_is_a_mean_with_its_standard_error():
-    """Deviations −1, 0, 1 have a deviation of 1 and an error of 1/√3; Student's t of two degrees of freedom reaches 4.303."""
+    """Deviations −1, 0, 1 have a deviation of 1 and an error of 1/√3; Student's t of two degrees
+    of freedom reaches 4.303.
+    """
     found = Estimate.of([2.0, 3.0, 4.0])
     assert found == Estimate(3.0, pytest.approx(3**-0.5), 3)
     assert found.margin() == pytest.approx(4.303 / 3**0.5, abs=1e-3)
@@ -34,8 +48,8 @@ def test_standard_errors_are_counted():
 
 
 def test_few_repetitions_must_be_surer():
-    # Two standard errors of the normal leave 2.275 % on either side; Student's t with 5 degrees of freedom has 2.649 there (and
-    # 2.571 at 2.5 % in every table), with 10,000 degrees 2.0.
+    # Two standard errors of the normal leave 2.275 % on either side; Student's t with 5 degrees of
+    # freedom has 2.649 there (and 2.571 at 2.5 % in every table), with 10,000 degrees 2.0.
     assert Estimate(2.01, 1.0, 10_001).clearly_above(0, 2)
     assert not Estimate(1.99, 1.0, 10_001).clearly_above(0, 2)
     assert not Estimate(2.6, 1.0, 6).clearly_above(0, 2)
@@ -58,8 +72,12 @@ def test_together():
 def test_cells_and_curves_have_errors_where_there_are_repetitions():
     columns = estimates(np.array([[1.0, 5.0], [3.0, 5.0]]))
     assert columns == [Estimate(2.0, pytest.approx(1.0), 2), Estimate(5.0, 0.0, 2)]
-    assert columns[0].cell("row", "column", 7.0) == Cell("row", "column", 7.0, 2.0, pytest.approx(1.0))
-    assert series("name", (10, 20), columns) == Series("name", (10.0, 20.0), (2.0, 5.0), (pytest.approx(1.0), 0.0))
+    assert columns[0].cell("row", "column", 7.0) == Cell(
+        "row", "column", 7.0, 2.0, pytest.approx(1.0)
+    )
+    assert series("name", (10, 20), columns) == Series(
+        "name", (10.0, 20.0), (2.0, 5.0), (pytest.approx(1.0), 0.0)
+    )
     once = estimates(np.array([[1.0, 5.0]]))
     assert once[0].cell("row", "column") == Cell("row", "column", None, 1.0, None)
     assert series("name", (1, 2), once) == Series("name", (1.0, 2.0), (1.0, 5.0), None)
@@ -69,10 +87,19 @@ def test_prose():
     assert str(Estimate(1.26, 0.52)) == f"{Estimate(1.26, 0.52)}" == "+1.3 ± 0.5"
     assert str(-Estimate(1.26, 0.52)) == "−1.3 ± 0.5"
     assert f"{Estimate(71.256, 0.52):.2f}" == "71.26 ± 0.52"
-    assert [written(value) for value in (-1.26, -0.04, 0.0, 0.04, 0.06)] == ["−1.3", "0.0", "0.0", "0.0", "+0.1"]
+    assert [written(value) for value in (-1.26, -0.04, 0.0, 0.04, 0.06)] == [
+        "−1.3",
+        "0.0",
+        "0.0",
+        "0.0",
+        "+0.1",
+    ]
     assert [written(value, ".0f") for value in (-10.0, -0.4, 20.0)] == ["−10", "0", "20"]
     assert [joined(range(1, end)) for end in (1, 2, 3, 4)] == ["", "1", "1 and 2", "1, 2 and 3"]
-    assert listed({"one": Estimate(1, 0.5), "two": Estimate(-2, 0.5)}) == "one +1.0 ± 0.5; two −2.0 ± 0.5"
+    assert (
+        listed({"one": Estimate(1, 0.5), "two": Estimate(-2, 0.5)})
+        == "one +1.0 ± 0.5; two −2.0 ± 0.5"
+    )
 
 
 def test_verdicts():

@@ -1,4 +1,6 @@
-"""IteraGraph_FS: the toy, what the printed numbers say of themselves, the rules, single splits, and Leukemia as found before."""
+"""IteraGraph_FS: the toy, what the printed numbers say of themselves, the rules, single splits,
+and Leukemia as found before.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,11 @@ class Few(Run):
 
 def only(*keys):
     """The experiment with the parts that judge the statements of these keys."""
-    parts = tuple(part for part in EXPERIMENT.parts if {statement.key for statement in part.statements} & set(keys))
+    parts = tuple(
+        part
+        for part in EXPERIMENT.parts
+        if {statement.key for statement in part.statements} & set(keys)
+    )
     return Experiment(EXPERIMENT.paper, EXPERIMENT.title, EXPERIMENT.reference, parts)
 
 
@@ -77,11 +83,17 @@ def test_the_toy_is_exact():
     cells = {(cell.row, cell.column): cell for cell in found.tables[0].cells}
     assert len(cells) == 12
     assert all(cell.paper == cell.ours for cell in cells.values())
-    assert [cells["hybrid: IG_FS", f"feature {number}"].ours for number in (1, 2, 3, 4)] == [0, 0, 0, 1]
+    assert [cells["hybrid: IG_FS", f"feature {number}"].ours for number in (1, 2, 3, 4)] == [
+        0,
+        0,
+        0,
+        1,
+    ]
 
 
 def test_the_toy_is_judged_by_what_comes_out(monkeypatch):
-    # Without the label of B there is one class, with D's label given feature 2 is out at once: neither is the paper's story.
+    # Without the label of B there is one class, with D's label given feature 2 is out at once:
+    # neither is the paper's story.
     monkeypatch.setattr(hybrid, "TOY_LABELS", np.array(["-", "+", None, "-"], dtype=object))
     judged = hybrid._toy(Run()).judgements
     assert judged["toy-supervised"].verdict is FAILS  # feature 4 alone separates A and D from B
@@ -93,14 +105,19 @@ def test_the_toy_is_judged_by_what_comes_out(monkeypatch):
 def test_the_printed_numbers_are_those_of_the_tables():
     assert set(TABLE_1) == set(TABLE_2)
     assert all(len(cells) == 3 for methods in TABLE_2.values() for cells in methods.values())
-    # By hand from Table 2: 86.0 − 42.4, 81.6 − 25.5, 81.6 − 58.9; 86.0 − 75.0, 81.6 − 25.5, 81.6 − 60.6.
+    # By hand from Table 2: 86.0 − 42.4, 81.6 − 25.5, 81.6 − 58.9; 86.0 − 75.0, 81.6 − 25.5, 81.6 −
+    # 60.6.
     assert_allclose(hybrid.printed_gains("Leukemia"), [43.6, 56.1, 22.7, 11.0, 56.1, 21.0])
     assert hybrid.printed_gains("OrgsPeople").min() == 0.7  # 58.6 − 57.9
 
 
 def test_the_paper_contradicts_itself():
     found = perform(only("printed-highest"), Run(progress=False))
-    assert verdicts(found) == {"printed-highest": HOLDS, "printed-ten-percent": FAILS, "printed-possible": FAILS}
+    assert verdicts(found) == {
+        "printed-highest": HOLDS,
+        "printed-ten-percent": FAILS,
+        "printed-possible": FAILS,
+    }
     why = {claim.key: claim.why for claim in found.claims}
     assert "36 of 36" in why["printed-highest"]
     assert "smallest is 0.7" in why["printed-ten-percent"]
@@ -152,7 +169,8 @@ def test_the_rule_of_a_gain(columns, claimed, verdict):
 
 
 def test_the_rule_of_ten_percent():
-    assert hybrid.judge_at_least({SFFS: around(9, 1), SSELECT: around(12, 1)}, 10) is HOLDS  # 9 ± 1 may be 10
+    # 9 ± 1 may be 10
+    assert hybrid.judge_at_least({SFFS: around(9, 1), SSELECT: around(12, 1)}, 10) is HOLDS
     assert hybrid.judge_at_least({SFFS: around(7, 1), SSELECT: around(12, 1)}, 10) is FAILS
 
 
@@ -161,9 +179,11 @@ def test_the_rule_of_never_being_behind():
         return table(*leads)[:, :, None]
 
     assert hybrid.judge_never_behind(at((0, 1), (1, 1))) is HOLDS
-    assert hybrid.judge_never_behind(at((-2.5, 1), (9, 1))) is HOLDS  # one of several, by less than three errors
+    # One of several, by less than three errors
+    assert hybrid.judge_never_behind(at((-2.5, 1), (9, 1))) is HOLDS
     assert hybrid.judge_never_behind(at((-3.5, 1), (9, 1))) is FAILS
-    assert hybrid.judge_never_behind(at((-2.5, 1), (-2.5, 1))) is FAILS  # in the mean by more than two
+    # In the mean by more than two
+    assert hybrid.judge_never_behind(at((-2.5, 1), (-2.5, 1))) is FAILS
 
 
 def test_the_rules_of_the_curves():
@@ -172,7 +192,8 @@ def test_the_rules_of_the_curves():
     assert hybrid.judge_flat(around(1, 1), [around(5, 1), around(-3, 1)]) is FAILS  # another loses
     assert hybrid.judge_not_strict(table((3, 1), (1, 1))) is HOLDS
     assert hybrid.judge_not_strict(table((3, 1), (3, 1))) is FAILS
-    span = hybrid.span_of(np.array([[70.0, 75.0, 71.0], [72.0, 79.0, 72.0]]))  # level 2 less level 1: 5 and 7
+    # Level 2 less level 1: 5 and 7
+    span = hybrid.span_of(np.array([[70.0, 75.0, 71.0], [72.0, 79.0, 72.0]]))
     assert (span.mean, span.error) == pytest.approx((6.0, 1.0))
     assert hybrid.judge_spans([Estimate(6, 1, 400)], 5) is HOLDS
     assert hybrid.judge_spans([Estimate(1, 1, 400), Estimate(8, 1, 400)], 5) is FAILS
@@ -180,7 +201,8 @@ def test_the_rules_of_the_curves():
 
 def test_the_rules_of_labels_and_margins():
     assert hybrid.judge_confidence(around(77, 2), np.full(400, 99.0)) is FAILS
-    assert hybrid.judge_confidence(around(95, 2), np.full(400, 99.0)) is HOLDS  # less than five points
+    # Less than five points
+    assert hybrid.judge_confidence(around(95, 2), np.full(400, 99.0)) is HOLDS
     assert hybrid.judge_confidence(around(90, 8), np.full(400, 99.0)) is HOLDS  # not certain
     assert hybrid.judge_margins(around(0.1, 0.01), np.zeros(400)) is HOLDS
     assert hybrid.judge_margins(around(0.1, 0.01), np.ones(400)) is CORRECTED
@@ -222,7 +244,10 @@ def test_judgements_of_the_curves_follow_the_numbers():
     assert hybrid.lead_judgement(by_level, (6, 8, 10)).verdict is HOLDS
     assert hybrid.lead_judgement([made_up(**{SSELECT: 66})] * 3, (6, 8, 10)).verdict is FAILS
     assert hybrid.labels_judgement(by_level, (6, 8, 10)).verdict is HOLDS
-    assert hybrid.labels_judgement([*by_level[:2], made_up(**{HYBRID: 70})], (6, 8, 10)).verdict is FAILS
+    assert (
+        hybrid.labels_judgement([*by_level[:2], made_up(**{HYBRID: 70})], (6, 8, 10)).verdict
+        is FAILS
+    )
     assert hybrid.unlabeled_judgement([made_up()] * 3, (10, 20, 40)).verdict is FAILS
     assert hybrid.unlabeled_judgement([made_up(**{HYBRID: 66})] * 3, (10, 20, 40)).verdict is HOLDS
     assert hybrid.more_judgement(by_level, (10, 20, 40)).verdict is HOLDS
@@ -240,7 +265,9 @@ def test_judgements_of_the_curves_follow_the_numbers():
 def test_the_samples_are_divided():
     y = np.array([0] * 30 + [1] * 4)
     for seed in range(20):
-        labeled, unlabeled, test = hybrid.divided(y, Plan(3, 5, (1,), test=20), np.random.default_rng(seed))
+        labeled, unlabeled, test = hybrid.divided(
+            y, Plan(3, 5, (1,), test=20), np.random.default_rng(seed)
+        )
         assert (len(labeled), len(unlabeled), len(test)) == (3, 5, 20)
         assert len(np.unique(np.concatenate([labeled, unlabeled, test]))) == 28
         assert set(y[labeled]) == {0, 1}
@@ -264,7 +291,14 @@ def test_accuracies_are_those_of_plain_scikit_learn():
     plain = [GaussianNB(), KNeighborsClassifier(1), SVC(kernel="linear", C=1.0)]
     expected = [
         100
-        * np.mean([make_pipeline(MinMaxScaler(), one).fit(X[train][:, c], y[train]).score(X[test][:, c], y[test]) for c in sets])
+        * np.mean(
+            [
+                make_pipeline(MinMaxScaler(), one)
+                .fit(X[train][:, c], y[train])
+                .score(X[test][:, c], y[test])
+                for c in sets
+            ]
+        )
         for one in plain
     ]
     assert_allclose(hybrid._accuracies(sets, (X[train], y[train]), (X[test], y[test])), expected)
@@ -276,7 +310,9 @@ def test_columns_that_are_constant_on_the_labelled_are_left_out():
     both = hybrid._accuracies([np.array([0, 1])], (X[:2], y[:2]), (X[2:], y[2:]))
     assert_array_equal(both, [100, 100, 100])
     # With nothing to go by, the more frequent label; of two equally frequent, the first.
-    assert_array_equal(hybrid._accuracies([np.array([1])], (X[:2], y[:2]), (X[2:], y[2:])), [50, 50, 50])
+    assert_array_equal(
+        hybrid._accuracies([np.array([1])], (X[:2], y[:2]), (X[2:], y[2:])), [50, 50, 50]
+    )
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
@@ -293,7 +329,10 @@ def test_hidden_labels_do_not_leak():
         sieves = [hybrid._hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         found.append(hybrid._chosen(shown, plan, sieves, np.random.default_rng(0)))
     for name in ROWS:
-        same = all(np.array_equal(one, other) for one, other in zip(found[0][name], found[1][name], strict=True))
+        same = all(
+            np.array_equal(one, other)
+            for one, other in zip(found[0][name], found[1][name], strict=True)
+        )
         assert same == (name != ORACLE), name  # only the oracle is told
     assert [len(one) for one in found[0][SFFS]] == [2, 3]
     assert [len(one) for one in found[0][SSELECT]] == [2, 3]
@@ -315,18 +354,29 @@ def test_a_split_is_the_same_every_time_and_gives_no_warning():
 def test_levels_fill_in_what_a_plan_leaves_out():
     X, y = load_wine(return_X_y=True)
     X, y = X[y < 2], y[y < 2]
-    plans = [Plan(6, 20, (2,), rows=(HYBRID, RANDOM)), Plan(6, 20, (2,), fraction=0.5, rows=(HYBRID,))]
+    plans = [
+        Plan(6, 20, (2,), rows=(HYBRID, RANDOM)),
+        Plan(6, 20, (2,), fraction=0.5, rows=(HYBRID,)),
+    ]
     first, second = hybrid.levels(X, y, plans, np.random.SeedSequence(2))
     assert_array_equal(first.accuracy[RANDOM], second.accuracy[RANDOM])
 
 
 def test_margins_by_hand():
-    # The nearest of each class are 3 and 4 away and 5 from each other: (4 − 3) / 5; then 1 and 3 away on a line: 2 / 4.
+    # The nearest of each class are 3 and 4 away and 5 from each other: (4 − 3) / 5; then 1 and 3
+    # away on a line: 2 / 4.
     assert_allclose(
-        hybrid.normalized_margins(np.zeros((1, 2)), np.array([[3.0, 0.0]]), np.array([[0.0, 4.0], [9.0, 9.0]])), [0.2]
+        hybrid.normalized_margins(
+            np.zeros((1, 2)), np.array([[3.0, 0.0]]), np.array([[0.0, 4.0], [9.0, 9.0]])
+        ),
+        [0.2],
     )
-    assert_allclose(hybrid.normalized_margins(np.zeros((1, 1)), np.array([[-1.0], [5.0]]), np.array([[3.0]])), [0.5])
-    # Labelled 0 and 4 on a line: margins of 1, 2 and 3 are 0.5, 0 and 0.5; without the middle one 0.5 instead of 1/3.
+    assert_allclose(
+        hybrid.normalized_margins(np.zeros((1, 1)), np.array([[-1.0], [5.0]]), np.array([[3.0]])),
+        [0.5],
+    )
+    # Labelled 0 and 4 on a line: margins of 1, 2 and 3 are 0.5, 0 and 0.5; without the middle one
+    # 0.5 instead of 1/3.
     line, codes = np.array([[0.0], [4.0], [1.0], [2.0], [3.0]]), np.array([0, 1, -1, -1, -1])
     assert_allclose(hybrid.margin_gain(line, codes, np.array([2, 4])), 0.5 - 1 / 3)
 
@@ -336,7 +386,8 @@ def test_margins_by_hand():
 
 def test_every_statement_has_a_key_of_its_own():
     keys = [statement.key for part in EXPERIMENT.parts for statement in part.statements]
-    assert len(keys) == len(set(keys)) == 28  # toy 3, printed 3, six data sets 2 each, inside 4, base 1, curves 5
+    # Toy 3, printed 3, six data sets 2 each, inside 4, base 1, curves 5
+    assert len(keys) == len(set(keys)) == 28
     assert {f"table-2-{title.lower()}" for title in TABLE_2} < set(keys)
     assert {f"gain-{title.lower()}" for title in TABLE_2} < set(keys)
 
@@ -346,7 +397,14 @@ def test_without_data_it_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path))
     found = perform(EXPERIMENT, Run(download=False, progress=False))
     without = {key for key, verdict in verdicts(found).items() if verdict is Verdict.NO_DATA}
-    with_data = {"toy-supervised", "toy-semi-supervised", "toy", "printed-highest", "printed-ten-percent", "printed-possible"}
+    with_data = {
+        "toy-supervised",
+        "toy-semi-supervised",
+        "toy",
+        "printed-highest",
+        "printed-ten-percent",
+        "printed-possible",
+    }
     assert without == set(verdicts(found)) - with_data
     assert all(claim.why for claim in found.claims)
 
@@ -358,12 +416,18 @@ def test_all_parts_run():
     assert missing == {"table-2-orgsplaces", "gain-orgsplaces"}
     assert {figure.label for figure in found.figures} == {"Fig. 4(a)", "Fig. 4(b)", "Fig. 4(c)"}
     for case in CASES:
-        accuracies = next(one for one in found.tables if one.title.startswith(f"{case.title}: accuracy"))
+        accuracies = next(
+            one for one in found.tables if one.title.startswith(f"{case.title}: accuracy")
+        )
         cells = {(cell.row, cell.column): cell for cell in accuracies.cells}
         assert {row for row, _ in cells} == set(ROWS)
         assert cells[HYBRID, "SMO"].paper == TABLE_2[case.title][HYBRID][2][0]
         assert all(cell.ours is not None and 0 <= cell.ours <= 100 for cell in cells.values())
-        assert all(cell.paper is None for (row, _), cell in cells.items() if row in (SEED, ORACLE, RANDOM, ALL))
+        assert all(
+            cell.paper is None
+            for (row, _), cell in cells.items()
+            if row in (SEED, ORACLE, RANDOM, ALL)
+        )
     names = {series.name for series in found.figures[0].series}
     assert {RANDOM, ALL, HYBRID} < names
     assert found.facts()["depth"] == "quick"
@@ -371,17 +435,22 @@ def test_all_parts_run():
 
 @pytest.mark.usefixtures("data_at_hand")
 def test_leukemia_is_as_found_before():
-    # METHODS.md, 60 random splits, mean over the sizes, naive Bayes / nearest neighbour / support vector machine.
+    # METHODS.md, 60 random splits, mean over the sizes, naive Bayes / nearest neighbour / support
+    # vector machine.
     before = {SEED: (73, 78, 79), SSELECT: (77, 83, 83), HYBRID: (78.5, 78, 78.5)}
     data = Run(download=False).load("leukemia")
     plan = Plan(8, 20, (5, 20), rows=(SEED, SSELECT, HYBRID, ORACLE))
     n = 20
-    outcomes = [hybrid.outcome(data.X, data.y, plan, seed) for seed in np.random.SeedSequence(7).spawn(n)]
+    outcomes = [
+        hybrid.outcome(data.X, data.y, plan, seed) for seed in np.random.SeedSequence(7).spawn(n)
+    ]
     for name, figures in before.items():
         for found, figure in zip(estimates(hybrid.stacked(outcomes, name)), figures, strict=True):
             error = found.error * np.sqrt(1 + n / 60)  # theirs are means of 60 such splits
             assert abs(found.mean - figure) <= 3 * error, (name, found, figure)
-    right, claimed = (hybrid.estimate([one.seen[name] for one in outcomes]) for name in ("right", "claimed"))
+    right, claimed = (
+        hybrid.estimate([one.seen[name] for one in outcomes]) for name in ("right", "claimed")
+    )
     assert abs(right.mean - 77) <= 3 * right.error * np.sqrt(1 + n / 60)
     assert claimed.mean > 99
     for found in estimates(hybrid.stacked(outcomes, ORACLE)):  # 83 to 94 with true labels

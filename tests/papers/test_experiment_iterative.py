@@ -62,15 +62,20 @@ class RunOf(Run):
         if name not in self.names:
             raise DataUnavailableError(f"{name} is on the moon.")
         y = np.arange(40) % 3
-        X = np.random.default_rng(len(name)).normal(size=(40, 12)) + y[:, None] * (np.arange(12) < 4)
-        return Dataset(name, X, y, "classification", tuple(f"x{i}" for i in range(12)), ("a", "b", "c"))
+        X = np.random.default_rng(len(name)).normal(size=(40, 12)) + y[:, None] * (
+            np.arange(12) < 4
+        )
+        return Dataset(
+            name, X, y, "classification", tuple(f"x{i}" for i in range(12)), ("a", "b", "c")
+        )
 
 
 def gains(*pairs: tuple[float, float]) -> list[Estimate]:
     return [Estimate(*pair) for pair in pairs]
 
 
-# The experiment as a value ----------------------------------------------------------------------------------------------------
+# The experiment as a value
+# --------------------------------------------------------------------------------------------------
 
 
 def test_every_claim_has_a_name_of_its_own():
@@ -95,11 +100,17 @@ def test_what_is_sent_to_other_processes_can_be_sent():
 
 
 def test_without_data_nothing_but_the_noise_is_judged():
-    without = replace(EXPERIMENT, parts=tuple(part for part in EXPERIMENT.parts if part.statements[0].key != "noise"))
+    without = replace(
+        EXPERIMENT,
+        parts=tuple(part for part in EXPERIMENT.parts if part.statements[0].key != "noise"),
+    )
     found = perform(without, RunOf())
     assert {claim.verdict for claim in found.claims} == {Verdict.NO_DATA}
     why = {claim.key: claim.why for claim in found.claims}
-    assert why["fig-1-ls"] == "only 0 of the 8 tables of UCI are at hand. Wine is left out: wine is on the moon."
+    assert (
+        why["fig-1-ls"]
+        == "only 0 of the 8 tables of UCI are at hand. Wine is left out: wine is on the moon."
+    )
     assert why["fig-2"] == "orl is on the moon."
     assert "57 samples and 16 features" in why["parkinsons"]
     assert from_facts(json.loads(json.dumps(found.facts()))).claims == found.claims
@@ -115,9 +126,18 @@ def test_some_tables_suffice(one_thread):
     assert Verdict.NO_DATA not in verdicts.values()
     assert verdicts["table-1"] is Verdict.FAILS  # 40 × 12 is none of the printed shapes
     assert verdicts["same-class"] is Verdict.HOLDS  # four columns follow the classes
-    assert [figure.title.split(":")[0] for figure in found.figures] == [TABLE_1[name][0] for name in names]
+    assert [figure.title.split(":")[0] for figure in found.figures] == [
+        TABLE_1[name][0] for name in names
+    ]
     for figure in found.figures:
-        assert [series.name for series in figure.series] == [LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL]
+        assert [series.name for series in figure.series] == [
+            LS,
+            ITERATIVE,
+            SECOND,
+            VARIANCE,
+            RANDOM,
+            ALL,
+        ]
         assert all(series.x == tuple(range(1, 13)) for series in figure.series)
         # With all columns there is nothing to choose.
         assert_allclose([series.y[-1] for series in figure.series], figure.series[-1].y[-1])
@@ -125,10 +145,12 @@ def test_some_tables_suffice(one_thread):
         assert all(cell.paper is None for cell in table.cells), "the paper prints Table 1 only"
 
 
-# The tables of UCI ------------------------------------------------------------------------------------------------------------
+# The tables of UCI
+# --------------------------------------------------------------------------------------------------
 
-# Of shared/METHODS.md: mean over 5 to 10 features, columns from 0 to 1, t = 1; LS, IterativeLS, variance. It is met by ranking
-# once on all rows and folding afterwards; ranked in each fold, LS on Dermatology would be two percent lower.
+# Of shared/METHODS.md: mean over 5 to 10 features, columns from 0 to 1, t = 1; LS, IterativeLS,
+# variance. It is met by ranking once on all rows and folding afterwards; ranked in each fold, LS on
+# Dermatology would be two percent lower.
 FOUND_BEFORE = {
     "wine": (96.2, 95.5, 94.0),
     "ionosphere": (83.8, 85.3, 85.2),
@@ -136,8 +158,9 @@ FOUND_BEFORE = {
     "dermatology": (74.7, 78.2, 78.5),
     "zoo": (91.4, 90.9, 79.7),
 }
-# Another assignment to folds moves an accuracy of so few samples (a deviation of 0.1 to 0.3 percent; of 1 on Breast cancer, whose
-# accuracy is near that of chance); theirs and ours, three deviations.
+# Another assignment to folds moves an accuracy of so few samples (a deviation of 0.1 to 0.3
+# percent; of 1 on Breast cancer, whose accuracy is near that of chance); theirs and ours, three
+# deviations.
 TOLERANCE = {"wine": 1.0, "ionosphere": 1.2, "wpbc": 3.0, "dermatology": 1.5, "zoo": 1.0}
 
 
@@ -185,7 +208,12 @@ def test_readings_scale_by_the_first_table():
 
 def test_nearest_hits_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
-    A, B, a, b = rng.normal(size=(40, 6)), rng.normal(size=(15, 6)), rng.integers(3, size=40), rng.integers(3, size=15)
+    A, B, a, b = (
+        rng.normal(size=(40, 6)),
+        rng.normal(size=(15, 6)),
+        rng.integers(3, size=40),
+        rng.integers(3, size=15),
+    )
     nested = iterative.prefixes(rng.permutation(6))
     loose = [np.array([0, 3]), np.array([1, 2, 5]), np.array([4])]
     found = iterative.nearest_hits(A, a, B, b, {"nested": nested, "loose": loose})
@@ -196,9 +224,16 @@ def test_nearest_hits_are_those_of_scikit_learn():
 
 
 def test_of_equally_near_rows_the_first_counts():
-    # 0.1 + 0.2 beside 0.3: the same distance from the origin in another order of the columns, but not to the last bit.
+    # 0.1 + 0.2 beside 0.3: the same distance from the origin in another order of the columns, but
+    # not to the last bit.
     A = np.sqrt([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]])
-    hits = iterative.nearest_hits(A, np.array([0, 1]), np.zeros((1, 3)), np.array([0]), {"all": iterative.prefixes(np.arange(3))})
+    hits = iterative.nearest_hits(
+        A,
+        np.array([0, 1]),
+        np.zeros((1, 3)),
+        np.array([0]),
+        {"all": iterative.prefixes(np.arange(3))},
+    )
     assert_array_equal(hits["all"].ravel(), [0, 0, 1])
 
 
@@ -214,7 +249,8 @@ def test_successive_sets_are_those_of_the_second_variant(seed):
 def test_every_sample_is_held_out_once():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
-    # The class itself, and noise: one column is always right, and with both it is still the nearest on most.
+    # The class itself, and noise: one column is always right, and with both it is still the nearest
+    # on most.
     X = np.column_stack([y * 100.0, rng.normal(size=60)])
     hits = iterative.cross_validated(X, y, {"good": [np.array([0])], "bad": [np.array([1])]}, 0)
     assert_array_equal(hits["good"], np.ones((1, 60)))
@@ -222,17 +258,21 @@ def test_every_sample_is_held_out_once():
 
 
 def test_random_orders_are_joined_and_all_is_one_set():
-    sets = iterative.with_baselines({LS: iterative.prefixes(np.arange(4))}, 4, np.random.default_rng(0))
+    sets = iterative.with_baselines(
+        {LS: iterative.prefixes(np.arange(4))}, 4, np.random.default_rng(0)
+    )
     assert len([method for method in sets if method.startswith(RANDOM)]) == iterative.RANDOM_ORDERS
     assert_array_equal(sets[ALL], [np.arange(4)])
-    joined = iterative.random_joined({LS: np.zeros((1, 2)), "random 0": np.zeros((1, 2)), "random 1": np.ones((1, 2))})
+    joined = iterative.random_joined(
+        {LS: np.zeros((1, 2)), "random 0": np.zeros((1, 2)), "random 1": np.ones((1, 2))}
+    )
     assert_array_equal(joined[RANDOM], [[0.5, 0.5]])
     assert list(joined) == [LS, RANDOM]
 
 
 def test_links_to_the_own_class():
-    # Two groups of six on a line; one member of each bears the other's label. A good sample has four of its five neighbours of
-    # its class, the odd one none.
+    # Two groups of six on a line; one member of each bears the other's label. A good sample has
+    # four of its five neighbours of its class, the odd one none.
     X = np.concatenate([np.arange(6.0), 100 + np.arange(6.0)])[:, None]
     y = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0])
     links = iterative.same_class_links(X, y, np.array([0]))
@@ -240,14 +280,18 @@ def test_links_to_the_own_class():
 
 
 def test_gains_are_over_samples():
-    hits = {LS: np.array([[1.0, 0, 0, 0], [1, 1, 0, 0]]), ITERATIVE: np.array([[1.0, 1, 0, 0], [1, 1, 1, 1]])}
+    hits = {
+        LS: np.array([[1.0, 0, 0, 0], [1, 1, 0, 0]]),
+        ITERATIVE: np.array([[1.0, 1, 0, 0], [1, 1, 1, 1]]),
+    }
     found = iterative.gain(hits, ITERATIVE, LS, [1, 2])
     # By sample: 0, 50, 50, 50 percent; deviation 25, over the root of 4.
     assert (found.mean, found.error) == pytest.approx((37.5, 12.5))
     assert [one.mean for one in iterative.gains_by_size(hits, ITERATIVE, LS)] == [25.0]
 
 
-# Rules ------------------------------------------------------------------------------------------------------------------------
+# Rules
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -255,7 +299,8 @@ def test_gains_are_over_samples():
     [
         (gains(*[(2, 1)] * 9, (-2, 1)), Verdict.HOLDS),
         (gains(*[(2, 1)] * 8, *[(-2, 1)] * 2), Verdict.FAILS),
-        (gains(*[(2, 1)] * 9, *[(-0.5, 1)] * 20), Verdict.HOLDS),  # what is within an error decides nothing
+        # What is within an error decides nothing
+        (gains(*[(2, 1)] * 9, *[(-0.5, 1)] * 20), Verdict.HOLDS),
         (gains((2, 1), *[(0, 0)] * 20), Verdict.FAILS),  # but something must differ
         (gains(*[(0, 0)] * 5), Verdict.FAILS),
     ],
@@ -303,7 +348,10 @@ def test_rules_of_the_others():
 
 
 def test_a_claim_that_hangs_on_the_reading():
-    good, bad = {"Wine": Estimate(3, 1), "Zoo": Estimate(2, 1)}, {"Wine": Estimate(-1, 1), "Zoo": Estimate(0, 1)}
+    good, bad = (
+        {"Wine": Estimate(3, 1), "Zoo": Estimate(2, 1)},
+        {"Wine": Estimate(-1, 1), "Zoo": Estimate(0, 1)},
+    )
     for readings, verdict in (
         ({UNIT.name: good, RAW.name: good}, Verdict.HOLDS),
         ({UNIT.name: good, RAW.name: bad}, Verdict.CORRECTED),
@@ -316,7 +364,8 @@ def test_a_claim_that_hangs_on_the_reading():
     assert f"{RAW.name} −0.5 ± 0.7 (no)" in mixed.why
 
 
-# Noise ------------------------------------------------------------------------------------------------------------------------
+# Noise
+# --------------------------------------------------------------------------------------------------
 
 
 def test_clusters_and_noise():
@@ -324,7 +373,8 @@ def test_clusters_and_noise():
     assert X.shape == (100, 105)
     assert set(cluster) == {0, 1, 2}
     within = np.concatenate([X[cluster == c] - X[cluster == c].mean(axis=0) for c in range(3)])
-    # 97 degrees of freedom in each of 105 columns: the mean variance is 1 to 3 · sqrt(2 / (97 · 105)).
+    # 97 degrees of freedom in each of 105 columns: the mean variance is 1 to 3 · sqrt(2 / (97 ·
+    # 105)).
     assert abs((within**2).sum() / (97 * 105) - 1) < 3 * np.sqrt(2 / (97 * 105))
 
 
@@ -337,7 +387,8 @@ def test_far_clusters_are_found_among_noise(one_thread):
         assert found[reading.name][ALL][1] <= links
 
 
-# Faces ------------------------------------------------------------------------------------------------------------------------
+# Faces
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -363,27 +414,44 @@ def test_clustering_of_clear_faces(faces, one_thread):
 
 def test_classification_of_clear_faces(faces, one_thread):
     found = iterative.measure_steps(*faces, 2, [6, 12], np.random.SeedSequence(0))
-    assert list(found) == [LS, *(f"{ITERATIVE}, d = {step}" for step in (1, 5, 20)), VARIANCE, RANDOM, ALL]
+    assert list(found) == [
+        LS,
+        *(f"{ITERATIVE}, d = {step}" for step in (1, 5, 20)),
+        VARIANCE,
+        RANDOM,
+        ALL,
+    ]
     assert all(curve[-1] == 100 for curve in found.values())
 
 
 def clusterings(difference: float) -> dict:
-    """Three repetitions for two numbers of people: IterativeLS so much better than LS, random better than both."""
+    """Three repetitions for two numbers of people: IterativeLS so much better than LS, random
+    better than both.
+    """
     rng = np.random.default_rng(0)
     found = {}
     for people in (5, 40):
         found[people] = []
         for _ in range(3):
             base = 50 + rng.normal(size=(2, 3))
-            curves = {LS: base, ITERATIVE: base + difference + rng.normal(size=(2, 3)), RANDOM: base + 20}
+            curves = {
+                LS: base,
+                ITERATIVE: base + difference + rng.normal(size=(2, 3)),
+                RANDOM: base + 20,
+            }
             found[people].append({reading.name: curves for reading in PIXEL_READINGS})
     return found
 
 
-@pytest.mark.parametrize(("difference", "verdict"), [(30, Verdict.HOLDS), (0, Verdict.FAILS), (-30, Verdict.FAILS)])
+@pytest.mark.parametrize(
+    ("difference", "verdict"), [(30, Verdict.HOLDS), (0, Verdict.FAILS), (-30, Verdict.FAILS)]
+)
 def test_clustering_claims(difference, verdict):
     judged = iterative._clustering_claims(clusterings(difference), (100, 200, 500), 49219.0)
-    assert {key: one.verdict for key, one in judged.items()} == {"fig-2": verdict, "fig-2-few": verdict}
+    assert {key: one.verdict for key, one in judged.items()} == {
+        "fig-2": verdict,
+        "fig-2-few": verdict,
+    }
     assert "exp(−49,219)" in judged["fig-2"].why
 
 
@@ -393,7 +461,14 @@ def test_step_claim():
     for _ in range(4):
         base = 60 + rng.normal(size=4)
         small = base + np.array([10, 10, 0, 0]) + 0.1 * rng.normal(size=4)
-        runs.append({LS: base + 5, **{f"{ITERATIVE}, d = {step}": small if step == 20 else base for step in (1, 5, 20)}})
+        runs.append(
+            {
+                LS: base + 5,
+                **{
+                    f"{ITERATIVE}, d = {step}": small if step == 20 else base for step in (1, 5, 20)
+                },
+            }
+        )
     judged = iterative._steps_claim({5: runs}, (20, 50, 100, 200))
     assert judged.verdict is Verdict.CORRECTED
     assert "step 1 beside LS, mean over all numbers of pixels: 5 images −5.0 ± 0.0" in judged.why

@@ -16,11 +16,26 @@ from graphsieve.papers import sls
 from graphsieve.papers.estimate import Estimate
 from graphsieve.papers.experiment import Experiment, Run, perform
 from graphsieve.papers.results import Verdict, from_facts
-from graphsieve.papers.sls import ALL, EXPERIMENT, PROBLEMS, RANDOM, ROWS, TABLE_1, Curve, Difference, Errors, Pair, Plan, Share
+from graphsieve.papers.sls import (
+    ALL,
+    EXPERIMENT,
+    PROBLEMS,
+    RANDOM,
+    ROWS,
+    TABLE_1,
+    Curve,
+    Difference,
+    Errors,
+    Pair,
+    Plan,
+    Share,
+)
 
-# Table 1 -----------------------------------------------------------------------------------------------------------------------
+# Table 1
+# --------------------------------------------------------------------------------------------------
 
-# What shared/METHODS.md found, per cent; the printed counts are those of the irrelevant features, or of all.
+# What shared/METHODS.md found, per cent; the printed counts are those of the irrelevant features,
+# or of all.
 FOUND_BEFORE = {
     False: {"correlation": (100, 27, 35), "SLS": (100, 93, 100)},
     True: {"correlation": (100, 41, 47), "SLS": (100, 96, 100)},
@@ -60,19 +75,26 @@ def test_table_1_is_what_was_found_before(first_ranked, printed):
 
 def test_the_counts_as_printed_do_not_reproduce(first_ranked):
     agree = [
-        share(first_ranked[problem]["correlation", True]).agrees(TABLE_1["correlation"][problem], 1000) for problem in PROBLEMS
+        share(first_ranked[problem]["correlation", True]).agrees(
+            TABLE_1["correlation"][problem], 1000
+        )
+        for problem in PROBLEMS
     ]
     assert not all(agree)
 
 
 def test_correlation_outcomes_are_those_of_plain_numpy():
-    """Both readings, the smaller problem made by leaving columns out before anything is computed."""
+    """Both readings, the smaller problem made by leaving columns out before anything is
+    computed.
+    """
     seeds = np.random.SeedSequence(9).spawn(30)
     found = sls._relevant_first("Y2", seeds, ("correlation",))
     for printed, width in ((False, 12), (True, 8)):
         expected = []
         for seed in seeds:
-            data = make_regression_problem("Y2", random_state=np.random.SeedSequence(9, spawn_key=seed.spawn_key))
+            data = make_regression_problem(
+                "Y2", random_state=np.random.SeedSequence(9, spawn_key=seed.spawn_key)
+            )
             sizes = [abs(np.corrcoef(data.X[:, column], data.y)[0, 1]) for column in range(width)]
             expected.append(min(sizes[:4]) > max(sizes[4:]))
         assert found["correlation", printed] == expected
@@ -80,13 +102,15 @@ def test_correlation_outcomes_are_those_of_plain_numpy():
 
 
 def test_a_share_agrees_unless_a_test_at_three_standard_errors_tells_it_apart():
-    # 300 and 250 of 1000: pooled 0.275, standard error √(0.275 · 0.725 · 2/1000) = 2.0 points, so 5 points agree, 7 do not.
+    # 300 and 250 of 1000: pooled 0.275, standard error √(0.275 · 0.725 · 2/1000) = 2.0 points, so 5
+    # points agree, 7 do not.
     assert Share(300, 1000).agrees(25, 1000)
     assert not Share(320, 1000).agrees(25, 1000)
     # The same 7 points in a run of 100: standard error √(0.2564 · 0.7436 · 0.011) = 4.6 points.
     assert Share(32, 100).agrees(25, 1000)
-    # 100 may be 99.5 rounded. Three misses in 30 beside five in 1000: of eight in 1030, 0.23 fall into 30 on average, and three
-    # or more with a chance of about 0.23³/6 = 0.002, below 0.0027; of six, one or more do with a chance of 0.16.
+    # 100 may be 99.5 rounded. Three misses in 30 beside five in 1000: of eight in 1030, 0.23 fall
+    # into 30 on average, and three or more with a chance of about 0.23³/6 = 0.002, below 0.0027; of
+    # six, one or more do with a chance of 0.16.
     assert Share(29, 30).agrees(100, 1000)
     assert not Share(27, 30).agrees(100, 1000)
     assert Share(990, 1000).agrees(100, 1000)
@@ -96,7 +120,9 @@ def test_a_share_agrees_unless_a_test_at_three_standard_errors_tells_it_apart():
 
 
 def made_up(numbers: dict[str, tuple[float, float, float]], trials: int = 1000) -> dict:
-    """Shares by row and problem; MI has the same with both numbers of neighbours unless it is named in full."""
+    """Shares by row and problem; MI has the same with both numbers of neighbours unless it is
+    named in full.
+    """
     rows = {row: numbers.get(row, numbers.get(row.partition(",")[0])) for row in ROWS}
     return {
         (row, problem): Share(round(value * trials / 100), trials)
@@ -127,18 +153,34 @@ def test_the_other_verdicts_on_the_artificial_problems():
     paper = made_up(AS_IN_THE_PAPER)
     judges = (sls.judge_nonlinear, sls.judge_against_information, sls.judge_linear)
     assert [judge(paper).verdict for judge in judges] == [Verdict.HOLDS] * 3
-    # SLS no better than the correlation on Y3; 30 points behind MI on Y2; one criterion in trouble on the linear problem.
-    assert sls.judge_nonlinear(made_up({**AS_IN_THE_PAPER, "SLS": (100, 93, 32)})).verdict == Verdict.FAILS
-    assert sls.judge_against_information(made_up({**AS_IN_THE_PAPER, "SLS": (100, 70, 100)})).verdict == Verdict.FAILS
-    assert sls.judge_linear(made_up({**AS_IN_THE_PAPER, "SLS": (90, 93, 100)})).verdict == Verdict.FAILS
+    # SLS no better than the correlation on Y3; 30 points behind MI on Y2; one criterion in trouble
+    # on the linear problem.
+    assert (
+        sls.judge_nonlinear(made_up({**AS_IN_THE_PAPER, "SLS": (100, 93, 32)})).verdict
+        == Verdict.FAILS
+    )
+    assert (
+        sls.judge_against_information(made_up({**AS_IN_THE_PAPER, "SLS": (100, 70, 100)})).verdict
+        == Verdict.FAILS
+    )
+    assert (
+        sls.judge_linear(made_up({**AS_IN_THE_PAPER, "SLS": (90, 93, 100)})).verdict
+        == Verdict.FAILS
+    )
     # 19 of 20 is no evidence against 99 %.
-    assert sls.judge_linear(made_up({**AS_IN_THE_PAPER, "SLS": (95, 95, 100)}, trials=20)).verdict == Verdict.HOLDS
+    assert (
+        sls.judge_linear(made_up({**AS_IN_THE_PAPER, "SLS": (95, 95, 100)}, trials=20)).verdict
+        == Verdict.HOLDS
+    )
 
 
-# Rules -------------------------------------------------------------------------------------------------------------------------
+# Rules
+# --------------------------------------------------------------------------------------------------
 
 
-def difference(percent: float, kind: str = "better", standard_error: float = 1.0, n: int = 50) -> Difference:
+def difference(
+    percent: float, kind: str = "better", standard_error: float = 1.0, n: int = 50
+) -> Difference:
     return Difference("SSLS", "SLS", kind, Estimate(percent, standard_error, n), lower=3, points=8)
 
 
@@ -147,7 +189,8 @@ def difference(percent: float, kind: str = "better", standard_error: float = 1.0
     [
         # The interval of 50 folds reaches 2.01 standard errors.
         (-2.5, "better", True, True),
-        (-1.5, "better", False, True),  # the paper's repetitions would have shown it; a short run need not
+        # The paper's repetitions would have shown it; a short run need not
+        (-1.5, "better", False, True),
         (0.5, "better", False, False),
         (3.0, "better", False, False),
         (-3.9, "comparable", True, True),
@@ -175,9 +218,14 @@ def test_few_folds_have_a_wider_interval():
 
 def test_a_claim_holds_if_all_its_differences_do():
     good, bad = difference(-5.0), difference(5.0)
-    holds = sls.judge([good, difference(1.0, "comparable")], quick=False, if_not="REASON.", then=("", "CAVEAT."))
+    holds = sls.judge(
+        [good, difference(1.0, "comparable")], quick=False, if_not="REASON.", then=("", "CAVEAT.")
+    )
     assert holds.verdict == Verdict.HOLDS
-    assert "SSLS: 5.0 % below SLS (standard error 1.0; lower at 3 of 8 points), as claimed." in holds.why
+    assert (
+        "SSLS: 5.0 % below SLS (standard error 1.0; lower at 3 of 8 points), as claimed."
+        in holds.why
+    )
     assert "REASON" not in holds.why
     assert holds.why.endswith("comparable. CAVEAT.")
     fails = sls.judge([good, bad], quick=False, if_not="REASON.", then=("CAVEAT.",))
@@ -189,7 +237,8 @@ def test_a_claim_holds_if_all_its_differences_do():
 def test_why_random_columns_may_win():
     def others(*percents):
         return [
-            replace(difference(percent), first=name) for name, percent in zip(("correlation", "SLS", "MI"), percents, strict=True)
+            replace(difference(percent), first=name)
+            for name, percent in zip(("correlation", "SLS", "MI"), percents, strict=True)
         ]
 
     assert "neighbouring channels" in sls._why_random_wins(others(5, 4, 9), spectra=True)
@@ -215,9 +264,14 @@ def test_the_words_fit_the_verdict(found, quick, words):
 
 def test_a_difference_by_hand():
     one, other = Curve("SSLS", 0.03), Curve("SLS", 0.03)
-    values = {one: np.array([[1.0, 3.0], [2.0, 2.0]]), other: np.array([[2.0, 2.0], [5.0, 3.0]]), RANDOM: np.full((2, 2), 4.0)}
+    values = {
+        one: np.array([[1.0, 3.0], [2.0, 2.0]]),
+        other: np.array([[2.0, 2.0], [5.0, 3.0]]),
+        RANDOM: np.full((2, 2), 4.0),
+    }
     errors = Errors((1, 2), 1.0, values)
-    # Means of the folds 2 and 2 against 2 and 4; differences 0 and −2: mean −1 of 3, standard deviation √2, error 1 of 3.
+    # Means of the folds 2 and 2 against 2 and 4; differences 0 and −2: mean −1 of 3, standard
+    # deviation √2, error 1 of 3.
     found = sls._difference(errors, Pair((one,), (other,)))
     assert (found.first, found.second, found.percent.count) == ("SSLS", "SLS", 2)
     assert found.percent.mean == pytest.approx(-100 / 3)
@@ -249,10 +303,13 @@ def test_spline_coefficients_of_simple_spectra():
     np.testing.assert_allclose(found[0], 3.0)
     # Those of a straight line are the means of three successive knots (Greville).
     knots = np.concatenate([np.zeros(3), np.linspace(0, 199, 18), np.full(3, 199.0)])
-    np.testing.assert_allclose(found[1], [knots[place : place + 3].mean() for place in range(1, 21)], atol=1e-8)
+    np.testing.assert_allclose(
+        found[1], [knots[place : place + 3].mean() for place in range(1, 21)], atol=1e-8
+    )
 
 
-# One fold ----------------------------------------------------------------------------------------------------------------------
+# One fold
+# --------------------------------------------------------------------------------------------------
 
 
 def regression(n_samples: int, n_features: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -265,7 +322,10 @@ def test_rankings_never_see_hidden_targets(monkeypatch):
     """Other targets on the hidden and the test rows give the same orders."""
     X, y = regression(60, 8)
     test, seed = np.arange(60) % 5 == 0, np.random.SeedSequence(3)
-    curves = (*(Curve(method, 7) for method in ("correlation", "SLS", "MI", "SSLS")), Curve("SSLS", 7, (("label_weight", 1.0),)))
+    curves = (
+        *(Curve(method, 7) for method in ("correlation", "SLS", "MI", "SSLS")),
+        Curve("SSLS", 7, (("label_weight", 1.0),)),
+    )
     orders: list[np.ndarray] = []
 
     def record(order, *data, sizes, **_):
@@ -288,7 +348,9 @@ def test_rankings_never_see_hidden_targets(monkeypatch):
 def test_errors_of_a_fold_are_those_of_plain_scikit_learn():
     X, y = regression(60, 8, seed=1)
     test = np.arange(60) % 5 == 0
-    found = sls._fold(Plan(X * 7 + 2, y, (Curve("correlation"), ALL), (1, 3)), test, np.random.SeedSequence(3))
+    found = sls._fold(
+        Plan(X * 7 + 2, y, (Curve("correlation"), ALL), (1, 3)), test, np.random.SeedSequence(3)
+    )
     scaler = StandardScaler().fit(X[~test])
     Z = scaler.transform(X)
     order = np.argsort([-abs(np.corrcoef(X[~test, column], y[~test])[0, 1]) for column in range(8)])
@@ -301,19 +363,31 @@ def test_errors_of_a_fold_are_those_of_plain_scikit_learn():
     np.testing.assert_allclose(found[1], [error(list(range(8)))] * 2)
 
 
-# The whole ---------------------------------------------------------------------------------------------------------------------
+# The whole
+# --------------------------------------------------------------------------------------------------
 
-ON_REAL_DATA = Experiment(EXPERIMENT.paper, EXPERIMENT.title, EXPERIMENT.reference, EXPERIMENT.parts[1:])
+ON_REAL_DATA = Experiment(
+    EXPERIMENT.paper, EXPERIMENT.title, EXPERIMENT.reference, EXPERIMENT.parts[1:]
+)
 
 
 def stand_in(name: str, *, download: bool = True) -> Dataset:
     """Small made-up data in the form of each real set."""
     X, y = regression(40, 4 if name == "pollen" else 30, seed=len(name))
     extras = (
-        {"y_all": np.stack([y[::-1], y], axis=1), "y_all_names": np.array(["fat", "sucrose"])} if name == "cookie_nir" else {}
+        {"y_all": np.stack([y[::-1], y], axis=1), "y_all_names": np.array(["fat", "sucrose"])}
+        if name == "cookie_nir"
+        else {}
     )
     y = np.where(np.arange(40) % 10 == 0, np.nan, y) if name == "nirsoil" else y
-    return Dataset(name, X.astype(np.float32), y, "regression", tuple(f"x{i}" for i in range(X.shape[1])), extras=extras)
+    return Dataset(
+        name,
+        X.astype(np.float32),
+        y,
+        "regression",
+        tuple(f"x{i}" for i in range(X.shape[1])),
+        extras=extras,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -337,11 +411,17 @@ def test_every_statement_is_unique_and_judged(reproduction):
 
 
 def test_stand_ins_are_called_so(reproduction):
-    marked = [claim for claim in reproduction.claims if "stand-in" in claim.where or claim.text.startswith("Stand-in")]
+    marked = [
+        claim
+        for claim in reproduction.claims
+        if "stand-in" in claim.where or claim.text.startswith("Stand-in")
+    ]
     assert len(marked) >= 10
     for claim in marked:
         assert claim.why.endswith(("not on Orange Juice.", "not on Nitrogen.")), claim.key
-    for title in [figure.title for figure in reproduction.figures] + [table.title for table in reproduction.tables]:
+    for title in [figure.title for figure in reproduction.figures] + [
+        table.title for table in reproduction.tables
+    ]:
         if any(word in title for word in ("Cookie", "Soil", "Cassava")):
             assert "stand-in for" in title
 
@@ -349,7 +429,9 @@ def test_stand_ins_are_called_so(reproduction):
 def test_every_paper_figure_is_drawn_with_its_baselines(reproduction):
     labels = {figure.label for figure in reproduction.figures}
     assert {"Fig. 1", "Fig. 2", "Fig. 7", "Fig. 8", "Fig. 9", "Fig. 10"} <= labels
-    assert {f"Fig. {number}, {side}" for number in (3, 4, 5, 6) for side in ("left", "right")} <= labels
+    assert {
+        f"Fig. {number}, {side}" for number in (3, 4, 5, 6) for side in ("left", "right")
+    } <= labels
     for figure in reproduction.figures:
         names = [series.name for series in figure.series]
         assert len(set(names)) == len(names)
@@ -359,7 +441,9 @@ def test_every_paper_figure_is_drawn_with_its_baselines(reproduction):
 
 
 def test_tables_have_one_cell_in_a_place(reproduction):
-    assert len({(table.label, table.title) for table in reproduction.tables}) == len(reproduction.tables)
+    assert len({(table.label, table.title) for table in reproduction.tables}) == len(
+        reproduction.tables
+    )
     for table in reproduction.tables:
         places = [(cell.row, cell.column) for cell in table.cells]
         assert len(set(places)) == len(places)
@@ -382,7 +466,8 @@ def test_without_data_the_claims_say_so(monkeypatch):
     assert any(claim.why == "pollen is not at hand." for claim in found.claims)
 
 
-# Real data ---------------------------------------------------------------------------------------------------------------------
+# Real data
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -409,7 +494,9 @@ def test_all_columns_of_pollen_by_plain_scikit_learn(pollen, shared_data):
         train = fold != number
         scaler = StandardScaler().fit(X[train])
         model = KNeighborsRegressor(5).fit(scaler.transform(X[train]), y[train])
-        errors.append(np.sqrt(np.mean((model.predict(scaler.transform(X[~train])) - y[~train]) ** 2)))
+        errors.append(
+            np.sqrt(np.mean((model.predict(scaler.transform(X[~train])) - y[~train]) ** 2))
+        )
     cell = next(cell for cell in pollen.tables[0].cells if cell.row == "all columns")
     assert cell.ours == pytest.approx(np.mean(errors) / y.std())
     assert cell.standard_error == pytest.approx(np.std(errors, ddof=1) / np.sqrt(5) / y.std())

@@ -44,9 +44,11 @@ from graphsieve.scores import weighted_laplacian_score
 QUICK, FULL = Run(quick=True, download=False), Run(quick=False, download=False)
 REPETITIONS = 500
 
-# Tables -----------------------------------------------------------------------------------------------------------------------
+# Tables
+# --------------------------------------------------------------------------------------------------
 
-# What shared/METHODS.md found in 2,000 repetitions: WLS, y^max and y^error at the four doubts of the table; of Y5 only WLS.
+# What shared/METHODS.md found in 2,000 repetitions: WLS, y^max and y^error at the four doubts of
+# the table; of Y5 only WLS.
 FOUND_BEFORE = {
     "spheres": ((99.7, 98.7, 97.0, 92.6), (98.5, 96.0, 91.8, 84.5), (97.1, 93.6, 88.2, 82.5)),
     "squares": ((100, 99.7, 98.7, 94.3), (99.6, 98.1, 92.5, 82.5), (99.0, 96.2, 90.9, 81.5)),
@@ -62,7 +64,9 @@ def measured(one_thread) -> dict[str, Measured]:
     return {problem.name: wls.measure(QUICK, problem, REPETITIONS) for problem in problems}
 
 
-@pytest.mark.parametrize("problem", [SPHERES, SQUARES, CIRCLE, Y4], ids=lambda problem: problem.name)
+@pytest.mark.parametrize(
+    "problem", [SPHERES, SQUARES, CIRCLE, Y4], ids=lambda problem: problem.name
+)
 def test_tables_1_to_4_agree_with_the_paper(measured, problem):
     distances = measured[problem.name].cells_with_distances()
     assert len(distances) == 12
@@ -75,12 +79,18 @@ def test_tables_are_what_was_found_before(measured, problem):
     for strategy, row in enumerate(FOUND_BEFORE[problem.name]):
         for place, before in enumerate(row):
             values = found[:, place, strategy]
-            # Of one repetition, by our deviation or, near 100 %, where that rests on a miss or two, by counting features.
+            # Of one repetition, by our deviation or, near 100 %, where that rests on a miss or two,
+            # by counting features.
             middle = (values.mean() + before) / 200
-            deviation = max(values.std(ddof=1), 100 * np.sqrt(middle * (1 - middle) / len(problem.relevant)))
+            deviation = max(
+                values.std(ddof=1), 100 * np.sqrt(middle * (1 - middle) / len(problem.relevant))
+            )
             error = deviation * np.sqrt(1 / REPETITIONS + 1 / 2000)
             # The figures there are rounded to a tenth.
-            assert abs(values.mean() - before) <= 3 * error + 0.05, (STRATEGIES[strategy], problem.doubts[place])
+            assert abs(values.mean() - before) <= 3 * error + 0.05, (
+                STRATEGIES[strategy],
+                problem.doubts[place],
+            )
 
 
 def test_table_5_is_out_of_reach(measured):
@@ -102,8 +112,12 @@ def test_table_4_holds_with_the_formula_corrected(measured):
 
 
 def test_printed_percentages_tell_how_many_features_were_counted():
-    """Multiples of 2/3, 1, 1, 1/2 and 2/5 in 50 data sets: 3, 2, 2, 4 and 5 features, which are those of the problems."""
-    assert [wls.features_counted(table) for table in (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5)] == [3, 2, 2, 4, 5]
+    """Multiples of 2/3, 1, 1, 1/2 and 2/5 in 50 data sets: 3, 2, 2, 4 and 5 features, which are
+    those of the problems.
+    """
+    assert [
+        wls.features_counted(table) for table in (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5)
+    ] == [3, 2, 2, 4, 5]
     assert [len(problem.relevant) for problem in PROBLEMS] == [3, 2, 2, 4, 5]
 
 
@@ -114,15 +128,16 @@ def test_problems_know_the_relevant_features():
         assert data.X.shape[1] == problem.n_features
     friedman = wls.make_friedman(random_state=3)
     assert_array_equal(np.bincount(friedman.y), [150, 150])
-    with_pi = lambda x: 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]  # noqa: E731
-    outputs = np.array([with_pi(row) for row in friedman.X])
+    x = friedman.X.T
+    outputs = 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
     assert outputs[friedman.y == 0].max() < outputs[friedman.y == 1].min()
 
 
 def test_the_claims_of_the_text_follow_from_the_same_numbers(measured):
     main = [measured[problem.name] for problem in PROBLEMS]
     assert wls._always_better(main, QUICK).verdict is Verdict.HOLDS
-    assert "2 rows in which WLS is level" in wls._always_better(main, QUICK).why  # the circle at 0.25 and 0.30
+    # The circle at 0.25 and 0.30
+    assert "2 rows in which WLS is level" in wls._always_better(main, QUICK).why
     assert wls._gap_grows(main, QUICK).verdict is Verdict.HOLDS
     assert wls._error_worst(main, QUICK).verdict is Verdict.HOLDS
     assert "Below 90 % by itself: Y5" in wls._ninety_percent(main, QUICK).why
@@ -132,7 +147,8 @@ def test_the_claims_of_the_text_follow_from_the_same_numbers(measured):
     assert wls._gap_in_text(measured["squares"], wls.SQUARES_GAPS).verdict is Verdict.HOLDS
 
 
-# Verdicts follow the numbers --------------------------------------------------------------------------------------------------
+# Verdicts follow the numbers
+# --------------------------------------------------------------------------------------------------
 
 
 def invented(problem, shift=0.0):
@@ -156,7 +172,10 @@ def invented(problem, shift=0.0):
 )
 def test_the_verdict_on_table_4(shifts, verdict):
     problems = (Y4_PRINTED, Y4, Y4_THREE)
-    parts = {problem.name: invented(problem, shift) for problem, shift in zip(problems, shifts, strict=True)}
+    parts = {
+        problem.name: invented(problem, shift)
+        for problem, shift in zip(problems, shifts, strict=True)
+    }
     assert wls._table_4_judgement(parts).verdict is verdict
 
 
@@ -165,49 +184,85 @@ def test_the_verdict_on_table_4(shifts, verdict):
     [(0, 0, Verdict.HOLDS), (-30, 0, Verdict.CORRECTED), (-30, -30, Verdict.FAILS)],
 )
 def test_the_verdict_on_table_5(shift, shift_with_pi, verdict):
-    assert wls._table_5_judgement(invented(Y5, shift), invented(FRIEDMAN, shift_with_pi)).verdict is verdict
+    assert (
+        wls._table_5_judgement(invented(Y5, shift), invented(FRIEDMAN, shift_with_pi)).verdict
+        is verdict
+    )
 
 
 def test_verdicts_can_fail():
     assert wls._table_judgement(invented(SPHERES)).verdict is Verdict.HOLDS
     assert wls._table_judgement(invented(SPHERES, -30)).verdict is Verdict.FAILS
-    turned = [Measured(problem, invented(problem).found[:, ::-1, [2, 1, 0, 3, 4]]) for problem in PROBLEMS]
+    turned = [
+        Measured(problem, invented(problem).found[:, ::-1, [2, 1, 0, 3, 4]]) for problem in PROBLEMS
+    ]
     for judge in (wls._always_better, wls._gap_grows, wls._error_worst):
         assert judge(turned, FULL).verdict is Verdict.FAILS
         assert judge([invented(problem) for problem in PROBLEMS], FULL).verdict is Verdict.HOLDS
-    assert wls._ninety_percent([invented(problem, -30) for problem in PROBLEMS], FULL).verdict is Verdict.FAILS
+    assert (
+        wls._ninety_percent([invented(problem, -30) for problem in PROBLEMS], FULL).verdict
+        is Verdict.FAILS
+    )
     assert wls._gap_in_text(turned[0], wls.SPHERES_GAPS).verdict is Verdict.FAILS
 
 
 def test_what_cannot_be_told_from_nothing_stands_only_in_a_quick_run():
-    assert wls.weigh(Estimate(2.1, 1.0), FULL)[0] is wls.weigh(Estimate(2.1, 1.0), QUICK)[0] is Verdict.HOLDS
-    assert wls.weigh(Estimate(-2.1, 1.0), FULL)[0] is wls.weigh(Estimate(-2.1, 1.0), QUICK)[0] is Verdict.FAILS
-    assert wls.weigh(Estimate(1.9, 1.0), FULL)[0] is wls.weigh(Estimate(-1.9, 1.0), FULL)[0] is Verdict.FAILS
-    assert wls.weigh(Estimate(1.9, 1.0), QUICK)[0] is wls.weigh(Estimate(-1.9, 1.0), QUICK)[0] is Verdict.HOLDS
+    assert (
+        wls.weigh(Estimate(2.1, 1.0), FULL)[0]
+        is wls.weigh(Estimate(2.1, 1.0), QUICK)[0]
+        is Verdict.HOLDS
+    )
+    assert (
+        wls.weigh(Estimate(-2.1, 1.0), FULL)[0]
+        is wls.weigh(Estimate(-2.1, 1.0), QUICK)[0]
+        is Verdict.FAILS
+    )
+    assert (
+        wls.weigh(Estimate(1.9, 1.0), FULL)[0]
+        is wls.weigh(Estimate(-1.9, 1.0), FULL)[0]
+        is Verdict.FAILS
+    )
+    assert (
+        wls.weigh(Estimate(1.9, 1.0), QUICK)[0]
+        is wls.weigh(Estimate(-1.9, 1.0), QUICK)[0]
+        is Verdict.HOLDS
+    )
 
 
 def test_distances_by_hand():
     values = np.resize([90.0, 100.0], 200)
     deviation = np.sqrt(200 / 199) * 5
-    assert_allclose(wls.distance(90, values), 5 / np.hypot(deviation / np.sqrt(50), deviation / np.sqrt(200)))
+    assert_allclose(
+        wls.distance(90, values), 5 / np.hypot(deviation / np.sqrt(50), deviation / np.sqrt(200))
+    )
     assert_allclose(wls.distance(90, values, of_paper=4), 5 / np.hypot(4, deviation / np.sqrt(200)))
     assert wls.distance(100, np.full(10, 100.0)) == 0
     # Halfway between 96 and 100 of 50 · 2 features: √(0.98 · 0.02 / 100).
     assert_allclose(wls.counting_error(96, 100, 2), 1.4)
 
 
-# Scores and accuracies --------------------------------------------------------------------------------------------------------
+# Scores and accuracies
+# --------------------------------------------------------------------------------------------------
 
 
 def test_scores_of_many_labelings_are_those_of_the_public_function():
     data = make_y4(60, random_state=1)
     labels = wls.memberships(data.y, (0.2, 0.4), 0.1, np.random.default_rng(2))
     assert labels.shape == (2, 5, 60, 3)
-    together, weighted = wls.weighted_scores(data.X + 50, labels), wls.weighted_scores(data.X, wls.balanced(labels))
+    together, weighted = (
+        wls.weighted_scores(data.X + 50, labels),
+        wls.weighted_scores(data.X, wls.balanced(labels)),
+    )
     for doubt in range(2):
         for kind in range(5):
-            assert_allclose(together[doubt, kind], weighted_laplacian_score(data.X, labels[doubt, kind]), rtol=1e-9)
-            expected = weighted_laplacian_score(data.X, labels[doubt, kind], class_weight="balanced")
+            assert_allclose(
+                together[doubt, kind],
+                weighted_laplacian_score(data.X, labels[doubt, kind]),
+                rtol=1e-9,
+            )
+            expected = weighted_laplacian_score(
+                data.X, labels[doubt, kind], class_weight="balanced"
+            )
             assert_allclose(weighted[doubt, kind], expected, rtol=1e-9)
 
 
@@ -236,7 +291,9 @@ def test_nearest_neighbours_are_those_of_scikit_learn():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(90, 7)), random.integers(3, size=90)
     orders = np.array([random.permutation(7) for _ in range(3)])
-    curves = wls.prefix_accuracies(np.concatenate([orders, orders[:1]]), (X[:60], y[:60]), (X[60:], y[60:]))
+    curves = wls.prefix_accuracies(
+        np.concatenate([orders, orders[:1]]), (X[:60], y[:60]), (X[60:], y[60:])
+    )
     for order, curve in zip(orders, curves, strict=False):
         for size in range(1, 8):
             model = KNeighborsClassifier(1).fit(X[:60, order[:size]], y[:60])
@@ -254,7 +311,9 @@ def test_folds_have_equal_shares_of_every_class():
 
 
 def test_features_are_chosen_without_the_held_out_rows():
-    """The first reading gives what an honest plain loop gives: order from the training rows, then their nearest neighbour."""
+    """The first reading gives what an honest plain loop gives: order from the training rows,
+    then their nearest neighbour.
+    """
     random = np.random.default_rng(8)
     y = np.repeat([0, 1, 2], 20)
     X = random.normal(size=(60, 5)) + y[:, None] * np.array([0.5, 0, 2, 0, 1])
@@ -271,10 +330,22 @@ def test_features_are_chosen_without_the_held_out_rows():
             for fold in range(5):
                 train = folds != fold
                 seen = train if inside else np.full(60, True)
-                order = chance if kind is None else weighted_laplacian_score(X[seen], kinds[doubt, kind][seen]).argsort()
+                order = (
+                    chance
+                    if kind is None
+                    else weighted_laplacian_score(X[seen], kinds[doubt, kind][seen]).argsort()
+                )
                 Z = X / X[train].std(axis=0) if scaled else X
-                models = [KNeighborsClassifier(1).fit(Z[train][:, order[:size]], y[train]) for size in range(1, 6)]
-                by_fold.append([model.score(Z[~train][:, order[: i + 1]], y[~train]) for i, model in enumerate(models)])
+                models = [
+                    KNeighborsClassifier(1).fit(Z[train][:, order[:size]], y[train])
+                    for size in range(1, 6)
+                ]
+                by_fold.append(
+                    [
+                        model.score(Z[~train][:, order[: i + 1]], y[~train])
+                        for i, model in enumerate(models)
+                    ]
+                )
             reading = 2 * scaled + (not inside)
             assert_allclose(found[reading, doubt, curve], 100 * np.mean(by_fold, axis=0))
 
@@ -299,7 +370,8 @@ def test_verdicts_on_the_figures_follow_the_curves():
         assert judge(behind, FULL).verdict is Verdict.FAILS
 
 
-# The whole --------------------------------------------------------------------------------------------------------------------
+# The whole
+# --------------------------------------------------------------------------------------------------
 
 
 class Brief(Run):
@@ -325,8 +397,17 @@ def test_every_statement_is_judged_and_every_figure_drawn():
     assert all(claim.why.endswith(".") for claim in found.claims)
     labels = [table.label for table in found.tables]
     assert len(set(labels)) == len(labels)
-    assert {"Table 1", "Table 2", "Table 3", "Table 4, corrected", "Table 4, as printed", "Table 5"} <= set(labels)
-    assert [figure.label for figure in found.figures] == [f"Figure {n} ({side})" for n in (2, 3, 4) for side in ("left", "right")]
+    assert {
+        "Table 1",
+        "Table 2",
+        "Table 3",
+        "Table 4, corrected",
+        "Table 4, as printed",
+        "Table 5",
+    } <= set(labels)
+    assert [figure.label for figure in found.figures] == [
+        f"Figure {n} ({side})" for n in (2, 3, 4) for side in ("left", "right")
+    ]
     for figure in found.figures:
         assert [series.name for series in figure.series][:3] == list(STRATEGIES)
         assert {"random columns", "all columns"} <= {series.name for series in figure.series}
@@ -342,7 +423,9 @@ def test_printed_numbers_stand_in_their_tables():
     assert cells["μ = 0.40", "WLS"] == 97.33
     assert cells["μ = 0.45", "y^error"] == 80
     assert cells["μ = 0.45", "true labels"] is None
-    by_chance = {cell.row: cell.ours for cell in tables["Table 5"].cells if cell.column == "random columns"}
+    by_chance = {
+        cell.row: cell.ours for cell in tables["Table 5"].cells if cell.column == "random columns"
+    }
     assert set(by_chance.values()) == {50}
 
 
@@ -352,7 +435,9 @@ def test_batches_can_go_to_other_processes():
     for here, there in zip(batches, pickle.loads(pickle.dumps(batches)), strict=True):
         assert_array_equal(wls.relevant_found(*here), wls.relevant_found(*there))
     together = wls.measure(run, SPHERES, wls.BATCH + 3)
-    assert_array_equal(together.found, wls.relevant_found(SPHERES, 0.1, run.seeds(wls.BATCH + 3, SPHERES.name)))
+    assert_array_equal(
+        together.found, wls.relevant_found(SPHERES, 0.1, run.seeds(wls.BATCH + 3, SPHERES.name))
+    )
 
 
 def test_without_the_data_the_figures_say_so(monkeypatch, tmp_path):
@@ -360,4 +445,5 @@ def test_without_the_data_the_figures_say_so(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path))
     found = perform(EXPERIMENT, Brief(download=False))
     missing = {claim.key for claim in found.claims if claim.verdict is Verdict.NO_DATA}
-    assert missing == {"fig-3", "fig-3-doubt", "fig-4", "fig-4-best"}  # scikit-learn brings Iris along
+    # Scikit-learn brings Iris along
+    assert missing == {"fig-3", "fig-3-doubt", "fig-4", "fig-4-best"}

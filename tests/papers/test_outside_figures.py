@@ -1,4 +1,6 @@
-"""Figures that others published or compute: MATLAB's documentation, scikit-learn, fast-select, esda, and identities."""
+"""Figures that others published or compute: MATLAB's documentation, scikit-learn, fast-select,
+esda, and identities.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,16 @@ def best_first(values: np.ndarray) -> list[int]:
 
 
 def test_laplacian_score_of_iris_on_the_complete_graph():
-    """MATLAB documents the order 3 4 1 2 for weights exp(−d²) between all samples, and a dense reference gives the four numbers.
+    """MATLAB documents the order 3 4 1 2 for weights exp(−d²) between all samples, and a dense
+    reference gives the four numbers.
 
-    Those numbers count every sample as its own neighbour with weight exp(0) = 1. We do not: it changes no energy, but adds 1 to
-    every degree. With that put back, the numbers are the same.
+    Those numbers count every sample as its own neighbour with weight exp(0) = 1. We do not: it
+    changes no energy, but adds 1 to every degree. With that put back, the numbers are the same.
     """
     ours = scores.laplacian_score(IRIS, n_neighbors=149, bandwidth=1.0)
     assert best_first(ours) == [3, 4, 1, 2]
-    graph = neighbor_graph(Table(IRIS), 149, 1.0).graph  # iris has duplicates, so the smallest d² is 0 and weights are exp(−d²)
+    # Iris has duplicates, so the smallest d² is 0 and weights are exp(−d²)
+    graph = neighbor_graph(Table(IRIS), 149, 1.0).graph
     degree = graph.degree() + 1.0
     centered = IRIS - degree @ IRIS / degree.sum()
     with_loops = graph.energy(IRIS) / (degree @ centered**2)
@@ -37,8 +41,12 @@ def test_laplacian_score_of_iris_on_the_complete_graph():
 
 
 def test_relieff_of_iris():
-    """MATLAB documents these weights for k = 10; iris is full of ties, which they may break in another way."""
-    assert_allclose(scores.relieff_score(IRIS, SPECIES), [0.1399, 0.1226, 0.3590, 0.3754], atol=2e-4)
+    """MATLAB documents these weights for k = 10; iris is full of ties, which they may break in
+    another way.
+    """
+    assert_allclose(
+        scores.relieff_score(IRIS, SPECIES), [0.1399, 0.1226, 0.3590, 0.3754], atol=2e-4
+    )
 
 
 def test_relieff_of_imbalanced_classes_equals_fast_select():
@@ -59,7 +67,9 @@ def test_relieff_of_imbalanced_classes_equals_fast_select():
 
 def test_fisher_score_is_the_f_statistic_but_for_the_degrees_of_freedom():
     f_statistic, _ = f_classif(IRIS, SPECIES)
-    assert_allclose(scores.fisher_score(IRIS, SPECIES), f_statistic * (3 - 1) / (150 - 3), rtol=1e-10)
+    assert_allclose(
+        scores.fisher_score(IRIS, SPECIES), f_statistic * (3 - 1) / (150 - 3), rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -94,7 +104,9 @@ def test_semi_supervised_score_without_labels_is_the_laplacian_score():
 
 
 def test_energy_is_gearys_c_but_for_its_normalisation():
-    """esda's C is (n − 1) Σ w (f_i − f_j)² / (2 Σ w · SS): our energy, over the unweighted spread."""
+    """esda's C is (n − 1) Σ w (f_i − f_j)² / (2 Σ w · SS): our energy, over the unweighted
+    spread.
+    """
     from esda import Geary
     from libpysal.weights import WSP
 
@@ -130,17 +142,22 @@ def test_the_three_constant_pixels_of_digits_rank_last_whatever_is_known():
                 ranking = rank(X, known, redundancy=redundancy)
             assert set(ranking.order[-len(constant) :]) == set(constant)
             assert np.isnan(ranking.scores[constant]).all()
-            if redundancy == "auto":  # pixels that are constant where labels are known can still be chosen
+            # Pixels that are constant where labels are known can still be chosen
+            if redundancy == "auto":
                 assert np.isnan(ranking.scores).sum() == len(constant)
 
 
 def test_constrained_laplacian_order_of_iris_for_every_number_of_neighbors():
-    """Benabdeslem and Hindawi report F3, F4, F1, F2 for k = 1 … 20 with the first labelled samples; raw data, λ = 0.1."""
+    """Benabdeslem and Hindawi report F3, F4, F1, F2 for k = 1 … 20 with the first labelled
+    samples; raw data, λ = 0.1.
+    """
     labels = np.full(150, -1)
     for species, n in ((0, 4), (1, 3), (2, 3)):
         labels[np.flatnonzero(species == SPECIES)[:n]] = species
     for k in range(1, 21):
-        sieve = GraphSieve("constrained_laplacian", n_neighbors=k, bandwidth=0.1, scale=None).fit(IRIS, labels)
+        sieve = GraphSieve("constrained_laplacian", n_neighbors=k, bandwidth=0.1, scale=None).fit(
+            IRIS, labels
+        )
         assert best_first(sieve.scores_) == [3, 4, 1, 2]
 
 
@@ -159,5 +176,7 @@ def test_a_real_sparse_text_table_gives_what_its_dense_form_gives(shared_data):
     for method in ("auto", "laplacian", "fisher", "lsdf", "constrained_laplacian", "sselect"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphSieveWarning)
-            sparse, dense = (GraphSieve(method).fit(data, labels).scores_ for data in (X, X.toarray()))
+            sparse, dense = (
+                GraphSieve(method).fit(data, labels).scores_ for data in (X, X.toarray())
+            )
         assert_allclose(sparse, dense, rtol=1e-9, atol=1e-12)

@@ -1,4 +1,6 @@
-"""The papers are reproduced as the documentation says: a quick run of all of them, and docs/reproduction.md."""
+"""The papers are reproduced as the documentation says: a quick run of all of them, and
+docs/reproduction.md.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def quick() -> dict:
         "--quiet",
     ]
     environment = {**os.environ, "GRAPHSIEVE_DATA": str(SHARED_DATA)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, encoding="utf-8")
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -62,7 +66,11 @@ def quick() -> dict:
 def test_results_have_the_promised_form(which, request):
     results = DOCUMENTED if which == "documented" else request.getfixturevalue("quick")
     assert results["schema"] == SCHEMA
-    assert [facts["paper"] for facts in results["papers"]] == list(EXPERIMENTS) == ["sls", "cls", "hybrid", "wls", "iterative"]
+    assert (
+        [facts["paper"] for facts in results["papers"]]
+        == list(EXPERIMENTS)
+        == ["sls", "cls", "hybrid", "wls", "iterative"]
+    )
     for facts in results["papers"]:
         assert {name: type(value) for name, value in facts.items()} == KEYS
         assert from_facts(facts).facts() == facts
@@ -75,7 +83,11 @@ def test_results_have_the_promised_form(which, request):
                 assert cell["standard_error"] is None or cell["standard_error"] >= 0
         for figure in facts["figures"]:
             for series in figure["series"]:
-                assert len(series["x"]) == len(series["y"]) == len(series["standard_error"] or series["x"])
+                assert (
+                    len(series["x"])
+                    == len(series["y"])
+                    == len(series["standard_error"] or series["x"])
+                )
         assert len({claim["key"] for claim in facts["claims"]}) == len(facts["claims"]) >= 3
         for claim in facts["claims"]:
             assert claim["verdict"] in set(Verdict)
@@ -94,20 +106,27 @@ def cells(results: dict) -> Iterator[tuple[tuple[str, ...], dict]]:
     for facts in results["papers"]:
         for table in facts["tables"]:
             for cell in table["cells"]:
-                yield (facts["paper"], table["label"], table["title"], cell["row"], cell["column"]), cell
+                yield (
+                    (facts["paper"], table["label"], table["title"], cell["row"], cell["column"]),
+                    cell,
+                )
 
 
 def test_the_documented_claims_are_those_of_the_code():
     """Statements and the papers' numbers are the same: a change of either needs a new full run."""
     for facts in DOCUMENTED["papers"]:
-        stated = [statement for part in EXPERIMENTS[facts["paper"]].parts for statement in part.statements]
+        stated = [
+            statement for part in EXPERIMENTS[facts["paper"]].parts for statement in part.statements
+        ]
         assert [(claim["key"], claim["where"], claim["text"]) for claim in facts["claims"]] == [
             (statement.key, statement.where, statement.text) for statement in stated
         ]
 
 
 def test_the_documented_numbers_are_those_of_the_code(quick):
-    """A quick run differs from the documented full one by chance alone; where nothing is random, not at all."""
+    """A quick run differs from the documented full one by chance alone; where nothing is random,
+    not at all.
+    """
     documented = dict(cells(DOCUMENTED))
     compared = 0
     for key, cell in cells(quick):
@@ -118,9 +137,12 @@ def test_the_documented_numbers_are_those_of_the_code(quick):
         if cell["ours"] is None or other["ours"] is None:
             assert cell["ours"] == other["ours"], key
         elif cell["standard_error"] is not None and other["standard_error"] is not None:
-            # Some errors are estimated from few repetitions and the cells are many, hence five of them.
+            # Some errors are estimated from few repetitions and the cells are many, hence five of
+            # them.
             allowed = 5 * hypot(cell["standard_error"], other["standard_error"])
-            assert cell["ours"] == pytest.approx(other["ours"], abs=max(allowed, 1e-4 * abs(other["ours"]))), key
+            assert cell["ours"] == pytest.approx(
+                other["ours"], abs=max(allowed, 1e-4 * abs(other["ours"]))
+            ), key
         elif cell["standard_error"] is None and other["standard_error"] is None:
             assert cell["ours"] == pytest.approx(other["ours"], rel=1e-4), key
         else:
@@ -135,7 +157,8 @@ KNOWN_TO_REPRODUCE = {
     ("wls", "table-3"): "holds",
     ("wls", "table-4"): "holds with a correction",  # of the printed formula of Y4
     ("wls", "table-5"): "does not hold",  # the third feature cannot be found
-    ("sls", "table-1"): "holds with a correction",  # the printed counts are those of the irrelevant features
+    # The printed counts are those of the irrelevant features
+    ("sls", "table-1"): "holds with a correction",
     ("cls", "iris-variance"): "holds",
     ("cls", "iris-laplacian"): "holds with a correction",  # neighbours by angle
     ("cls", "iris-cls"): "holds",
@@ -144,25 +167,35 @@ KNOWN_TO_REPRODUCE = {
 
 
 def test_what_is_known_to_reproduce_does(quick):
-    verdicts = {(facts["paper"], claim["key"]): claim["verdict"] for facts in quick["papers"] for claim in facts["claims"]}
+    verdicts = {
+        (facts["paper"], claim["key"]): claim["verdict"]
+        for facts in quick["papers"]
+        for claim in facts["claims"]
+    }
     assert {key: verdicts[key] for key in KNOWN_TO_REPRODUCE} == KNOWN_TO_REPRODUCE
 
 
 def found(quick: dict, paper: str, label: str, title: str) -> dict[tuple[str, str], dict]:
     """The cells of the one table so called, by row and column."""
-    chosen = {key: cell for key, cell in cells(quick) if key[:2] == (paper, label) and title in key[2]}
+    chosen = {
+        key: cell for key, cell in cells(quick) if key[:2] == (paper, label) and title in key[2]
+    }
     assert len({key[2] for key in chosen}) == 1
     return {(row, column): cell for (*_, row, column), cell in chosen.items()}
 
 
 def test_orders_on_iris_and_the_toy_are_exact(quick):
-    """As the papers print them: petal length, petal width, sepal length, sepal width; feature 4 alone."""
+    """As the papers print them: petal length, petal width, sepal length, sepal width; feature 4
+    alone.
+    """
     orders = found(quick, "cls", "Sec. 5.2", "order")
     assert orders["any k", "variance"]["ours"] == 3142
     for k in range(1, 21):
         assert orders[f"k = {k}", "CLS"]["ours"] == 3412
         if k >= 3:
-            assert orders[f"k = {k}", "LS, neighbours by angle"]["ours"] == (4312 if k < 15 else 3412)
+            assert orders[f"k = {k}", "LS, neighbours by angle"]["ours"] == (
+                4312 if k < 15 else 3412
+            )
     toy = found(quick, "hybrid", "Figure 1", "toy")
     ends = [row for row, _ in toy if "IG" in row]
     assert ends

@@ -1,4 +1,6 @@
-"""What became of the papers' claims, as text, Markdown and a page; and the command that shows it."""
+"""What became of the papers' claims, as text, Markdown and a page; and the command that shows
+it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,11 @@ HOSTILE = '<script>alert(1)</script> | **a_b** & "q" `x`'
 
 def found(text: str = "It works.", **changes) -> dict:
     """A small reproduction as facts."""
-    cells = (Cell("A", "left", 95.0, 94.25, 0.5), Cell("A", "right", None, 90.0), Cell("B", "left", 80.0, None))
+    cells = (
+        Cell("A", "left", 95.0, 94.25, 0.5),
+        Cell("A", "right", None, 90.0),
+        Cell("B", "left", 80.0, None),
+    )
     series = (
         Series("A", (1.0, 2.0, 3.0), (0.5, float("nan"), 0.75), (0.1, 0.1, 0.1)),
         Series("random columns", (1.0, 3.0), (0.2, 0.3)),
@@ -56,9 +62,14 @@ def found(text: str = "It works.", **changes) -> dict:
         depth="quick",
         seed=0,
         settings=(text,),
-        tables=(Table("Table 1", text, "%", cells, text), Table("Study", "ours alone", "", (Cell("A", "k", None, 3.0),))),
+        tables=(
+            Table("Table 1", text, "%", cells, text),
+            Table("Study", "ours alone", "", (Cell("A", "k", None, 3.0),)),
+        ),
         figures=(Figure("Fig. 1", text, text, text, series, text),),
-        claims=tuple(Claim(f"claim-{i}", "Table 1", text, verdict, text) for i, verdict in enumerate(Verdict)),
+        claims=tuple(
+            Claim(f"claim-{i}", "Table 1", text, verdict, text) for i, verdict in enumerate(Verdict)
+        ),
         seconds=1.5,
     )
     return {**whole.facts(), **changes}
@@ -74,12 +85,18 @@ def test_facts_go_through_json_and_back():
 
 def test_numbers_stand_side_by_side_in_every_form():
     facts = [found()]
-    text, markdown, page = as_text(facts), as_markdown(facts, command="c"), as_page(facts, command="c")
+    text, markdown, page = (
+        as_text(facts),
+        as_markdown(facts, command="c"),
+        as_page(facts, command="c"),
+    )
     assert re.search(r"A +95\.0 \| 94\.2 ± 0\.5 +– \| 90\.0\n", text)
     assert "| A | 95.0 / 94.2 ± 0.5 | – / 90.0 |\n| B | 80.0 / – |  |" in markdown
     assert "<small>95.0</small> 94.2 ± 0.5" in page
     for form in (text, markdown, page):
-        assert "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 without data." in form
+        assert (
+            "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 without data." in form
+        )
         for verdict in Verdict:
             assert verdict.value in form
     assert "k\n  A  3" in text  # a table without the paper's numbers has ours alone
@@ -92,20 +109,42 @@ def test_numbers_have_the_digits_that_mean_something():
         Cell("A", "none", None, 2 / 3),
     )
     text = as_text(
-        [found(tables=[{"label": "T", "title": "t", "unit": "", "note": "", "cells": [vars(cell) for cell in cells]}])]
+        [
+            found(
+                tables=[
+                    {
+                        "label": "T",
+                        "title": "t",
+                        "unit": "",
+                        "note": "",
+                        "cells": [vars(cell) for cell in cells],
+                    }
+                ]
+            )
+        ]
     )
     assert re.search(r"0\.5 \| 0\.123 ± 0\.012 +– \| 1235 ± 23 +– \| 0\.6667\n", text)
 
 
-@pytest.mark.parametrize(("value", "error", "shown"), [(-0.04, 0.2, "0.0"), (-1.26, 0.2, "−1.3"), (1e-7, None, "0.0")])
+@pytest.mark.parametrize(
+    ("value", "error", "shown"), [(-0.04, 0.2, "0.0"), (-1.26, 0.2, "−1.3"), (1e-7, None, "0.0")]
+)
 def test_minus_is_a_minus_and_zero_has_none(value, error, shown):
-    table = {"label": "T", "title": "t", "unit": "%", "note": "", "cells": [vars(Cell("A", "c", None, value, error))]}
+    table = {
+        "label": "T",
+        "title": "t",
+        "unit": "%",
+        "note": "",
+        "cells": [vars(Cell("A", "c", None, value, error))],
+    }
     assert re.search(rf"\n  A  {shown}( ± 0\.2)?\n", as_text([found(tables=[table])]))
 
 
 def test_wide_tables_are_folded():
     cells = [vars(Cell("A", f"column {i}", None, float(i))) for i in range(40)]
-    text = as_text([found(tables=[{"label": "T", "title": "t", "unit": "", "note": "", "cells": cells}])])
+    text = as_text(
+        [found(tables=[{"label": "T", "title": "t", "unit": "", "note": "", "cells": cells}])]
+    )
     assert max(map(len, text.splitlines())) <= 110
     assert all(f"column {i}" in text for i in range(40))
 
@@ -152,7 +191,9 @@ def test_the_page_is_well_formed_and_asks_for_nothing():
 
 
 def test_a_curve_goes_through_its_points():
-    """The corners of the drawing are known: the first point lies at the left edge, the last at the right one."""
+    """The corners of the drawing are known: the first point lies at the left edge, the last at
+    the right one.
+    """
     drawn = chart(found()["figures"][0])
     curves = re.findall(r'<path class="curve (\w+)[^"]*" d="M([^"]+)"', drawn)
     assert [look for look, _ in curves] == ["k0", "kr"]  # baselines are grey
@@ -160,7 +201,8 @@ def test_a_curve_goes_through_its_points():
     assert [len(line) for line in points] == [2, 2]  # the missing value is left out
     (x_first, y_first), (x_last, y_last) = points[0]
     assert (x_first, x_last) == (58.0, 626.0)
-    # All values, with their errors, lie between 0.2 and 0.85, and 5 % of that is left free at either end.
+    # All values, with their errors, lie between 0.2 and 0.85, and 5 % of that is left free at
+    # either end.
     low, high = 0.2 - 0.0325, 0.85 + 0.0325
     for y, at in ((0.5, y_first), (0.75, y_last)):
         assert at == pytest.approx(340 - 46 - (y - low) / (high - low) * (340 - 12 - 46), abs=0.06)
@@ -171,7 +213,8 @@ def test_a_band_goes_around_its_curve():
     drawn = chart({**found()["figures"][0], "series": [series]})
     (band,) = re.findall(r'<path class="band k0" d="M([^"]+)Z"', drawn)
     low, high = 0.4 - 0.025, 0.9 + 0.025  # the errors are inside the picture
-    corners = [(58, 0.6), (626, 0.9), (626, 0.5), (58, 0.4)]  # along the upper side and back along the lower one
+    # Along the upper side and back along the lower one
+    corners = [(58, 0.6), (626, 0.9), (626, 0.5), (58, 0.4)]
     for point, (x, y) in zip(band.split("L"), corners, strict=True):
         height = 340 - 46 - (y - low) / (high - low) * (340 - 12 - 46)
         assert tuple(map(float, point.split())) == pytest.approx((x, height), abs=0.06)
@@ -190,7 +233,9 @@ def test_a_file_may_have_a_long_name(tmp_path):
 
 
 def test_who_may_read_a_file_is_up_to_the_user(tmp_path):
-    """As for any new file of the process, which a temporary one is not; and as before for one that is replaced."""
+    """As for any new file of the process, which a temporary one is not; and as before for one
+    that is replaced.
+    """
     for mask in (0o077, 0o022):
         before = os.umask(mask)
         try:
@@ -198,7 +243,9 @@ def test_who_may_read_a_file_is_up_to_the_user(tmp_path):
             (tmp_path / f"{mask}.plain").write_text("text")
         finally:
             os.umask(before)
-        assert (tmp_path / f"{mask}.txt").stat().st_mode == (tmp_path / f"{mask}.plain").stat().st_mode
+        assert (tmp_path / f"{mask}.txt").stat().st_mode == (
+            tmp_path / f"{mask}.plain"
+        ).stat().st_mode
     secret = tmp_path / "secret"
     secret.write_text("old")
     secret.chmod(0o600)
@@ -206,7 +253,9 @@ def test_who_may_read_a_file_is_up_to_the_user(tmp_path):
     assert secret.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (3, 97), (-0.02, 0.013), (1e6, 1.1e6), (0, 1e-13), (5, 5)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (3, 97), (-0.02, 0.013), (1e6, 1.1e6), (0, 1e-13), (5, 5)]
+)
 def test_ticks_are_round_and_inside(low, high):
     marks = ticks(low, high)
     assert 1 <= len(marks) <= 9
@@ -218,7 +267,11 @@ def test_ticks_are_round_and_inside(low, high):
 
 
 def _finds(run: Run) -> Findings:
-    return Findings(judgements={"a": Judgement(Verdict.HOLDS, f"{run.repetitions(quick=2, full=5)} repetitions")})
+    return Findings(
+        judgements={
+            "a": Judgement(Verdict.HOLDS, f"{run.repetitions(quick=2, full=5)} repetitions")
+        }
+    )
 
 
 def _has_no_data(run: Run) -> Findings:
@@ -255,22 +308,44 @@ def _doubled(number: int) -> int:
 
 def test_seeds_and_results_do_not_depend_on_depth_or_processes():
     few, many = Run(quick=True).seeds(2, "x"), Run(quick=False).seeds(5, "x")
-    assert [a.generate_state(2).tolist() for a in few] == [b.generate_state(2).tolist() for b in many[:2]]
+    assert [a.generate_state(2).tolist() for a in few] == [
+        b.generate_state(2).tolist() for b in many[:2]
+    ]
     assert few[0].generate_state(2).tolist() != Run().seeds(1, "y")[0].generate_state(2).tolist()
     items = [(i,) for i in range(7)]
-    assert Run(n_jobs=1).each(_doubled, items, "t") == Run(n_jobs=2).each(_doubled, items, "t") == [2 * i for i in range(7)]
+    assert (
+        Run(n_jobs=1).each(_doubled, items, "t")
+        == Run(n_jobs=2).each(_doubled, items, "t")
+        == [2 * i for i in range(7)]
+    )
 
 
 @pytest.fixture
 def results(tmp_path):
     path = tmp_path / "results.json"
-    path.write_text(json.dumps({"schema": SCHEMA, "papers": [found(), found(paper="sls")]}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"schema": SCHEMA, "papers": [found(), found(paper="sls")]}), encoding="utf-8"
+    )
     return path
 
 
 def test_the_command_shows_earlier_results(results, tmp_path, capsys):
     page, markdown = tmp_path / "page.html", tmp_path / "page.md"
-    assert main(["reproduce", "all", "--results", str(results), "--page", str(page), "--markdown", str(markdown)]) == 0
+    assert (
+        main(
+            [
+                "reproduce",
+                "all",
+                "--results",
+                str(results),
+                "--page",
+                str(page),
+                "--markdown",
+                str(markdown),
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert "Table 1" in out
     assert str(page) in err
@@ -285,7 +360,10 @@ def test_nothing_is_overwritten_unless_asked(results, tmp_path, capsys):
     page.write_text("mine", encoding="utf-8")
     command = ["reproduce", "all", "--results", str(results), "--page", str(page)]
     assert main(command) == 4
-    assert capsys.readouterr().err == f"graphsieve: {page} exists; add --force to overwrite it, or write elsewhere.\n"
+    assert (
+        capsys.readouterr().err
+        == f"graphsieve: {page} exists; add --force to overwrite it, or write elsewhere.\n"
+    )
     assert page.read_text(encoding="utf-8") == "mine"
     assert main([*command, "--force"]) == 0
     assert page.read_text(encoding="utf-8") != "mine"
@@ -324,23 +402,43 @@ def test_options_of_a_run_are_refused_where_nothing_runs(option, results, capsys
 def test_missing_results_and_folders_are_said(results, tmp_path, capsys):
     assert main(["reproduce", "all", "--results", str(tmp_path / "none.json"), "--no-page"]) == 3
     assert "cannot be read: No such file or directory." in capsys.readouterr().err
-    for target, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "page.html", "does not exist")):
+    for target, message in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "no" / "page.html", "does not exist"),
+    ):
         assert main(["reproduce", "all", "--results", str(results), "--page", str(target)]) == 4
         assert message in capsys.readouterr().err
 
 
 def test_two_outputs_need_two_files(results, tmp_path, capsys):
     page = str(tmp_path / "page")
-    assert main(["reproduce", "all", "--results", str(results), "--page", page, "--markdown", f"{tmp_path}/./page"]) == 4
+    assert (
+        main(
+            [
+                "reproduce",
+                "all",
+                "--results",
+                str(results),
+                "--page",
+                page,
+                "--markdown",
+                f"{tmp_path}/./page",
+            ]
+        )
+        == 4
+    )
     assert "is named for two outputs" in capsys.readouterr().err
-    assert main(["reproduce", "all", "--results", str(results), "--page", ""]) == 4  # not the default
+    # Not the default
+    assert main(["reproduce", "all", "--results", str(results), "--page", ""]) == 4
 
 
 def test_the_page_names_the_seed(tmp_path):
     path, page = tmp_path / "results.json", tmp_path / "page.html"
     path.write_text(json.dumps({"schema": SCHEMA, "papers": [found(seed=7)]}), encoding="utf-8")
     assert main(["reproduce", "wls", "--results", str(path), "--page", str(page)]) == 0
-    assert "<code>graphsieve reproduce wls --quick --seed 7</code>" in page.read_text(encoding="utf-8")
+    assert "<code>graphsieve reproduce wls --quick --seed 7</code>" in page.read_text(
+        encoding="utf-8"
+    )
 
 
 def _is_interrupted(options):
@@ -364,7 +462,9 @@ def _loses_a_process(options):
         (_loses_a_process, (3, "work: one of the processes was killed")),
     ],
 )
-def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(happens, expected, monkeypatch, tmp_path, capsys):
+def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(
+    happens, expected, monkeypatch, tmp_path, capsys
+):
     code, message = expected
     monkeypatch.setattr("graphsieve.cli.reproduce.run_experiments", happens)
     before = signal.getsignal(signal.SIGTERM)
@@ -378,18 +478,42 @@ def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(happens, expected,
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_output_that_cannot_be_written_is_said(results):
-    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
+    command = [
+        sys.executable,
+        "-m",
+        "graphsieve",
+        "reproduce",
+        "all",
+        "--results",
+        str(results),
+        "--no-page",
+    ]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 4
-    assert done.stderr == b"graphsieve: the result cannot be written to standard output: No space left on device.\n"
-    done = subprocess.run(f"{shlex.join(command)} >&-", shell=True, stderr=subprocess.PIPE, check=False)
+    assert (
+        done.stderr
+        == b"graphsieve: the result cannot be written to standard output: No space left on "
+        b"device.\n"
+    )
+    done = subprocess.run(
+        f"{shlex.join(command)} >&-", shell=True, stderr=subprocess.PIPE, check=False
+    )
     assert done.returncode == 4
     assert done.stderr.startswith(b"graphsieve: standard output is closed")
 
 
 def test_output_has_letters_for_everything(results):
-    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page"]
+    command = [
+        sys.executable,
+        "-m",
+        "graphsieve",
+        "reproduce",
+        "all",
+        "--results",
+        str(results),
+        "--no-page",
+    ]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert b"94.2 +- 0.5" in done.stdout
@@ -417,7 +541,17 @@ def test_wrong_usage_is_one_line_and_exit_2(arguments, capsys):
 
 
 def test_a_reader_that_goes_away_gets_no_traceback(results):
-    command = [sys.executable, "-m", "graphsieve", "reproduce", "all", "--results", str(results), "--no-page", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "graphsieve",
+        "reproduce",
+        "all",
+        "--results",
+        str(results),
+        "--no-page",
+        "--json",
+    ]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)

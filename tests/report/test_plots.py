@@ -100,16 +100,24 @@ def test_one_far_worse_feature_does_not_make_the_others_alike():
     assert first > 10 * last
 
 
-@pytest.mark.parametrize(("n_selected", "line"), [(2, [1.5]), (1, [0.5]), (3, []), (4, []), (0, [])])
+@pytest.mark.parametrize(
+    ("n_selected", "line"), [(2, [1.5]), (1, [0.5]), (3, []), (4, []), (0, [])]
+)
 def test_a_line_shows_the_cut_if_it_is_in_view(n_selected, line):
     ax = draw_ranking(Scored([4, 3, 2, 1], n_selected), n=3)
-    level = [found.get_ydata()[0] for found in ax.lines if found.get_ydata()[0] == found.get_ydata()[1]]
+    level = [
+        found.get_ydata()[0] for found in ax.lines if found.get_ydata()[0] == found.get_ydata()[1]
+    ]
     assert level == line
 
 
 def test_the_pale_part_is_what_is_already_said():
     ranking = Scored(
-        [4, 2, 1], 2, redundancy=np.array([0.0, 0.25, 0.999]), duplicate_of=np.array([-1, 0, 1]), names=("a", "b", "c")
+        [4, 2, 1],
+        2,
+        redundancy=np.array([0.0, 0.25, 0.999]),
+        duplicate_of=np.array([-1, 0, 1]),
+        names=("a", "b", "c"),
     )
     ax = drawn(draw_ranking(ranking))
     pale = [collection.get_paths()[0].get_extents() for collection in ax.collections]
@@ -200,7 +208,14 @@ def test_a_ranking_of_ours_is_drawn():
 def X():
     rng = np.random.default_rng(1)
     return np.stack(
-        [rng.normal(size=60), rng.integers(0, 3, 60), np.full(60, 7.0), rng.normal(size=60) * 1e300, np.arange(60)], 1
+        [
+            rng.normal(size=60),
+            rng.integers(0, 3, 60),
+            np.full(60, 7.0),
+            rng.normal(size=60) * 1e300,
+            np.arange(60),
+        ],
+        1,
     )
 
 
@@ -219,7 +234,9 @@ def test_classes_get_a_histogram_each(X):
         assert len(ax.patches) == 3
         for stairs, counts in zip(ax.patches, feature["histogram"]["counts"], strict=True):
             # As high as its fullest bin, whatever that is.
-            assert_allclose(heights_above(stairs) / heights_above(stairs).max(), np.array(counts) / max(counts))
+            assert_allclose(
+                heights_above(stairs) / heights_above(stairs).max(), np.array(counts) / max(counts)
+            )
     assert [label.get_text() for label in axes[0].get_yticklabels()] == ["a", "b", "unknown"]
     assert axes[0].patches[2].get_facecolor()[:3] == to_rgba(plots.UNKNOWN)[:3]
 
@@ -233,7 +250,9 @@ def test_a_target_gets_dots(X):
         # The histogram lies below all dots.
         assert ax.patches[0].get_data().values.max() < 0
         counts = np.array(feature["histogram"]["counts"][0])
-        assert_allclose(heights_above(ax.patches[0]) / heights_above(ax.patches[0]).max(), counts / counts.max())
+        assert_allclose(
+            heights_above(ax.patches[0]) / heights_above(ax.patches[0]).max(), counts / counts.max()
+        )
     assert axes[0].get_ylabel() == "fat"
 
 
@@ -296,7 +315,9 @@ def test_no_features_no_portraits():
         draw_portraits(portray(Table([[0], [1]]), Supervision.nothing(2), []))
 
 
-@pytest.mark.parametrize("draw", [lambda: draw_ranking(Scored([2, 1], 1)), lambda: draw_portraits(PORTRAIT)])
+@pytest.mark.parametrize(
+    "draw", [lambda: draw_ranking(Scored([2, 1], 1)), lambda: draw_portraits(PORTRAIT)]
+)
 def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
     real = builtins.__import__
 
@@ -315,5 +336,7 @@ PORTRAIT = portray(Table([[0], [1]]), Supervision.nothing(2), [0])
 
 def test_the_score_of_a_search_in_rounds_is_no_share():
     X = np.random.default_rng(0).normal(size=(30, 4))
-    assert rank(X, method="iterative").plot().get_xlabel().startswith("iterative score (small is good")
+    assert (
+        rank(X, method="iterative").plot().get_xlabel().startswith("iterative score (small is good")
+    )
     assert rank(X).plot().get_xlabel().startswith("share explained alone")

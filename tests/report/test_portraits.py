@@ -26,7 +26,9 @@ def rng():
 def only(values, known=None, **options):
     """The facts of one column."""
     known = Supervision.nothing(len(values)) if known is None else known
-    return portray(Table(np.asarray(values, dtype=np.float64)[:, None]), known, [0], **options)["features"][0]
+    return portray(Table(np.asarray(values, dtype=np.float64)[:, None]), known, [0], **options)[
+        "features"
+    ][0]
 
 
 def numbers(facts):
@@ -49,7 +51,9 @@ def test_bins_and_counts_are_those_of_numpy(rng):
     n_bins = int(np.ceil(np.ptp(values) / (2 * between / 300 ** (1 / 3))))  # Freedman and Diaconis
     assert 8 < n_bins < 24
     for label in range(3):
-        counts, edges = np.histogram(values[labels == label], bins=n_bins, range=(values.min(), values.max()))
+        counts, edges = np.histogram(
+            values[labels == label], bins=n_bins, range=(values.min(), values.max())
+        )
         assert histogram["counts"][label] == counts.tolist()
         assert_allclose(histogram["edges"], edges, rtol=1e-5, atol=1e-5)
 
@@ -59,7 +63,8 @@ def test_a_value_on_an_edge_is_counted_above_it_and_the_largest_in_the_last_bin(
     values = np.concatenate([np.arange(81), np.repeat(np.arange(0, 81, 10), 2)])
     histogram = only(values)["histogram"]
     assert histogram["edges"] == list(range(0, 81, 10))
-    assert histogram["counts"] == [[12, 12, 12, 12, 12, 12, 12, 15]]  # ten numbers and two more of the first; the last has 80 too
+    # Ten numbers and two more of the first; the last has 80 too
+    assert histogram["counts"] == [[12, 12, 12, 12, 12, 12, 12, 15]]
     assert histogram["counts"][0] == np.histogram(values, bins=8)[0].tolist()
 
 
@@ -68,7 +73,8 @@ def test_a_value_on_an_edge_is_counted_above_it_and_the_largest_in_the_last_bin(
     [
         (np.linspace(0, 1, 50) ** 2, 8),  # the rule would have 3
         (np.concatenate([np.linspace(0, 1, 1990), np.linspace(1, 4, 10)]), 24),  # and here 51
-        (np.concatenate([np.zeros(1600), np.linspace(1, 4, 400)]), 12),  # no range between the quartiles: 1 + log2(2000) ≈ 11.97
+        # No range between the quartiles: 1 + log2(2000) ≈ 11.97
+        (np.concatenate([np.zeros(1600), np.linspace(1, 4, 400)]), 12),
     ],
 )
 def test_there_are_8_to_24_bins(values, n_bins):
@@ -139,7 +145,9 @@ def test_six_classes_are_all_kept():
 
 
 def test_probabilities_group_by_the_most_probable_class_and_certain_labels_win():
-    proba = Supervision.from_probabilities([[0.6, 0.4], [0.2, 0.8], [0.5, 0.5], [0.3, 0.7]], classes=["no", "yes"])
+    proba = Supervision.from_probabilities(
+        [[0.6, 0.4], [0.2, 0.8], [0.5, 0.5], [0.3, 0.7]], classes=["no", "yes"]
+    )
     with pytest.warns(match="disagree"):
         known = proba | Supervision.from_labels([None, None, None, "no"])
     facts = portray(Table([[0], [1], [2], [3]]), known, [0])
@@ -148,7 +156,9 @@ def test_probabilities_group_by_the_most_probable_class_and_certain_labels_win()
 
 
 def test_whole_numbers_beside_missing_ones_are_called_as_they_were():
-    assert portray(Table([[0], [1], [2]]), Supervision.from_labels([1.0, np.nan, 2.0]), [0])["classes"] == ["1", "2", "unknown"]
+    assert portray(Table([[0], [1], [2]]), Supervision.from_labels([1.0, np.nan, 2.0]), [0])[
+        "classes"
+    ] == ["1", "2", "unknown"]
 
 
 @pytest.mark.parametrize(
@@ -220,9 +230,13 @@ def test_along_the_graph_is_a_double_loop_over_the_neighbors(rng, scale):
 
 @pytest.mark.parametrize("scale", [None, "minmax"])
 def test_samples_that_are_all_equally_near_are_taken_in_their_order(scale):
-    """One-hot rows: the neighbours of each are the first five others, by the double loop and by hand."""
+    """One-hot rows: the neighbours of each are the first five others, by the double loop and by
+    hand.
+    """
     X = np.eye(30)
-    along = portray(Table(X), Supervision.nothing(30), [3], scale=scale)["features"][0]["along_graph"]
+    along = portray(Table(X), Supervision.nothing(30), [3], scale=scale)["features"][0][
+        "along_graph"
+    ]
     by_hand = [0.2] * 30  # row 3 is among the first five others of all but itself
     by_hand[3] = 0
     assert along["y"] == by_hand
@@ -235,13 +249,22 @@ def test_among_too_many_columns_those_shown_say_who_is_near(rng, monkeypatch):
     facts = portray(Table(X), Supervision.nothing(50), [4, 1])
     alone = portray(Table(X[:, [4, 1]]), Supervision.nothing(50), [0, 1])
     assert (facts["neighbors"], alone["neighbors"]) == ("the columns shown", "all columns")
-    assert [f["along_graph"] for f in facts["features"]] == [f["along_graph"] for f in alone["features"]]
+    assert [f["along_graph"] for f in facts["features"]] == [
+        f["along_graph"] for f in alone["features"]
+    ]
 
 
-@pytest.mark.parametrize("known", [Supervision.from_labels([0, 1, -1]), Supervision.from_probabilities(np.eye(3))])
+@pytest.mark.parametrize(
+    "known", [Supervision.from_labels([0, 1, -1]), Supervision.from_probabilities(np.eye(3))]
+)
 def test_no_graph_where_classes_are_known(known):
     facts = portray(Table([[0], [1], [3]]), known, [0])
-    assert facts["neighbors"] is facts["features"][0]["along_graph"] is facts["features"][0]["scatter"] is None
+    assert (
+        facts["neighbors"]
+        is facts["features"][0]["along_graph"]
+        is facts["features"][0]["scatter"]
+        is None
+    )
 
 
 # Correlations
@@ -268,7 +291,11 @@ def test_at_most_24_features_in_the_order_given(rng):
     order = rng.permutation(30)
     facts = portray(table, Supervision.nothing(20), order)
     names = [f"x{j}" for j in order[:24]]
-    assert [feature["feature"] for feature in facts["features"]] == facts["correlations"]["features"] == names
+    assert (
+        [feature["feature"] for feature in facts["features"]]
+        == facts["correlations"]["features"]
+        == names
+    )
 
 
 def test_no_features_no_pictures():
@@ -322,7 +349,9 @@ def test_a_large_table_is_never_copied(rng, make):
 def tables():
     """Integers, so that shifts and products are exact; with ties, constants and few values."""
     numbers = st.integers(-50, 50)
-    return st.integers(2, 40).flatmap(lambda n: st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=n, max_size=n))
+    return st.integers(2, 40).flatmap(
+        lambda n: st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=n, max_size=n)
+    )
 
 
 def labels_of(X):
@@ -338,7 +367,9 @@ def test_the_order_of_rows_does_not_matter(X, random):
     assert_allclose(one["correlations"]["values"], other["correlations"]["values"], atol=1.1e-3)
 
 
-@given(tables(), st.integers(-1000, 1000), st.sampled_from([2.0**-900, 0.25, 3.0, 1024.0, 2.0**900]))
+@given(
+    tables(), st.integers(-1000, 1000), st.sampled_from([2.0**-900, 0.25, 3.0, 1024.0, 2.0**900])
+)
 def test_units_do_not_matter(X, shift, factor):
     X = np.array(X, dtype=np.float64)
     known = labels_of(X)
@@ -361,7 +392,8 @@ def test_every_row_is_counted_once_in_a_bin_that_holds_it(X):
         assert (np.diff(edges) > 0).all()
         assert not feature["clipped"]
         total = np.sum(histogram["counts"], axis=0)
-        # Up to an edge there are at least the values below it and at most those not above it (edges are rounded).
+        # Up to an edge there are at least the values below it and at most those not above it (edges
+        # are rounded).
         reach = np.cumsum(total)
         slack = 1e-5 * (edges[-1] - edges[0])
         for edge, found in zip(edges[1:], reach, strict=True):
@@ -374,7 +406,10 @@ def test_sparse_is_dense(X):
     X = np.array(X, dtype=np.float64)
     X[np.abs(X) < 30] = 0
     for known in (labels_of(X), Supervision.nothing(len(X)), Supervision.from_targets(X[:, 1])):
-        dense, sparse = (portray(Table(make(X)), known, [2, 0], scale="minmax") for make in (np.asarray, sp.csr_array))
+        dense, sparse = (
+            portray(Table(make(X)), known, [2, 0], scale="minmax")
+            for make in (np.asarray, sp.csr_array)
+        )
         assert dense == sparse
 
 
@@ -383,21 +418,32 @@ def test_sparse_is_dense(X):
 
 @pytest.mark.parametrize("size", [1.7e308, 1e300, 1e155, 1.0, 1e-155, 1e-300, 1e-310, 5e-324])
 def test_any_magnitude_is_drawn(rng, size):
-    shapes = np.stack([np.ones(50), np.linspace(-1, 1, 50), np.arange(50) % 2, rng.uniform(-1, 1, 50)], axis=1)
+    shapes = np.stack(
+        [np.ones(50), np.linspace(-1, 1, 50), np.arange(50) % 2, rng.uniform(-1, 1, 50)], axis=1
+    )
     X = shapes * size
-    for known in (Supervision.nothing(50), Supervision.from_targets(X[:, 3]), Supervision.from_labels(np.arange(50) % 2)):
+    for known in (
+        Supervision.nothing(50),
+        Supervision.from_targets(X[:, 3]),
+        Supervision.from_labels(np.arange(50) % 2),
+    ):
         facts = portray(Table(X), known, np.arange(4))
         json.dumps(facts, allow_nan=False)
         assert np.isfinite(list(numbers(facts))).all()
         for feature, column in zip(facts["features"], X.T, strict=True):
-            assert_allclose([feature["low"], feature["high"]], [column.min(), column.max()], rtol=1e-5)
+            assert_allclose(
+                [feature["low"], feature["high"]], [column.min(), column.max()], rtol=1e-5
+            )
             edges = feature["histogram"]["edges"]
             assert edges[0] < edges[-1]
             assert edges[0] <= feature["low"] <= feature["high"] <= edges[-1]
             assert np.sum(feature["histogram"]["counts"]) == 50
     if size > 1e-300:  # below, 50 numbers are not different ones
         ordinary = portray(Table(shapes), Supervision.nothing(50), np.arange(4))
-        assert ordinary["correlations"] == portray(Table(X), Supervision.nothing(50), np.arange(4))["correlations"]
+        assert (
+            ordinary["correlations"]
+            == portray(Table(X), Supervision.nothing(50), np.arange(4))["correlations"]
+        )
 
 
 def test_a_small_range_far_from_zero_keeps_its_digits():
@@ -411,13 +457,17 @@ def test_a_small_range_far_from_zero_keeps_its_digits():
 def test_constants_have_one_bin():
     assert only([4, 4, 4])["histogram"] == {"edges": [2, 6], "counts": [[3]]}
     assert only([0, 0])["histogram"] == {"edges": [-0.5, 0.5], "counts": [[2]]}
-    assert only([-4, -4], Supervision.from_labels(["a", None]))["histogram"] == {"edges": [-6, -2], "counts": [[1], [1]]}
+    assert only([-4, -4], Supervision.from_labels(["a", None]))["histogram"] == {
+        "edges": [-6, -2],
+        "counts": [[1], [1]],
+    }
     assert only([4, 4, 4])["along_graph"] == {"x": [0.5] * 3, "y": [0.5] * 3, "share": 0}
 
 
 def test_two_rows_are_enough():
     facts = portray(Table([[0, 3], [1, 2]]), Supervision.nothing(2), [0, 1])
-    assert facts["features"][0]["along_graph"] == {"x": [0, 1], "y": [1, 0], "share": 1}  # each is the other's neighbour
+    # Each is the other's neighbour
+    assert facts["features"][0]["along_graph"] == {"x": [0, 1], "y": [1, 0], "share": 1}
     assert facts["correlations"]["values"] == [[1, -1], [-1, 1]]
 
 
@@ -429,7 +479,9 @@ def test_whole_numbers_and_short_floats_are_read():
     X = np.array([[0, 1], [200, 0], [255, 1]])
     expected = portray(Table(X.astype(np.float64)), Supervision.nothing(3), [0, 1])
     for kind in (np.uint8, np.float32, bool):
-        assert portray(Table(X.astype(kind)), Supervision.nothing(3), [1])["features"][0]["high"] == 1
+        assert (
+            portray(Table(X.astype(kind)), Supervision.nothing(3), [1])["features"][0]["high"] == 1
+        )
     assert portray(Table(X.astype(np.uint8)), Supervision.nothing(3), [0, 1]) == expected
 
 
@@ -454,7 +506,9 @@ def test_a_share_of_wine_labels(shared_data):
             values = X[labels == code, j]
             assert sum(counts) == len(values)
             # Values on an edge may fall to either side, since the edges are rounded.
-            assert_allclose(np.cumsum(counts), np.cumsum(np.histogram(values, bins=edges)[0]), atol=2)
+            assert_allclose(
+                np.cumsum(counts), np.cumsum(np.histogram(values, bins=edges)[0]), atol=2
+            )
 
 
 def test_neighboring_wavelengths_say_the_same(shared_data):
@@ -462,4 +516,6 @@ def test_neighboring_wavelengths_say_the_same(shared_data):
     facts = portray(Table(X), Supervision.from_targets(y), [40, 41, 0])
     assert_array_equal(facts["correlations"]["values"][0][1] > 0.99, True)
     assert_allclose(facts["correlations"]["values"], np.corrcoef(X[:, [40, 41, 0]].T), atol=6e-4)
-    assert_allclose([facts["target"]["low"], facts["target"]["high"]], [y.min(), y.max()], rtol=1e-5)
+    assert_allclose(
+        [facts["target"]["low"], facts["target"]["high"]], [y.min(), y.max()], rtol=1e-5
+    )

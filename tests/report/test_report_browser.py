@@ -1,4 +1,6 @@
-"""The report as a reader meets it: opened from disk in a real browser, looked at, sorted, searched, scrolled and printed."""
+"""The report as a reader meets it: opened from disk in a real browser, looked at, sorted,
+searched, scrolled and printed.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,27 @@ import numpy as np
 import pytest
 
 import install_browser
-from browser import NO_BROWSER, VARIABLE, NoBrowserError, accessibility_violations, any_browser, opened, started
+from browser import (
+    NO_BROWSER,
+    VARIABLE,
+    NoBrowserError,
+    accessibility_violations,
+    any_browser,
+    opened,
+    started,
+)
 from graphsieve.report.page import page as report_page
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 Visit = Callable[..., AbstractContextManager[Any]]
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
+PHONE = {
+    "viewport": {"width": 360, "height": 740},
+    "is_mobile": True,
+    "has_touch": True,
+    "device_scale_factor": 2,
+}
 HOSTILE = (
     "</script><script>document.title = 'taken'; alert(1)</script>",
     "<img src=x onerror=\"document.title = 'taken'\">",
@@ -43,7 +58,8 @@ HOSTILE = (
     "https://example.invalid/x.png",
 )
 
-# Written in a name these would turn the direction of what follows, or break lines; a page may leave them out, or show a sign.
+# Written in a name these would turn the direction of what follows, or break lines; a page may leave
+# them out, or show a sign.
 UNSEEN = (
     "\u202eright to left\u2066",
     "line\u2028break\u2029here",
@@ -70,7 +86,11 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
         if chosen:
             said = {"redundancy": 0.0, "duplicate_of": None, "duplicate_correlation": None}
             if place:
-                said = {"redundancy": (place % 10) / 10, "duplicate_of": names[0], "duplicate_correlation": 0.9}
+                said = {
+                    "redundancy": (place % 10) / 10,
+                    "duplicate_of": names[0],
+                    "duplicate_correlation": 0.9,
+                }
             record |= said
         features.append(record)
     return {
@@ -89,7 +109,9 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
     }
 
 
-def report_facts(names: list[str], *, title: str = "A report", text: str = "words", n_selected: int = 3) -> dict[str, Any]:
+def report_facts(
+    names: list[str], *, title: str = "A report", text: str = "words", n_selected: int = 3
+) -> dict[str, Any]:
     """Facts for a page with every section; `text` stands wherever words are free."""
     drawn = names[:n_selected]
     return {
@@ -113,7 +135,11 @@ def report_facts(names: list[str], *, title: str = "A report", text: str = "word
         },
         "portraits": portrait_facts(drawn, text),
         "comparison": comparison_facts(text),
-        "done": {"parameters": [["method", text]], "versions": [["graphsieve", "0.1.0"]], "warnings": [text]},
+        "done": {
+            "parameters": [["method", text]],
+            "versions": [["graphsieve", "0.1.0"]],
+            "warnings": [text],
+        },
         "repeat": {"command": f"graphsieve rank '{text}'", "python": f"graphsieve.rank({text!r})"},
     }
 
@@ -153,10 +179,21 @@ def comparison_facts(text: str) -> dict[str, Any]:
     steps = [1, 2, 4]
     names = (text, "fisher", "random columns", "all columns")
     series = [
-        {"name": name, "x": steps, "y": [0.5 + 0.05 * i, 0.6, 0.7], "standard_error": [0.02, 0.02, 0.01]}
+        {
+            "name": name,
+            "x": steps,
+            "y": [0.5 + 0.05 * i, 0.6, 0.7],
+            "standard_error": [0.02, 0.02, 0.01],
+        }
         for i, name in enumerate(names)
     ]
-    labels = {"label": text, "title": text, "x_label": "features", "y_label": "accuracy", "note": text}
+    labels = {
+        "label": text,
+        "title": text,
+        "x_label": "features",
+        "y_label": "accuracy",
+        "note": text,
+    }
     return {
         "methods": [text, "fisher"],
         "agreement": [[1.0, 0.4], [0.4, 1.0]],
@@ -182,7 +219,9 @@ def bare_facts(names: list[str]) -> dict[str, Any]:
 
 
 def plain_names(n: int) -> list[str]:
-    """Names whose alphabetical order is not their rank: 7919 is prime to the counts used here, so all are distinct."""
+    """Names whose alphabetical order is not their rank: 7919 is prime to the counts used here,
+    so all are distinct.
+    """
     return [f"Column {7919 * i % n:05d}" for i in range(n)]
 
 
@@ -199,7 +238,9 @@ def large_page() -> str:
 @cache
 def hostile_page() -> str:
     names = [*HOSTILE, *(f"usual {i}" for i in range(60)), "long " * 2_000]
-    return report_page(report_facts(names, title=HOSTILE[0], text=HOSTILE[1], n_selected=len(HOSTILE)))
+    return report_page(
+        report_facts(names, title=HOSTILE[0], text=HOSTILE[1], n_selected=len(HOSTILE))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +280,8 @@ def visit(browser: Any, tmp_path: Path) -> Visit:
         ("<script>missing()</script>", "error: missing is not defined"),
         ("<script>setTimeout(() => alert('hello'), 0)</script>", "dialog: hello"),
         (
-            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\"><img src='http://127.0.0.1:9/x.png'>",
+            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\"><img "
+            "src='http://127.0.0.1:9/x.png'>",
             "console error",
         ),
     ],
@@ -253,9 +295,14 @@ def test_the_watch_sees_what_a_page_should_not_do(browser, tmp_path, markup, com
     assert any(said.startswith(complaint) for said in watched.complaints), watched.complaints
 
 
-def test_the_watch_has_nothing_against_a_quiet_page_and_axe_has_against_a_bad_one(browser, tmp_path):
+def test_the_watch_has_nothing_against_a_quiet_page_and_axe_has_against_a_bad_one(
+    browser, tmp_path
+):
     file = tmp_path / "page.html"
-    file.write_text("<!doctype html><title>x</title><p style='color:#ccc'>faint</p><img src='data:,'>", encoding="utf-8")
+    file.write_text(
+        "<!doctype html><title>x</title><p style='color:#ccc'>faint</p><img src='data:,'>",
+        encoding="utf-8",
+    )
     with opened(browser, file) as watched:
         found = {said.split()[0] for said in accessibility_violations(watched.page)}
     assert watched.complaints == []
@@ -277,7 +324,9 @@ def rows(page: Any) -> list[int]:
 
 def counted(page: Any) -> tuple[int, int]:
     """What the line above the table says: so many of so many features."""
-    found = re.fullmatch(r"\s*([\d,]+) of ([\d,]+) features?\s*", page.locator("#count").inner_text())
+    found = re.fullmatch(
+        r"\s*([\d,]+) of ([\d,]+) features?\s*", page.locator("#count").inner_text()
+    )
     assert found is not None, page.locator("#count").inner_text()
     return int(found[1].replace(",", "")), int(found[2].replace(",", ""))
 
@@ -286,7 +335,9 @@ def searched(page: Any, text: str, expected: int) -> list[int]:
     """The ranks in sight after this search, which is to find so many."""
     page.locator("#search").fill(text)
     page.wait_for_function(
-        "n => document.querySelector('#count').textContent.trim().replaceAll(',', '').startsWith(`${n} of `)", arg=expected
+        "n => document.querySelector('#count').textContent.trim().replaceAll(',', "
+        "'').startsWith(`${n} of `)",
+        arg=expected,
     )
     return rows(page)
 
@@ -295,7 +346,9 @@ def sorted_by(page: Any, key: str) -> str | None:
     """Press the heading of a column; gives the direction it then says it has."""
     button = page.locator(f"[data-sort={key}]")
     button.click()
-    return button.evaluate("button => button.closest('[aria-sort]')?.getAttribute('aria-sort') ?? null")
+    return button.evaluate(
+        "button => button.closest('[aria-sort]')?.getAttribute('aria-sort') ?? null"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -332,15 +385,24 @@ def test_hostile_names_stay_text(visit):
         assert page.title() == HOSTILE[0]
         for rank, name in enumerate(HOSTILE, start=1):
             assert searched(page, name, 1) == [rank]
-            assert name in page.locator(f"#ranking [data-rank='{rank}']").first.evaluate("row => row.textContent")
+            assert name in page.locator(f"#ranking [data-rank='{rank}']").first.evaluate(
+                "row => row.textContent"
+            )
         assert page.title() == HOSTILE[0]
 
 
 def test_characters_that_turn_or_break_the_text_around_them_do_not(visit):
-    with visit(report_page(report_facts([*UNSEEN, "usual"], title=UNSEEN[0], text=UNSEEN[1]))) as page:
-        for rank, part in enumerate(("right to left", "break", "nothing", "and", "a pair"), start=1):
+    with visit(
+        report_page(report_facts([*UNSEEN, "usual"], title=UNSEEN[0], text=UNSEEN[1]))
+    ) as page:
+        for rank, part in enumerate(
+            ("right to left", "break", "nothing", "and", "a pair"), start=1
+        ):
             assert rank in rows_with(page, part)
-        left = page.evaluate("() => document.documentElement.outerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069\\ud800\\x07]/g)")
+        left = page.evaluate(
+            "() => "
+            "document.documentElement.outerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069\\ud800\\x07]/g)"
+        )
         assert left is None
 
 
@@ -359,14 +421,17 @@ def test_hostile_names_add_no_element_and_no_attribute(visit):
     def structure(page: Any) -> Counter[str]:
         return Counter(
             page.evaluate(
-                "() => [...document.querySelectorAll('*')].map(e => [e.localName, ...e.getAttributeNames().sort()].join(' '))"
+                "() => [...document.querySelectorAll('*')].map(e => [e.localName, "
+                "...e.getAttributeNames().sort()].join(' '))"
             )
         )
 
     tame = [re.sub(r"\W", "x", name, flags=re.ASCII) for name in HOSTILE]
     pages = []
     for names in (list(HOSTILE), tame):
-        with visit(report_page(report_facts(names, title=names[0], text=names[1], n_selected=len(names)))) as page:
+        with visit(
+            report_page(report_facts(names, title=names[0], text=names[1], n_selected=len(names)))
+        ) as page:
             pages.append(structure(page))
     assert pages[0] == pages[1]
 
@@ -394,7 +459,8 @@ def test_sorting_by_every_column(visit):
     facts = report_facts(names)
     for record, score in zip(facts["ranking"]["features"], (0.3, 0.5, 0.1, 0.9, 0.7), strict=True):
         record |= {"score": score, "redundancy": 1.0 - score, "duplicate_of": "delta"}
-    facts["ranking"]["features"][3] |= {"redundancy": 0.0}  # too little to tell, so last in either direction
+    # Too little to tell, so last in either direction
+    facts["ranking"]["features"][3] |= {"redundancy": 0.0}
     with visit(report_page(facts)) as page:
         assert rows(page) == [1, 2, 3, 4, 5]
         # alpha, bravo, charlie, delta, Echo
@@ -411,7 +477,10 @@ def test_sorting_by_every_column(visit):
 def test_only_the_sorted_column_says_that_it_is(visit):
     with visit(usual_page()) as page:
         sorted_by(page, "feature")
-        said = page.evaluate("() => [...document.querySelectorAll('[aria-sort]')].map(e => e.getAttribute('aria-sort'))")
+        said = page.evaluate(
+            "() => [...document.querySelectorAll('[aria-sort]')].map(e => "
+            "e.getAttribute('aria-sort'))"
+        )
         assert sorted(said)[0] == "ascending"
         assert [word for word in said if word != "none"] == ["ascending"]
 
@@ -448,7 +517,9 @@ def test_search_is_by_plain_text_in_any_case(visit):
 def test_selected_only_and_search_and_sort_go_together(visit):
     with visit(usual_page()) as page:
         page.locator("#selected-only").check()
-        page.wait_for_function("() => document.querySelector('#count').textContent.includes('3 of ')")
+        page.wait_for_function(
+            "() => document.querySelector('#count').textContent.includes('3 of ')"
+        )
         # They are 00000, 00019 and 00038: multiples of 7919 modulo 100.
         assert rows(page) == [1, 2, 3]
         assert searched(page, "9", 1) == [2]
@@ -474,7 +545,9 @@ def test_twenty_thousand_rows_are_scrolled_with_few_of_them_there(visit, record_
         region = page.locator("#ranking")
         assert page.locator("[data-rank]").count() < 300
         for share in (0.25, 0.5, 0.75):
-            region.evaluate("(e, share) => { e.scrollTop = share * (e.scrollHeight - e.clientHeight); }", share)
+            region.evaluate(
+                "(e, share) => { e.scrollTop = share * (e.scrollHeight - e.clientHeight); }", share
+            )
             page.wait_for_function(
                 "share => [...document.querySelectorAll('#ranking [data-rank]')]"
                 ".some(row => Math.abs(Number(row.dataset.rank) / 20000 - share) < 0.01)",
@@ -485,11 +558,15 @@ def test_twenty_thousand_rows_are_scrolled_with_few_of_them_there(visit, record_
         wait_for_row(page, 20_000)
         press(page, "Home")
         wait_for_row(page, 1)
-        record_property("long_tasks_ms", [round(length) for length in page.evaluate("() => window.longTasks")])
+        record_property(
+            "long_tasks_ms", [round(length) for length in page.evaluate("() => window.longTasks")]
+        )
 
 
 def wait_until_still(page: Any) -> None:
-    """Until nothing has moved for some frames: browsers scroll in steps, and a key pressed meanwhile may be lost."""
+    """Until nothing has moved for some frames: browsers scroll in steps, and a key pressed
+    meanwhile may be lost.
+    """
     page.evaluate(
         """async () => {
             const region = document.querySelector('#ranking');
@@ -510,7 +587,9 @@ def press(page: Any, key: str) -> None:
 
 
 def wait_for_row(page: Any, rank: int) -> None:
-    """Until the row lies whole within what the region shows; where it does not come, say what is there instead."""
+    """Until the row lies whole within what the region shows; where it does not come, say what is
+    there instead.
+    """
     from playwright.sync_api import TimeoutError as WaitedInVainError
 
     try:
@@ -539,14 +618,20 @@ def test_twenty_thousand_rows_are_sorted_and_searched(visit, record_property):
     place = next(i for i in range(20_000) if 7919 * i % 20_000 == 12_345)
     with visit(large_page(), at_start=LONG_TASKS) as page:
         assert sorted_by(page, "feature") == "ascending"
-        first = [next(i for i in range(20_000) if 7919 * i % 20_000 == number) + 1 for number in range(3)]
+        first = [
+            next(i for i in range(20_000) if 7919 * i % 20_000 == number) + 1 for number in range(3)
+        ]
         assert rows(page)[:3] == first
         assert searched(page, "column 12345", 1) == [place + 1]
-        record_property("long_tasks_ms", [round(length) for length in page.evaluate("() => window.longTasks")])
+        record_property(
+            "long_tasks_ms", [round(length) for length in page.evaluate("() => window.longTasks")]
+        )
 
 
 def test_every_row_in_sight_can_be_reached_one_step_at_a_time(visit):
-    """Going down by four fifths of what is seen passes every rank: none is lost between two drawings."""
+    """Going down by four fifths of what is seen passes every rank: none is lost between two
+    drawings.
+    """
     with visit(report_page(report_facts(plain_names(200)))) as page:
         region = page.locator("#ranking")
         seen = set(rows(page))
@@ -595,7 +680,9 @@ def test_axe_finds_nothing_in_what_use_makes_of_the_page(visit):
         assert accessibility_violations(page) == []
 
 
-@pytest.mark.parametrize("which", [usual_page, hostile_page, large_page], ids=["usual", "hostile", "large"])
+@pytest.mark.parametrize(
+    "which", [usual_page, hostile_page, large_page], ids=["usual", "hostile", "large"]
+)
 def test_a_phone_does_not_scroll_sideways(visit, which):
     with visit(which(), **PHONE) as page:
         page.evaluate("() => document.querySelectorAll('details').forEach(e => { e.open = true; })")
@@ -607,7 +694,10 @@ def test_a_phone_does_not_scroll_sideways(visit, which):
             }).map(e => e.outerHTML.slice(0, 100))"""
         )
         assert wide == []
-        assert page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]") == [360, 360]
+        assert page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]") == [
+            360,
+            360,
+        ]
 
 
 def test_a_short_name_is_read_in_full_on_a_phone(visit):
@@ -623,7 +713,9 @@ def test_a_short_name_is_read_in_full_on_a_phone(visit):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_in_pictures_have_contrast(visit, scheme):
-    """What axe-core leaves open: text in pictures, which stands on the page itself; 4.5 is the least that WCAG AA allows."""
+    """What axe-core leaves open: text in pictures, which stands on the page itself; 4.5 is the
+    least that WCAG AA allows.
+    """
     with visit(usual_page(), color_scheme=scheme) as page:
         paper, inks = page.evaluate(
             """() => [getComputedStyle(document.body).backgroundColor,
@@ -644,7 +736,9 @@ def luminance(colour: str) -> float:
     found = re.fullmatch(r"rgb\((\d+), (\d+), (\d+)\)", colour)
     assert found is not None, colour
     shares = [int(part) / 255 for part in found.groups()]
-    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    linear = [
+        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -668,7 +762,8 @@ def test_print_is_light_has_the_first_rows_and_no_controls(visit):
         for control in ("#search", "#selected-only"):
             assert not page.locator(control).is_visible()
         ink, paper = page.evaluate(
-            "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+            "() => [getComputedStyle(document.body).color, "
+            "getComputedStyle(document.body).backgroundColor]"
         )
         assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
         assert contrast(ink, "rgb(255, 255, 255)") > 7
@@ -682,7 +777,9 @@ def test_paper_is_not_wasted_on_rows_that_are_not_drawn(visit):
 
 
 def test_print_cuts_nothing_off(visit):
-    """On paper nothing scrolls, so nothing may need to; what is a dot high is there for the ear only."""
+    """On paper nothing scrolls, so nothing may need to; what is a dot high is there for the ear
+    only.
+    """
     with visit(usual_page(), viewport={"width": 720, "height": 1000}) as page:
         page.emulate_media(media="print")
         wait_until_still(page)
@@ -722,12 +819,19 @@ def test_the_page_of_a_real_ranking(visit):
 # Getting a browser
 
 
-def run_without_browser(path: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Python where only the commands in `path` exist, playwright has no browser, and the network is out of reach.
+def run_without_browser(
+    path: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Python where only the commands in `path` exist, playwright has no browser, and the network is
+    out of reach.
 
     In a process of its own, because playwright runs once in each.
     """
-    kept = {name: value for name, value in os.environ.items() if name != VARIABLE and not name.startswith("PYTEST_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name != VARIABLE and not name.startswith("PYTEST_")
+    }
     environment = {
         **kept,
         "PATH": str(path),
@@ -781,7 +885,9 @@ def test_the_installer_passes_over_a_stub_and_fails_without_failing(tmp_path):
 
 @posix
 def test_the_installer_uses_the_package_manager(tmp_path):
-    """A pretended apt-get, which as root or by sudo puts a browser on the path when asked for chromium."""
+    """A pretended apt-get, which as root or by sudo puts a browser on the path when asked for
+    chromium.
+    """
     log = tmp_path / "log"
     command(tmp_path, "env", 'shift; exec "$@"')
     command(tmp_path, "sudo", 'shift; exec "$@"')
@@ -804,11 +910,16 @@ def test_a_command_that_hangs_is_given_up_with_all_it_started(tmp_path):
     assert install_browser.outcome([str(hanging)], limit=0.5) == "given up after 0.5 seconds"
     with pytest.raises(ProcessLookupError):
         _wait_until_gone(int(child.read_text()))
-    assert install_browser.outcome([str(tmp_path / "absent")]) == "could not be run (No such file or directory)"
+    assert (
+        install_browser.outcome([str(tmp_path / "absent")])
+        == "could not be run (No such file or directory)"
+    )
 
 
 def _wait_until_gone(process: int) -> None:
-    """Raises ProcessLookupError as soon as there is no such process, or only what init has yet to bury."""
+    """Raises ProcessLookupError as soon as there is no such process, or only what init has yet
+    to bury.
+    """
     for _ in range(100):
         os.kill(process, 0)
         state = Path(f"/proc/{process}/stat")
@@ -826,13 +937,28 @@ def test_the_variable_comes_first_and_must_be_right(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(command(tmp_path, "mine", "exit 0")))
     assert any_browser() == str(tmp_path / "mine")
     result = run_without_browser(
-        tmp_path, "-c", "import browser\nwith browser.started(): pass", **{VARIABLE: str(tmp_path / "absent")}
+        tmp_path,
+        "-c",
+        "import browser\nwith browser.started(): pass",
+        **{VARIABLE: str(tmp_path / "absent")},
     )
-    assert re.search(f"RuntimeError: {VARIABLE} is '.*absent', which does not start as a browser", result.stderr)
+    assert re.search(
+        f"RuntimeError: {VARIABLE} is '.*absent', which does not start as a browser", result.stderr
+    )
 
 
 def test_without_any_browser_the_tests_are_skipped_and_say_why(tmp_path):
-    arguments = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-k", "opens_without", Path(__file__).name)
+    arguments = (
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "opens_without",
+        Path(__file__).name,
+    )
     result = run_without_browser(tmp_path, *arguments)
     assert result.returncode == 0, result.stdout
     assert re.search(rf"SKIPPED \[2\] .*{re.escape(NO_BROWSER)}", result.stdout), result.stdout

@@ -22,7 +22,17 @@ from graphsieve.report.page import page
 from graphsieve.report.pictures import group_looks, of_chosen, pictures_section
 from graphsieve.report.plot import Axis, area, dots, padded, ticks
 from graphsieve.report.ranking_table import as_json
-from graphsieve.report.wording import already_said, block, counted, listed, number, said_percent, sentence, shown, thousands
+from graphsieve.report.wording import (
+    already_said,
+    block,
+    counted,
+    listed,
+    number,
+    said_percent,
+    sentence,
+    shown,
+    thousands,
+)
 
 HOSTILE = [
     '</script><script>document.title="owned"</script>',
@@ -44,7 +54,9 @@ HOSTILE = [
 ]
 
 
-def ranking_of(names, *, scores=None, n_selected=3, choice=False, good="large", flags=None, method="fisher"):
+def ranking_of(
+    names, *, scores=None, n_selected=3, choice=False, good="large", flags=None, method="fisher"
+):
     """The facts of a ranking whose features have these names, best first."""
     n = len(names)
     scores = [1 - place / n for place in range(n)] if scores is None else scores
@@ -112,10 +124,26 @@ def portraits_of(names, *, classes=None, target=None, graph=False, n_points=50):
 
 
 def comparison_of(names):
-    series = [{"name": one, "x": [1, 2, 5], "y": [0.5, None, 0.75], "standard_error": [0.1, None, 0.1]} for one in names]
-    curve = {"label": names[0], "title": names[1], "x_label": names[2], "y_label": names[0], "note": names[1], "series": series}
+    series = [
+        {"name": one, "x": [1, 2, 5], "y": [0.5, None, 0.75], "standard_error": [0.1, None, 0.1]}
+        for one in names
+    ]
+    curve = {
+        "label": names[0],
+        "title": names[1],
+        "x_label": names[2],
+        "y_label": names[0],
+        "note": names[1],
+        "series": series,
+    }
     agreement = [[1.0 if i == j else -0.25 for j in range(len(names))] for i in range(len(names))]
-    return {"methods": list(names), "agreement": agreement, "agreement_text": names[0], "curves": [curve], "text": [names[1]]}
+    return {
+        "methods": list(names),
+        "agreement": agreement,
+        "agreement_text": names[0],
+        "curves": [curve],
+        "text": [names[1]],
+    }
 
 
 def facts_of(names, **changes):
@@ -157,17 +185,29 @@ def plain_facts(n=16, **changes):
 
 def bare_facts(**changes):
     empty = {"table": None, "known": None, "portraits": None, "comparison": None, "repeat": None}
-    return plain_facts(done={"parameters": [], "versions": [], "warnings": []}, **{**empty, **changes})
+    return plain_facts(
+        done={"parameters": [], "versions": [], "warnings": []}, **{**empty, **changes}
+    )
 
 
 class Reader(HTMLParser):
-    """The elements of a page with the names of their attributes, its text, its scripts; every element is closed in order."""
+    """The elements of a page with the names of their attributes, its text, its scripts; every
+    element is closed in order.
+    """
 
     EMPTY = ("meta", "input", "link", "br")
 
     def __init__(self, text):
         super().__init__()
-        self.elements, self.ids, self.links, self.open, self.text, self.scripts, self.attributes = [], [], [], [], [], [], []
+        self.elements, self.ids, self.links, self.open, self.text, self.scripts, self.attributes = (
+            [],
+            [],
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
         self.feed(text)
         self.close()
         assert not self.open
@@ -212,19 +252,25 @@ def rows_of(text):
 
 
 def test_names_are_never_markup():
-    """A page with hostile names has the same elements, with the same attributes, as one with harmless names."""
+    """A page with hostile names has the same elements, with the same attributes, as one with
+    harmless names.
+    """
     for show in (page, fragment):
         harmless, hostile = Reader(show(plain_facts(len(HOSTILE)))), Reader(show(facts_of(HOSTILE)))
         assert len(hostile.elements) > 60
         assert hostile.elements == harmless.elements
         assert hostile.ids == harmless.ids
-    assert '</script><script>document.title="owned"</script>' in Reader(page(facts_of(HOSTILE))).words
+    assert (
+        '</script><script>document.title="owned"</script>' in Reader(page(facts_of(HOSTILE))).words
+    )
 
 
 @given(st.lists(st.text(min_size=1), min_size=16, max_size=16, unique=True))
 def test_no_text_at_all_becomes_markup(names):
     harmless = Reader(page(plain_facts(16)))
-    assert [tag for tag, _ in Reader(page(facts_of(names))).elements] == [tag for tag, _ in harmless.elements]
+    assert [tag for tag, _ in Reader(page(facts_of(names))).elements] == [
+        tag for tag, _ in harmless.elements
+    ]
 
 
 def test_text_can_be_written_whatever_is_in_it():
@@ -235,7 +281,9 @@ def test_text_can_be_written_whatever_is_in_it():
 
 def test_names_in_the_data_cannot_end_the_data():
     text = page(facts_of(HOSTILE))
-    (data,) = re.findall(r'<script type="application/json" id="rows">(.*?)</script>', text, flags=re.S)
+    (data,) = re.findall(
+        r'<script type="application/json" id="rows">(.*?)</script>', text, flags=re.S
+    )
     assert not set(data) & set("<>&\u2028\u2029\n")
     assert rows_of(text)["names"] == [shown(name) for name in HOSTILE]
     assert rows_of(text)["names"][0] == HOSTILE[0]
@@ -281,7 +329,11 @@ def test_the_policy_allows_this_one_script_and_no_request():
         "form-action": "'none'",
     }
     assert text.index("Content-Security-Policy") < text.index("<style")
-    assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "srcset", "action")]
+    assert not [
+        name
+        for name, _ in reader.attributes
+        if name.startswith("on") or name in ("src", "srcset", "action")
+    ]
     assert "innerHTML" not in script
     assert not re.search(r"https?:|url\(|@import|<iframe", page(plain_facts()))
 
@@ -293,7 +345,12 @@ def test_ids_are_unique_and_links_lead_to_them():
     assert inner == ["features", "cut", "behaviour", "repeats", "compared", "done", "again"]
     assert set(inner) <= set(reader.ids)
     assert {"search", "selected-only", "ranking", "count", "rows"} <= set(reader.ids)
-    assert {value for name, value in reader.attributes if name == "data-sort"} == {"rank", "feature", "score", "said"}
+    assert {value for name, value in reader.attributes if name == "data-sort"} == {
+        "rank",
+        "feature",
+        "score",
+        "said",
+    }
 
 
 def test_same_facts_same_bytes_and_facts_are_left_alone():
@@ -307,9 +364,15 @@ def test_same_facts_same_bytes_and_facts_are_left_alone():
 @pytest.mark.parametrize(("n", "limit"), [(1_000, 1_000_000), (20_000, 2_000_000)])
 def test_pages_stay_small(n, limit):
     names = [f"probe_{place:06d}_at" for place in range(n)]
-    portraits = portraits_of(names[:24], classes=None, target={"name": "y", "low": 0.0, "high": 1.0}, n_points=400)
+    portraits = portraits_of(
+        names[:24], classes=None, target={"name": "y", "low": 0.0, "high": 1.0}, n_points=400
+    )
     scores = [1 / (place + math.pi) for place in range(n)]
-    facts = facts_of(names, ranking=ranking_of(names, scores=scores, n_selected=50, choice=True), portraits=portraits)
+    facts = facts_of(
+        names,
+        ranking=ranking_of(names, scores=scores, n_selected=50, choice=True),
+        portraits=portraits,
+    )
     text = page(facts)
     assert rows_of(text)["names"] == names
     assert len(text.encode()) < limit
@@ -337,7 +400,15 @@ def test_every_section_is_there_when_there_is_something_to_show():
 def test_what_is_not_known_is_not_there():
     reader = Reader(page(bare_facts()))
     assert [link for link in reader.links if link.startswith("#")] == ["#features", "#cut"]
-    for absent in ("behave", "Who repeats", "Compared", "What was", "Do it again", "Worth a look", "None"):
+    for absent in (
+        "behave",
+        "Who repeats",
+        "Compared",
+        "What was",
+        "Do it again",
+        "Worth a look",
+        "None",
+    ):
         assert absent not in reader.words
 
 
@@ -355,13 +426,23 @@ def test_what_is_not_known_is_not_there():
 )
 def test_each_section_stands_alone(change, sections):
     reader = Reader(page({**bare_facts(), **change}))
-    assert [link for link in reader.links if link.startswith("#")] == ["#features", "#cut", *(f"#{one}" for one in sections)]
+    assert [link for link in reader.links if link.startswith("#")] == [
+        "#features",
+        "#cut",
+        *(f"#{one}" for one in sections),
+    ]
 
 
 def test_the_answer_is_the_first_thing_said():
     facts = bare_facts(ranking=ranking_of(list("abcdefghijklmn"), n_selected=12))
-    assert "12 of 14 features are selected: a, b, c, d, e, f, g, h and 4 more." in Reader(page(facts)).words
-    assert "12 of 14 features are selected: a, b, c, d, e, f, g, h and 4 more." in Reader(fragment(facts)).words
+    assert (
+        "12 of 14 features are selected: a, b, c, d, e, f, g, h and 4 more."
+        in Reader(page(facts)).words
+    )
+    assert (
+        "12 of 14 features are selected: a, b, c, d, e, f, g, h and 4 more."
+        in Reader(fragment(facts)).words
+    )
     one = bare_facts(ranking=ranking_of(["a", "b"], n_selected=1))
     assert "1 of 2 features is selected: a." in Reader(page(one)).words
     none = bare_facts(ranking=ranking_of(["a", "b"], n_selected=0))
@@ -371,8 +452,15 @@ def test_the_answer_is_the_first_thing_said():
 def test_the_reason_is_not_said_twice():
     ranking = {**ranking_of(["a", "b", "c", "d"]), "reason": "9 of 60 labels are known"}
     known = {"text": "9 of 60 labels are known", "target": None, "kind": "labels", "classes": None}
-    assert Reader(page(bare_facts(ranking=ranking, known=known))).words.count("9 of 60 labels are known") == 1
-    assert "Taken because 9 of 60 labels are known." in Reader(page(bare_facts(ranking=ranking))).words
+    assert (
+        Reader(page(bare_facts(ranking=ranking, known=known))).words.count(
+            "9 of 60 labels are known"
+        )
+        == 1
+    )
+    assert (
+        "Taken because 9 of 60 labels are known." in Reader(page(bare_facts(ranking=ranking))).words
+    )
     counted_why = {**ranking, "count_reason": "the first gap"}
     assert "How manyThe first gap." in Reader(page(bare_facts(ranking=counted_why))).words
 
@@ -398,7 +486,8 @@ def test_the_data_say_what_the_records_say():
         assert rows["bars"][place] == pytest.approx(1000 * record["strength"], abs=0.5)
         assert (place in rows["selected"]) == record["selected"]
         said = (
-            f"{rows['percents'][rows['said'][place]]} %, most like {rows['names'][rows['of'][place]]}"
+            f"{rows['percents'][rows['said'][place]]} %, most like "
+            f"{rows['names'][rows['of'][place]]}"
             if rows["said"][place]
             else ""
         )
@@ -428,7 +517,9 @@ def test_scores_that_are_no_numbers_are_words():
     rows = rows_of(page(bare_facts(ranking=ranking)))
     assert rows["scores"] == ["∞", "2", "−1e−09", "not scored"]
     assert "said" not in rows
-    assert not re.search(r"\b(nan|inf)\b", Reader(page(bare_facts(ranking=ranking))).words, flags=re.IGNORECASE)
+    assert not re.search(
+        r"\b(nan|inf)\b", Reader(page(bare_facts(ranking=ranking))).words, flags=re.IGNORECASE
+    )
 
 
 def test_the_first_rows_need_no_script():
@@ -463,18 +554,25 @@ def cut_words(**options):
 
 def test_the_cut_in_words():
     words = cut_words(names=list("abcd"), scores=[0.9, 0.75, 0.5, 0.25], n_selected=2)
-    assert "2 features selected, 2 left out. The last one selected, b, has 0.75; the first one left out, c, has 0.5." in words
+    assert (
+        "2 features selected, 2 left out. The last one selected, b, has 0.75; the first one left "
+        "out, c, has 0.5." in words
+    )
     assert "tie" not in words
     tied = cut_words(names=list("abcd"), scores=[0.9, 0.5, 0.5, 0.25], n_selected=2)
     assert "the cut goes through a tie" in tied
     close = cut_words(names=list("abcd"), scores=[0.9, 0.50001, 0.50000, 0.25], n_selected=2)
     assert "b, has 0.50001; the first one left out, c, has 0.5." in close
-    assert "All 4 features are selected: there is no cut." in cut_words(names=list("abcd"), n_selected=4)
+    assert "All 4 features are selected: there is no cut." in cut_words(
+        names=list("abcd"), n_selected=4
+    )
 
 
 def test_scores_without_a_place_are_counted():
     flags = ["infinite", None, None, "unscorable", "unscorable"]
-    words = cut_words(names=list("abcde"), scores=[None, 2.0, 1.0, None, None], flags=flags, n_selected=1)
+    words = cut_words(
+        names=list("abcde"), scores=[None, 2.0, 1.0, None, None], flags=flags, n_selected=1
+    )
     assert "a, has ∞; the first one left out, b, has 2." in words
     assert "2 features could not be scored and are last." in words
     assert "1 feature with an infinite score is not drawn." in words
@@ -493,9 +591,14 @@ def test_in_an_order_of_choice_there_is_no_threshold():
 
 
 def test_dots_lie_where_their_scores_are():
-    """Four features: the axis goes from 1/2 to 9/2, so that they stand at 1/8, 3/8, 5/8, 7/8; scores from 0 to 1 + 5 %."""
+    """Four features: the axis goes from 1/2 to 9/2, so that they stand at 1/8, 3/8, 5/8, 7/8;
+    scores from 0 to 1 + 5 %.
+    """
     drawn = cut_section(ranking_of(list("abcd"), scores=[1.0, 0.5, 0.25, 0.0], n_selected=2))
-    rest, chosen = (re.search(rf'<path class="dots {kind} large" d="([^"]*)"', drawn)[1] for kind in ("rest", "chosen"))
+    rest, chosen = (
+        re.search(rf'<path class="dots {kind} large" d="([^"]*)"', drawn)[1]
+        for kind in ("rest", "chosen")
+    )
     assert chosen == f"M125 {1000 * (1 - 1 / 1.05):.0f}h0M375 {1000 * (1 - 0.5 / 1.05):.0f}h0"
     assert rest == f"M625 {1000 * (1 - 0.25 / 1.05):.0f}h0M875 1000h0"
     assert re.search(r'<path class="cut" d="M500 0V1000"', drawn)
@@ -504,7 +607,10 @@ def test_dots_lie_where_their_scores_are():
 def test_a_thousand_scores_are_a_curve_of_few_corners():
     n = 20_000
     drawn = cut_section(ranking_of([f"f{i}" for i in range(n)], n_selected=30))
-    kept, left = (re.search(rf'<path class="line {kind}" d="M([^"]*)"', drawn)[1].split("L") for kind in ("chosen", "rest"))
+    kept, left = (
+        re.search(rf'<path class="line {kind}" d="M([^"]*)"', drawn)[1].split("L")
+        for kind in ("chosen", "rest")
+    )
     assert len(kept) == 30
     assert 100 < len(left) <= 400
     assert kept[-1] == left[0]  # the colours meet at the cut
@@ -512,7 +618,14 @@ def test_a_thousand_scores_are_a_curve_of_few_corners():
 
 
 @pytest.mark.parametrize(
-    "scores", [[0.5] * 9, [0.0] * 9, [1.7e308, *[0.0] * 7, -1.7e308], [5e-324, *[0.0] * 8], [1e8 + 1, *[1e8] * 8]]
+    "scores",
+    [
+        [0.5] * 9,
+        [0.0] * 9,
+        [1.7e308, *[0.0] * 7, -1.7e308],
+        [5e-324, *[0.0] * 8],
+        [1e8 + 1, *[1e8] * 8],
+    ],
 )
 @pytest.mark.parametrize("choice", [False, True])
 def test_any_scores_can_be_drawn(scores, choice):
@@ -549,15 +662,25 @@ def test_groups_have_colours_and_the_unknown_is_grey():
 
 def test_pictures_say_what_they_show():
     ranking = ranking_of(["a", "b", "c"])
-    scatter = pictures_section(portraits_of(["a"], target={"name": "fat", "low": 0.9, "high": 58.5}), ranking)
+    scatter = pictures_section(
+        portraits_of(["a"], target={"name": "fat", "low": 0.9, "high": 58.5}), ranking
+    )
     assert "the feature across, fat up, from 0.9 to 58.5." in Reader(scatter).words
     graph = pictures_section(portraits_of(["a"], graph=True), ranking)
     assert "83 %" in Reader(graph).words
     assert 'aria-label="a: values from −1.5 to 2.25; its neighbours tell 83 % of it"' in graph
-    assert "The first 1 are shown." not in Reader(pictures_section(portraits_of(["a", "b", "c"]), ranking)).words
-    assert "The first 2 are shown." in Reader(pictures_section(portraits_of(["a", "b"]), ranking)).words
+    assert (
+        "The first 1 are shown."
+        not in Reader(pictures_section(portraits_of(["a", "b", "c"]), ranking)).words
+    )
+    assert (
+        "The first 2 are shown."
+        in Reader(pictures_section(portraits_of(["a", "b"]), ranking)).words
+    )
     some = {**portraits_of(["a"]), "n_samples": 50_000, "n_drawn": 2_000}
-    assert "Drawn from 2000 of 50\u202f000 samples." in "".join(Reader(pictures_section(some, ranking)).text)
+    assert "Drawn from 2000 of 50\u202f000 samples." in "".join(
+        Reader(pictures_section(some, ranking)).text
+    )
     assert pictures_section({**portraits_of([]), "features": []}, ranking) == ""
 
 
@@ -566,7 +689,11 @@ def test_only_the_selected_are_drawn():
     portraits = portraits_of(names)
     ranking = ranking_of(names, n_selected=2)
     kept = of_chosen(portraits, ranking)
-    assert [one["feature"] for one in kept["features"]] == kept["correlations"]["features"] == ["a", "b"]
+    assert (
+        [one["feature"] for one in kept["features"]]
+        == kept["correlations"]["features"]
+        == ["a", "b"]
+    )
     assert kept["correlations"]["values"] == [[1.0, 0.8], [0.8, 1.0]]
     assert len(of_chosen(portraits, ranking_of(names, n_selected=0))["features"]) == 4
     drawn = page(bare_facts(ranking=ranking, portraits=portraits))
@@ -574,8 +701,14 @@ def test_only_the_selected_are_drawn():
 
 
 def test_points_of_a_cloud_are_shares():
-    assert dots([(0.0, 0.0), (0.25, 1.0)], "chosen") == '<path class="dots chosen" d="M0 1000h0M250 0h0"/>'
-    assert area([(0.0, 0.5), (1.0, 1.0)], "rest") == '<path class="area rest" d="M0 1000L0 500L1000 0L1000 1000Z"/>'
+    assert (
+        dots([(0.0, 0.0), (0.25, 1.0)], "chosen")
+        == '<path class="dots chosen" d="M0 1000h0M250 0h0"/>'
+    )
+    assert (
+        area([(0.0, 0.5), (1.0, 1.0)], "rest")
+        == '<path class="area rest" d="M0 1000L0 500L1000 0L1000 1000Z"/>'
+    )
     assert dots([], "rest") == area([], "rest") == ""
 
 
@@ -585,7 +718,9 @@ def test_points_of_a_cloud_are_shares():
 def test_correlations_as_colours_and_in_words():
     values = [[1.0, 0.9966, -0.71], [0.9966, 1.0, 0.001], [-0.71, 0.001, 1.0]]
     drawn = repeats_section({"features": ["a", "b", "c"], "values": values})
-    cells = re.findall(r'<td class="(plus|minus)" style="--r:([\d.]+)" title="([^"]+)"><span>([^<]+)<', drawn)
+    cells = re.findall(
+        r'<td class="(plus|minus)" style="--r:([\d.]+)" title="([^"]+)"><span>([^<]+)<', drawn
+    )
     assert [(sign, share, text) for sign, share, _, text in cells] == [
         ("plus", "1.00", "0.997"),
         ("minus", "0.71", "−0.71"),
@@ -602,7 +737,9 @@ def test_correlations_as_colours_and_in_words():
 
 
 def test_curves_of_a_comparison_are_drawn():
-    text = page(bare_facts(comparison=comparison_of(["auto", "fisher", "random columns", "all columns"])))
+    text = page(
+        bare_facts(comparison=comparison_of(["auto", "fisher", "random columns", "all columns"]))
+    )
     assert re.findall(r'<path class="curve ([^"]+)"', text) == ["k0", "k1", "kr", "kr dash"]
     assert "−0.25" in text
 
@@ -614,7 +751,19 @@ def test_a_fragment_leaves_the_notebook_alone():
     text = fragment(plain_facts(50))
     reader = Reader(text)
     tags = {tag for tag, _ in reader.elements}
-    assert tags <= {"div", "p", "strong", "bdi", "span", "table", "thead", "tbody", "tr", "th", "td"}
+    assert tags <= {
+        "div",
+        "p",
+        "strong",
+        "bdi",
+        "span",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
     assert not reader.ids
     assert text.count("<tr ") == 20
     assert "… and 30 more features." in reader.words
@@ -629,8 +778,19 @@ def test_a_fragment_leaves_the_notebook_alone():
 
 
 def test_numbers_and_lists_read_well():
-    assert [number(value) for value in (0.123456, -2.0, 1e-12, -0.0, 123456.0)] == ["0.1235", "−2", "1e−12", "0", "1.235e+05"]
-    assert [thousands(value) for value in (0, 9999, 10_000, 1_234_567)] == ["0", "9999", "10\u202f000", "1\u202f234\u202f567"]
+    assert [number(value) for value in (0.123456, -2.0, 1e-12, -0.0, 123456.0)] == [
+        "0.1235",
+        "−2",
+        "1e−12",
+        "0",
+        "1.235e+05",
+    ]
+    assert [thousands(value) for value in (0, 9999, 10_000, 1_234_567)] == [
+        "0",
+        "9999",
+        "10\u202f000",
+        "1\u202f234\u202f567",
+    ]
     assert [counted(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
     assert [listed(list("abcde")[:n], 3) for n in range(6)] == [
         "",
@@ -650,7 +810,10 @@ def test_a_share_is_told_from_a_fifth_on(share):
         assert abs(float(percent) - 100 * share) <= 0.5
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
 def test_axes_hold_their_values(one, other):
     low, high = padded(min(one, other), max(one, other))
     axis = Axis(low, high)

@@ -1,8 +1,10 @@
-"""What wrong input gets: the rows of the table of bad input that the Python interface can meet (sections A to E).
+"""What wrong input gets: the rows of the table of bad input that the Python interface can meet
+(sections A to E).
 
-Every test carries the numbers of its rows with `case`, and the last test counts them. An error is checked for its type and for
-naming what the user has to look for; odd but usable input must give what its clean equivalent gives, bit for bit where nothing
-is rounded, with the same warnings and with nothing written to it: all arrays here are read-only.
+Every test carries the numbers of its rows with `case`, and the last test counts them. An error is
+checked for its type and for naming what the user has to look for; odd but usable input must give
+what its clean equivalent gives, bit for bit where nothing is rounded, with the same warnings and
+with nothing written to it: all arrays here are read-only.
 """
 
 from __future__ import annotations
@@ -54,9 +56,9 @@ LEFT_OUT = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A clean problem, and every way to score it
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -89,7 +91,11 @@ def knowledge(method):
         return Supervision.from_targets(TARGET if method == "supervised_laplacian" else PARTLY)
     if method in BY_PAIRS:
         return Supervision.from_pairs(N, MUST, CANNOT)
-    return Supervision.from_probabilities(PROBA) if method in BY_PROBABILITIES else Supervision.nothing(N)
+    return (
+        Supervision.from_probabilities(PROBA)
+        if method in BY_PROBABILITIES
+        else Supervision.nothing(N)
+    )
 
 
 def arguments(method, known):
@@ -105,12 +111,18 @@ def arguments(method, known):
 
 def options(method):
     """Parameters that suit a small table, of those that the method has."""
-    return {name: value for name, value in {"n_neighbors": 6, "bandwidth": 4.0}.items() if name in METHODS[method].defaults}
+    return {
+        name: value
+        for name, value in {"n_neighbors": 6, "bandwidth": 4.0}.items()
+        if name in METHODS[method].defaults
+    }
 
 
 def by_function(method, table, known=None, **overrides):
     known = knowledge(method) if known is None else known
-    return METHODS[method].function(table, *arguments(method, known), **(options(method) | overrides))
+    return METHODS[method].function(
+        table, *arguments(method, known), **(options(method) | overrides)
+    )
 
 
 def by_sieve(method, table, known=None, **parameters):
@@ -134,11 +146,19 @@ def by_default(kind, table, known=None, **parameters):
     return GraphSieve(**parameters).fit(table, supervision=KNOWN[kind] if known is None else known)
 
 
-FUNCTIONS = {f"{name}_score": (lambda table, name=name: by_function(name, table)) for name in METHODS}
-SIEVES = {f"GraphSieve({name})": (lambda table, name=name: by_sieve(name, table)) for name in METHODS}
-DEFAULTS = {f"GraphSieve() by {kind}": (lambda table, kind=kind: by_default(kind, table).scores_) for kind in KNOWN}
+FUNCTIONS = {
+    f"{name}_score": (lambda table, name=name: by_function(name, table)) for name in METHODS
+}
+SIEVES = {
+    f"GraphSieve({name})": (lambda table, name=name: by_sieve(name, table)) for name in METHODS
+}
+DEFAULTS = {
+    f"GraphSieve() by {kind}": (lambda table, kind=kind: by_default(kind, table).scores_)
+    for kind in KNOWN
+}
 DOORS = FUNCTIONS | SIEVES | DEFAULTS | {"rank": lambda table: rank(table).scores}
-# One of each kind, for tests that meet many containers: by neighbours, moments, differences, factors, projections and ranks.
+# One of each kind, for tests that meet many containers: by neighbours, moments, differences,
+# factors, projections and ranks.
 SEVERAL = {
     name: DOORS[name]
     for name in (
@@ -168,7 +188,9 @@ def outcome(scorer, table):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = scorer(table)
-    assert all(issubclass(warning.category, GraphSieveWarning) for warning in caught), [str(w.message) for w in caught]
+    assert all(issubclass(warning.category, GraphSieveWarning) for warning in caught), [
+        str(w.message) for w in caught
+    ]
     return Outcome(found, sorted(str(warning.message) for warning in caught))
 
 
@@ -202,7 +224,9 @@ def refused(table, *words, error=InputError, doors=DOORS):
 
 def with_value(value, row=7, column=1):
     """X with one other value, whatever its type."""
-    table = X.astype(np.result_type(type(value), float) if isinstance(value, int | float | complex) else object)
+    table = X.astype(
+        np.result_type(type(value), float) if isinstance(value, int | float | complex) else object
+    )
     table[row, column] = value
     return frozen(table)
 
@@ -214,12 +238,16 @@ def with_column(values, name="b"):
 
 def filled(first, rest):
     """A column of N values, the fifth of which is `first`."""
-    return [first if row == 4 else next(values) for values in [itertools.cycle(rest)] for row in range(N)]
+    return [
+        first if row == 4 else next(values)
+        for values in [itertools.cycle(rest)]
+        for row in range(N)
+    ]
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A. Values in X
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 CONTAINERS = {
     "array": (frozen, "column 1", "column 3"),
@@ -292,9 +320,17 @@ NULLABLE = {
 @case(5)
 @pytest.mark.parametrize("dtype", NULLABLE)
 def test_pandas_na_is_named_and_nullable_columns_work(dtype):
-    refused(with_column(pd.Series(filled(None, NULLABLE[dtype]), dtype=dtype)), "1 NaN", "column 'b'", "row 4")
+    refused(
+        with_column(pd.Series(filled(None, NULLABLE[dtype]), dtype=dtype)),
+        "1 NaN",
+        "column 'b'",
+        "row 4",
+    )
     values = filled(NULLABLE[dtype][1], NULLABLE[dtype])
-    same_scores(with_column(pd.Series(values, dtype=dtype)), with_column(np.array(values, dtype=float)).to_numpy())
+    same_scores(
+        with_column(pd.Series(values, dtype=dtype)),
+        with_column(np.array(values, dtype=float)).to_numpy(),
+    )
 
 
 @case(5)
@@ -315,7 +351,9 @@ def test_frames_without_na_of_other_kinds():
 
 
 @case(6)
-@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt8, pl.Float64, pl.Float32, pl.Boolean, pl.Null, pl.Decimal(10, 2)])
+@pytest.mark.parametrize(
+    "dtype", [pl.Int64, pl.UInt8, pl.Float64, pl.Float32, pl.Boolean, pl.Null, pl.Decimal(10, 2)]
+)
 def test_polars_null_is_named(dtype):
     rest = [None] if dtype == pl.Null else [True, False] if dtype == pl.Boolean else [1, 2]
     table = pl.DataFrame(FRAME).with_columns(pl.Series("b", filled(None, rest)).cast(dtype))
@@ -326,8 +364,18 @@ def test_polars_null_is_named(dtype):
 def test_polars_without_null():
     same_scores(pl.DataFrame(FRAME), X, scorers=DOORS)
     same_scores(pl.concat([pl.DataFrame(FRAME[:7]), pl.DataFrame(FRAME[7:])], rechunk=False), X)
-    mixed = pl.DataFrame({"a": X[:, 0], "b": X[:, 1] > 0, "c": (X[:, 2] * 10).astype(np.int8), "d": X[:, 3], "e": X[:, 4]})
-    same_scores(mixed, np.column_stack([X[:, 0], X[:, 1] > 0, (X[:, 2] * 10).astype(np.int8), X[:, 3:]]))
+    mixed = pl.DataFrame(
+        {
+            "a": X[:, 0],
+            "b": X[:, 1] > 0,
+            "c": (X[:, 2] * 10).astype(np.int8),
+            "d": X[:, 3],
+            "e": X[:, 4],
+        }
+    )
+    same_scores(
+        mixed, np.column_stack([X[:, 0], X[:, 1] > 0, (X[:, 2] * 10).astype(np.int8), X[:, 3:]])
+    )
 
 
 WORDS = ["x", "y", "z"]
@@ -340,7 +388,9 @@ TEXT_COLUMNS = {
     "string[pyarrow]": lambda: pd.Series(filled("x", WORDS), dtype="string[pyarrow]"),
     "arrow string": lambda: pd.Series(filled("x", WORDS), dtype=pd.ArrowDtype(pa.string())),
     "arrow binary": lambda: pd.Series(filled(b"x", [b"y"]), dtype=pd.ArrowDtype(pa.binary())),
-    "arrow dictionary": lambda: pd.Series(filled("x", WORDS), dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))),
+    "arrow dictionary": lambda: pd.Series(
+        filled("x", WORDS), dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    ),
 }
 
 
@@ -370,7 +420,9 @@ def test_other_columns_that_are_no_numbers_are_named():
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(WORDS), pl.Binary])
 def test_polars_text_columns_are_named(dtype):
     values = filled(b"x", [b"y"]) if dtype == pl.Binary else filled("x", WORDS)
-    refused(pl.DataFrame(FRAME).with_columns(pl.Series("b", values, dtype=dtype)), "text in column 'b'")
+    refused(
+        pl.DataFrame(FRAME).with_columns(pl.Series("b", values, dtype=dtype)), "text in column 'b'"
+    )
     nested = pl.DataFrame(FRAME).with_columns(pl.Series("b", [[1, 2]] * N))
     refused(nested, "lists", "column 'b'")
 
@@ -390,7 +442,13 @@ def test_booleans_are_zero_and_one():
     table = X > 0.3
     clean = table.astype(float)
     frame = pd.DataFrame(table, columns=NAMES)
-    for odd in (frozen(table), frame, frame.astype("boolean"), frame.astype("bool[pyarrow]"), pl.DataFrame(frame)):
+    for odd in (
+        frozen(table),
+        frame,
+        frame.astype("boolean"),
+        frame.astype("bool[pyarrow]"),
+        pl.DataFrame(frame),
+    ):
         same_scores(odd, clean)
     same_scores(frame.astype({"a": float, "b": np.int8}), clean)
     same_scores(sp.csr_array(table), clean, rtol=1e-10)
@@ -400,7 +458,11 @@ def test_booleans_are_zero_and_one():
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
 def test_squares_of_small_integers_do_not_overflow(dtype):
     bounds = np.iinfo(dtype)
-    table = frozen(np.random.default_rng(1).integers(bounds.min, bounds.max, (N, P), dtype=dtype, endpoint=True))
+    table = frozen(
+        np.random.default_rng(1).integers(
+            bounds.min, bounds.max, (N, P), dtype=dtype, endpoint=True
+        )
+    )
     same_scores(table, table.astype(float))
 
 
@@ -423,15 +485,23 @@ WITH_LARGE_INTEGERS = {
     "csc": (lambda value: sp.csc_array(np.array(beside(value))), "column 0"),
     "pandas": (lambda value: pd.DataFrame(in_columns(value)), "column 'id'"),
     "pandas mixed": (lambda value: pd.DataFrame(in_columns(value, 1.5)), "column 'id'"),
-    "pandas nullable": (lambda value: pd.DataFrame(in_columns(value), dtype="Int64"), "column 'id'"),
-    "pandas arrow": (lambda value: pd.DataFrame(in_columns(value), dtype="int64[pyarrow]"), "column 'id'"),
+    "pandas nullable": (
+        lambda value: pd.DataFrame(in_columns(value), dtype="Int64"),
+        "column 'id'",
+    ),
+    "pandas arrow": (
+        lambda value: pd.DataFrame(in_columns(value), dtype="int64[pyarrow]"),
+        "column 'id'",
+    ),
     "polars": (lambda value: pl.DataFrame(in_columns(value)), "column 'id'"),
     "polars mixed": (lambda value: pl.DataFrame(in_columns(value, 1.5)), "column 'id'"),
 }
 
 
 def variance_beside(value):
-    """Of (value, 2, 2), by hand: with d = value − 2, the mean is 2 + d/3, and (4/9 + 1/9 + 1/9) d² / 3 is left."""
+    """Of (value, 2, 2), by hand: with d = value − 2, the mean is 2 + d/3, and (4/9 + 1/9 + 1/9)
+    d² / 3 is left.
+    """
     return 2 * (float(value) - 2) ** 2 / 9
 
 
@@ -442,7 +512,9 @@ def test_integers_that_are_rounded_give_a_warning(container, value):
     make, where = WITH_LARGE_INTEGERS[container]
     value = abs(value) if container == "uint64" else value
     for score in (scores.variance_score, lambda table: GraphSieve("variance").fit(table).scores_):
-        with pytest.warns(GraphSieveWarning, match=rf"precision lost in {where}.*\(1 such columns\)"):
+        with pytest.warns(
+            GraphSieveWarning, match=rf"precision lost in {where}.*\(1 such columns\)"
+        ):
             found = score(make(value))
         assert_allclose(found[0], variance_beside(value), rtol=1e-14)
 
@@ -458,7 +530,10 @@ def test_integers_up_to_two_to_the_53_are_exact(container):
 
 @case(12)
 def test_rounded_integers_are_reported_before_what_is_not_finite():
-    with pytest.warns(GraphSieveWarning, match="precision lost in column 1"), pytest.raises(InputError, match="1 inf"):
+    with (
+        pytest.warns(GraphSieveWarning, match="precision lost in column 1"),
+        pytest.raises(InputError, match="1 inf"),
+    ):
         scores.variance_score([[0, 10**400], [1, 2]])
 
 
@@ -469,10 +544,14 @@ DATE_COLUMNS = {
     "timedelta64": lambda: DAYS - DAYS[0],
     "period": lambda: DAYS.to_period("D"),
     "objects": lambda: pd.Series([day.date() for day in DAYS], dtype=object),
-    "durations as objects": lambda: pd.Series([datetime.timedelta(day) for day in range(N)], dtype=object),
+    "durations as objects": lambda: pd.Series(
+        [datetime.timedelta(day) for day in range(N)], dtype=object
+    ),
     "arrow timestamp": lambda: pd.Series(DAYS).astype("timestamp[s][pyarrow]"),
     "arrow date": lambda: pd.Series(DAYS).astype("date32[pyarrow]"),
-    "arrow time": lambda: pd.Series([datetime.time(hour) for hour in range(N)], dtype=pd.ArrowDtype(pa.time32("s"))),
+    "arrow time": lambda: pd.Series(
+        [datetime.time(hour) for hour in range(N)], dtype=pd.ArrowDtype(pa.time32("s"))
+    ),
     "arrow duration": lambda: pd.Series(DAYS - DAYS[0]).astype("duration[s][pyarrow]"),
 }
 
@@ -480,14 +559,19 @@ DATE_COLUMNS = {
 @case(14)
 @pytest.mark.parametrize("kind", DATE_COLUMNS)
 def test_dates_are_not_features(kind):
-    refused(with_column(DATE_COLUMNS[kind]()), "date", "column 'b'", "dates are not features", "convert")
+    refused(
+        with_column(DATE_COLUMNS[kind]()), "date", "column 'b'", "dates are not features", "convert"
+    )
 
 
 @case(14)
 def test_dates_in_arrays_and_polars_are_not_features():
     for unit in ("M8[D]", "m8[s]"):
         refused(np.arange(N * P).reshape(N, P).astype(unit), "dates are not features")
-        refused(np.ma.masked_array(np.arange(N * P).reshape(N, P).astype(unit), np.eye(N, P)), "dates are not features")
+        refused(
+            np.ma.masked_array(np.arange(N * P).reshape(N, P).astype(unit), np.eye(N, P)),
+            "dates are not features",
+        )
     refused(with_value(datetime.date(2020, 1, 1)), "column 1, row 7", "dates are not features")
     refused(with_value(np.datetime64("2020")), "column 1, row 7", "dates are not features")
     for dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time):
@@ -503,7 +587,9 @@ def test_half_precision_is_raised():
 
 
 @case(16)
-@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is double here")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is double here"
+)
 def test_long_double_is_cast_or_out_of_range():
     same_scores(frozen(X, np.longdouble), X)
     same_scores(sp.csr_array(MOSTLY_ZERO.astype(np.longdouble)), SPARSE_TABLE)
@@ -512,13 +598,23 @@ def test_long_double_is_cast_or_out_of_range():
     refused(frozen(table), "1 inf", "column 1", "row 7")
 
 
-LARGEST = 1024 - int(np.frexp(np.abs(X).max())[1])  # the power of two that brings X just below the largest number
-EXTREME_POWERS = {"largest": LARGEST, "1e155": 515, "1e210": 700, "1e300": 990, "1e-200": -664, "subnormal": -1028}
+# The power of two that brings X just below the largest number
+LARGEST = 1024 - int(np.frexp(np.abs(X).max())[1])
+EXTREME_POWERS = {
+    "largest": LARGEST,
+    "1e155": 515,
+    "1e210": 700,
+    "1e300": 990,
+    "1e-200": -664,
+    "subnormal": -1028,
+}
 TINY = ("1e-200", "subnormal")
 
 
 def extreme(values, power):
-    """Values times ``2**power``, and the same brought back: equal to the values but for what subnormals round away."""
+    """Values times ``2**power``, and the same brought back: equal to the values but for what
+    subnormals round away.
+    """
     scaled = np.ldexp(values, power)
     return frozen(scaled), frozen(np.ldexp(scaled, -power))
 
@@ -539,15 +635,23 @@ def scales_of(method):
 
 @case(17, 18, 20)
 @pytest.mark.parametrize("size", EXTREME_POWERS)
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("variance", "semi_supervised_laplacian")])
+@pytest.mark.parametrize(
+    "method", [name for name in METHODS if name not in ("variance", "semi_supervised_laplacian")]
+)
 def test_extreme_values_score_as_the_same_values_scaled(method, size):
     odd, clean = extreme(X, EXTREME_POWERS[size])
-    for scale, make in itertools.product((*scales_of(method)[:1], None), (np.asarray, sp.csr_array)):
-        assert_array_equal(by_sieve(method, make(odd), scale=scale), by_sieve(method, make(clean), scale=scale))
-    if "bandwidth" not in options(method) or method == "supervised_laplacian":  # its bandwidth is of the target
+    for scale, make in itertools.product(
+        (*scales_of(method)[:1], None), (np.asarray, sp.csr_array)
+    ):
+        assert_array_equal(
+            by_sieve(method, make(odd), scale=scale), by_sieve(method, make(clean), scale=scale)
+        )
+    # Its bandwidth is of the target
+    if "bandwidth" not in options(method) or method == "supervised_laplacian":
         assert_array_equal(by_function(method, odd), by_function(method, clean))
         return
-    # A bandwidth of 4 is nothing beside distances of 1e155, and beside those of 1e-200 it is without bound.
+    # A bandwidth of 4 is nothing beside distances of 1e155, and beside those of 1e-200 it is
+    # without bound.
     limit = 1e300 if size in TINY else 5e-324
     found, expected = (
         outcome(lambda table, width=width: by_function(method, table, bandwidth=width), table)
@@ -565,7 +669,11 @@ def assert_same_choice(found, expected):
     assert_array_equal(found.get_support(), expected.get_support())
     assert_array_equal(found.redundancy_, expected.redundancy_)
     assert_array_equal(found.duplicate_of_, expected.duplicate_of_)
-    assert (found.method_, found.scale_, found.skill_) == (expected.method_, expected.scale_, expected.skill_)
+    assert (found.method_, found.scale_, found.skill_) == (
+        expected.method_,
+        expected.scale_,
+        expected.skill_,
+    )
 
 
 @case(17, 18, 20)
@@ -573,10 +681,17 @@ def assert_same_choice(found, expected):
 @whatever_is_known
 def test_extreme_values_are_chosen_as_the_same_values_scaled(kind, size):
     odd, clean = extreme(X, EXTREME_POWERS[size])
-    for scale, make in itertools.product(("auto", "standard", "robust", None), (np.asarray, sp.csr_array)):
-        assert_same_choice(by_default(kind, make(odd), scale=scale), by_default(kind, make(clean), scale=scale))
+    for scale, make in itertools.product(
+        ("auto", "standard", "robust", None), (np.asarray, sp.csr_array)
+    ):
+        assert_same_choice(
+            by_default(kind, make(odd), scale=scale), by_default(kind, make(clean), scale=scale)
+        )
     number = {"n_features_to_select": "auto"}
-    found, expected = (outcome(lambda table: by_default(kind, table, **number).get_support(), table) for table in (odd, clean))
+    found, expected = (
+        outcome(lambda table: by_default(kind, table, **number).get_support(), table)
+        for table in (odd, clean)
+    )
     assert_array_equal(found.scores, expected.scores)
     assert found.warned == expected.warned
 
@@ -595,18 +710,26 @@ def test_every_column_may_have_its_own_extreme_size_by_default(kind):
 @case(17, 18, 20)
 @pytest.mark.parametrize("size", EXTREME_POWERS)
 def test_extreme_targets_by_default(size):
-    odd, clean = (Supervision.from_targets(values) for values in extreme(PARTLY, EXTREME_POWERS[size]))
+    odd, clean = (
+        Supervision.from_targets(values) for values in extreme(PARTLY, EXTREME_POWERS[size])
+    )
     assert_same_choice(by_default("targets", X, odd), by_default("targets", X, clean))
 
 
 @case(18, 20)
 @pytest.mark.parametrize("power", [500, -500])
-@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].reads_neighbors and "bandwidth" in options(name)])
+@pytest.mark.parametrize(
+    "method",
+    [name for name in METHODS if METHODS[name].reads_neighbors and "bandwidth" in options(name)],
+)
 def test_extreme_values_with_a_bandwidth_of_their_size(method, power):
     known, width = knowledge(method), float(np.ldexp(4.0, 2 * power))
-    if method == "semi_supervised_laplacian":  # squares of the target and of the features are compared
+    # Squares of the target and of the features are compared
+    if method == "semi_supervised_laplacian":
         known = Supervision.from_targets(np.ldexp(PARTLY, power))
-    assert_array_equal(by_function(method, np.ldexp(X, power), known, bandwidth=width), by_function(method, X))
+    assert_array_equal(
+        by_function(method, np.ldexp(X, power), known, bandwidth=width), by_function(method, X)
+    )
 
 
 @case(17, 18, 20)
@@ -625,22 +748,36 @@ def test_extreme_values_in_the_semi_supervised_score_without_scaling(size):
     odd_y, clean_y = extreme(PARTLY, EXTREME_POWERS[size])
     method = "semi_supervised_laplacian"
     found = by_sieve(method, odd, Supervision.from_targets(odd_y), scale=None)
-    assert_array_equal(found, by_sieve(method, clean, Supervision.from_targets(clean_y), scale=None))
+    assert_array_equal(
+        found, by_sieve(method, clean, Supervision.from_targets(clean_y), scale=None)
+    )
 
 
 @case(17, 18)
 @pytest.mark.parametrize("size", ["largest", "1e155", "1e210", "1e300"])
 def test_a_variance_beyond_the_largest_number_is_refused(size):
-    # In the units of X there is no such number, and a rank without a score would be worse than this sentence.
+    # In the units of X there is no such number, and a rank without a score would be worse than this
+    # sentence.
     odd, _ = extreme(X, EXTREME_POWERS[size])
-    refused(odd, "column 0", "largest number", "divide X", doors={name: DOORS[name] for name in DOORS if "variance" in name})
+    refused(
+        odd,
+        "column 0",
+        "largest number",
+        "divide X",
+        doors={name: DOORS[name] for name in DOORS if "variance" in name},
+    )
 
 
 @case(20)
 def test_a_variance_below_the_smallest_number_is_no_tie():
     for size in TINY:
         odd, _ = extreme(X, EXTREME_POWERS[size])
-        refused(odd, "column 0", "smallest number", doors={name: DOORS[name] for name in DOORS if "variance" in name})
+        refused(
+            odd,
+            "column 0",
+            "smallest number",
+            doors={name: DOORS[name] for name in DOORS if "variance" in name},
+        )
 
 
 @case(17, 18, 20)
@@ -648,7 +785,9 @@ def test_a_variance_below_the_smallest_number_is_no_tie():
 def test_every_column_may_have_its_own_extreme_size(method):
     powers = [LARGEST, -900, 0, 600, -500]
     for scale in scales_of(method):
-        assert_array_equal(by_sieve(method, np.ldexp(X, powers), scale=scale), by_sieve(method, X, scale=scale))
+        assert_array_equal(
+            by_sieve(method, np.ldexp(X, powers), scale=scale), by_sieve(method, X, scale=scale)
+        )
 
 
 @case(17, 18, 20)
@@ -656,10 +795,14 @@ def test_every_column_may_have_its_own_extreme_size(method):
 @pytest.mark.parametrize("method", BY_TARGETS)
 def test_extreme_targets(method, size):
     target = TARGET if method == "supervised_laplacian" else PARTLY
-    odd, clean = (Supervision.from_targets(values) for values in extreme(target, EXTREME_POWERS[size]))
+    odd, clean = (
+        Supervision.from_targets(values) for values in extreme(target, EXTREME_POWERS[size])
+    )
     assert_array_equal(by_sieve(method, X, odd), by_sieve(method, X, clean))
     # Whole numbers as all floats beyond 2**53 are, these are still no classes.
-    assert GraphSieve(method).fit(X[:12], np.ldexp(TARGET[:12], EXTREME_POWERS[size])).n_labeled_ == 12
+    assert (
+        GraphSieve(method).fit(X[:12], np.ldexp(TARGET[:12], EXTREME_POWERS[size])).n_labeled_ == 12
+    )
 
 
 @case(21)
@@ -674,11 +817,14 @@ def test_distances_of_single_precision_are_taken_in_double(power):
 @case(22)
 @pytest.mark.parametrize("bandwidth", [1e-6, 1e-300, 5e-324])
 def test_a_tiny_bandwidth_leaves_the_shortest_edge_and_a_warning(bandwidth):
-    # One edge (a, b) is left: E = (a - b)² and the spread is 2 · ((a - b) / 2)², so that every score is 2.
+    # One edge (a, b) is left: E = (a - b)² and the spread is 2 · ((a - b) / 2)², so that every
+    # score is 2.
     with pytest.warns(GraphSieveWarning, match="graph is uninformative"):
         assert_allclose(scores.laplacian_score(X, bandwidth=bandwidth), np.full(P, 2.0), rtol=1e-12)
     with pytest.warns(GraphSieveWarning, match="graph is uninformative"):
-        assert_allclose(GraphSieve("laplacian", bandwidth=bandwidth).fit(X).scores_, np.full(P, 2.0), rtol=1e-12)
+        assert_allclose(
+            GraphSieve("laplacian", bandwidth=bandwidth).fit(X).scores_, np.full(P, 2.0), rtol=1e-12
+        )
     for method in ("spec", "sselect", "constrained_laplacian", "c4"):
         with pytest.warns(GraphSieveWarning, match="graph is uninformative"):
             assert np.isfinite(by_function(method, X, bandwidth=bandwidth)).all()
@@ -687,10 +833,13 @@ def test_a_tiny_bandwidth_leaves_the_shortest_edge_and_a_warning(bandwidth):
 @case(23)
 @pytest.mark.parametrize("bandwidth", [1e20, 1e300])
 def test_a_huge_bandwidth_is_the_binary_graph_and_no_warning(bandwidth):
-    # Decided otherwise than in the table: equal weights are the ordinary graph of nearest neighbours, which says a lot.
+    # Decided otherwise than in the table: equal weights are the ordinary graph of nearest
+    # neighbours, which says a lot.
     W = oracle.knn_adjacency(X, 5)
     expected = [oracle.laplacian_ratio(W, f) for f in X.T]
-    assert_allclose(scores.laplacian_score(X, n_neighbors=5, bandwidth=bandwidth), expected, rtol=1e-10)
+    assert_allclose(
+        scores.laplacian_score(X, n_neighbors=5, bandwidth=bandwidth), expected, rtol=1e-10
+    )
     sieve = GraphSieve("laplacian", n_neighbors=5, bandwidth=bandwidth, scale=None).fit(X)
     assert_allclose(sieve.scores_, expected, rtol=1e-10)
 
@@ -712,16 +861,26 @@ def test_negative_zero_is_zero_in_targets_and_labels():
     negative = np.where((halves == 0) & (np.arange(N) % 2 == 0), -0.0, halves)
     assert np.signbit(negative[halves == 0]).any()
     for method in BY_TARGETS:
-        found, expected = (by_sieve(method, X, Supervision.from_targets(values)) for values in (negative, halves))
+        found, expected = (
+            by_sieve(method, X, Supervision.from_targets(values)) for values in (negative, halves)
+        )
         assert_array_equal(found, expected)
-    assert_same_choice(*(by_default("targets", X, Supervision.from_targets(values)) for values in (negative, halves)))
+    assert_same_choice(
+        *(
+            by_default("targets", X, Supervision.from_targets(values))
+            for values in (negative, halves)
+        )
+    )
     signs = np.where(LABELS == 0, [0.0, -0.0] * (N // 2), LABELS)
     assert len(Supervision.from_labels(signs).classes) == 2
     assert len(Supervision.from_labels(signs.astype(object)).classes) == 2
 
 
 @case(25)
-@pytest.mark.parametrize("bits", [0x7FF8_0000_0000_0001, 0xFFF8_0000_0000_0000, 0x7FF0_0000_0000_0001, 0xFFFF_FFFF_FFFF_FFFF])
+@pytest.mark.parametrize(
+    "bits",
+    [0x7FF8_0000_0000_0001, 0xFFF8_0000_0000_0000, 0x7FF0_0000_0000_0001, 0xFFFF_FFFF_FFFF_FFFF],
+)
 def test_nan_of_any_bits_from_a_file(bits, tmp_path):
     table = X.copy()
     table.view(np.uint64)[7, 1] = bits
@@ -738,9 +897,9 @@ def test_negative_zero_bits_from_a_file(tmp_path):
     same_scores(np.fromfile(path).reshape(N, P), MOSTLY_ZERO)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # B. Containers and memory layout
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @case(26)
@@ -771,7 +930,9 @@ def test_the_other_byte_order(dtype):
     clean = (np.abs(X) * 20).astype(dtype.replace(">", "<"))
     same_scores(frozen(clean, dtype), clean)
     labels = frozen(np.where(LABELS < 0, 7, LABELS), dtype)
-    found, expected = (Supervision.from_labels(y, unlabeled=7).labels for y in (labels, labels.astype("<f8")))
+    found, expected = (
+        Supervision.from_labels(y, unlabeled=7).labels for y in (labels, labels.astype("<f8"))
+    )
     assert_array_equal(found, expected)
 
 
@@ -796,7 +957,12 @@ def test_matrix_objects():
 @case(34)
 def test_nested_sequences():
     rows = X.tolist()
-    for nested in (rows, tuple(map(tuple, rows)), list(X), [list(map(fractions.Fraction, row)) for row in rows]):
+    for nested in (
+        rows,
+        tuple(map(tuple, rows)),
+        list(X),
+        [list(map(fractions.Fraction, row)) for row in rows],
+    ):
         same_scores(nested, X, scorers=DOORS)
 
 
@@ -844,7 +1010,13 @@ def test_what_is_no_table(make, name):
 def test_structured_arrays():
     fields = [(name, float) for name in NAMES]
     records = np.array([tuple(row) for row in X], dtype=fields)
-    for table in (records, records.view(np.recarray), records[:, None], np.ma.masked_array(records), np.zeros((N, P), "V4")):
+    for table in (
+        records,
+        records.view(np.recarray),
+        records[:, None],
+        np.ma.masked_array(records),
+        np.zeros((N, P), "V4"),
+    ):
         refused(table, "structured", "2-D", error=InputTypeError)
 
 
@@ -855,7 +1027,11 @@ SPARSE = [getattr(sp, f"{kind}_{flavour}") for kind in FORMATS for flavour in ("
 def parts(matrix):
     """Copies of all arrays that a sparse matrix is made of."""
     names = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
-    return {name: np.array(getattr(matrix, name)) for name in names if isinstance(getattr(matrix, name, None), np.ndarray)}
+    return {
+        name: np.array(getattr(matrix, name))
+        for name in names
+        if isinstance(getattr(matrix, name, None), np.ndarray)
+    }
 
 
 def assert_untouched(matrix, before):
@@ -872,7 +1048,12 @@ def test_sparse_formats(make):
     assert SPARSE_TABLE.nnz < DENSE_FROM * N * P
     matrix = make(MOSTLY_ZERO)
     before = parts(matrix)
-    same_scores(matrix, MOSTLY_ZERO, rtol=1e-10, scorers=DOORS if make in (sp.csr_array, sp.csc_matrix) else SEVERAL)
+    same_scores(
+        matrix,
+        MOSTLY_ZERO,
+        rtol=1e-10,
+        scorers=DOORS if make in (sp.csr_array, sp.csc_matrix) else SEVERAL,
+    )
     assert_untouched(matrix, before)
 
 
@@ -885,7 +1066,9 @@ def test_rank_of_a_sparse_table(make):
 
 
 def disorderly(matrix):
-    """The same CSR matrix with explicit zeros, unsorted indices and every value in two halves, which add up exactly."""
+    """The same CSR matrix with explicit zeros, unsorted indices and every value in two halves,
+    which add up exactly.
+    """
     rows, columns, data = [], [], []
     for row, column in itertools.product(range(N), reversed(range(P))):
         value = matrix[row, column]
@@ -900,10 +1083,15 @@ def disorderly(matrix):
 
 
 @case(39)
-@pytest.mark.parametrize("convert", [lambda odd: odd, sp.csr_matrix, lambda odd: odd.tocsc(), lambda odd: odd.tocoo()])
+@pytest.mark.parametrize(
+    "convert", [lambda odd: odd, sp.csr_matrix, lambda odd: odd.tocsc(), lambda odd: odd.tocoo()]
+)
 def test_sparse_without_canonical_form(convert):
     odd = convert(disorderly(MOSTLY_ZERO))
-    before, flags = parts(odd), {name: getattr(odd, name, None) for name in ("has_sorted_indices", "has_canonical_format")}
+    before, flags = (
+        parts(odd),
+        {name: getattr(odd, name, None) for name in ("has_sorted_indices", "has_canonical_format")},
+    )
     assert odd.nnz == 2 * N * P
     same_scores(odd, SPARSE_TABLE, scorers=DOORS)
     assert_untouched(odd, before)
@@ -932,13 +1120,17 @@ def test_sparse_with_64_bit_indices(make):
 @case(40)
 def test_sparse_coordinates_of_64_bits():
     row, column = np.nonzero(MOSTLY_ZERO)
-    wide = sp.coo_array((MOSTLY_ZERO[row, column], (row.astype(np.int64), column.astype(np.int64))), shape=(N, P))
+    wide = sp.coo_array(
+        (MOSTLY_ZERO[row, column], (row.astype(np.int64), column.astype(np.int64))), shape=(N, P)
+    )
     same_scores(wide, SPARSE_TABLE)
 
 
 @case(41)
 @pytest.mark.parametrize("make", SPARSE, ids=lambda make: make.__name__)
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "1 NaN"), (np.inf, "1 inf"), (-np.inf, "1 inf")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "1 NaN"), (np.inf, "1 inf"), (-np.inf, "1 inf")]
+)
 def test_sparse_values_that_are_not_finite(make, value, word):
     table = MOSTLY_ZERO.copy()
     table[7, 1] = value
@@ -953,7 +1145,10 @@ def scattered(n_samples, n_features, n_values):
 
 def variance_by_hand(table, columns):
     """The mean square less the squared mean, of a few columns with one or a few values each."""
-    return [float((column**2).mean() - column.mean() ** 2) for column in table.tocsc()[:, columns].toarray().T]
+    return [
+        float((column**2).mean() - column.mean() ** 2)
+        for column in table.tocsc()[:, columns].toarray().T
+    ]
 
 
 @case(43)
@@ -974,7 +1169,9 @@ def test_gigantic_sparse_tables_have_neighbors():
     table = scattered(1_000, 1_000_000, 20_000)
     kept = np.unique(table.indices)
     found = GraphSieve("laplacian", scale=None).fit(table).scores_[kept]
-    assert_allclose(found, GraphSieve("laplacian", scale=None).fit(table.tocsc()[:, kept]).scores_, rtol=1e-10)
+    assert_allclose(
+        found, GraphSieve("laplacian", scale=None).fit(table.tocsc()[:, kept]).scores_, rtol=1e-10
+    )
 
 
 @case(44)
@@ -993,19 +1190,27 @@ def test_duplicated_column_names():
 
 @case(46)
 def test_mixed_column_names():
-    refused(pd.DataFrame(X, columns=["a", 1, 2, 3, 4]), "column names", "astype(str)", error=InputTypeError)
+    refused(
+        pd.DataFrame(X, columns=["a", 1, 2, 3, 4]),
+        "column names",
+        "astype(str)",
+        error=InputTypeError,
+    )
 
 
 @case(47)
 def test_several_levels_of_column_names():
-    # Decided: joined by a slash in `rank`; GraphSieve has no feature_names_in_ then, as in scikit-learn.
+    # Decided: joined by a slash in `rank`; GraphSieve has no feature_names_in_ then, as in
+    # scikit-learn.
     levels = pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1), ("y", 2), ("z", "")])
     frame = pd.DataFrame(X, columns=levels)
     same_scores(frame, X)
     assert rank(frame).names == ("x/1", "x/2", "y/1", "y/2", "z/")
     assert not hasattr(GraphSieve().fit(frame), "feature_names_in_")
     refused(frame.mask(frame == frame.iloc[7, 2]), "column 'y/1'", "row 7")
-    ambiguous = pd.DataFrame(X[:, :2], columns=pd.MultiIndex.from_tuples([("a/b", "c"), ("a", "b/c")]))
+    ambiguous = pd.DataFrame(
+        X[:, :2], columns=pd.MultiIndex.from_tuples([("a/b", "c"), ("a", "b/c")])
+    )
     refused(ambiguous, "duplicated column names", "'a/b/c'")
 
 
@@ -1059,7 +1264,12 @@ def test_an_array_that_fails_shows_its_own_error(door):
 
 @case(54)
 def test_a_target_that_fails_shows_its_own_error():
-    for read in (Supervision.from_labels, Supervision.from_targets, Supervision.from_y, Supervision.from_probabilities):
+    for read in (
+        Supervision.from_labels,
+        Supervision.from_targets,
+        Supervision.from_y,
+        Supervision.from_probabilities,
+    ):
         with pytest.raises(InputError, match="OSError: the disk is on fire") as caught:
             read(Failing())
         assert isinstance(caught.value.__cause__, OSError)
@@ -1070,14 +1280,21 @@ def test_an_array_that_does_not_fail():
     same_scores(Succeeding(), X)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # C. Shape and geometry
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @case(55)
 def test_no_rows():
-    for table in (X[:0], FRAME[:0], pl.DataFrame(FRAME)[:0], sp.csr_array(X[:0]), FRAME[:0].astype("Int64"), np.empty((0, 0))):
+    for table in (
+        X[:0],
+        FRAME[:0],
+        pl.DataFrame(FRAME)[:0],
+        sp.csr_array(X[:0]),
+        FRAME[:0].astype("Int64"),
+        np.empty((0, 0)),
+    ):
         refused(table, "0 sample", "minimum of 2")
     refused([], "shape (0,)", "2-D")
 
@@ -1141,12 +1358,17 @@ def test_two_rows_by_hand():
 )
 def test_more_neighbors_than_samples(method):
     parameters = {"bandwidth": 4.0} if "bandwidth" in METHODS[method].defaults else {}
-    known = Supervision.from_targets(TARGET) if method == "mutual_information" else knowledge(method)
+    known = (
+        Supervision.from_targets(TARGET) if method == "mutual_information" else knowledge(method)
+    )
     if method == "relieff":
         known = Supervision.from_labels(np.arange(N) % 2)
     enough = GraphSieve(method, n_neighbors=N - 1, **parameters).fit(X, supervision=known)
     for asked in (N, 10 * N):
-        with pytest.warns(GraphSieveWarning, match=f"n_neighbors={asked} is lowered to {N - 1}: there are only {N} samples"):
+        with pytest.warns(
+            GraphSieveWarning,
+            match=f"n_neighbors={asked} is lowered to {N - 1}: there are only {N} samples",
+        ):
             sieve = GraphSieve(method, n_neighbors=asked, **parameters).fit(X, supervision=known)
         assert sieve.n_neighbors_ == N - 1
         assert_array_equal(sieve.scores_, enough.scores_)
@@ -1175,7 +1397,8 @@ def test_one_column(method):
         sieve = GraphSieve(method).fit(table, supervision=knowledge(method))
         assert sieve.get_support().tolist() == [True]
         assert np.isfinite(sieve.scores_).all()
-    if not METHODS[method].reads_neighbors and method != "relieff":  # whose neighbours are among all columns
+    # Whose neighbours are among all columns
+    if not METHODS[method].reads_neighbors and method != "relieff":
         assert_allclose(by_function(method, X[:, :1]), by_function(method, X)[:1], rtol=1e-10)
 
 
@@ -1194,7 +1417,14 @@ def test_one_column_by_default(kind):
 @case(61)
 def test_other_dimensions():
     hint = "X.reshape(-1, 1)"
-    for table in (X[:, 0], X[:, 0].tolist(), FRAME["a"], pd.Index(X[:, 0]), pl.Series(X[:, 0]), np.ma.masked_array(X[:, 0])):
+    for table in (
+        X[:, 0],
+        X[:, 0].tolist(),
+        FRAME["a"],
+        pd.Index(X[:, 0]),
+        pl.Series(X[:, 0]),
+        np.ma.masked_array(X[:, 0]),
+    ):
         refused(table, "1-D", f"shape ({N},)", "2-D", hint)
     refused(np.zeros((2, 3, 4)), "3-D", "shape (2, 3, 4)", "2-D")
     refused(np.array(1.0), "2-D", error=InputTypeError)
@@ -1218,7 +1448,8 @@ CONSTANT = {
 @pytest.mark.parametrize("kind", CONSTANT)
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_varies(method, kind):
-    # Decided: without a count, or with a fraction, a warning and nothing selected; a count cannot be met.
+    # Decided: without a count, or with a fraction, a warning and nothing selected; a count cannot
+    # be met.
     table, warned = CONSTANT[kind], f"{P} of {P} features cannot be scored"
     for asked in (None, 0.5, 1.0) if kind == "ones" else (None,):
         sieve = GraphSieve(method, n_features_to_select=asked)
@@ -1235,8 +1466,13 @@ def test_nothing_varies(method, kind):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_number_of_features_where_nothing_varies(method):
     for kind in ("ones", "one row again and again"):
-        with pytest.warns(GraphSieveWarning, match="cannot be scored"), pytest.raises(InputError, match="nothing to select"):
-            GraphSieve(method, n_features_to_select=1).fit(CONSTANT[kind], supervision=knowledge(method))
+        with (
+            pytest.warns(GraphSieveWarning, match="cannot be scored"),
+            pytest.raises(InputError, match="nothing to select"),
+        ):
+            GraphSieve(method, n_features_to_select=1).fit(
+                CONSTANT[kind], supervision=knowledge(method)
+            )
 
 
 @case(62, 64)
@@ -1253,7 +1489,10 @@ def test_nothing_varies_by_default(kind, container):
         assert sieve.duplicate_of_.tolist() == [-1] * P
         assert sieve.ranking_.tolist() == [1, 2, 3, 4, 5]
         assert not sieve.get_support().any()
-    with pytest.warns(GraphSieveWarning, match=warned), pytest.raises(InputError, match="nothing to select"):
+    with (
+        pytest.warns(GraphSieveWarning, match=warned),
+        pytest.raises(InputError, match="nothing to select"),
+    ):
         by_default(kind, table, n_features_to_select=1)
 
 
@@ -1277,7 +1516,8 @@ def test_constant_columns_rank_last_and_leave_the_others_alone(method):
             found = score(method, table)
         assert len(caught) == 1
         assert np.isnan(found[constant]).all()
-        if method != "semi_supervised_laplacian":  # takes the mean over all features, constant ones too
+        # Takes the mean over all features, constant ones too
+        if method != "semi_supervised_laplacian":
             assert_allclose(found[~constant], score(method, X), rtol=1e-10)
 
 
@@ -1286,9 +1526,13 @@ def test_constant_columns_rank_last_and_leave_the_others_alone(method):
 def test_constant_columns_come_last_and_leave_the_others_alone_by_default(kind):
     constant = np.array([False, True, False, False, True, False, False])
     expected = by_default(kind, X, n_features_to_select=3)
-    for values, make in itertools.product(([-7.0, 0.1], [1.7e308, 5e-324]), (np.asarray, sp.csr_array)):
+    for values, make in itertools.product(
+        ([-7.0, 0.1], [1.7e308, 5e-324]), (np.asarray, sp.csr_array)
+    ):
         with pytest.warns(GraphSieveWarning, match="2 of 7 features cannot be scored") as caught:
-            sieve = by_default(kind, make(np.insert(X, [1, 3], values, axis=1)), n_features_to_select=3)
+            sieve = by_default(
+                kind, make(np.insert(X, [1, 3], values, axis=1)), n_features_to_select=3
+            )
         assert len(caught) == 1
         assert np.isnan(sieve.scores_[constant]).all()
         assert np.isnan(sieve.redundancy_[constant]).all()
@@ -1299,9 +1543,14 @@ def test_constant_columns_come_last_and_leave_the_others_alone_by_default(kind):
 @case(63)
 @pytest.mark.parametrize("kind", ["labels", "targets"])
 def test_columns_that_do_not_vary_among_the_known_are_no_constants(kind):
-    # Nothing is known of the samples in which the column differs; of the table it says something all the same.
+    # Nothing is known of the samples in which the column differs; of the table it says something
+    # all the same.
     rows = np.arange(N) % 2 == 0
-    y = np.where(rows, np.arange(N) // 2 % 2, -1) if kind == "labels" else np.where(rows, TARGET, np.nan)
+    y = (
+        np.where(rows, np.arange(N) // 2 % 2, -1)
+        if kind == "labels"
+        else np.where(rows, TARGET, np.nan)
+    )
     table = X.copy()
     table[rows, 1] = 3.0
     sieve = GraphSieve(n_features_to_select=P).fit(table, y)
@@ -1371,7 +1620,9 @@ def test_copies_are_shown():
 @case(67)
 def test_ties_are_shown():
     ranking = rank(X[:, [2, 0, 1, 2, 0]], method="laplacian")
-    shared = {record["feature"]: (record["rank"], record["rank_min"]) for record in ranking.to_records()}
+    shared = {
+        record["feature"]: (record["rank"], record["rank_min"]) for record in ranking.to_records()
+    }
     for first, second in (("x0", "x3"), ("x1", "x4")):
         assert shared[second] == (shared[first][0] + 1, shared[first][0])
         assert shared[first][1] == shared[first][0]
@@ -1386,7 +1637,9 @@ def test_the_order_of_rows_does_not_matter(method):
     rows = np.random.default_rng(5).permutation(N)
     known = knowledge(method)
     assert_allclose(by_sieve(method, X[rows], known[rows]), by_sieve(method, X, known), rtol=1e-10)
-    assert_allclose(by_function(method, X[rows], known[rows]), by_function(method, X, known), rtol=1e-10)
+    assert_allclose(
+        by_function(method, X[rows], known[rows]), by_function(method, X, known), rtol=1e-10
+    )
 
 
 @case(68)
@@ -1405,7 +1658,8 @@ LABELS_ON_ONE_ISLAND = frozen(np.concatenate([LABELS, np.full(2 * N, -1)]))
 
 @case(69)
 def test_a_graph_in_pieces():
-    # Decided otherwise than in the table: no warning where a piece holds no label, for no score carries labels along a graph.
+    # Decided otherwise than in the table: no warning where a piece holds no label, for no score
+    # carries labels along a graph.
     W = oracle.knn_adjacency(ISLANDS, 2)
     assert sp.csgraph.connected_components(W)[0] >= 3
     chosen = {"n_neighbors": 2, "bandwidth": 4.0}
@@ -1415,7 +1669,9 @@ def test_a_graph_in_pieces():
     for name in ("lsdf", "sselect"):
         parameters = {key: value for key, value in chosen.items() if key in METHODS[name].defaults}
         expected = getattr(oracle, f"{name}_score")(ISLANDS, LABELS_ON_ONE_ISLAND, **parameters)
-        assert_allclose(METHODS[name].function(ISLANDS, LABELS_ON_ONE_ISLAND, **parameters), expected, rtol=1e-8)
+        assert_allclose(
+            METHODS[name].function(ISLANDS, LABELS_ON_ONE_ISLAND, **parameters), expected, rtol=1e-8
+        )
     for method in ("auto", "constrained_laplacian", *BY_LABELS):
         assert np.isfinite(GraphSieve(method).fit(ISLANDS, LABELS_ON_ONE_ISLAND).scores_).all()
 
@@ -1428,20 +1684,35 @@ def test_isolated_samples():
     must, cannot = [(0, 1)], [(2, 4), (3, 4)]
     chosen = {"n_neighbors": 1, "bandwidth": 9.0, "cut_cannot_link": True}
     expected = oracle.constrained_laplacian_score(table, must, cannot, **chosen)
-    assert_allclose(scores.constrained_laplacian_score(table, must, cannot, **chosen), expected, rtol=1e-10)
-    # With a small bandwidth all but the shortest edges vanish, and most samples have no link at all.
+    assert_allclose(
+        scores.constrained_laplacian_score(table, must, cannot, **chosen), expected, rtol=1e-10
+    )
+    # With a small bandwidth all but the shortest edges vanish, and most samples have no link at
+    # all.
     for form in ("phi1", "phi2", "phi3"):
         found = scores.spec_score(X, form=form, n_neighbors=3, bandwidth=1e-3)
-        assert_allclose(found, oracle.spec_score(X, form=form, n_neighbors=3, bandwidth=1e-3), rtol=1e-8, atol=1e-12)
+        assert_allclose(
+            found,
+            oracle.spec_score(X, form=form, n_neighbors=3, bandwidth=1e-3),
+            rtol=1e-8,
+            atol=1e-12,
+        )
     assert_allclose(
-        scores.laplacian_score(X, bandwidth=1e-3), oracle.laplacian_score(X, n_neighbors=5, bandwidth=1e-3), rtol=1e-8
+        scores.laplacian_score(X, bandwidth=1e-3),
+        oracle.laplacian_score(X, n_neighbors=5, bandwidth=1e-3),
+        rtol=1e-8,
     )
 
 
 @case(71)
 def test_transform_wants_the_columns_of_fit():
     sieve = GraphSieve(n_features_to_select=2).fit(FRAME)
-    for frame in (FRAME[["a", "b"]], FRAME[list("bacde")], FRAME.rename(columns={"a": "z"}), FRAME.assign(f=1.0)):
+    for frame in (
+        FRAME[["a", "b"]],
+        FRAME[list("bacde")],
+        FRAME.rename(columns={"a": "z"}),
+        FRAME.assign(f=1.0),
+    ):
         with pytest.raises(ValueError, match="feature names should match"):
             sieve.transform(frame)
     plain = GraphSieve(n_features_to_select=2).fit(X)
@@ -1461,28 +1732,46 @@ def test_nothing_works_before_fit():
         LabeledOnly(Ridge()).predict(X)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # D. Target
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def target_doors(target):
-    """Every way to give a target, as functions of y: the ones for classes, or the ones for quantities."""
+    """Every way to give a target, as functions of y: the ones for classes, or the ones for
+    quantities.
+    """
     methods = BY_TARGETS if target == "continuous" else BY_LABELS
-    doors = {f"{name}_score": (lambda y, name=name: METHODS[name].function(X, y, **options(name))) for name in methods}
-    doors |= {f"GraphSieve({name})": (lambda y, name=name: GraphSieve(name).fit(X, y).scores_) for name in methods}
-    return doors | {"GraphSieve": lambda y: GraphSieve().fit(X, y).scores_, "rank": lambda y: rank(X, y).scores}
+    doors = {
+        f"{name}_score": (lambda y, name=name: METHODS[name].function(X, y, **options(name)))
+        for name in methods
+    }
+    doors |= {
+        f"GraphSieve({name})": (lambda y, name=name: GraphSieve(name).fit(X, y).scores_)
+        for name in methods
+    }
+    return doors | {
+        "GraphSieve": lambda y: GraphSieve().fit(X, y).scores_,
+        "rank": lambda y: rank(X, y).scores,
+    }
 
 
 LABEL_DOORS, TARGET_DOORS = target_doors("classes"), target_doors("continuous")
 ALL_TARGET_DOORS = LABEL_DOORS | TARGET_DOORS
 # For tests that meet many containers.
 SOME_LABEL_DOORS = {
-    name: LABEL_DOORS[name] for name in ("fisher_score", "sselect_score", "GraphSieve(lsdf)", "GraphSieve", "rank")
+    name: LABEL_DOORS[name]
+    for name in ("fisher_score", "sselect_score", "GraphSieve(lsdf)", "GraphSieve", "rank")
 }
 SOME_TARGET_DOORS = {
     name: TARGET_DOORS[name]
-    for name in ("pearson_score", "mutual_information_score", "GraphSieve(supervised_laplacian)", "GraphSieve", "rank")
+    for name in (
+        "pearson_score",
+        "mutual_information_score",
+        "GraphSieve(supervised_laplacian)",
+        "GraphSieve",
+        "rank",
+    )
 }
 
 
@@ -1490,19 +1779,25 @@ SOME_TARGET_DOORS = {
 @pytest.mark.parametrize("length", [0, 5, N - 1, N + 1])
 def test_targets_of_another_length(length):
     refused(np.resize([0, 1], length), f"{N} samples", f"{length} are described", doors=LABEL_DOORS)
-    refused(np.resize([0.5, 1.5], length), f"{N} samples", f"{length} are described", doors=TARGET_DOORS)
+    refused(
+        np.resize([0.5, 1.5], length), f"{N} samples", f"{length} are described", doors=TARGET_DOORS
+    )
     with pytest.raises(InputError, match=f"{N} samples, but {length} are described"):
         LabeledOnly(Ridge()).fit(X, np.resize([0.5, 1.5], length))
 
 
 @case(74)
-@pytest.mark.parametrize("make", [lambda y: y[:, None], lambda y: pd.DataFrame({"y": y}), lambda y: y[:, None].tolist()])
+@pytest.mark.parametrize(
+    "make", [lambda y: y[:, None], lambda y: pd.DataFrame({"y": y}), lambda y: y[:, None].tolist()]
+)
 def test_a_target_as_a_column_is_used_with_one_warning(make):
     for doors, y in ((LABEL_DOORS, LABELS), (TARGET_DOORS, TARGET)):
         for name, door in doors.items():
             with pytest.warns(DataConversionWarning, match=rf"shape \({N}, 1\)") as caught:
                 found = door(make(y))
-            assert sum(issubclass(warning.category, DataConversionWarning) for warning in caught) == 1, name
+            assert (
+                sum(issubclass(warning.category, DataConversionWarning) for warning in caught) == 1
+            ), name
             assert_array_equal(found, door(y), err_msg=name)
 
 
@@ -1515,20 +1810,32 @@ def test_labeled_only_reads_a_column_as_the_sieve_does():
 
 @case(75)
 def test_two_targets():
-    for y in (np.column_stack([LABELS, LABELS]), pd.DataFrame({"a": LABELS, "b": LABELS}), np.zeros((N, 1, 1))):
+    for y in (
+        np.column_stack([LABELS, LABELS]),
+        pd.DataFrame({"a": LABELS, "b": LABELS}),
+        np.zeros((N, 1, 1)),
+    ):
         refused(y, "y has shape", f"{np.shape(y)}", "(n_samples,)", doors=ALL_TARGET_DOORS)
     refused(TARGET[None, :], f"y has shape (1, {N})", doors=ALL_TARGET_DOORS)
 
 
 @case(75)
 def test_what_is_no_target():
-    for y, name in ((5, "int"), ("abc", "str"), ({"a": 1}, "dict"), ({1, 2}, "set"), (iter([1]), "iterator")):
+    for y, name in (
+        (5, "int"),
+        ("abc", "str"),
+        ({"a": 1}, "dict"),
+        ({1, 2}, "set"),
+        (iter([1]), "iterator"),
+    ):
         refused(y, name, "one value per sample", error=InputTypeError, doors=ALL_TARGET_DOORS)
     refused([[1], [2, 3]], "y could not be read as an array", doors=ALL_TARGET_DOORS)
     lists = np.empty(N, dtype=object)
     lists[:] = [[1], [2, 3]] * (N // 2)
     refused(lists, "must be", error=InputTypeError, doors=ALL_TARGET_DOORS)
-    refused(np.zeros(N, dtype=[("a", int)]), "structured", error=InputTypeError, doors=ALL_TARGET_DOORS)
+    refused(
+        np.zeros(N, dtype=[("a", int)]), "structured", error=InputTypeError, doors=ALL_TARGET_DOORS
+    )
 
 
 PARTLY_KNOWN = [None if np.isnan(value) else float(value) for value in PARTLY]
@@ -1542,11 +1849,17 @@ PARTLY_KNOWN_TARGETS = {
     "pandas arrow": lambda: pd.Series(PARTLY_KNOWN, dtype="double[pyarrow]"),
     "pandas array": lambda: pd.array(PARTLY_KNOWN, dtype="Float64"),
     "pandas index": lambda: pd.Index(PARTLY),
-    "pandas objects with NA": lambda: pd.Series([pd.NA if value is None else value for value in PARTLY_KNOWN], dtype=object),
+    "pandas objects with NA": lambda: pd.Series(
+        [pd.NA if value is None else value for value in PARTLY_KNOWN], dtype=object
+    ),
     "polars": lambda: pl.Series(PARTLY),
     "polars with null": lambda: pl.Series(PARTLY_KNOWN),
-    "fractions": lambda: [None if value is None else fractions.Fraction(value) for value in PARTLY_KNOWN],
-    "decimals": lambda: [None if value is None else decimal.Decimal(value) for value in PARTLY_KNOWN],
+    "fractions": lambda: [
+        None if value is None else fractions.Fraction(value) for value in PARTLY_KNOWN
+    ],
+    "decimals": lambda: [
+        None if value is None else decimal.Decimal(value) for value in PARTLY_KNOWN
+    ],
     "other byte order": lambda: PARTLY.astype(">f8"),
     "backwards": lambda: frozen(PARTLY[::-1])[::-1],
 }
@@ -1583,7 +1896,11 @@ def test_targets_that_are_not_finite():
         large = TARGET.astype(np.longdouble)
         large[7] = np.longdouble("1e400")
         refused(large, "infinite", "row 7", doors=TARGET_DOORS)
-    refused(np.where(LABELS == 1, np.inf, 0.0), "infinite", doors={"fisher": lambda y: scores.fisher_score(X, y)})
+    refused(
+        np.where(LABELS == 1, np.inf, 0.0),
+        "infinite",
+        doors={"fisher": lambda y: scores.fisher_score(X, y)},
+    )
 
 
 NOTHING_KNOWN = {
@@ -1603,16 +1920,23 @@ NOTHING_KNOWN = {
 
 
 def assert_unsupervised(sieve):
-    """As if nothing were known: a column counts by its largest correlation with another one, and nothing is predicted."""
+    """As if nothing were known: a column counts by its largest correlation with another one, and
+    nothing is predicted.
+    """
     assert sieve.method_ == "diverse"
     weights = np.abs(np.corrcoef(X.T) - np.eye(P)).max(axis=0)
     assert_allclose(sieve.relevance_, weights, rtol=1e-10)
     assert sieve.skill_ is None
     assert_same_choice(sieve, GraphSieve().fit(X))
-    # In their own units, a column alone explains Σ_i w_i (s_i·s_j)² / (s_j·s_j) of all weighted squares.
+    # In their own units, a column alone explains Σ_i w_i (s_i·s_j)² / (s_j·s_j) of all weighted
+    # squares.
     products = np.cov(X.T)
     assert sieve.scale_ is None
-    assert_allclose(sieve.scores_, weights @ products**2 / np.diag(products) / (weights @ np.diag(products)), rtol=1e-10)
+    assert_allclose(
+        sieve.scores_,
+        weights @ products**2 / np.diag(products) / (weights @ np.diag(products)),
+        rtol=1e-10,
+    )
 
 
 @case(78)
@@ -1631,7 +1955,10 @@ def test_no_target_known(kind):
     assert_array_equal(published.scores_, GraphSieve("laplacian").fit(X).scores_)
     # A method that was asked for by name cannot do without.
     for method in ("fisher", "lsdf", "supervised_laplacian", "pearson"):
-        with pytest.warns(GraphSieveWarning, match="no target known"), pytest.raises(InputError, match=f"'{method}' needs"):
+        with (
+            pytest.warns(GraphSieveWarning, match="no target known"),
+            pytest.raises(InputError, match=f"'{method}' needs"),
+        ):
             GraphSieve(method).fit(X, y)
     with pytest.raises(InputError, match="classes are needed, got 0"):
         scores.fisher_score(X, y)
@@ -1655,7 +1982,11 @@ def test_one_target_known():
     factor = pytest.warns(GraphSieveWarning, match="the supervised factor needs 2 and is left out")
     with pytest.warns(GraphSieveWarning, match="all 2.5: they tell nothing apart"), factor:
         assert np.isfinite(GraphSieve("semi_supervised_laplacian").fit(X, y).scores_).all()
-    for score in (scores.supervised_laplacian_score, scores.pearson_score, scores.mutual_information_score):
+    for score in (
+        scores.supervised_laplacian_score,
+        scores.pearson_score,
+        scores.mutual_information_score,
+    ):
         with pytest.raises(InputError, match=r"at least 2 .* known target, got 1"):
             score(X, y)
 
@@ -1663,19 +1994,29 @@ def test_one_target_known():
 @case(79)
 def test_one_target_known_to_the_semi_supervised_score():
     with pytest.warns(GraphSieveWarning, match="1 target values are known"):
-        scores.semi_supervised_laplacian_score(X, np.where(np.arange(N) == 7, 2.5, np.nan), n_neighbors=6)
+        scores.semi_supervised_laplacian_score(
+            X, np.where(np.arange(N) == 7, 2.5, np.nan), n_neighbors=6
+        )
 
 
 @case(80)
-@pytest.mark.parametrize("y", [np.where(LABELS == 1, 1, None), np.full(N, "a"), [True] * N, np.where(LABELS == 0, 0, -1)])
+@pytest.mark.parametrize(
+    "y", [np.where(LABELS == 1, 1, None), np.full(N, "a"), [True] * N, np.where(LABELS == 0, 0, -1)]
+)
 def test_one_class_known(y):
-    with pytest.warns(GraphSieveWarning, match="all known labels are of one class: ranking is unsupervised"):
+    with pytest.warns(
+        GraphSieveWarning, match="all known labels are of one class: ranking is unsupervised"
+    ):
         assert_unsupervised(GraphSieve().fit(X, y))
-    with pytest.warns(GraphSieveWarning, match="all known labels are of one class: ranking is unsupervised"):
+    with pytest.warns(
+        GraphSieveWarning, match="all known labels are of one class: ranking is unsupervised"
+    ):
         published = GraphSieve(redundancy=None).fit(X, y)
     assert published.method_ == "laplacian"
     assert_array_equal(published.scores_, GraphSieve("laplacian").fit(X).scores_)
-    with pytest.warns(GraphSieveWarning, match="all known labels are of one class: they tell nothing apart"):
+    with pytest.warns(
+        GraphSieveWarning, match="all known labels are of one class: they tell nothing apart"
+    ):
         GraphSieve("constrained_laplacian").fit(X, y)
     with pytest.warns(GraphSieveWarning, match="1 known classes say nothing"):
         found = scores.sselect_score(X, y, n_neighbors=6, bandwidth=4.0)
@@ -1718,9 +2059,16 @@ def test_plus_and_minus_one(y):
 def test_plus_and_minus_one_of_other_kinds():
     same_scores(PLUS_MINUS.astype(str), np.arange(N) % 2, scorers=LABEL_DOORS)
     quantity = Supervision.from_targets(PLUS_MINUS.astype(float))
-    assert_same_choice(GraphSieve(target_type="continuous").fit(X, PLUS_MINUS), by_default("targets", X, quantity))
-    assert GraphSieve(target_type="continuous", redundancy=None).fit(X, PLUS_MINUS).method_ == "supervised_laplacian"
-    assert_same_choice(GraphSieve(unlabeled=None).fit(X, PLUS_MINUS), GraphSieve().fit(X, np.arange(N) % 2))
+    assert_same_choice(
+        GraphSieve(target_type="continuous").fit(X, PLUS_MINUS), by_default("targets", X, quantity)
+    )
+    assert (
+        GraphSieve(target_type="continuous", redundancy=None).fit(X, PLUS_MINUS).method_
+        == "supervised_laplacian"
+    )
+    assert_same_choice(
+        GraphSieve(unlabeled=None).fit(X, PLUS_MINUS), GraphSieve().fit(X, np.arange(N) % 2)
+    )
     assert GraphSieve(unlabeled=None).fit(X, PLUS_MINUS).n_labeled_ == N
     for unlabeled in ("a", 1.5, np.nan, True):
         with pytest.raises(InputError, match="unlabeled must be None or a whole number"):
@@ -1797,7 +2145,9 @@ TEXT_SERIES = {
     "polars Categorical": lambda y: pl.Series(y, dtype=pl.Categorical),
     "polars Enum": lambda y: pl.Series(y, dtype=pl.Enum(["yes", "no", ""])),
     "StringDType": lambda y: np.array(y, dtype=np.dtypes.StringDType(na_object=None)),
-    "masked": lambda y: np.ma.masked_array([label or "" for label in y], [label is None for label in y]),
+    "masked": lambda y: np.ma.masked_array(
+        [label or "" for label in y], [label is None for label in y]
+    ),
 }
 
 
@@ -1839,14 +2189,27 @@ def test_labeled_only_leaves_out_masked_labels():
 @case(83)
 def test_labels_of_unusual_types():
     labeled = np.arange(N) % 2
-    for names in ((1, "a"), (frozenset("a"), frozenset("b")), ((1, 2), (1, 3)), (10**30, 10**31), (0.5, "half"), (2**63, 1)):
+    for names in (
+        (1, "a"),
+        (frozenset("a"), frozenset("b")),
+        ((1, 2), (1, 3)),
+        (10**30, 10**31),
+        (0.5, "half"),
+        (2**63, 1),
+    ):
         y = np.empty(N, dtype=object)
         y[:] = [names[label] for label in labeled]
         assert_array_equal(scores.fisher_score(X, y), scores.fisher_score(X, labeled))
         assert_same_choice(GraphSieve().fit(X, y), GraphSieve().fit(X, labeled))
         assert GraphSieve(redundancy=None).fit(X, y).method_ == "fisher"
     truth = labeled == 1
-    for y in (truth, np.array([None, True])[labeled], pd.array(truth, dtype="boolean"), pl.Series(truth), truth.tolist()):
+    for y in (
+        truth,
+        np.array([None, True])[labeled],
+        pd.array(truth, dtype="boolean"),
+        pl.Series(truth),
+        truth.tolist(),
+    ):
         known = Supervision.from_y(y)
         assert known.classes is not None
         assert_array_equal(known.labels[truth], np.full(N // 2, known.labels.max()))
@@ -1859,7 +2222,9 @@ AS_INTEGERS = {
     "int64[pyarrow]": lambda y: pd.Series(y, dtype="int64[pyarrow]"),
     "polars": pl.Series,
     "category": pd.Categorical,
-    "boolean": lambda y: pd.array([None if label is None else bool(label) for label in y], dtype="boolean"),
+    "boolean": lambda y: pd.array(
+        [None if label is None else bool(label) for label in y], dtype="boolean"
+    ),
 }
 
 
@@ -1877,14 +2242,25 @@ def test_what_a_target_is_can_be_said():
     halves, wholes = np.resize([0.5, 1.5, 2.5], N), np.resize([0.0, 1.0, 2.0], N)
     assert GraphSieve().fit(X, halves).reason_ == "24 of 24 target values are known"
     assert GraphSieve().fit(X, wholes).reason_ == "24 of 24 labels are known, in 3 classes"
-    assert GraphSieve(target_type="classes").fit(X, halves).reason_ == "24 of 24 labels are known, in 3 classes"
-    assert GraphSieve(target_type="continuous").fit(X, wholes).reason_ == "24 of 24 target values are known"
-    assert rank(X, wholes, target_type="continuous", redundancy=None).method == "supervised_laplacian"
+    assert (
+        GraphSieve(target_type="classes").fit(X, halves).reason_
+        == "24 of 24 labels are known, in 3 classes"
+    )
+    assert (
+        GraphSieve(target_type="continuous").fit(X, wholes).reason_
+        == "24 of 24 target values are known"
+    )
+    assert (
+        rank(X, wholes, target_type="continuous", redundancy=None).method == "supervised_laplacian"
+    )
     found = GraphSieve(target_type="continuous").fit(X, wholes)
     assert_same_choice(found, by_default("targets", X, Supervision.from_targets(wholes)))
     assert not np.array_equal(found.scores_, GraphSieve().fit(X, wholes).scores_)
     # A category is a class, whatever its name.
-    assert GraphSieve().fit(X, pd.Categorical(halves)).reason_ == "24 of 24 labels are known, in 3 classes"
+    assert (
+        GraphSieve().fit(X, pd.Categorical(halves)).reason_
+        == "24 of 24 labels are known, in 3 classes"
+    )
     with pytest.raises(InputTypeError, match="continuous target must be numeric, got 'no'"):
         GraphSieve(target_type="continuous").fit(X, text_labels(None))
     for score in (scores.pearson_score, scores.supervised_laplacian_score):
@@ -1893,12 +2269,17 @@ def test_what_a_target_is_can_be_said():
 
 
 @case(87)
-@pytest.mark.parametrize("y", [np.arange(N), np.arange(N) * 1.0, [f"sample {i}" for i in range(N)], pd.Categorical(range(N))])
+@pytest.mark.parametrize(
+    "y",
+    [np.arange(N), np.arange(N) * 1.0, [f"sample {i}" for i in range(N)], pd.Categorical(range(N))],
+)
 def test_a_target_that_looks_like_an_identifier(y):
     y = np.where(y == -1, 99, y) if isinstance(y, np.ndarray) else y
     if len(np.unique(np.asarray(y))) > 20 and np.asarray(y).dtype.kind == "f":
         y = y.astype(int)  # more than 20 whole floats are a quantity
-    with pytest.warns(GraphSieveWarning, match=f"target looks like an identifier: each of the {N} samples"):
+    with pytest.warns(
+        GraphSieveWarning, match=f"target looks like an identifier: each of the {N} samples"
+    ):
         GraphSieve().fit(X, y)
 
 
@@ -1906,12 +2287,18 @@ def test_a_target_that_looks_like_an_identifier(y):
 @pytest.mark.filterwarnings("ignore:.*cannot be scored")
 def test_a_constant_target():
     for y in (np.full(N, 2.5), np.where(LABELS < 0, np.nan, 2.5)):
-        with pytest.warns(GraphSieveWarning, match="known target values are all 2.5: ranking is unsupervised"):
+        with pytest.warns(
+            GraphSieveWarning, match="known target values are all 2.5: ranking is unsupervised"
+        ):
             assert_unsupervised(GraphSieve().fit(X, y))
-        with pytest.warns(GraphSieveWarning, match="known target values are all 2.5: ranking is unsupervised"):
+        with pytest.warns(
+            GraphSieveWarning, match="known target values are all 2.5: ranking is unsupervised"
+        ):
             assert GraphSieve(redundancy=None).fit(X, y).method_ == "laplacian"
         for method in BY_TARGETS:
-            with pytest.warns(GraphSieveWarning, match="known target values are all 2.5: they tell nothing apart"):
+            with pytest.warns(
+                GraphSieveWarning, match="known target values are all 2.5: they tell nothing apart"
+            ):
                 GraphSieve(method).fit(X, y)
 
 
@@ -1934,10 +2321,21 @@ def test_polars_targets_that_are_dates(dtype):
 
 @case(90)
 def test_targets_that_are_complex_or_sparse():
-    for y in (TARGET + 1j, (TARGET + 1j).astype(object), [None, *(TARGET[1:] + 1j)], pd.Series(TARGET + 1j)):
+    for y in (
+        TARGET + 1j,
+        (TARGET + 1j).astype(object),
+        [None, *(TARGET[1:] + 1j)],
+        pd.Series(TARGET + 1j),
+    ):
         refused(y, "complex", "Complex data not supported", doors=ALL_TARGET_DOORS)
     for make in (sp.csr_array, sp.coo_matrix):
-        refused(make(LABELS[:, None]), "y is sparse", "dense", error=InputTypeError, doors=ALL_TARGET_DOORS)
+        refused(
+            make(LABELS[:, None]),
+            "y is sparse",
+            "dense",
+            error=InputTypeError,
+            doors=ALL_TARGET_DOORS,
+        )
     refused(sp.coo_array(LABELS), "y is sparse", error=InputTypeError, doors=ALL_TARGET_DOORS)
 
 
@@ -1953,35 +2351,56 @@ def test_a_class_of_one(method):
         GraphSieve(method).fit(X, np.where(y < 0, None, names))
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # E. Constraints, probabilities, weights
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 # Every way to give pairs, as functions of (must_link, cannot_link).
 PAIR_DOORS = {
     "from_pairs": lambda must, cannot: Supervision.from_pairs(N, must, cannot),
     **{
-        f"{name}_score": (lambda must, cannot, name=name: METHODS[name].function(X, must, cannot, **options(name)))
+        f"{name}_score": (
+            lambda must, cannot, name=name: METHODS[name].function(X, must, cannot, **options(name))
+        )
         for name in BY_PAIRS
     },
 }
 
 
 def refused_pairs(must, cannot, *words, error=InputError):
-    refused(None, *words, error=error, doors={name: lambda _, door=door: door(must, cannot) for name, door in PAIR_DOORS.items()})
+    refused(
+        None,
+        *words,
+        error=error,
+        doors={name: lambda _, door=door: door(must, cannot) for name, door in PAIR_DOORS.items()},
+    )
 
 
 @case(93)
 @pytest.mark.parametrize("cannot", [[(4, 7)], [(7, 4)], [(0, 1), (7, 4)]])
 def test_a_pair_of_both_kinds(cannot):
-    refused_pairs([(4, 7)], cannot, "samples 4 and 7 are cannot-linked", "4 = 7", error=ConstraintConflictError)
+    refused_pairs(
+        [(4, 7)],
+        cannot,
+        "samples 4 and 7 are cannot-linked",
+        "4 = 7",
+        error=ConstraintConflictError,
+    )
 
 
 @case(94)
 def test_a_contradiction_shows_its_chain():
-    refused_pairs([(1, 2), (2, 3)], [(1, 3)], "samples 1 and 3", "1 = 2 = 3", error=ConstraintConflictError)
+    refused_pairs(
+        [(1, 2), (2, 3)], [(1, 3)], "samples 1 and 3", "1 = 2 = 3", error=ConstraintConflictError
+    )
     must = [(9, 5), (5, 20), (8, 20), (8, 2), (11, 12)]
-    refused_pairs(must, [(0, 1), (2, 9)], "samples 2 and 9", "2 = 8 = 20 = 5 = 9", error=ConstraintConflictError)
+    refused_pairs(
+        must,
+        [(0, 1), (2, 9)],
+        "samples 2 and 9",
+        "2 = 8 = 20 = 5 = 9",
+        error=ConstraintConflictError,
+    )
     apart = Supervision.from_pairs(N, cannot_link=[(1, 3)])
     with pytest.raises(ConstraintConflictError, match="1 = 2 = 3"):
         Supervision.from_pairs(N, must_link=[(1, 2), (2, 3)]) | apart
@@ -2024,17 +2443,28 @@ SAME_PAIRS = {
 def test_pairs_are_counted_once_in_any_container(container):
     pairs = SAME_PAIRS[container]
     assert_array_equal(Supervision.from_pairs(N, pairs).must_link, [[0, 2], [1, 5], [4, 6]])
-    assert_array_equal(Supervision.from_pairs(N, cannot_link=pairs).cannot_link, [[0, 2], [1, 5], [4, 6]])
+    assert_array_equal(
+        Supervision.from_pairs(N, cannot_link=pairs).cannot_link, [[0, 2], [1, 5], [4, 6]]
+    )
     for name, door in PAIR_DOORS.items():
         if name != "from_pairs":
             assert_array_equal(door(pairs, CANNOT), door(MUST, CANNOT), err_msg=name)
     found = GraphSieve().fit(X, supervision=Supervision.from_pairs(N, pairs, CANNOT)).scores_
-    assert_array_equal(found, GraphSieve().fit(X, supervision=Supervision.from_pairs(N, MUST, CANNOT)).scores_)
+    assert_array_equal(
+        found, GraphSieve().fit(X, supervision=Supervision.from_pairs(N, MUST, CANNOT)).scores_
+    )
 
 
 @case(97)
 def test_no_pairs():
-    for nothing in ((), [], np.empty((0, 2)), np.empty((0, 2), dtype=int), pd.DataFrame({"a": [], "b": []}), set()):
+    for nothing in (
+        (),
+        [],
+        np.empty((0, 2)),
+        np.empty((0, 2), dtype=int),
+        pd.DataFrame({"a": [], "b": []}),
+        set(),
+    ):
         assert Supervision.from_pairs(N, nothing, nothing).kinds == ()
     for score in (scores.constraint_score, scores.c4_score):
         with pytest.raises(InputError, match="no must-linked pair"):
@@ -2053,7 +2483,9 @@ def test_pairs_out_of_range(pair):
 
 @case(98)
 def test_pairs_out_of_range_of_unsigned_integers():
-    refused_pairs(np.array([[0, 2**63 + 1]], dtype=np.uint64), CANNOT, "must_link pair 0", f"(0, {2**63 + 1})")
+    refused_pairs(
+        np.array([[0, 2**63 + 1]], dtype=np.uint64), CANNOT, "must_link pair 0", f"(0, {2**63 + 1})"
+    )
     with pytest.raises(InputError, match=f"{N} samples, but 5 are described"):
         GraphSieve().fit(X, supervision=Supervision.from_pairs(5, [(0, 1)]))
 
@@ -2133,7 +2565,10 @@ def test_must_links_across_labels():
         pairs = Supervision.from_pairs(N, must)
         first, last = chain[0], chain[-1]
         for join in (lambda pairs: LABELED | pairs, lambda pairs: pairs | LABELED):
-            with pytest.raises(ConstraintConflictError, match=f"samples {first} and {last} have different labels.*{chain}"):
+            with pytest.raises(
+                ConstraintConflictError,
+                match=f"samples {first} and {last} have different labels.*{chain}",
+            ):
                 join(pairs)
         y = ["a", "a", "b", "b", *[None] * (N - 4)]
         with pytest.raises(ConstraintConflictError, match=chain):
@@ -2162,10 +2597,17 @@ def test_labels_and_pairs_that_agree():
 
 @case(107)
 @pytest.mark.parametrize(
-    "must", [[(i, i + 1) for i in range(N - 1)], list(itertools.combinations(range(N), 2)), [(0, i) for i in range(1, N)]]
+    "must",
+    [
+        [(i, i + 1) for i in range(N - 1)],
+        list(itertools.combinations(range(N), 2)),
+        [(0, i) for i in range(1, N)],
+    ],
 )
 def test_all_samples_belong_together(must):
-    with pytest.warns(GraphSieveWarning, match=f"must-links join all {N} samples: they tell nothing apart"):
+    with pytest.warns(
+        GraphSieveWarning, match=f"must-links join all {N} samples: they tell nothing apart"
+    ):
         found = GraphSieve().fit(X, supervision=Supervision.from_pairs(N, must)).scores_
     assert np.isfinite(found).all()
     for score in (scores.constraint_score, scores.c4_score):
@@ -2189,11 +2631,16 @@ def proba_with(values, row=4, column=slice(None)):
 
 
 @case(108)
-@pytest.mark.parametrize(("factor", "total"), [(1 + 1e-3, "1.001"), (1 - 1e-3, "0.999"), (1 + 2e-6, "1.000002"), (0.5, "0.5")])
+@pytest.mark.parametrize(
+    ("factor", "total"),
+    [(1 + 1e-3, "1.001"), (1 - 1e-3, "0.999"), (1 + 2e-6, "1.000002"), (0.5, "0.5")],
+)
 def test_probabilities_that_do_not_sum_to_one(factor, total):
     odd = proba_with(PROBA[4] * factor)
     refused(odd, "row 4", f"sums to {total}", "(1 such rows)", "normalize=True", doors=PROBA_DOORS)
-    refused(proba_with(PROBA[[4, 9]] * factor, row=[4, 9]), "row 4", "(2 such rows)", doors=PROBA_DOORS)
+    refused(
+        proba_with(PROBA[[4, 9]] * factor, row=[4, 9]), "row 4", "(2 such rows)", doors=PROBA_DOORS
+    )
     accepted = Supervision.from_probabilities(odd, normalize=True)
     assert_allclose(accepted.probabilities, PROBA, rtol=1e-14)
 
@@ -2243,7 +2690,9 @@ def test_probabilities_in_any_container():
     assert_allclose(single, expected, rtol=1e-6)
     sure = np.eye(2)[np.arange(N) % 2]
     for odd in (sure.astype(bool), sure.astype(np.uint8)):
-        assert_array_equal(scores.weighted_laplacian_score(X, odd), scores.weighted_laplacian_score(X, sure))
+        assert_array_equal(
+            scores.weighted_laplacian_score(X, odd), scores.weighted_laplacian_score(X, sure)
+        )
 
 
 @case(110)
@@ -2311,7 +2760,11 @@ def test_labels_win_over_probabilities_with_a_warning(kind):
     if kind is float:  # the only way for integers with missing ones in an array
         y = y.astype(float)
     elif kind is not object:
-        y = np.where(np.arange(N) < 12, labels, -1) if kind is int else [None if v is None else f"class {v}" for v in y]
+        y = (
+            np.where(np.arange(N) < 12, labels, -1)
+            if kind is int
+            else [None if v is None else f"class {v}" for v in y]
+        )
     names = [f"class {j}" for j in range(3)] if kind is str else None
     proba = Supervision.from_probabilities(PROBA, classes=names)
     published = scores.weighted_laplacian_score(X, certain)
@@ -2320,8 +2773,16 @@ def test_labels_win_over_probabilities_with_a_warning(kind):
     for fit in (
         lambda how: GraphSieve(redundancy=how).fit(X, y, supervision=proba).scores_,
         lambda how: rank(X, y, supervision=proba, redundancy=how).scores,
-        lambda how: GraphSieve(redundancy=how).fit(X, supervision=Supervision.from_labels(y) | proba).scores_,
-        lambda how: GraphSieve(redundancy=how).fit(X, supervision=proba | Supervision.from_labels(y)).scores_,
+        lambda how: (
+            GraphSieve(redundancy=how)
+            .fit(X, supervision=Supervision.from_labels(y) | proba)
+            .scores_
+        ),
+        lambda how: (
+            GraphSieve(redundancy=how)
+            .fit(X, supervision=proba | Supervision.from_labels(y))
+            .scores_
+        ),
     ):
         for redundancy, expected in (("auto", by_search), (None, published)):
             with pytest.warns(GraphSieveWarning, match=message):
@@ -2333,15 +2794,17 @@ def test_labels_that_agree_give_no_warning_and_unknown_ones_an_error():
     known = Supervision.from_labels(PROBA.argmax(axis=1)) | Supervision.from_probabilities(PROBA)
     assert known.n_labeled == N
     with pytest.raises(InputError, match="label 'a' is none of the classes of label_proba"):
-        GraphSieve().fit(X, ["a", "b"] * (N // 2), supervision=Supervision.from_probabilities(PROBA))
+        GraphSieve().fit(
+            X, ["a", "b"] * (N // 2), supervision=Supervision.from_probabilities(PROBA)
+        )
     # A supervision that brings labels itself leaves y to whatever comes next in a pipeline.
     found = GraphSieve().fit(X, TARGET, supervision=Supervision.from_labels(LABELS)).scores_
     assert_array_equal(found, GraphSieve().fit(X, LABELS).scores_)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # All of them
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @case(30)
@@ -2369,4 +2832,6 @@ def test_every_row_of_the_table_is_covered_or_left_out_for_a_reason():
 
 
 def test_the_rows_are_those_of_the_table():
-    assert {number for number, where in cases_in_table().items() if "A" in where and number <= 114} == ROWS
+    assert {
+        number for number, where in cases_in_table().items() if "A" in where and number <= 114
+    } == ROWS

@@ -1,4 +1,6 @@
-"""The promise of test_bad_input, for what is public beside the sieves and scores: an answer, or our own error in one line."""
+"""The promise of test_bad_input, for what is public beside the sieves and scores: an answer, or
+our own error in one line.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +61,17 @@ X = frozen(RNG.normal(size=(N, 4)) + np.outer(np.arange(N) % 2, [3, 0, 1, 0]))
 Y = frozen(np.arange(N) % 2)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files that are written
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("link", [False, True], ids=["named", "linked"])
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
 def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, link):
-    """A file moved to the place of a device would take it from everybody; a pipe and a socket stand for it here."""
+    """A file moved to the place of a device would take it from everybody; a pipe and a socket
+    stand for it here.
+    """
     there = tmp_path / "there.csv"
     if kind == "pipe":
         os.mkfifo(there)
@@ -84,7 +88,10 @@ def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, link):
         with pytest.raises(InputError, match="is no ordinary file; write elsewhere"):
             write()
     assert named.is_symlink() == link
-    assert (there.stat().st_ino, stat.S_IFMT(there.stat().st_mode)) == (before.st_ino, stat.S_IFMT(before.st_mode))
+    assert (there.stat().st_ino, stat.S_IFMT(there.stat().st_mode)) == (
+        before.st_ino,
+        stat.S_IFMT(before.st_mode),
+    )
     assert not list(tmp_path.glob(".graphsieve-*"))
 
 
@@ -96,7 +103,9 @@ def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, link):
 def test_what_cannot_name_a_file(name):
     ranking = rank(X, Y, method="fisher")
     for write in (lambda: ranking.to_html(name), lambda: write_table(name, {"a": [1.0]})):
-        with pytest.raises(InputError, match=r"^(a file must be named by|the name of a file (holds|is longer))") as caught:
+        with pytest.raises(
+            InputError, match=r"^(a file must be named by|the name of a file (holds|is longer))"
+        ) as caught:
             write()
         assert "\n" not in str(caught.value)
 
@@ -104,13 +113,15 @@ def test_what_cannot_name_a_file(name):
 def test_a_comparison_that_is_none():
     ranking = rank(X, Y, method="fisher")
     for other in (5, "fisher", ranking, {}):
-        with pytest.raises(InputTypeError, match=r"comparison must be what graphsieve\.compare gives"):
+        with pytest.raises(
+            InputTypeError, match=r"comparison must be what graphsieve\.compare gives"
+        ):
             ranking.to_html(comparison=other)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Every argument of every public function, with what it was not made for
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 class Speechless:
@@ -163,8 +174,24 @@ GIVEN = {
     cluster_prefixes: {"order": [0, 1, 2, 3], "X": X, "y": Y, "sizes": [1], "n_init": 1},
     compare: {"X": X, "y": Y, "methods": ["fisher"], "folds": 2, "learners": ["1nn"], "sizes": [1]},
     diverse_selection: {"scores": np.ones(4), "X": X, "n_features_to_select": 2},
-    evaluate: {"selectors": "fisher", "X": X, "y": Y, "sizes": [1], "learners": ["1nn"], "folds": 2, "baselines": ["all"]},
-    evaluate_clustering: {"selectors": "variance", "X": X, "y": Y, "sizes": [1], "repeats": 1, "n_init": 1, "baselines": ["all"]},
+    evaluate: {
+        "selectors": "fisher",
+        "X": X,
+        "y": Y,
+        "sizes": [1],
+        "learners": ["1nn"],
+        "folds": 2,
+        "baselines": ["all"],
+    },
+    evaluate_clustering: {
+        "selectors": "variance",
+        "X": X,
+        "y": Y,
+        "sizes": [1],
+        "repeats": 1,
+        "n_init": 1,
+        "baselines": ["all"],
+    },
     feature_p_values: {"X": X, "y": Y, "n_permutations": 99},
     hide_labels: {"y": Y, "known": 4, "random_state": 0},
     make_circle: {"random_state": 0},
@@ -187,15 +214,24 @@ GIVEN = {
     stability: {"selector": "fisher", "X": X, "y": Y, "n_resamples": 2},
     standard_error: {"values": [1.0, 2.0, 4.0]},
 }
-# How often something is done is for whoever asks to wait for; functions of theirs may do as they like.
-WAITED_FOR = {("repeats", "beyond all"), ("n_init", "beyond all"), ("n_permutations", "beyond all"), ("n_jobs", "beyond all")}
+# How often something is done is for whoever asks to wait for; functions of theirs may do as they
+# like.
+WAITED_FOR = {
+    ("repeats", "beyond all"),
+    ("n_init", "beyond all"),
+    ("n_permutations", "beyond all"),
+    ("n_jobs", "beyond all"),
+}
 ARGUMENTS = [(function, name) for function in GIVEN for name in signature(function).parameters]
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")  # scikit-learn's word for a y of one column
+# Scikit-learn's word for a y of one column
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize(("function", "name"), ARGUMENTS, ids=[f"{one.__name__}-{name}" for one, name in ARGUMENTS])
+@pytest.mark.parametrize(
+    ("function", "name"), ARGUMENTS, ids=[f"{one.__name__}-{name}" for one, name in ARGUMENTS]
+)
 def test_any_argument_gets_an_answer_or_our_own_error(function, name):
     for kind, value in ODD.items():
         if (name, kind) in WAITED_FOR or (name == "n_jobs" and isinstance(value, int)):
@@ -231,9 +267,9 @@ def test_a_fraction_of_the_labels_is_told_in_percent():
     assert found.knowledge == "50 % of the labels known"
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Data sets that are at hand and damaged
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def archived(method=None, flag=None, version=None, header=None):
@@ -269,14 +305,16 @@ def test_a_damaged_data_set_is_said_to_be_one(tmp_path, monkeypatch, how):
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     assert_array_equal(load("mine").X, X)
     (tmp_path / "mine.npz").write_bytes(archived(**how))
-    with pytest.raises(DataUnavailableError, match=r"mine\.npz cannot be read \(.*\); replace or remove the file") as caught:
+    with pytest.raises(
+        DataUnavailableError, match=r"mine\.npz cannot be read \(.*\); replace or remove the file"
+    ) as caught:
         load("mine")
     assert "\n" not in str(caught.value)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 SMALL = b"a,b,y\n1,2,u\n2,1,v\n3,5,u\n"
 READING = [name for name in inspect.signature(read_table).parameters if name != "source"]
@@ -287,10 +325,17 @@ def small(**given):
 
 
 DOORS = {
-    **{f"read_table-{name}": lambda value, folder, name=name: small(**{name: value}) for name in READING},
+    **{
+        f"read_table-{name}": lambda value, folder, name=name: small(**{name: value})
+        for name in READING
+    },
     "read_pairs_file-ids": lambda value, folder: read_pairs_file(io.BytesIO(b"1,2,must\n"), value),
-    "read_pairs_file-gone": lambda value, folder: read_pairs_file(io.BytesIO(b"1,2,must\n"), ["1", "2"], gone=value),
-    "read_pairs_file-max_bytes": lambda value, folder: read_pairs_file(io.BytesIO(b"1,2,must\n"), ["1", "2"], max_bytes=value),
+    "read_pairs_file-gone": lambda value, folder: read_pairs_file(
+        io.BytesIO(b"1,2,must\n"), ["1", "2"], gone=value
+    ),
+    "read_pairs_file-max_bytes": lambda value, folder: read_pairs_file(
+        io.BytesIO(b"1,2,must\n"), ["1", "2"], max_bytes=value
+    ),
     "row_ids": lambda value, folder: row_ids(small(), value),
     "output_columns": lambda value, folder: output_columns(small(), value),
     **{
@@ -309,7 +354,8 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=list(DOORS))
-@pytest.mark.filterwarnings("ignore:Warning. converting a masked element")  # numpy's, of a masked value in a list
+# Numpy's, of a masked value in a list
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
 def test_any_argument_of_reading_and_writing(tmp_path, door):
     for kind, value in ODD.items():
         try:
@@ -331,7 +377,9 @@ def test_a_file_by_a_name_that_cannot_be_written():
 def test_a_contradiction_through_very_many_pairs_is_one_sentence():
     n = 10_000
     chain = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
-    with pytest.raises(ConstraintConflictError, match="samples 0 and 9999 are cannot-linked") as caught:
+    with pytest.raises(
+        ConstraintConflictError, match="samples 0 and 9999 are cannot-linked"
+    ) as caught:
         Supervision.from_pairs(n, chain, [[0, n - 1]])
     # the first ten and the last ten of 10,000
     first, last = (" = ".join(map(str, part)) for part in (range(10), range(n - 10, n)))
@@ -339,7 +387,12 @@ def test_a_contradiction_through_very_many_pairs_is_one_sentence():
 
 
 def test_half_a_character_in_a_name_is_written_as_json_writes_it():
-    ranking = rank(X, Y, method="fisher", feature_names=["a\udcff", *(f"é{at}" for at in range(X.shape[1] - 1))])
+    ranking = rank(
+        X,
+        Y,
+        method="fisher",
+        feature_names=["a\udcff", *(f"é{at}" for at in range(X.shape[1] - 1))],
+    )
     text = ranking.to_json()
     assert "é0" in text
     names = {feature["feature"] for feature in json.loads(text.encode("utf-8"))["features"]}

@@ -1,6 +1,8 @@
-"""What wrong use and a failing machine get from Python: sections F, I and J of the table of bad input, and very large tables.
+"""What wrong use and a failing machine get from Python: sections F, I and J of the table of bad
+input, and very large tables.
 
-Other rows are in test_bad_input.py (values, containers, shapes, targets, pairs) and test_cli_bad_input.py (the command line).
+Other rows are in test_bad_input.py (values, containers, shapes, targets, pairs) and
+test_cli_bad_input.py (the command line).
 """
 
 from __future__ import annotations
@@ -75,12 +77,22 @@ every_sieve = pytest.mark.parametrize("name", SIEVES)
 
 def known_to(name):
     """What a sieve of that name is told of the samples."""
-    uses = METHODS[name[11:-1]].uses if name.startswith("GraphSieve(") else () if name == "IterativeSieve" else ("labels",)
+    uses = (
+        METHODS[name[11:-1]].uses
+        if name.startswith("GraphSieve(")
+        else ()
+        if name == "IterativeSieve"
+        else ("labels",)
+    )
     return KNOWN[uses[0]] if uses else None
 
 
 def fitted(name, table=X, known=None, **parameters):
-    return clone(SIEVES[name]).set_params(**parameters).fit(table, supervision=known_to(name) if known is None else known)
+    return (
+        clone(SIEVES[name])
+        .set_params(**parameters)
+        .fit(table, supervision=known_to(name) if known is None else known)
+    )
 
 
 def python(code, *arguments, timeout=120, **environment):
@@ -97,15 +109,20 @@ def python(code, *arguments, timeout=120, **environment):
     return ended.stdout
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # B. Tables of other libraries, and larger than memory
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @case(31)
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit counts what is private to a process only on Linux")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="the limit counts what is private to a process only on Linux",
+)
 def test_a_memory_map_is_read_by_blocks(tmp_path):
-    """A gigabyte on the disk, of which all but a few pages are a hole, with a fifth of that for all numbers made of it."""
+    """A gigabyte on the disk, of which all but a few pages are a hole, with a fifth of that for
+    all numbers made of it.
+    """
     code = """
         import resource, sys, warnings
         import numpy as np
@@ -162,7 +179,10 @@ def test_arrays_of_dask():
     assert_allclose(rank(split).scores, rank(X).scores, rtol=1e-10)
     with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece"):
         IterativeSieve().fit(split)
-    with pytest.raises(InputTypeError, match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)"):
+    with pytest.raises(
+        InputTypeError,
+        match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)",
+    ):
         Table(split)
     with pytest.raises(InputError, match=r"compute_chunk_sizes\(\)"):
         rank(split[split[:, 0] > 0])
@@ -170,18 +190,22 @@ def test_arrays_of_dask():
 
 @case(52)
 def test_arrays_split_by_columns():
-    """Whatever gives an array is read whole: columns that lie in several chunks are as good as any."""
+    """Whatever gives an array is read whole: columns that lie in several chunks are as good as
+    any.
+    """
     assert_array_equal(rank(ArrayInChunks(X, X.shape)).scores, rank(X).scores)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # F. Parameters and pipelines
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @case(120)
 @every_sieve
-@pytest.mark.parametrize("asked", [0, -1, P + 1, float("nan"), True, "half", 10**30, float("inf"), None.__class__])
+@pytest.mark.parametrize(
+    "asked", [0, -1, P + 1, float("nan"), True, "half", 10**30, float("inf"), None.__class__]
+)
 def test_a_number_of_features_that_cannot_be(name, asked):
     with pytest.raises(InputError, match="n_features_to_select") as caught:
         fitted(name, n_features_to_select=asked)
@@ -210,7 +234,9 @@ OPTIONS = {
     "HybridSieve": {"base": "fischer", "scale": "standrad"},
     "FloatingSieve": {"target_type": "clases"},
 }
-MISSPELT = [(name, option, value) for name, options in OPTIONS.items() for option, value in options.items()]
+MISSPELT = [
+    (name, option, value) for name, options in OPTIONS.items() for option, value in options.items()
+]
 MEANT = {
     "laplacain": "laplacian",
     "standrad": "standard",
@@ -293,7 +319,10 @@ def test_comparisons_and_resampling_in_processes():
     one = stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=6)
     two = stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=6, n_jobs=2)
     assert pickle.dumps(one.frequency) == pickle.dumps(two.frequency)
-    answers = [compare(X, LABELS, methods=["fisher", "variance"], folds=2, n_jobs=n_jobs) for n_jobs in (None, 2)]
+    answers = [
+        compare(X, LABELS, methods=["fisher", "variance"], folds=2, n_jobs=n_jobs)
+        for n_jobs in (None, 2)
+    ]
     assert answers[0].to_json() == answers[1].to_json()
 
 
@@ -311,10 +340,16 @@ def test_eight_threads_with_a_sieve_each():
 
 RANDOM = {
     "stability": lambda state: (
-        stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=5, random_state=state).frequency
+        stability(
+            GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=5, random_state=state
+        ).frequency
     ),
-    "feature_p_values": lambda state: feature_p_values(X, LABELS, n_permutations=200, random_state=state).p_values,
-    "compare": lambda state: compare(X, LABELS, methods=["fisher", "variance"], folds=2, random_state=state).to_json(),
+    "feature_p_values": lambda state: (
+        feature_p_values(X, LABELS, n_permutations=200, random_state=state).p_values
+    ),
+    "compare": lambda state: compare(
+        X, LABELS, methods=["fisher", "variance"], folds=2, random_state=state
+    ).to_json(),
 }
 SEEDS = {
     "number": lambda: 7,
@@ -354,7 +389,10 @@ def test_an_old_scikit_learn_is_named():
             except ImportError as error:
                 print(error)
     """
-    told = "graphsieve needs scikit-learn 1.6 or newer, but 1.5.2 is installed; pip install -U scikit-learn."
+    told = (
+        "graphsieve needs scikit-learn 1.6 or newer, but 1.5.2 is installed; pip install -U "
+        "scikit-learn."
+    )
     assert python(code).splitlines() == [told] * 3
 
 
@@ -367,9 +405,9 @@ def test_clean_data_warn_of_nothing(name):
         rank(X, LABELS).to_html()
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # I. Security
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 HOSTILE = (
     "</script><script>document.title='owned'</script>",
@@ -408,17 +446,26 @@ def pages():
 def test_names_of_columns_are_data_in_every_page():
     for name, page in pages().items():
         elements = Elements(page).found
-        assert not {"img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in elements}, name
-        assert not [key for _, attributes in elements for key in attributes if key.startswith("on")], name
-        links = [value for _, attributes in elements for key, value in attributes.items() if key in ("href", "src")]
+        assert not {"img", "iframe", "object", "embed", "base", "form"} & {
+            tag for tag, _ in elements
+        }, name
+        assert not [
+            key for _, attributes in elements for key in attributes if key.startswith("on")
+        ], name
+        links = [
+            value
+            for _, attributes in elements
+            for key, value in attributes.items()
+            if key in ("href", "src")
+        ]
         assert not [link for link in links if not link.startswith(("#", "data:"))], name
         for markup in ("<script>document.title", "<img src=x", "</title><style>*", "<b>a"):
             assert markup not in page, name
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # J. Resources and faults
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @case(201)
@@ -429,12 +476,17 @@ def test_a_complete_graph_that_would_not_fit_is_refused_before_it_is_made():
         lambda: propagation.harmonic_labels(table, y),
         lambda: HybridSieve(n_features_to_select=1).fit(table, y),
     ):
-        with pytest.raises(InputError, match=r"needs about 22351.* GiB, more than the 2 GiB .*n_neighbors="):
+        with pytest.raises(
+            InputError, match=r"needs about 22351.* GiB, more than the 2 GiB .*n_neighbors="
+        ):
             call()
 
 
 @case(201)
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit counts what is private to a process only on Linux")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="the limit counts what is private to a process only on Linux",
+)
 def test_nothing_else_takes_memory_for_all_pairs():
     """Twelve thousand samples have pairs for more than a gigabyte; there is half of that."""
     code = """
@@ -469,9 +521,13 @@ def test_nothing_else_takes_memory_for_all_pairs():
 
 
 @case(202)
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells how much memory is used")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="/proc tells how much memory is used"
+)
 def test_too_little_memory_is_a_memory_error_and_the_next_fit_is_as_ever():
-    """With a little more each time, from nothing to enough; a sieve that could not be fitted is as it was."""
+    """With a little more each time, from nothing to enough; a sieve that could not be fitted is
+    as it was.
+    """
     code = """
         import resource
         import numpy as np
@@ -519,7 +575,8 @@ def test_a_worker_that_is_killed_is_a_clear_error_and_no_wait():
     told = "work: one of the processes was killed, perhaps for want of memory; use fewer of them.\n"
     assert python(code, os.path.dirname(__file__)) == told
     assert issubclass(LostProcessError, RuntimeError)
-    assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=2) == [8, 9]  # others are not concerned
+    # Others are not concerned
+    assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=2) == [8, 9]
 
 
 class FailingDisk(io.RawIOBase):
@@ -541,7 +598,10 @@ class FailingDisk(io.RawIOBase):
 
 def files():
     table = np.random.default_rng(3).normal(size=(400, 5))
-    text, packed = "a,b,c,d,e\n" + "".join(",".join(map(repr, row)) + "\n" for row in table.tolist()), io.BytesIO()
+    text, packed = (
+        "a,b,c,d,e\n" + "".join(",".join(map(repr, row)) + "\n" for row in table.tolist()),
+        io.BytesIO(),
+    )
     np.savez(packed, X=table)
     entries = (
         "".join(f"{i + 1} {j + 1} {table[i, j]!r}\n" for i in range(400) for j in range(5))
@@ -560,7 +620,9 @@ def test_a_read_that_fails_is_named_by_its_byte(kind):
     assert read_table(whole, format=kind).matrix.shape == (400, 5)
     for fails_at in range(1, whole.reads + 1):
         disk = FailingDisk(content, fails_at)
-        with pytest.raises(InputError, match=r"cannot be read beyond byte \d+: Input/output error") as caught:
+        with pytest.raises(
+            InputError, match=r"cannot be read beyond byte \d+: Input/output error"
+        ) as caught:
             read_table(disk, format=kind)
         assert f"byte {disk.given}:" in str(caught.value)
 
@@ -582,7 +644,9 @@ def test_the_number_of_threads_makes_no_difference(name):
 def test_the_size_of_a_block_makes_no_difference(method):
     core, uses = METHODS[method].core, METHODS[method].uses
     known = KNOWN[uses[0]] if uses else Supervision.nothing(N)
-    chosen = METHODS[method].defaults | ({"bandwidth": 20.0} if "bandwidth" in METHODS[method].defaults else {})
+    chosen = METHODS[method].defaults | (
+        {"bandwidth": 20.0} if "bandwidth" in METHODS[method].defaults else {}
+    )
     whole = core(Table(X), known, **chosen).values
     for size in (1, 7, N, N + 1, 7 * N, N * P, N * P + 1):
         found = core(Table(X, block_elements=size), known, **chosen).values
@@ -591,7 +655,9 @@ def test_the_size_of_a_block_makes_no_difference(method):
 
 @case(208)
 def test_an_iteration_that_does_not_converge_says_so_and_uses_what_did(monkeypatch):
-    """The second attempt fails, too, with two of four eigenvectors found: the score is that of these two."""
+    """The second attempt fails, too, with two of four eigenvectors found: the score is that of
+    these two.
+    """
     chosen = {"form": "phi3", "n_neighbors": 8, "bandwidth": 20.0}
     with_two = scores.spec_score(X, n_components=3, **chosen)
     real = sla.eigsh
@@ -603,7 +669,9 @@ def test_an_iteration_that_does_not_converge_says_so_and_uses_what_did(monkeypat
 
     monkeypatch.setattr(sla, "eigsh", stuck)
     for _ in range(2):  # and so it does again
-        with pytest.warns(GraphSieveWarning, match="only 2 of 4 eigenvectors converged; phi3 uses those"):
+        with pytest.warns(
+            GraphSieveWarning, match="only 2 of 4 eigenvectors converged; phi3 uses those"
+        ):
             found = scores.spec_score(X, n_components=5, **chosen)
         assert_allclose(found, with_two, rtol=1e-9)
 
@@ -612,7 +680,10 @@ OPTIONAL = {
     "Ranking.to_frame": (lambda: rank(X).to_frame(), "pandas"),
     "Ranking.plot": (lambda: rank(X).plot(), "plot"),
     "Stability.to_frame": (lambda: stability(GraphSieve(), X, n_resamples=3).to_frame(), "pandas"),
-    "Significance.to_frame": (lambda: feature_p_values(X, LABELS, n_permutations=99).to_frame(), "pandas"),
+    "Significance.to_frame": (
+        lambda: feature_p_values(X, LABELS, n_permutations=99).to_frame(),
+        "pandas",
+    ),
 }
 
 

@@ -1,7 +1,9 @@
-"""What wrong input gets from the searches, the propagation of labels and the compression: the promise of test_bad_input for them.
+"""What wrong input gets from the searches, the propagation of labels and the compression: the
+promise of test_bad_input for them.
 
-Either a sensible answer (every column at most once, probabilities that sum to one, finite scores) or an error of our own in one
-sentence that names what was given. Input that is odd but usable gives what its clean equivalent gives. All arrays are read-only.
+Either a sensible answer (every column at most once, probabilities that sum to one, finite scores)
+or an error of our own in one sentence that names what was given. Input that is odd but usable gives
+what its clean equivalent gives. All arrays are read-only.
 """
 
 from __future__ import annotations
@@ -39,7 +41,12 @@ from graphsieve import (
     Supervision,
     scores,
 )
-from graphsieve.search import diverse_selection, floating_selection, hybrid_selection, iterative_ranking
+from graphsieve.search import (
+    diverse_selection,
+    floating_selection,
+    hybrid_selection,
+    iterative_ranking,
+)
 from graphsieve.search.hybrid import BASES
 from graphsieve.search.propagation import harmonic_labels
 from strategies import frozen
@@ -50,14 +57,17 @@ NAN, INF = float("nan"), float("inf")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A clean problem, and every door to it
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 N, P, NAMES = 24, 5, list("abcde")
 RNG = np.random.default_rng(7)
 # Multiples of 2**-10 below 2**4: an offset of 2**27 and a power of two as a factor are exact.
-X = frozen(np.round((RNG.normal(size=(N, P)) + np.outer(np.arange(N) % 2, [3, 0, 0, 1, 2])) * 2**10) / 2**10)
+X = frozen(
+    np.round((RNG.normal(size=(N, P)) + np.outer(np.arange(N) % 2, [3, 0, 0, 1, 2])) * 2**10)
+    / 2**10
+)
 WHOLE = frozen(np.round(X * 20))  # whole numbers that float16 and int8 hold exactly
 MOSTLY_ZERO = frozen(np.where(RNG.random((N, P)) < 0.4, X, 0.0))
 FEW = frozen(np.where(np.arange(N) % 3 == 0, np.arange(N) % 2, -1))
@@ -77,7 +87,9 @@ class Answer(NamedTuple):
 
 
 def of_sieve(sieve):
-    return Answer(ranking=sieve.ranking_, support=sieve.get_support(), scores=getattr(sieve, "scores_", None))
+    return Answer(
+        ranking=sieve.ranking_, support=sieve.get_support(), scores=getattr(sieve, "scores_", None)
+    )
 
 
 def diverse(table):
@@ -85,44 +97,76 @@ def diverse(table):
     n_features = shape[1] if len(shape) == 2 else P
     path = diverse_selection(np.ones(n_features), table, n_features_to_select=1)
     ranking = np.argsort(path.order) + 1
-    return Answer(order=path.order, ranking=ranking, support=ranking <= path.n_chosen, scores=path.alone)
+    return Answer(
+        order=path.order, ranking=ranking, support=ranking <= path.n_chosen, scores=path.alone
+    )
 
 
 def graph_sieve(how, method="laplacian", **parameters):
-    return GraphSieve(method, compress=how, n_prototypes=parameters.pop("n_prototypes", 6), **parameters)
+    return GraphSieve(
+        method, compress=how, n_prototypes=parameters.pop("n_prototypes", 6), **parameters
+    )
 
 
 BY_X = {
-    "iterative_ranking": lambda table, _: Answer(order=iterative_ranking(table, bandwidth=BANDWIDTH)),
-    "iterative_ranking(2)": lambda table, _: Answer(order=iterative_ranking(table, variant=2, bandwidth=BANDWIDTH)),
-    "IterativeSieve": lambda table, _: of_sieve(IterativeSieve(n_features_to_select=0.3).fit(table)),
-    "IterativeSieve(2)": lambda table, _: of_sieve(IterativeSieve("spec", variant=2, step=0.3, scale="minmax").fit(table)),
+    "iterative_ranking": lambda table, _: Answer(
+        order=iterative_ranking(table, bandwidth=BANDWIDTH)
+    ),
+    "iterative_ranking(2)": lambda table, _: Answer(
+        order=iterative_ranking(table, variant=2, bandwidth=BANDWIDTH)
+    ),
+    "IterativeSieve": lambda table, _: of_sieve(
+        IterativeSieve(n_features_to_select=0.3).fit(table)
+    ),
+    "IterativeSieve(2)": lambda table, _: of_sieve(
+        IterativeSieve("spec", variant=2, step=0.3, scale="minmax").fit(table)
+    ),
     "GraphSieve(som)": lambda table, _: of_sieve(graph_sieve("som").fit(table)),
     "GraphSieve(kmeans)": lambda table, _: of_sieve(graph_sieve("kmeans").fit(table)),
-    "GraphSieve(standard, som)": lambda table, _: of_sieve(graph_sieve("som", scale="standard").fit(table)),
-    "GraphSieve(standard, kmeans)": lambda table, _: of_sieve(graph_sieve("kmeans", scale="standard").fit(table)),
+    "GraphSieve(standard, som)": lambda table, _: of_sieve(
+        graph_sieve("som", scale="standard").fit(table)
+    ),
+    "GraphSieve(standard, kmeans)": lambda table, _: of_sieve(
+        graph_sieve("kmeans", scale="standard").fit(table)
+    ),
     "diverse_selection": lambda table, _: diverse(table),
     "GraphSieve": lambda table, _: of_sieve(GraphSieve().fit(table)),
     "GraphSieve(standard)": lambda table, _: of_sieve(GraphSieve(scale="standard").fit(table)),
 }
 BY_LABELS = {
-    "hybrid_selection": lambda table, y: Answer(order=hybrid_selection(table, y, n_features_to_select=1)),
-    "hybrid_selection(5)": lambda table, y: Answer(order=hybrid_selection(table, y, n_features_to_select=1, n_neighbors=5)),
+    "hybrid_selection": lambda table, y: Answer(
+        order=hybrid_selection(table, y, n_features_to_select=1)
+    ),
+    "hybrid_selection(5)": lambda table, y: Answer(
+        order=hybrid_selection(table, y, n_features_to_select=1, n_neighbors=5)
+    ),
     "harmonic_labels": lambda table, y: Answer(probabilities=harmonic_labels(table, y)),
-    "harmonic_labels(8)": lambda table, y: Answer(probabilities=harmonic_labels(table, y, n_neighbors=8)),
+    "harmonic_labels(8)": lambda table, y: Answer(
+        probabilities=harmonic_labels(table, y, n_neighbors=8)
+    ),
     "HybridSieve": lambda table, y: of_sieve(HybridSieve(n_features_to_select=0.3).fit(table, y)),
-    "IterativeSieve(lsdf)": lambda table, y: of_sieve(IterativeSieve("lsdf", n_features_to_select=0.3).fit(table, y)),
-    "GraphSieve(lsdf, som)": lambda table, y: of_sieve(graph_sieve("som", "lsdf", n_prototypes=(2, 3)).fit(table, y)),
+    "IterativeSieve(lsdf)": lambda table, y: of_sieve(
+        IterativeSieve("lsdf", n_features_to_select=0.3).fit(table, y)
+    ),
+    "GraphSieve(lsdf, som)": lambda table, y: of_sieve(
+        graph_sieve("som", "lsdf", n_prototypes=(2, 3)).fit(table, y)
+    ),
     "GraphSieve(standard, lsdf, som)": lambda table, y: of_sieve(
         graph_sieve("som", "lsdf", n_prototypes=(2, 3), scale="standard").fit(table, y)
     ),
     "GraphSieve(labels)": lambda table, y: of_sieve(GraphSieve().fit(table, y)),
-    "GraphSieve(standard, labels)": lambda table, y: of_sieve(GraphSieve(scale="standard").fit(table, y)),
+    "GraphSieve(standard, labels)": lambda table, y: of_sieve(
+        GraphSieve(scale="standard").fit(table, y)
+    ),
     "GraphSieve(lsdf, correlation)": lambda table, y: of_sieve(
         GraphSieve("lsdf", redundancy="correlation", scale="standard").fit(table, y)
     ),
-    "floating_selection": lambda table, y: Answer(order=floating_selection(table, y, n_features_to_select=1)),
-    "FloatingSieve": lambda table, y: of_sieve(FloatingSieve(n_features_to_select=0.5).fit(table, y)),
+    "floating_selection": lambda table, y: Answer(
+        order=floating_selection(table, y, n_features_to_select=1)
+    ),
+    "FloatingSieve": lambda table, y: of_sieve(
+        FloatingSieve(n_features_to_select=0.5).fit(table, y)
+    ),
 }
 DOORS = BY_X | BY_LABELS
 every_door = pytest.mark.parametrize("door", DOORS)
@@ -135,12 +179,16 @@ class Outcome(NamedTuple):
 
 
 def outcome(run, *arguments, ours=True):
-    """What it gives and warns of; a warning that is not ours is a fault, and so is the same one twice."""
+    """What it gives and warns of; a warning that is not ours is a fault, and so is the same one
+    twice.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = run(*arguments)
     messages = [str(warning.message) for warning in caught]
-    assert not ours or all(issubclass(warning.category, GraphSieveWarning) for warning in caught), messages
+    assert not ours or all(issubclass(warning.category, GraphSieveWarning) for warning in caught), (
+        messages
+    )
     assert len(set(messages)) == len(messages), messages
     return Outcome(answer, sorted(messages))
 
@@ -180,7 +228,9 @@ def check_sensible(door, answer, table, y=FEW):
     if answer.scores is not None:
         unscored = np.isnan(answer.scores)
         assert not np.isinf(answer.scores[~unscored]).any()
-        assert answer.ranking[unscored].min(initial=n_features + 1) > answer.ranking[~unscored].max(initial=0)
+        assert answer.ranking[unscored].min(initial=n_features + 1) > answer.ranking[~unscored].max(
+            initial=0
+        )
         constant = (np.asarray(table) == np.asarray(table)[0]).all(axis=0)
         assert unscored[constant].all()
     if answer.probabilities is not None:
@@ -188,7 +238,10 @@ def check_sensible(door, answer, table, y=FEW):
         assert (answer.probabilities >= 0).all()
         assert_allclose(answer.probabilities.sum(axis=1), 1.0, rtol=1e-12)
         known = np.flatnonzero(np.asarray(y) >= 0)
-        assert_array_equal(answer.probabilities[known].argmax(axis=1), np.unique(np.asarray(y)[known], return_inverse=True)[1])
+        assert_array_equal(
+            answer.probabilities[known].argmax(axis=1),
+            np.unique(np.asarray(y)[known], return_inverse=True)[1],
+        )
         assert_array_equal(answer.probabilities[known].max(axis=1), 1.0)
 
 
@@ -209,13 +262,17 @@ def attempt(run, *arguments):
 
 
 def refused(run, *words, error=InputError):
-    """It raises our error, in one sentence that says all the words; what it warns of before is no matter here."""
+    """It raises our error, in one sentence that says all the words; what it warns of before is
+    no matter here.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(error) as raised:
             run()
     messages = [str(w.message) for w in caught]
-    assert all(issubclass(w.category, GraphSieveWarning | DataConversionWarning) for w in caught), messages
+    assert all(issubclass(w.category, GraphSieveWarning | DataConversionWarning) for w in caught), (
+        messages
+    )
     message = check_sentence(raised.value)
     assert all(word in message for word in words), message
 
@@ -227,9 +284,9 @@ def test_clean_input_is_answered_without_a_warning(door):
     assert not warned
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A and B. Values in X and what holds them
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def with_value(value, dtype=object):
@@ -244,11 +301,20 @@ NOT_NUMBERS = {
     "NaN in float32": (with_value(NAN, np.float32), ["1 NaN", "column 1", "row 7"]),
     "NaN in CSR": (sp.csr_array(with_value(NAN, float)), ["1 NaN", "column 1", "row 7"]),
     "inf": (with_value(INF, float), ["inf", "column 1", "row 7"]),
-    "-inf in a frame": (FRAME.assign(b=with_value(-INF, float)[:, 1]), ["-inf", "column 'b'", "row 7"]),
+    "-inf in a frame": (
+        FRAME.assign(b=with_value(-INF, float)[:, 1]),
+        ["-inf", "column 'b'", "row 7"],
+    ),
     "inf in COO": (sp.coo_matrix(with_value(INF, float)), ["inf", "column 1", "row 7"]),
     "None": (with_value(None), ["1 NaN", "column 1", "row 7"]),
-    "NA": (FRAME.assign(b=pd.array([1, None] * (N // 2), dtype="Int64")), [f"{N // 2} NaN", "column 'b'", "row 1"]),
-    "null": (pl.DataFrame(X, schema=NAMES).with_columns(b=pl.Series([1.0, None] * (N // 2))), [f"{N // 2} NaN", "'b'", "row 1"]),
+    "NA": (
+        FRAME.assign(b=pd.array([1, None] * (N // 2), dtype="Int64")),
+        [f"{N // 2} NaN", "column 'b'", "row 1"],
+    ),
+    "null": (
+        pl.DataFrame(X, schema=NAMES).with_columns(b=pl.Series([1.0, None] * (N // 2))),
+        [f"{N // 2} NaN", "'b'", "row 1"],
+    ),
     "masked": (np.ma.array(X, mask=np.equal(X, X[7, 1])), ["NaN", "column 1", "row 7"]),
     "complex": (X + 1j, ["Complex"]),
     "complex object": (with_value(1j), ["omplex", "column 1", "row 7"]),
@@ -338,7 +404,10 @@ def untidy(table):
     row, column = np.r_[tidy.row, tidy.row, 0][::-1], np.r_[tidy.col, tidy.col, 0][::-1]
     data = np.r_[tidy.data / 2, tidy.data / 2, 0.0][::-1]
     order = np.argsort(row, kind="stable")
-    return sp.csr_matrix((data[order], column[order], np.searchsorted(row[order], np.arange(N + 1))), shape=table.shape)
+    return sp.csr_matrix(
+        (data[order], column[order], np.searchsorted(row[order], np.arange(N + 1))),
+        shape=table.shape,
+    )
 
 
 SPARSE = {
@@ -383,7 +452,11 @@ def test_integers_beyond_two_to_the_53_are_reported_once(door):
     assert sum("precision lost in column 2" in message for message in warned) == 1
 
 
-@pytest.mark.parametrize("sieve", [IterativeSieve(), HybridSieve(), FloatingSieve(), graph_sieve("som"), GraphSieve()], ids=repr)
+@pytest.mark.parametrize(
+    "sieve",
+    [IterativeSieve(), HybridSieve(), FloatingSieve(), graph_sieve("som"), GraphSieve()],
+    ids=repr,
+)
 def test_names_of_columns_come_back_and_are_asked_for(sieve):
     fitted = clone(sieve).set_params(n_features_to_select=2).fit(FRAME, FEW)
     names = fitted.get_feature_names_out()
@@ -395,11 +468,12 @@ def test_names_of_columns_come_back_and_are_asked_for(sieve):
         clone(fitted).fit(X, FEW).transform(X[:, :3])
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A and C. Numbers of any size, tables of any shape
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
-IN_UNITS = ("iterative_ranking", "iterative_ranking(2)")  # their bandwidth is a number, so that units matter
+# Their bandwidth is a number, so that units matter
+IN_UNITS = ("iterative_ranking", "iterative_ranking(2)")
 
 
 @pytest.mark.parametrize("power", [990, 500, -500, -990])
@@ -413,12 +487,22 @@ def test_the_unit_of_all_numbers_makes_no_difference(door, power):
 @pytest.mark.parametrize("power", [300, -300])
 @pytest.mark.parametrize("variant", [1, 2])
 def test_a_bandwidth_in_the_unit_of_the_numbers(variant, power):
-    found = iterative_ranking(frozen(np.ldexp(X, power)), variant=variant, bandwidth=BANDWIDTH * 4.0**power)
+    found = iterative_ranking(
+        frozen(np.ldexp(X, power)), variant=variant, bandwidth=BANDWIDTH * 4.0**power
+    )
     assert_array_equal(found, iterative_ranking(X, variant=variant, bandwidth=BANDWIDTH))
 
 
-BY_COLUMN = ["IterativeSieve", "HybridSieve", "IterativeSieve(lsdf)", "floating_selection", "FloatingSieve"]
-BY_COLUMN += [door for door in DOORS if door.startswith("GraphSieve(standard")] + ["GraphSieve(lsdf, correlation)"]
+BY_COLUMN = [
+    "IterativeSieve",
+    "HybridSieve",
+    "IterativeSieve(lsdf)",
+    "floating_selection",
+    "FloatingSieve",
+]
+BY_COLUMN += [door for door in DOORS if door.startswith("GraphSieve(standard")] + [
+    "GraphSieve(lsdf, correlation)"
+]
 
 
 @pytest.mark.parametrize("door", BY_COLUMN)
@@ -433,7 +517,8 @@ def test_an_offset_makes_no_difference(door):
     shifted = frozen(X + 2.0**27)
     assert_array_equal(shifted - 2.0**27, X)
     found, warned = outcome(DOORS[door], shifted, FEW)
-    same(found, clean_outcome(door).answer, rtol=1e-5, atol=1e-7)  # scaled by a deviation, such columns are rounded to 2**-26
+    # Scaled by a deviation, such columns are rounded to 2**-26
+    same(found, clean_outcome(door).answer, rtol=1e-5, atol=1e-7)
     assert not warned
 
 
@@ -472,9 +557,11 @@ def test_odd_tables_get_a_sensible_answer_or_a_sentence(door, kind):
         assert "nothing to select" in found
         assert not varies, found  # only then is there nothing to say
         return
-    infinite = door in BY_LABELS and len(table) == 2  # no spread inside any class, so that the score is infinite by its formula
+    # No spread inside any class, so that the score is infinite by its formula
+    infinite = door in BY_LABELS and len(table) == 2
     check_sensible(door, found.answer._replace(scores=None) if infinite else found.answer, table, y)
-    silent = door.startswith(("harmonic", "diverse"))  # the latter has NaN for such columns, as was checked
+    # The latter has NaN for such columns, as was checked
+    silent = door.startswith(("harmonic", "diverse"))
     assert varies or silent or found.warned, "all is constant, and not a word"
 
 
@@ -490,11 +577,20 @@ def test_constant_columns_come_last_and_are_told_once(door, kind):
         assert not set(answer.order.tolist()) & set(constant.tolist())
     if answer.ranking is not None:
         assert not answer.support[constant].any()
-        assert answer.ranking[constant].min() > answer.ranking[np.delete(np.arange(table.shape[1]), constant)].max() or (
+        assert answer.ranking[constant].min() > answer.ranking[
+            np.delete(np.arange(table.shape[1]), constant)
+        ].max() or (
             door == "FloatingSieve"  # what was not selected shares one place
         )
-    if not door.startswith(("harmonic", "hybrid", "floating", "Floating", "Hybrid", "diverse")):  # they list or score all columns
-        assert sum(str(len(constant)) in message and "cannot be scored" in message for message in warned) == 1, warned
+    # They list or score all columns
+    if not door.startswith(("harmonic", "hybrid", "floating", "Floating", "Hybrid", "diverse")):
+        assert (
+            sum(
+                str(len(constant)) in message and "cannot be scored" in message
+                for message in warned
+            )
+            == 1
+        ), warned
 
 
 @pytest.mark.parametrize("asked", [6, 7])
@@ -506,23 +602,35 @@ def test_more_columns_asked_for_than_vary_is_said(door, base, asked):
     def run():
         if door == "function":
             return hybrid_selection(table, FEW, n_features_to_select=asked, base=base)
-        return HybridSieve(base, n_features_to_select=asked).fit(table, FEW).get_support(indices=True)
+        return (
+            HybridSieve(base, n_features_to_select=asked).fit(table, FEW).get_support(indices=True)
+        )
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = run()
     assert {*range(table.shape[1])} - {0, 4} <= set(found.tolist())
-    assert any(str(asked) in str(w.message) and str(P) in str(w.message) for w in caught), [str(w.message) for w in caught]
+    assert any(str(asked) in str(w.message) and str(P) in str(w.message) for w in caught), [
+        str(w.message) for w in caught
+    ]
 
 
 @pytest.mark.parametrize(
-    "door", ["iterative_ranking", "iterative_ranking(2)", "IterativeSieve", "GraphSieve(som)", "HybridSieve"]
+    "door",
+    [
+        "iterative_ranking",
+        "iterative_ranking(2)",
+        "IterativeSieve",
+        "GraphSieve(som)",
+        "HybridSieve",
+    ],
 )
 def test_copies_of_a_column_stay_in_their_order(door):
     answer, warned = outcome(DOORS[door], frozen(ODD_TABLES["copies of columns"]), FEW)
     order = answer.order if answer.order is not None else np.argsort(answer.ranking)
     assert not warned
-    # In one list copies stand side by side; by rounds one may be dropped before the other, and that is the second one.
+    # In one list copies stand side by side; by rounds one may be dropped before the other, and that
+    # is the second one.
     if door.startswith(("Graph", "Hybrid")):
         assert_array_equal(answer.scores[::2], answer.scores[1::2])
         assert_array_equal(order[1::2], order[::2] + 1)
@@ -532,11 +640,15 @@ def test_copies_of_a_column_stay_in_their_order(door):
 
 
 def from_scratch(table, n_neighbors, variant, bandwidth):
-    """Laplacian scores of every round by the public function alone (1: drop; 2: the best of all on the graph of the set)."""
+    """Laplacian scores of every round by the public function alone (1: drop; 2: the best of all
+    on the graph of the set).
+    """
     everyone = np.arange(table.shape[1])
     current, dropped = everyone, []
     while True:
-        values = scores.laplacian_score(table[:, current], n_neighbors=n_neighbors, bandwidth=bandwidth)
+        values = scores.laplacian_score(
+            table[:, current], n_neighbors=n_neighbors, bandwidth=bandwidth
+        )
         order = current[np.lexsort((values, np.isnan(values)))]
         size = max(1, len(current) - 1)
         dropped.append(order[size:])
@@ -557,7 +669,9 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("kind", [*NASTY, "one outlier of 1e300", "more columns than rows", "1.7e308"])
+@pytest.mark.parametrize(
+    "kind", [*NASTY, "one outlier of 1e300", "more columns than rows", "1.7e308"]
+)
 @pytest.mark.parametrize("bandwidth", [1.0, 1e300])
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 def test_the_rounds_equal_rounds_from_scratch_whatever_the_numbers(kind, bandwidth):
@@ -566,13 +680,18 @@ def test_the_rounds_equal_rounds_from_scratch_whatever_the_numbers(kind, bandwid
     assert_array_equal(iterative_ranking(table, n_neighbors=4, bandwidth=bandwidth), expected)
 
 
-@pytest.mark.parametrize("door", ["iterative_ranking", "IterativeSieve", "harmonic_labels", "hybrid_selection", "HybridSieve"])
+@pytest.mark.parametrize(
+    "door",
+    ["iterative_ranking", "IterativeSieve", "harmonic_labels", "hybrid_selection", "HybridSieve"],
+)
 def test_too_many_neighbors_are_lowered_and_told_once(door):
     run = {
         "iterative_ranking": lambda k: iterative_ranking(X, n_neighbors=k, bandwidth=BANDWIDTH),
         "IterativeSieve": lambda k: IterativeSieve(n_neighbors=k).fit(X).ranking_,
         "harmonic_labels": lambda k: harmonic_labels(X, FEW, n_neighbors=k),
-        "hybrid_selection": lambda k: hybrid_selection(X, FEW, n_features_to_select=2, n_neighbors=k),
+        "hybrid_selection": lambda k: hybrid_selection(
+            X, FEW, n_features_to_select=2, n_neighbors=k
+        ),
         "HybridSieve": lambda k: HybridSieve(n_neighbors=k).fit(X, FEW).ranking_,
     }[door]
     found, warned = outcome(run, 10**9)
@@ -586,9 +705,9 @@ def test_neighbors_as_used_are_kept():
         assert IterativeSieve(n_neighbors=100).fit(X).n_neighbors_ == N - 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # D. Target
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 NOT_LABELS = {
     "too short": (FEW[:-1], [str(N), str(N - 1)]),
@@ -610,14 +729,19 @@ NOT_LABELS = {
 
 NO_LABEL = {"-1": np.full(N, -1), "NaN": np.full(N, NAN), "None": [None] * N, "empty": [""] * N}
 # Doors that need no labels, and what they are without.
-LABELS_OR_NOT = {"GraphSieve(labels)": "GraphSieve", "GraphSieve(standard, labels)": "GraphSieve(standard)"}
+LABELS_OR_NOT = {
+    "GraphSieve(labels)": "GraphSieve",
+    "GraphSieve(standard, labels)": "GraphSieve(standard)",
+}
 
 
 @pytest.mark.parametrize("kind", NOT_LABELS)
 @every_door_for_labels
 def test_what_cannot_be_labels_is_refused(door, kind):
     y, words = NOT_LABELS[kind]
-    if kind in ("below -1", "infinite") and (door.lower().startswith("floating") or door in LABELS_OR_NOT):
+    if kind in ("below -1", "infinite") and (
+        door.lower().startswith("floating") or door in LABELS_OR_NOT
+    ):
         y = np.where(FEW == 0, -INF, TARGET)  # there, numbers below -1 are a target
         words = ["infinite"]
     if kind == "infinite" and not door.startswith(("hybrid", "harmonic")):
@@ -651,7 +775,10 @@ def test_a_supervision_in_place_of_y_is_named(door):
 @pytest.mark.parametrize("door", [door for door in BY_LABELS if door not in LABELS_OR_NOT])
 def test_no_label_at_all_is_refused(door, kind):
     y = NO_LABEL[kind]
-    refused(lambda: BY_LABELS[door](X, y), "labels of at least 2 classes" if door.startswith("hybrid_") else "known")
+    refused(
+        lambda: BY_LABELS[door](X, y),
+        "labels of at least 2 classes" if door.startswith("hybrid_") else "known",
+    )
 
 
 @every_door_for_labels
@@ -680,7 +807,10 @@ def test_single_members_get_a_sensible_answer_or_a_sentence(door):
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("case", ["single members", "one class", "none", "identifiers", "continuous", "constant", "three rows"])
+@pytest.mark.parametrize(
+    "case",
+    ["single members", "one class", "none", "identifiers", "continuous", "constant", "three rows"],
+)
 def test_every_base_gives_a_sensible_answer_or_a_sentence(base, case):
     table, y = X, FEW
     if case == "single members":
@@ -703,14 +833,19 @@ def test_every_base_gives_a_sensible_answer_or_a_sentence(base, case):
     ):
         found = attempt(run)
         if isinstance(found, str):
-            assert case != "three rows" or base in ("constraint", "c4")  # these need a pair of each kind
+            # These need a pair of each kind
+            assert case != "three rows" or base in ("constraint", "c4")
         else:
             check_sensible("hybrid", found.answer, table)
             assert case not in ("none", "constant")
             assert len(found.warned) <= 4, found.warned
 
 
-IDENTIFIERS = {"whole": np.arange(N), "real": X[:, 0] + np.arange(N) / 64, "text": np.array([f"id {i}" for i in range(N)])}
+IDENTIFIERS = {
+    "whole": np.arange(N),
+    "real": X[:, 0] + np.arange(N) / 64,
+    "text": np.array([f"id {i}" for i in range(N)]),
+}
 
 
 @pytest.mark.parametrize("kind", IDENTIFIERS)
@@ -720,7 +855,9 @@ def test_a_target_where_classes_are_needed_is_refused_or_told(door, kind):
     y = frozen(IDENTIFIERS[kind])
     assert len(np.unique(y)) == N
     found = attempt(BY_LABELS[door], X, y)
-    assert isinstance(found, str) or found.warned, "every sample is a class of its own, and not a word"
+    assert isinstance(found, str) or found.warned, (
+        "every sample is a class of its own, and not a word"
+    )
 
 
 @every_door_for_labels
@@ -765,9 +902,13 @@ def test_labels_of_any_kind_are_labels_to_an_estimator(kind):
 
 def test_mixed_labels_with_an_estimator():
     mixed = [None if label < 0 else (1, "a")[label] for label in FEW]
-    found = attempt(lambda: floating_selection(X, mixed, n_features_to_select=2, estimator=KNN, cv=3))
+    found = attempt(
+        lambda: floating_selection(X, mixed, n_features_to_select=2, estimator=KNN, cv=3)
+    )
     if not isinstance(found, str):
-        assert_array_equal(found.answer, floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, cv=3))
+        assert_array_equal(
+            found.answer, floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, cv=3)
+        )
 
 
 @pytest.mark.parametrize("unlabeled", [None, -1])
@@ -777,17 +918,26 @@ def test_minus_one_is_a_class_if_the_sieve_is_told(unlabeled):
         if unlabeled == -1:
             refused(lambda sieve=sieve: sieve.fit(X, plus_minus), "-1 and +1", "unlabeled=None")
         else:
-            assert_array_equal(sieve.fit(X, plus_minus).ranking_, clone(sieve).fit(X, np.arange(N) % 2).ranking_)
+            assert_array_equal(
+                sieve.fit(X, plus_minus).ranking_, clone(sieve).fit(X, np.arange(N) % 2).ranking_
+            )
 
 
-@pytest.mark.parametrize("target", [TARGET, TARGET * 1e300, TARGET * 1e-300, TARGET * 1e-310, TARGET.astype(np.float32)])
+@pytest.mark.parametrize(
+    "target", [TARGET, TARGET * 1e300, TARGET * 1e-300, TARGET * 1e-310, TARGET.astype(np.float32)]
+)
 def test_targets_of_any_size_select_the_same(target):
     expected = floating_selection(X, TARGET, n_features_to_select=P)
     assert_array_equal(floating_selection(X, frozen(target), n_features_to_select=P), expected)
-    assert_array_equal(FloatingSieve(n_features_to_select=P).fit(X, frozen(target)).ranking_[expected], np.arange(1, P + 1))
+    assert_array_equal(
+        FloatingSieve(n_features_to_select=P).fit(X, frozen(target)).ranking_[expected],
+        np.arange(1, P + 1),
+    )
 
 
-@pytest.mark.parametrize("y", [np.full(N, 2.5), np.r_[2.5, np.full(N - 1, NAN)]], ids=["all equal", "one known"])
+@pytest.mark.parametrize(
+    "y", [np.full(N, 2.5), np.r_[2.5, np.full(N - 1, NAN)]], ids=["all equal", "one known"]
+)
 def test_a_target_that_says_nothing_is_refused(y):
     refused(lambda: floating_selection(X, y, n_features_to_select=1), "target", "2", "got 1")
     refused(lambda: FloatingSieve().fit(X, y), "target", "2", "got 1")
@@ -796,16 +946,20 @@ def test_a_target_that_says_nothing_is_refused(y):
 def test_columns_that_vary_only_where_nothing_is_known_come_last():
     table = X.copy()
     table[FEW >= 0, 0] = 1.0
-    with pytest.warns(GraphSieveWarning, match="5 features were asked for, but only 4 vary on the known samples"):
+    with pytest.warns(
+        GraphSieveWarning, match="5 features were asked for, but only 4 vary on the known samples"
+    ):
         assert floating_selection(table, FEW, n_features_to_select=P)[-1] == 0
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # E. Pairs and probabilities
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 PAIRS = Supervision.from_pairs(N, [(0, 6), (1, 2)], [(0, 3), (1, 4)])
-PROBABILITIES = Supervision.from_probabilities(np.where(np.arange(N)[:, None] % 2 == [0, 1], 0.8, 0.2))
+PROBABILITIES = Supervision.from_probabilities(
+    np.where(np.arange(N)[:, None] % 2 == [0, 1], 0.8, 0.2)
+)
 ABLE = {
     "IterativeSieve": IterativeSieve("constrained_laplacian"),
     "HybridSieve": HybridSieve("constrained_laplacian"),
@@ -822,16 +976,32 @@ ABLE = {
 def test_pairs_that_contradict_labels_are_named(name):
     sieve = clone(ABLE[name])
     apart = Supervision.from_pairs(N, cannot_link=[(0, 6)])
-    refused(lambda: sieve.fit(X, FEW, supervision=apart), "0 and 6", "'0'", error=ConstraintConflictError)
+    refused(
+        lambda: sieve.fit(X, FEW, supervision=apart),
+        "0 and 6",
+        "'0'",
+        error=ConstraintConflictError,
+    )
     together = Supervision.from_pairs(N, must_link=[(0, 1), (1, 3)])
-    refused(lambda: sieve.fit(X, FEW, supervision=together), "0 = 1 = 3", error=ConstraintConflictError)
+    refused(
+        lambda: sieve.fit(X, FEW, supervision=together), "0 = 1 = 3", error=ConstraintConflictError
+    )
     assert not hasattr(sieve, "ranking_")
 
 
 @pytest.mark.parametrize("name", ABLE)
 def test_pairs_of_other_samples_are_refused(name):
-    refused(lambda: clone(ABLE[name]).fit(X, FEW, supervision=Supervision.from_pairs(N + 1, [(0, N)])), str(N), str(N + 1))
-    refused(lambda: clone(ABLE[name]).fit(X, FEW, supervision=[(0, 1)]), "supervision", "list", error=InputTypeError)
+    refused(
+        lambda: clone(ABLE[name]).fit(X, FEW, supervision=Supervision.from_pairs(N + 1, [(0, N)])),
+        str(N),
+        str(N + 1),
+    )
+    refused(
+        lambda: clone(ABLE[name]).fit(X, FEW, supervision=[(0, 1)]),
+        "supervision",
+        "list",
+        error=InputTypeError,
+    )
 
 
 @pytest.mark.parametrize("name", ABLE)
@@ -858,22 +1028,36 @@ UNUSABLE = {
     "HybridSieve, probabilities": (HybridSieve(), PROBABILITIES, "probabilities"),
     "HybridSieve, targets": (HybridSieve(), BOTH, "targets"),
     "HybridSieve(floating), pairs": (HybridSieve("floating"), PAIRS, "pairs"),
-    "HybridSieve(floating), probabilities": (HybridSieve("floating"), PROBABILITIES, "probabilities"),
+    "HybridSieve(floating), probabilities": (
+        HybridSieve("floating"),
+        PROBABILITIES,
+        "probabilities",
+    ),
     "HybridSieve(floating), targets": (HybridSieve("floating"), BOTH, "targets"),
     "FloatingSieve, pairs": (FloatingSieve(), PAIRS, "pairs"),
     "FloatingSieve, probabilities": (FloatingSieve(), PROBABILITIES, "probabilities"),
     "FloatingSieve, both": (FloatingSieve(), BOTH, "targets"),
     "GraphSieve, pairs": (graph_sieve("som", "lsdf"), PAIRS, "pairs"),
     "GraphSieve, probabilities": (graph_sieve("som", "auto"), PROBABILITIES, "compress"),
-    "GraphSieve(published), probabilities": (graph_sieve("som", "auto", redundancy=None), PROBABILITIES, "compress"),
+    "GraphSieve(published), probabilities": (
+        graph_sieve("som", "auto", redundancy=None),
+        PROBABILITIES,
+        "compress",
+    ),
     "GraphSieve, both": (GraphSieve(), BOTH, "target"),
     "GraphSieve, pairs and probabilities": (GraphSieve(), PAIRS | PROBABILITIES, "pairs"),
-    "GraphSieve(correlation), pairs": (GraphSieve("fisher", redundancy="correlation"), PAIRS, "pairs"),
+    "GraphSieve(correlation), pairs": (
+        GraphSieve("fisher", redundancy="correlation"),
+        PAIRS,
+        "pairs",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-@pytest.mark.filterwarnings("ignore:.*disagree with the most probable class:graphsieve.GraphSieveWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*disagree with the most probable class:graphsieve.GraphSieveWarning"
+)
 def test_knowledge_that_cannot_be_used_is_refused_not_ignored(name):
     sieve, knowledge, word = UNUSABLE[name]
     refused(lambda: clone(sieve).fit(X, FEW, supervision=knowledge), word)
@@ -882,12 +1066,16 @@ def test_knowledge_that_cannot_be_used_is_refused_not_ignored(name):
 def test_probabilities_help_the_one_base_that_uses_them():
     sieve = HybridSieve("weighted_laplacian").fit(X, FEW, supervision=PROBABILITIES)
     check_sensible("hybrid", of_sieve(sieve), X)
-    refused(lambda: HybridSieve("weighted_laplacian").fit(X, supervision=PROBABILITIES), "labels", "known")
+    refused(
+        lambda: HybridSieve("weighted_laplacian").fit(X, supervision=PROBABILITIES),
+        "labels",
+        "known",
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # F. Parameters
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 MATRIX = np.eye(3)
 COUNT = [0, -1, True, NAN, INF, "3", 2.5, MATRIX]
@@ -939,7 +1127,17 @@ FUNCTIONS = {
         {
             "n_features_to_select": [*N_SELECTED, None, 0.5, "auto"],
             "form": [*WORD, None, "auto"],
-            "targets": [3, True, "target", MATRIX, TARGET, [[1.0], [2.0, 3.0]], X[:, :1] * 1j, ["1.5"] * N, np.zeros(N, "M8[D]")],
+            "targets": [
+                3,
+                True,
+                "target",
+                MATRIX,
+                TARGET,
+                [[1.0], [2.0, 3.0]],
+                X[:, :1] * 1j,
+                ["1.5"] * N,
+                np.zeros(N, "M8[D]"),
+            ],
             "target_share": [-0.1, 1.1, True, NAN, "all", None, MATRIX],
             "progress": PROGRESS,
         },
@@ -967,7 +1165,9 @@ FUNCTIONS = {
         {"scoring": SCORING, "cv": CV, "ridge": [*POSITIVE, None]},
     ),
     "hybrid_selection(floating)": (
-        lambda **given: hybrid_selection(X, FEW, n_features_to_select=2, base="floating", base_params=given),
+        lambda **given: hybrid_selection(
+            X, FEW, n_features_to_select=2, base="floating", base_params=given
+        ),
         {"estimator": ESTIMATOR, "ridge": [*POSITIVE, None]},
     ),
     "harmonic_labels": (
@@ -1002,7 +1202,10 @@ GRAPH_SIEVE_RULES = SIEVE_RULES | {
 SIEVES = {
     "GraphSieve": (fitting(GraphSieve()), GRAPH_SIEVE_RULES),
     "GraphSieve(published)": (fitting(GraphSieve(redundancy=None)), GRAPH_SIEVE_RULES),
-    "GraphSieve(laplacian, explain)": (fitting(GraphSieve("laplacian", redundancy="explain")), GRAPH_SIEVE_RULES),
+    "GraphSieve(laplacian, explain)": (
+        fitting(GraphSieve("laplacian", redundancy="explain")),
+        GRAPH_SIEVE_RULES,
+    ),
     "IterativeSieve": (
         fitting(IterativeSieve()),
         SIEVE_RULES
@@ -1041,10 +1244,16 @@ SIEVES = {
             "progress": PROGRESS,
         },
     ),
-    "FloatingSieve(knn)": (fitting(FloatingSieve(KNN)), {"scoring": SCORING, "cv": CV, "ridge": [2.0, 0, NAN, MATRIX]}),
+    "FloatingSieve(knn)": (
+        fitting(FloatingSieve(KNN)),
+        {"scoring": SCORING, "cv": CV, "ridge": [2.0, 0, NAN, MATRIX]},
+    ),
     "GraphSieve(compress)": (
         fitting(GraphSieve("laplacian", compress="som")),
-        {"compress": [*WORD, "none", "SOM"], "n_prototypes": [*COUNT, (2,), (2, 2, 2), (2.5, 2), (0, 3), (True, 2), (), {}]},
+        {
+            "compress": [*WORD, "none", "SOM"],
+            "n_prototypes": [*COUNT, (2,), (2, 2, 2), (2.5, 2), (0, 3), (True, 2), (), {}],
+        },
     ),
     "GraphSieve(kmeans)": (
         fitting(GraphSieve("lsdf", compress="kmeans")),
@@ -1074,7 +1283,11 @@ def each_bad_value(table):
 def test_a_bad_parameter_is_refused_by_its_name(name, parameter, value):
     run, _ = (FUNCTIONS | SIEVES)[name]
     # A side of the map, the method and the estimator are called by what they are.
-    called = {"n_prototypes": ("n_prototypes", "map"), "method": ("method",), "estimator": ("estimator", "StandardScaler")}
+    called = {
+        "n_prototypes": ("n_prototypes", "map"),
+        "method": ("method",),
+        "estimator": ("estimator", "StandardScaler"),
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
         with pytest.raises(InputError) as raised:
@@ -1087,16 +1300,26 @@ MISSPELT = {
     "base": (lambda: hybrid_selection(X, FEW, n_features_to_select=2, base="fischer"), "'fisher'"),
     "HybridSieve base": (lambda: HybridSieve("floatin").fit(X, FEW), "'floating'"),
     "base_params": (
-        lambda: hybrid_selection(X, FEW, n_features_to_select=2, base="relieff", base_params={"n_neigbors": 3}),
+        lambda: hybrid_selection(
+            X, FEW, n_features_to_select=2, base="relieff", base_params={"n_neigbors": 3}
+        ),
         "'n_neighbors'",
     ),
     "floating base_params": (
-        lambda: hybrid_selection(X, FEW, n_features_to_select=2, base="floating", base_params={"estimater": KNN}),
+        lambda: hybrid_selection(
+            X, FEW, n_features_to_select=2, base="floating", base_params={"estimater": KNN}
+        ),
         "'estimator'",
     ),
-    "HybridSieve base_params": (lambda: HybridSieve("floating", base_params={"rigde": 2.0}).fit(X, FEW), "'ridge'"),
+    "HybridSieve base_params": (
+        lambda: HybridSieve("floating", base_params={"rigde": 2.0}).fit(X, FEW),
+        "'ridge'",
+    ),
     "method": (lambda: IterativeSieve("laplacain").fit(X), "'laplacian'"),
-    "method_params": (lambda: IterativeSieve("lsdf", method_params={"same_clas_weight": 3.0}).fit(X, FEW), "'same_class_weight'"),
+    "method_params": (
+        lambda: IterativeSieve("lsdf", method_params={"same_clas_weight": 3.0}).fit(X, FEW),
+        "'same_class_weight'",
+    ),
     "scale": (lambda: HybridSieve(scale="standart").fit(X, FEW), "'standard'"),
     "target_type": (lambda: FloatingSieve(target_type="clases").fit(X, FEW), "'classes'"),
     "compress": (lambda: GraphSieve("laplacian", compress="kmean").fit(X), "'kmeans'"),
@@ -1104,7 +1327,10 @@ MISSPELT = {
     "GraphSieve scale": (lambda: GraphSieve(scale="robus").fit(X), "'robust'"),
     "redundancy": (lambda: GraphSieve(redundancy="explian").fit(X), "'explain'"),
     "metric": (lambda: GraphSieve("laplacian", metric="cosin").fit(X), "'cosine'"),
-    "form": (lambda: diverse_selection(np.ones(P), X, n_features_to_select=1, form="corelation"), "'correlation'"),
+    "form": (
+        lambda: diverse_selection(np.ones(P), X, n_features_to_select=1, form="corelation"),
+        "'correlation'",
+    ),
 }
 
 
@@ -1115,35 +1341,92 @@ def test_the_nearest_name_is_suggested(name):
 
 
 NOT_ITS_OWN = {
-    "scoring": (lambda: floating_selection(X, FEW, n_features_to_select=2, scoring="accuracy"), ["scoring", "estimator"]),
+    "scoring": (
+        lambda: floating_selection(X, FEW, n_features_to_select=2, scoring="accuracy"),
+        ["scoring", "estimator"],
+    ),
     "cv": (lambda: floating_selection(X, FEW, n_features_to_select=2, cv=3), ["cv", "estimator"]),
-    "a splitter": (lambda: floating_selection(X, FEW, n_features_to_select=2, cv=KFold(3)), ["cv", "estimator"]),
-    "splits": (lambda: floating_selection(X, FEW, n_features_to_select=2, cv=np.ones((2, 2))), ["cv", "estimator"]),
+    "a splitter": (
+        lambda: floating_selection(X, FEW, n_features_to_select=2, cv=KFold(3)),
+        ["cv", "estimator"],
+    ),
+    "splits": (
+        lambda: floating_selection(X, FEW, n_features_to_select=2, cv=np.ones((2, 2))),
+        ["cv", "estimator"],
+    ),
     "FloatingSieve cv": (lambda: FloatingSieve(cv=3).fit(X, FEW), ["cv", "estimator"]),
-    "ridge": (lambda: floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, ridge=2.0), ["ridge", "estimator"]),
-    "FloatingSieve ridge": (lambda: FloatingSieve(KNN, ridge=0.5).fit(X, FEW), ["ridge", "estimator"]),
-    "base_params": (lambda: HybridSieve(base_params={"ridge": 2.0}).fit(X, FEW), ["fisher", "ridge"]),
-    "base ridge": (lambda: HybridSieve("floating", base_params={"ridge": 2.0, "estimator": KNN}).fit(X, FEW), ["ridge"]),
-    "base cv": (lambda: HybridSieve("floating", base_params={"cv": 3}).fit(X, FEW), ["cv", "estimator"]),
-    "method without a graph": (lambda: IterativeSieve("fisher").fit(X, FEW), ["fisher", "graph", "lsdf"]),
-    "bandwidth": (lambda: IterativeSieve("lsdf", bandwidth=2.0).fit(X, FEW), ["lsdf", "bandwidth", "2.0"]),
-    "method_params": (lambda: IterativeSieve(method_params={"n_neighbors": 3}).fit(X), ["n_neighbors", "n_neighbors="]),
-    "n_prototypes": (lambda: GraphSieve("laplacian", n_prototypes=3).fit(X), ["n_prototypes=3", "compress"]),
-    "compress": (lambda: GraphSieve("fisher", compress="som").fit(X, FEW), ["fisher", "compress", "'som'"]),
+    "ridge": (
+        lambda: floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, ridge=2.0),
+        ["ridge", "estimator"],
+    ),
+    "FloatingSieve ridge": (
+        lambda: FloatingSieve(KNN, ridge=0.5).fit(X, FEW),
+        ["ridge", "estimator"],
+    ),
+    "base_params": (
+        lambda: HybridSieve(base_params={"ridge": 2.0}).fit(X, FEW),
+        ["fisher", "ridge"],
+    ),
+    "base ridge": (
+        lambda: HybridSieve("floating", base_params={"ridge": 2.0, "estimator": KNN}).fit(X, FEW),
+        ["ridge"],
+    ),
+    "base cv": (
+        lambda: HybridSieve("floating", base_params={"cv": 3}).fit(X, FEW),
+        ["cv", "estimator"],
+    ),
+    "method without a graph": (
+        lambda: IterativeSieve("fisher").fit(X, FEW),
+        ["fisher", "graph", "lsdf"],
+    ),
+    "bandwidth": (
+        lambda: IterativeSieve("lsdf", bandwidth=2.0).fit(X, FEW),
+        ["lsdf", "bandwidth", "2.0"],
+    ),
+    "method_params": (
+        lambda: IterativeSieve(method_params={"n_neighbors": 3}).fit(X),
+        ["n_neighbors", "n_neighbors="],
+    ),
+    "n_prototypes": (
+        lambda: GraphSieve("laplacian", n_prototypes=3).fit(X),
+        ["n_prototypes=3", "compress"],
+    ),
+    "compress": (
+        lambda: GraphSieve("fisher", compress="som").fit(X, FEW),
+        ["fisher", "compress", "'som'"],
+    ),
     "compress, published": (
         lambda: GraphSieve(compress="kmeans", redundancy=None).fit(X, np.arange(N) % 2),
         ["fisher", "compress", "'kmeans'"],
     ),
-    "compress, automatic": (lambda: GraphSieve(compress="kmeans").fit(X, FEW), ["compress", "method='auto'", "'kmeans'"]),
-    "n_prototypes, automatic": (lambda: GraphSieve(n_prototypes=(2, 3)).fit(X, FEW), ["n_prototypes", "method='auto'", "(2, 3)"]),
-    "n_neighbors, automatic": (lambda: GraphSieve(n_neighbors=3).fit(X, FEW), ["n_neighbors", "method='auto'", "got 3"]),
-    "bandwidth, automatic": (lambda: GraphSieve(bandwidth=2.5).fit(X, FEW), ["bandwidth", "method='auto'", "got 2.5"]),
-    "metric, automatic": (lambda: GraphSieve(metric="cosine").fit(X, FEW), ["metric", "method='auto'", "'cosine'"]),
+    "compress, automatic": (
+        lambda: GraphSieve(compress="kmeans").fit(X, FEW),
+        ["compress", "method='auto'", "'kmeans'"],
+    ),
+    "n_prototypes, automatic": (
+        lambda: GraphSieve(n_prototypes=(2, 3)).fit(X, FEW),
+        ["n_prototypes", "method='auto'", "(2, 3)"],
+    ),
+    "n_neighbors, automatic": (
+        lambda: GraphSieve(n_neighbors=3).fit(X, FEW),
+        ["n_neighbors", "method='auto'", "got 3"],
+    ),
+    "bandwidth, automatic": (
+        lambda: GraphSieve(bandwidth=2.5).fit(X, FEW),
+        ["bandwidth", "method='auto'", "got 2.5"],
+    ),
+    "metric, automatic": (
+        lambda: GraphSieve(metric="cosine").fit(X, FEW),
+        ["metric", "method='auto'", "'cosine'"],
+    ),
     "method_params, automatic": (
         lambda: GraphSieve(method_params={"label_weight": 2.0}).fit(X, FEW),
         ["method_params", "method='auto'", "label_weight"],
     ),
-    "metric": (lambda: GraphSieve("fisher", metric="cosine").fit(X, FEW), ["fisher", "metric", "'cosine'"]),
+    "metric": (
+        lambda: GraphSieve("fisher", metric="cosine").fit(X, FEW),
+        ["fisher", "metric", "'cosine'"],
+    ),
     "metric, published": (
         lambda: GraphSieve(metric="euclidean", redundancy=None).fit(X, np.arange(N) % 2),
         ["fisher", "metric", "'euclidean'"],
@@ -1152,17 +1435,28 @@ NOT_ITS_OWN = {
         lambda: GraphSieve("laplacian", metric="cosine", compress="som").fit(X),
         ["compress='som'", "metric"],
     ),
-    "no redundancy": (lambda: GraphSieve("diverse", redundancy=None).fit(X), ["'diverse'", "redundancy", "None"]),
-    "other redundancy": (lambda: GraphSieve("diverse", redundancy="correlation").fit(X), ["'diverse'", "'correlation'"]),
+    "no redundancy": (
+        lambda: GraphSieve("diverse", redundancy=None).fit(X),
+        ["'diverse'", "redundancy", "None"],
+    ),
+    "other redundancy": (
+        lambda: GraphSieve("diverse", redundancy="correlation").fit(X),
+        ["'diverse'", "'correlation'"],
+    ),
     "max_features": (
         lambda: GraphSieve(n_features_to_select=4, max_features=3).fit(X),
         ["n_features_to_select is 4", "max_features allows 3"],
     ),
     "targets": (
-        lambda: diverse_selection(np.ones(P), X, n_features_to_select=1, form="correlation", targets=X[:, 0]),
+        lambda: diverse_selection(
+            np.ones(P), X, n_features_to_select=1, form="correlation", targets=X[:, 0]
+        ),
         ["targets", "form='correlation'"],
     ),
-    "a lattice": (lambda: GraphSieve("laplacian", compress="kmeans", n_prototypes=(2, 3)).fit(X), ["(2, 3)", "k-means"]),
+    "a lattice": (
+        lambda: GraphSieve("laplacian", compress="kmeans", n_prototypes=(2, 3)).fit(X),
+        ["(2, 3)", "k-means"],
+    ),
 }
 
 
@@ -1181,8 +1475,17 @@ def test_numbers_of_numpy_are_numbers(number):
     )
     assert_array_equal(one, other)
     assert_array_equal(
-        hybrid_selection(X, FEW, n_features_to_select=two, n_iterations=k, n_neighbors=k, confident_fraction=np.float32(0.5)),
-        hybrid_selection(X, FEW, n_features_to_select=2, n_iterations=3, n_neighbors=3, confident_fraction=0.5),
+        hybrid_selection(
+            X,
+            FEW,
+            n_features_to_select=two,
+            n_iterations=k,
+            n_neighbors=k,
+            confident_fraction=np.float32(0.5),
+        ),
+        hybrid_selection(
+            X, FEW, n_features_to_select=2, n_iterations=3, n_neighbors=3, confident_fraction=0.5
+        ),
     )
     assert_array_equal(
         GraphSieve("laplacian", compress="som", n_prototypes=(two, k)).fit(X).scores_,
@@ -1193,7 +1496,8 @@ def test_numbers_of_numpy_are_numbers(number):
         GraphSieve(n_features_to_select=3, max_features=3).fit(X, FEW).get_support(),
     )
     assert_array_equal(
-        GraphSieve(max_features=number(1)).fit(X).get_support(), GraphSieve(n_features_to_select=1).fit(X).get_support()
+        GraphSieve(max_features=number(1)).fit(X).get_support(),
+        GraphSieve(n_features_to_select=1).fit(X).get_support(),
     )
     assert floating_selection(X, FEW, n_features_to_select=two, ridge=number(4)).tolist() == (
         floating_selection(X, FEW, n_features_to_select=2, ridge=4.0).tolist()
@@ -1211,25 +1515,40 @@ def test_any_ridge_selects_as_many_as_asked_for(kind, ridge):
 
 
 def test_a_small_ridge_knows_the_one_column_that_is_the_target():
-    """With n columns or more, a ridge of nearly nothing fits everything; left-out samples must still tell."""
+    """With n columns or more, a ridge of nearly nothing fits everything; left-out samples must
+    still tell.
+    """
     table = frozen(np.c_[RNG.normal(size=(N, 3)), X[:, 0]])
     for ridge in (1e-8, 1e-6):
-        assert floating_selection(table, X[:, 0], n_features_to_select=1, ridge=ridge).tolist() == [3]
+        assert floating_selection(table, X[:, 0], n_features_to_select=1, ridge=ridge).tolist() == [
+            3
+        ]
 
 
 @pytest.mark.parametrize("ridge", [5e-324, 1e-20, 9e-9])
 def test_a_ridge_that_rounding_would_swallow_is_refused(ridge):
-    refused(lambda: floating_selection(X, FEW, n_features_to_select=2, ridge=ridge), "ridge", "1e-08", repr(ridge))
+    refused(
+        lambda: floating_selection(X, FEW, n_features_to_select=2, ridge=ridge),
+        "ridge",
+        "1e-08",
+        repr(ridge),
+    )
 
 
 @pytest.mark.parametrize("bandwidth", [1e-300, 5e-324, 1e300, 1.7e308])
 @pytest.mark.parametrize("n_neighbors", [None, 1, 5])
-@pytest.mark.filterwarnings("ignore:.*components of the graph without any label:graphsieve.GraphSieveWarning")
-@pytest.mark.filterwarnings("ignore:no unlabelled sample has a most likely class:graphsieve.GraphSieveWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*components of the graph without any label:graphsieve.GraphSieveWarning"
+)
+@pytest.mark.filterwarnings(
+    "ignore:no unlabelled sample has a most likely class:graphsieve.GraphSieveWarning"
+)
 def test_any_bandwidth_carries_labels(bandwidth, n_neighbors):
     found = harmonic_labels(X, FEW, n_neighbors=n_neighbors, bandwidth=bandwidth)
     check_sensible("harmonic", Answer(probabilities=found), X)
-    order = hybrid_selection(X, FEW, n_features_to_select=2, n_neighbors=n_neighbors, bandwidth=bandwidth)
+    order = hybrid_selection(
+        X, FEW, n_features_to_select=2, n_neighbors=n_neighbors, bandwidth=bandwidth
+    )
     check_sensible("hybrid", Answer(order=order), X)
 
 
@@ -1242,19 +1561,27 @@ def test_any_number_of_prototypes_scores(how, size):
         sieve.fit(X)
     assert 1 <= sieve.n_prototypes_ <= size
     check_sensible("Graph", of_sieve(sieve), X)
-    assert not any("lowered to 0" in str(w.message) for w in caught), [str(w.message) for w in caught]
+    assert not any("lowered to 0" in str(w.message) for w in caught), [
+        str(w.message) for w in caught
+    ]
 
 
 @pytest.mark.parametrize(("how", "size"), [("som", 1), ("som", (1, 1)), ("kmeans", 1)])
 def test_a_single_prototype_makes_no_graph_unless_samples_are_kept(how, size):
-    refused(lambda: GraphSieve("laplacian", compress=how, n_prototypes=size).fit(X), "n_prototypes", "single prototype")
+    refused(
+        lambda: GraphSieve("laplacian", compress=how, n_prototypes=size).fit(X),
+        "n_prototypes",
+        "single prototype",
+    )
     assert GraphSieve("lsdf", compress=how, n_prototypes=size).fit(X, FEW).n_prototypes_ == 1
 
 
 @pytest.mark.parametrize("how", ["som", "kmeans"])
 @pytest.mark.parametrize("size", [N, 10**18])
 def test_as_many_prototypes_as_samples_compress_nothing(how, size):
-    with pytest.warns(GraphSieveWarning, match=f"nothing to compress: {size} prototypes were asked for"):
+    with pytest.warns(
+        GraphSieveWarning, match=f"nothing to compress: {size} prototypes were asked for"
+    ):
         sieve = GraphSieve("laplacian", compress=how, n_prototypes=size).fit(X)
     assert sieve.n_prototypes_ == 0
     assert_array_equal(sieve.scores_, GraphSieve("laplacian").fit(X).scores_)
@@ -1272,22 +1599,32 @@ def test_prototypes_of_one_repeated_row_are_told_in_words_of_samples(how):
     assert not any("only 1 samples" in message for message in messages), messages  # there are N
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # F. The life of a sieve
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 LIVES = {
     "IterativeSieve": IterativeSieve(n_features_to_select=2, step=2),
     "IterativeSieve(lsdf)": IterativeSieve("lsdf", method_params={"same_class_weight": 10.0}),
     "HybridSieve": HybridSieve(n_features_to_select=2),
-    "HybridSieve(floating)": HybridSieve("floating", n_features_to_select=2, base_params={"ridge": 2.0}),
+    "HybridSieve(floating)": HybridSieve(
+        "floating", n_features_to_select=2, base_params={"ridge": 2.0}
+    ),
     "FloatingSieve": FloatingSieve(n_features_to_select=2),
-    "FloatingSieve(knn)": FloatingSieve(KNeighborsClassifier(1), cv=KFold(3), scoring="accuracy", n_features_to_select=2),
-    "GraphSieve(som)": GraphSieve("laplacian", compress="som", n_prototypes=(2, 3), n_features_to_select=2),
+    "FloatingSieve(knn)": FloatingSieve(
+        KNeighborsClassifier(1), cv=KFold(3), scoring="accuracy", n_features_to_select=2
+    ),
+    "GraphSieve(som)": GraphSieve(
+        "laplacian", compress="som", n_prototypes=(2, 3), n_features_to_select=2
+    ),
     "GraphSieve(kmeans)": GraphSieve("lsdf", compress="kmeans", n_features_to_select=2),
     "GraphSieve": GraphSieve(n_features_to_select=2),
-    "GraphSieve(published)": GraphSieve(n_features_to_select=2, redundancy=None, scale="robust", metric="cosine"),
-    "GraphSieve(lsdf, correlation)": GraphSieve("lsdf", redundancy="correlation", n_features_to_select=2, max_features=2),
+    "GraphSieve(published)": GraphSieve(
+        n_features_to_select=2, redundancy=None, scale="robust", metric="cosine"
+    ),
+    "GraphSieve(lsdf, correlation)": GraphSieve(
+        "lsdf", redundancy="correlation", n_features_to_select=2, max_features=2
+    ),
 }
 every_life = pytest.mark.parametrize("name", LIVES)
 
@@ -1305,7 +1642,9 @@ def test_parameters_go_round(name):
     sieve = LIVES[name]
     copy = clone(sieve)
     assert repr(copy.get_params(deep=False)) == repr(sieve.get_params(deep=False))
-    assert type(sieve)(**sieve.get_params(deep=False)).get_params(deep=False) == sieve.get_params(deep=False)
+    assert type(sieve)(**sieve.get_params(deep=False)).get_params(deep=False) == sieve.get_params(
+        deep=False
+    )
     assert copy.set_params(n_features_to_select=3).get_params()["n_features_to_select"] == 3
     fitted = clone(sieve).fit(X, FEW)
     assert repr(fitted.get_params(deep=False)) == repr(sieve.get_params(deep=False))
@@ -1332,7 +1671,10 @@ def test_transform_comes_after_fit(name):
 
 @every_life
 def test_a_second_fit_replaces_everything(name):
-    other, labels = frozen(RNG.normal(size=(30, 7))), frozen(np.where(np.arange(30) % 2, -1, np.arange(30) // 2 % 3))
+    other, labels = (
+        frozen(RNG.normal(size=(30, 7))),
+        frozen(np.where(np.arange(30) % 2, -1, np.arange(30) // 2 % 3)),
+    )
     again = clone(LIVES[name]).fit(FRAME, FEW).fit(other, labels)
     same_state(again, clone(LIVES[name]).fit(other, labels))
     assert not hasattr(again, "feature_names_in_")
@@ -1354,7 +1696,11 @@ FAILURES = {
 @every_life
 def test_a_fit_that_fails_leaves_the_earlier_one_whole(name, failure):
     sieve = clone(LIVES[name]).fit(FRAME, FEW)
-    before = pickle.loads(pickle.dumps({key: value for key, value in vars(sieve).items() if key.endswith("_") or key[0] == "_"}))
+    before = pickle.loads(
+        pickle.dumps(
+            {key: value for key, value in vars(sieve).items() if key.endswith("_") or key[0] == "_"}
+        )
+    )
     selected = sieve.transform(FRAME)
     refused(lambda: FAILURES[failure](sieve))
     after = {key: value for key, value in vars(sieve).items() if key.endswith("_") or key[0] == "_"}
@@ -1395,13 +1741,19 @@ def test_eight_threads_do_not_meet():
 def test_warnings_of_rounds_reach_the_thread_they_belong_to():
     """What one thread holds back while its rounds run must not swallow what another one says."""
 
-    # Catching warnings is a matter of the whole process, so that the threads only run; the caller's filters decide.
+    # Catching warnings is a matter of the whole process, so that the threads only run; the caller's
+    # filters decide.
     with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(8) as pool:
         warnings.simplefilter("always")
-        found = list(pool.map(lambda k: IterativeSieve(n_neighbors=k).fit(X).n_neighbors_, range(N, N + 8)))
+        found = list(
+            pool.map(lambda k: IterativeSieve(n_neighbors=k).fit(X).n_neighbors_, range(N, N + 8))
+        )
     assert found == [N - 1] * 8
     messages = [str(w.message) for w in caught]
-    assert all(sum(f"n_neighbors={k} is lowered" in message for message in messages) == 1 for k in range(N, N + 8)), messages
+    assert all(
+        sum(f"n_neighbors={k} is lowered" in message for message in messages) == 1
+        for k in range(N, N + 8)
+    ), messages
 
 
 @every_door
@@ -1426,9 +1778,9 @@ def test_parameters_given_as_dicts_and_estimators_are_left_alone():
     assert not hasattr(estimator, "classes_")
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Many rounds: warnings, interruptions, estimators that fail
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 WIDE = frozen(np.random.default_rng(3).normal(size=(12, 40)))
 WIDE_LABELS = frozen(np.where(np.arange(12) < 4, np.arange(12) % 2, -1))
@@ -1438,16 +1790,35 @@ NOISY = {
     "two rows": lambda: IterativeSieve(n_neighbors=50).fit(WIDE[:2]),
     "lowered neighbours": lambda: IterativeSieve("lsdf", n_neighbors=50).fit(WIDE, WIDE_LABELS),
     "base with many neighbours": lambda: hybrid_selection(
-        WIDE, WIDE_LABELS, n_features_to_select=3, base="relieff", n_iterations=30, n_neighbors=50, confident_fraction=0.3
+        WIDE,
+        WIDE_LABELS,
+        n_features_to_select=3,
+        base="relieff",
+        n_iterations=30,
+        n_neighbors=50,
+        confident_fraction=0.3,
     ),
-    "no path": lambda: hybrid_selection(WIDE, WIDE_LABELS, n_features_to_select=3, n_neighbors=1, confident_fraction=0.3),
+    "no path": lambda: hybrid_selection(
+        WIDE, WIDE_LABELS, n_features_to_select=3, n_neighbors=1, confident_fraction=0.3
+    ),
     "a base with a graph": lambda: hybrid_selection(
-        WIDE * 1e9, WIDE_LABELS, n_features_to_select=3, base="constrained_laplacian", n_iterations=30, n_neighbors=50
+        WIDE * 1e9,
+        WIDE_LABELS,
+        n_features_to_select=3,
+        base="constrained_laplacian",
+        n_iterations=30,
+        n_neighbors=50,
     ),
     "constant columns": lambda: hybrid_selection(
-        np.c_[WIDE, np.ones((12, 3))], WIDE_LABELS, n_features_to_select=43, base="floating", base_params={"ridge": 3.0}
+        np.c_[WIDE, np.ones((12, 3))],
+        WIDE_LABELS,
+        n_features_to_select=43,
+        base="floating",
+        base_params={"ridge": 3.0},
     ),
-    "constant columns, one by one": lambda: IterativeSieve(n_features_to_select=1).fit(np.c_[WIDE, np.ones((12, 9))]),
+    "constant columns, one by one": lambda: IterativeSieve(n_features_to_select=1).fit(
+        np.c_[WIDE, np.ones((12, 9))]
+    ),
 }
 
 
@@ -1460,8 +1831,11 @@ def test_many_rounds_say_it_once(name):
     assert all(issubclass(w.category, GraphSieveWarning) for w in caught), messages
     assert len(messages) <= 4, messages
     # A kind of warning is its words without the numbers, and without how often it came up.
-    kinds = ["".join(c for c in message.split(" (in ")[0] if not c.isdigit()) for message in messages]
-    assert all(kinds.count(kind) <= 2 for kind in kinds), messages  # once before the rounds, and once for all of them
+    kinds = [
+        "".join(c for c in message.split(" (in ")[0] if not c.isdigit()) for message in messages
+    ]
+    # Once before the rounds, and once for all of them
+    assert all(kinds.count(kind) <= 2 for kind in kinds), messages
 
 
 @pytest.mark.parametrize("cv", [3, 5])
@@ -1469,48 +1843,77 @@ def test_a_small_class_with_an_estimator_says_it_once(cv):
     y = np.r_[0, 0, np.ones(8), np.full(N - 10, -1)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = floating_selection(X, y, n_features_to_select=3, estimator=KNeighborsClassifier(1), cv=cv)
+        found = floating_selection(
+            X, y, n_features_to_select=3, estimator=KNeighborsClassifier(1), cv=cv
+        )
     assert len(found) == 3
     assert len(caught) <= 1, f"{len(caught)} times: {caught[0].message}"
 
 
 def test_fewer_known_samples_than_folds_is_refused_in_our_words():
     y = np.r_[0, 0, 1, 1, np.full(N - 4, -1)]
-    refused(lambda: floating_selection(X, y, n_features_to_select=2, estimator=KNeighborsClassifier(1)), "cv", "5", "4")
+    refused(
+        lambda: floating_selection(X, y, n_features_to_select=2, estimator=KNeighborsClassifier(1)),
+        "cv",
+        "5",
+        "4",
+    )
 
 
 def test_an_estimator_that_cannot_read_the_target_is_refused_in_our_words():
     text = ["ab"[i % 2] for i in range(N)]
-    refused(lambda: floating_selection(X, text, n_features_to_select=2, estimator=LinearRegression(), cv=3), "LinearRegression")
+    refused(
+        lambda: floating_selection(
+            X, text, n_features_to_select=2, estimator=LinearRegression(), cv=3
+        ),
+        "LinearRegression",
+    )
     refused(lambda: FloatingSieve(KNN).fit(X, TARGET), "KNeighborsClassifier")
 
 
 @pytest.mark.parametrize("score", [NAN, INF, -INF])
-@pytest.mark.parametrize("estimator", [KNN, make_pipeline(StandardScaler(), KNeighborsClassifier(3, weights="distance", p=1))])
+@pytest.mark.parametrize(
+    "estimator",
+    [KNN, make_pipeline(StandardScaler(), KNeighborsClassifier(3, weights="distance", p=1))],
+)
 def test_a_score_that_is_no_number_is_named(score, estimator):
     def scoring(*_):
         return score
 
     words = [str(score), "KNeighborsClassifier", "scoring"]
-    refused(lambda: floating_selection(X, FEW, n_features_to_select=2, estimator=estimator, scoring=scoring, cv=3), *words)
+    refused(
+        lambda: floating_selection(
+            X, FEW, n_features_to_select=2, estimator=estimator, scoring=scoring, cv=3
+        ),
+        *words,
+    )
     sieve = FloatingSieve(estimator, cv=3, n_features_to_select=2).fit(X, FEW)
     selected = sieve.get_support()
     refused(lambda: sieve.set_params(scoring=scoring).fit(X[:, ::-1], FEW), *words)
     assert_array_equal(sieve.get_support(), selected)
     given = {"estimator": estimator, "scoring": scoring, "cv": 3}
-    refused(lambda: hybrid_selection(X, FEW, n_features_to_select=2, base="floating", base_params=given), *words)
+    refused(
+        lambda: hybrid_selection(
+            X, FEW, n_features_to_select=2, base="floating", base_params=given
+        ),
+        *words,
+    )
 
 
 @pytest.mark.parametrize("score", ["good", None, [1.0, 2.0], {"a": 1.0}])
 def test_a_score_of_another_kind_is_refused_in_our_words(score):
     refused(
-        lambda: floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, scoring=lambda *_: score, cv=3),
+        lambda: floating_selection(
+            X, FEW, n_features_to_select=2, estimator=KNN, scoring=lambda *_: score, cv=3
+        ),
         "scor",
     )
 
 
 class Interrupting:
-    """A scorer that keeps account of the sets that it has seen all folds of, and gives up at one call."""
+    """A scorer that keeps account of the sets that it has seen all folds of, and gives up at one
+    call.
+    """
 
     def __init__(self, at):
         self.at, self.calls = at, 0
@@ -1520,19 +1923,27 @@ class Interrupting:
         self.calls += 1
         if self.calls == self.at:
             raise KeyboardInterrupt
-        where = frozenset(next(j for j in range(P) if np.isin(column, X[:, j]).all()) for column in table.T)
+        where = frozenset(
+            next(j for j in range(P) if np.isin(column, X[:, j]).all()) for column in table.T
+        )
         value = estimator.score(table, y)
         self.folds.setdefault(where, []).append(value)
         return value
 
     def values(self, size):
-        return {where: np.mean(found) for where, found in self.folds.items() if len(found) == 3 and len(where) == size}
+        return {
+            where: np.mean(found)
+            for where, found in self.folds.items()
+            if len(found) == 3 and len(where) == size
+        }
 
 
 def test_the_scorer_tells_the_columns_apart():
     scorer = Interrupting(at=None)
     found = floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, scoring=scorer, cv=3)
-    assert_array_equal(found, floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, cv=3))
+    assert_array_equal(
+        found, floating_selection(X, FEW, n_features_to_select=2, estimator=KNN, cv=3)
+    )
     assert len(scorer.values(1)) == P
     assert len(scorer.values(2)) == P - 1
 
@@ -1540,7 +1951,9 @@ def test_the_scorer_tells_the_columns_apart():
 @pytest.mark.parametrize("at", [1, 2, 3 * P])
 def test_an_interruption_before_any_set_is_known_goes_through(at):
     with pytest.raises(KeyboardInterrupt):
-        floating_selection(X, FEW, n_features_to_select=3, estimator=KNN, scoring=Interrupting(at), cv=3)
+        floating_selection(
+            X, FEW, n_features_to_select=3, estimator=KNN, scoring=Interrupting(at), cv=3
+        )
     sieve = FloatingSieve(KNN, cv=3).fit(X, FEW)
     before = pickle.dumps(vars(sieve)["ranking_"])
     with pytest.raises(KeyboardInterrupt):
@@ -1548,16 +1961,22 @@ def test_an_interruption_before_any_set_is_known_goes_through(at):
     assert pickle.dumps(sieve.ranking_) == before
 
 
-@pytest.mark.parametrize("at", [3 * P + 1, 3 * (2 * P - 1), 3 * (2 * P - 1) + 1, 3 * (3 * P - 3) + 1, 3 * (3 * P - 3) + 5])
+@pytest.mark.parametrize(
+    "at",
+    [3 * P + 1, 3 * (2 * P - 1), 3 * (2 * P - 1) + 1, 3 * (3 * P - 3) + 1, 3 * (3 * P - 3) + 5],
+)
 def test_an_interruption_gives_the_best_set_so_far(at):
     scorer = Interrupting(at)
     with pytest.warns(GraphSieveWarning, match="interrupted with .* of 4 features") as caught:
-        found = floating_selection(X, FEW, n_features_to_select=4, estimator=KNN, scoring=scorer, cv=3)
+        found = floating_selection(
+            X, FEW, n_features_to_select=4, estimator=KNN, scoring=scorer, cv=3
+        )
     assert len(caught) == 1
     assert scorer.calls == at  # and not one fit more
     values = scorer.values(len(found))
     assert values[frozenset(found.tolist())] >= max(values.values()) - 1e-10
-    # The first step has looked at single columns, the second at pairs, the third at three at a time.
+    # The first step has looked at single columns, the second at pairs, the third at three at a
+    # time.
     assert len(found) == 1 + (at > 3 * (2 * P - 1)) + (at > 3 * (3 * P - 3))
     assert str(len(found)) in str(caught[0].message)
 
@@ -1580,7 +1999,9 @@ def test_an_interruption_ends_the_hybrid_search_too(at):
     given = {"estimator": KNeighborsClassifier(1), "scoring": scorer, "cv": 3}
     try:
         with pytest.warns(GraphSieveWarning, match="interrupted"):
-            found = hybrid_selection(X, FEW, n_features_to_select=3, base="floating", base_params=given)
+            found = hybrid_selection(
+                X, FEW, n_features_to_select=3, base="floating", base_params=given
+            )
         check_sensible("hybrid", Answer(order=found), X)
     except KeyboardInterrupt:
         pass

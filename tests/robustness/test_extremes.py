@@ -1,7 +1,9 @@
-"""Numbers at the ends of what floats hold, ties, copies and a handful of samples: for every method and every search there is.
+"""Numbers at the ends of what floats hold, ties, copies and a handful of samples: for every method
+and every search there is.
 
-The answer is finite scores, features flagged by NaN that rank last (or infinite scores where a column tells classes apart without
-any spread within), or an error of our own; never a warning of numpy, never another exception.
+The answer is finite scores, features flagged by NaN that rank last (or infinite scores where a
+column tells classes apart without any spread within), or an error of our own; never a warning of
+numpy, never another exception.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ from graphsieve import (
 )
 from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
 from graphsieve.scores import METHODS, score_together
-from graphsieve.search import SEARCHES, diverse_selection, floating_selection, hybrid_selection, iterative_ranking
+from graphsieve.search import (
+    SEARCHES,
+    diverse_selection,
+    floating_selection,
+    hybrid_selection,
+    iterative_ranking,
+)
 from graphsieve.search.propagation import harmonic_labels
 from graphsieve.select.sieves import SIEVES
 from graphsieve.table.columns import Table
@@ -59,9 +67,13 @@ TABLES = {
     "from 1e-308 to 1e308": spanning,
     "columns from 1e-308 to 1e308": lambda: PLAIN * 10.0 ** np.linspace(-308, 307, P),
     "1e-300 beside 1e300": lambda: PLAIN * np.tile([1e-300, 1e300], P // 2),
-    "rows of 1e-300 beside rows of 1e300": lambda: PLAIN * np.tile([1e-300, 1e300], N // 2)[:, None],
+    "rows of 1e-300 beside rows of 1e300": lambda: (
+        PLAIN * np.tile([1e-300, 1e300], N // 2)[:, None]
+    ),
     "subnormal": lambda: np.round(PLAIN * 1000) * SMALLEST,
-    "subnormal and ordinary": lambda: np.where(np.arange(P) % 2, PLAIN, np.round(PLAIN * 1000) * SMALLEST),
+    "subnormal and ordinary": lambda: np.where(
+        np.arange(P) % 2, PLAIN, np.round(PLAIN * 1000) * SMALLEST
+    ),
     "smallest steps": lambda: one_of([0.0, SMALLEST]),
     "steps around 1": lambda: one_of([1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0)]),
     "largest and its negative": lambda: one_of([LARGEST, -LARGEST, 0.0]),
@@ -74,7 +86,9 @@ TABLES = {
     "mostly copies of rows": mostly_copies,
     "ties everywhere": lambda: one_of([0.0, 1.0]),
     "three values": lambda: one_of([-1.0, 0.0, 1.0]),
-    "ties and one value apart": lambda: np.where(np.arange(N)[:, None] == np.arange(P) * 5, 1.0, 0.0),
+    "ties and one value apart": lambda: np.where(
+        np.arange(N)[:, None] == np.arange(P) * 5, 1.0, 0.0
+    ),
     "copies of one column": lambda: np.repeat(PLAIN[:, :1], P, axis=1),
     "constants among others": lambda: np.where(np.arange(P) % 2, PLAIN, 1e300),
     "float32 at its ends": lambda: (PLAIN * 10.0 ** np.linspace(-44, 37, P)).astype(np.float32),
@@ -110,13 +124,21 @@ def extreme_knowledge():
         "targets from 1e-308 to 1e308": Supervision.from_targets(spread),
         "subnormal targets": Supervision.from_targets(np.arange(N) * SMALLEST),
         "two targets": Supervision.from_targets(np.where(np.arange(N) % 2, LARGEST, -LARGEST)),
-        "targets that tie but for one": Supervision.from_targets(np.where(np.arange(N) == 5, 1.5, 0.5)),
-        "classes of one member": Supervision.from_labels(np.where(np.arange(N) < 4, np.arange(N), -1)),
+        "targets that tie but for one": Supervision.from_targets(
+            np.where(np.arange(N) == 5, 1.5, 0.5)
+        ),
+        "classes of one member": Supervision.from_labels(
+            np.where(np.arange(N) < 4, np.arange(N), -1)
+        ),
         "one class and two members of others": Supervision.from_labels(few),
         "every sample a class": Supervision.from_labels(np.arange(N)),
         "certain and impossible": Supervision.from_probabilities(np.eye(3)[np.arange(N) % 3]),
-        "nearly even": Supervision.from_probabilities(np.full((N, 2), 0.5) + np.outer(np.ones(N), [1e-15, -1e-15])),
-        "tiny probabilities": Supervision.from_probabilities(np.where(np.arange(2) == 0, SMALLEST, 1.0) + np.zeros((N, 2))),
+        "nearly even": Supervision.from_probabilities(
+            np.full((N, 2), 0.5) + np.outer(np.ones(N), [1e-15, -1e-15])
+        ),
+        "tiny probabilities": Supervision.from_probabilities(
+            np.where(np.arange(2) == 0, SMALLEST, 1.0) + np.zeros((N, 2))
+        ),
     }
 
 
@@ -129,14 +151,19 @@ class Answer:
 
 
 def methods_and_searches():
-    """Every way to rank, as a function of (table, what is known), with the kinds of knowledge it takes."""
+    """Every way to rank, as a function of (table, what is known), with the kinds of knowledge it
+    takes.
+    """
     ways = {}
     for name, method in METHODS.items():
-        for scale in ("standard" if method.reads_neighbors else "auto", None):  # others have nothing to scale
+        # Others have nothing to scale
+        for scale in ("standard" if method.reads_neighbors else "auto", None):
             sieve = GraphSieve(name, scale=scale)
             ways[f"{name}, scale={scale}"] = (lambda sieve=sieve: sieve), method.uses
     for name, search in SEARCHES.items():
-        uses = search.uses or (("labels", "targets", "pairs", "probabilities") if name == "diverse" else ())
+        uses = search.uses or (
+            ("labels", "targets", "pairs", "probabilities") if name == "diverse" else ()
+        )
         ways[f"search {name}"] = SIEVES[name], uses
         if name == "diverse":
             ways["search diverse, nothing known"] = SIEVES[name], ()
@@ -148,7 +175,9 @@ every_way = pytest.mark.parametrize("way", WAYS)
 
 
 def answer(way, table, known):
-    """What the way gives, or None where it refuses in a sentence of ours; numpy says nothing meanwhile."""
+    """What the way gives, or None where it refuses in a sentence of ours; numpy says nothing
+    meanwhile.
+    """
     make, _ = WAYS[way]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -174,7 +203,9 @@ def check(found, table):
         return
     unscored = np.isnan(found.scores)
     assert_array_equal(np.sort(found.ranking), np.arange(1, n_features + 1))
-    assert found.ranking[unscored].min(initial=n_features + 1) > found.ranking[~unscored].max(initial=0)
+    assert found.ranking[unscored].min(initial=n_features + 1) > found.ranking[~unscored].max(
+        initial=0
+    )
     assert unscored[(table == table[0]).all(axis=0)].all()
 
 
@@ -194,13 +225,23 @@ def test_extreme_tables(kind, way):
 @pytest.mark.parametrize("n", range(2, 11))
 def test_a_handful_of_samples(way, n):
     """Of which every class may have one member."""
-    for table in (PLAIN[:n], table_of("ties everywhere")[:n], table_of("1e-300 beside 1e300")[:n], PLAIN[np.zeros(n, dtype=int)]):
+    for table in (
+        PLAIN[:n],
+        table_of("ties everywhere")[:n],
+        table_of("1e-300 beside 1e300")[:n],
+        PLAIN[np.zeros(n, dtype=int)],
+    ):
         for known in each_knowledge(way, n):
             answer(way, frozen(table), known)
 
 
 EXTREME_KNOWLEDGE = extreme_knowledge()
-USED = [(way, kind) for way in WAYS for kind, known in EXTREME_KNOWLEDGE.items() if set(known.kinds) & set(WAYS[way][1])]
+USED = [
+    (way, kind)
+    for way in WAYS
+    for kind, known in EXTREME_KNOWLEDGE.items()
+    if set(known.kinds) & set(WAYS[way][1])
+]
 
 
 @pytest.mark.parametrize(("way", "kind"), USED)
@@ -210,15 +251,23 @@ def test_extreme_knowledge(way, kind):
 
 
 def test_probabilities_too_small_to_be_multiplied_are_compared_with_everybody():
-    """Next to no pair is of two classes; as where there is none at all, those of one class are compared with all pairs."""
-    tiny, nothing = (Supervision.from_probabilities(np.array([[value, 1.0]] * N)) for value in (SMALLEST, 0.0))
-    found, expected = (GraphSieve().fit(PLAIN, supervision=known).relevance_ for known in (tiny, nothing))
+    """Next to no pair is of two classes; as where there is none at all, those of one class are
+    compared with all pairs.
+    """
+    tiny, nothing = (
+        Supervision.from_probabilities(np.array([[value, 1.0]] * N)) for value in (SMALLEST, 0.0)
+    )
+    found, expected = (
+        GraphSieve().fit(PLAIN, supervision=known).relevance_ for known in (tiny, nothing)
+    )
     assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @every_way
 def test_whoever_wants_errors_of_numpy_gets_none(way):
-    """What underflows in our sums is meant to, whatever np.seterr says; threads of ours do not see it anyway."""
+    """What underflows in our sums is meant to, whatever np.seterr says; threads of ours do not
+    see it anyway.
+    """
     tables, told = [table_of(kind) for kind in TABLES], each_knowledge(way)
     with np.errstate(all="raise"):
         for table, known in itertools.product(tables, told):
@@ -238,8 +287,12 @@ DOORS = {
     "stability": lambda X: stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=3),
     "score_together": lambda X: score_together(X, ["laplacian", "spec"]),
     "rank": lambda X: rank(X, LABELS).to_json(),
-    "compare": lambda X: compare(X, LABELS, methods=["laplacian", "fisher"], learners=["1nn"], folds=2),
-    "evaluate_clustering": lambda X: evaluate_clustering([GraphSieve()], X, np.arange(N) % 2, sizes=[2], repeats=1, n_init=1),
+    "compare": lambda X: compare(
+        X, LABELS, methods=["laplacian", "fisher"], learners=["1nn"], folds=2
+    ),
+    "evaluate_clustering": lambda X: evaluate_clustering(
+        [GraphSieve()], X, np.arange(N) % 2, sizes=[2], repeats=1, n_init=1
+    ),
 }
 
 
@@ -265,7 +318,9 @@ def test_how_many_matter_in_extreme_tables(what, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", GraphSieveWarning)
-        sieve = GraphSieve(n_features_to_select="auto").fit(table_of(kind), supervision=known_of(N).get(what))
+        sieve = GraphSieve(n_features_to_select="auto").fit(
+            table_of(kind), supervision=known_of(N).get(what)
+        )
     check(Answer(sieve), table_of(kind))
 
 
@@ -273,13 +328,20 @@ def test_how_many_matter_in_extreme_tables(what, kind):
 @pytest.mark.filterwarnings("ignore:.*cannot be scored")
 def test_huge_constants_do_not_change_how_many_matter(what):
     known, wide = known_of(N).get(what), np.insert(PLAIN, [1, 3], [1e300, -1e300], axis=1)
-    alone, beside = (GraphSieve(n_features_to_select="auto").fit(table, supervision=known) for table in (PLAIN, wide))
+    alone, beside = (
+        GraphSieve(n_features_to_select="auto").fit(table, supervision=known)
+        for table in (PLAIN, wide)
+    )
     assert_array_equal(np.delete(beside.get_support(), [1, 4]), alone.get_support())
 
 
 def test_only_the_variance_refuses_a_table_for_the_size_of_its_numbers():
     refused = {
-        (way, kind) for way in WAYS for kind in TABLES for known in each_knowledge(way) if not answer(way, table_of(kind), known)
+        (way, kind)
+        for way in WAYS
+        for kind in TABLES
+        for known in each_knowledge(way)
+        if not answer(way, table_of(kind), known)
     }
     assert {way.partition(",")[0] for way, _ in refused} == {"variance"}
 
@@ -318,7 +380,10 @@ def test_one_thread_or_two(kind, way):
 @every_way
 def test_blocks_of_any_size(way, size, monkeypatch):
     """Blocks are made by every table, so their size is changed for all of them."""
-    plain = {kind: [answer(way, table_of(kind), known) for known in each_knowledge(way)] for kind in ON_THE_EDGE}
+    plain = {
+        kind: [answer(way, table_of(kind), known) for known in each_knowledge(way)]
+        for kind in ON_THE_EDGE
+    }
     monkeypatch.setattr(Table.__init__, "__kwdefaults__", {"block_elements": size})
     monkeypatch.setattr(Table.trusted.__func__, "__kwdefaults__", {"block_elements": size})
     for kind, expected in plain.items():
@@ -327,5 +392,8 @@ def test_blocks_of_any_size(way, size, monkeypatch):
 
 
 def test_every_method_and_every_search_is_here():
-    assert {way.partition(",")[0] for way in WAYS} == {*METHODS, *(f"search {name}" for name in SEARCHES)}
+    assert {way.partition(",")[0] for way in WAYS} == {
+        *METHODS,
+        *(f"search {name}" for name in SEARCHES),
+    }
     assert len(WAYS) == 2 * len(METHODS) + len(SEARCHES) + 1

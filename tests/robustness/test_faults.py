@@ -1,8 +1,10 @@
-"""Faults injected: disks that are full, read-only or broken, signals at any moment, memory that ends, processes that are killed.
+"""Faults injected: disks that are full, read-only or broken, signals at any moment, memory that
+ends, processes that are killed.
 
-After each fault: no half file, what was there before is there still, byte for byte, one sentence, the exit code that
-docs/command-line.md lists, no processes and no temporary files left behind. `FAULTS_TIMES=5` injects five times as many;
-`pytest -s` shows how many there were, for docs/reliability.md.
+After each fault: no half file, what was there before is there still, byte for byte, one sentence,
+the exit code that docs/command-line.md lists, no processes and no temporary files left behind.
+`FAULTS_TIMES=5` injects five times as many; `pytest -s` shows how many there were, for
+docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -33,13 +35,18 @@ from graphsieve import GraphSieve, InputError, read_table, stored
 from graphsieve.cli import main
 from graphsieve.table.stored.array_files import Mapped
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells which processes there are")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="/proc tells which processes there are"
+)
 
 TIMES = int(os.environ.get("FAULTS_TIMES", "1"))
 LOG = os.environ.get("FAULTS_LOG")  # a file to keep the counts in
 INJECTED: collections.Counter[str] = collections.Counter()
 OLD = b"what was there before"
-ENDS = {signal.SIGINT: (130, "graphsieve: interrupted."), signal.SIGTERM: (143, "graphsieve: ended from outside.")}
+ENDS = {
+    signal.SIGINT: (130, "graphsieve: interrupted."),
+    signal.SIGTERM: (143, "graphsieve: ended from outside."),
+}
 OPENING, CLOSING = 40, 40  # calls in which the command begins and stops to listen
 COMMANDS = {
     "rank": ("rank", "t.csv", "--target", "y", "--output", "out.csv"),
@@ -60,7 +67,16 @@ COMMANDS = {
         "--report",
         "out.html",
     ),
-    "reproduce": ("reproduce", "wls", "--quick", "--jobs", "1", "--no-download", "--page", "out.html"),
+    "reproduce": (
+        "reproduce",
+        "wls",
+        "--quick",
+        "--jobs",
+        "1",
+        "--no-download",
+        "--page",
+        "out.html",
+    ),
 }
 QUICK = ("rank", "report", "hybrid", "select", "compare")
 
@@ -80,8 +96,13 @@ def fill(folder):
     values = np.random.default_rng(0).normal(size=(60, 5))
     values[:, 0] += np.arange(60) % 2
     for name, known in (("t.csv", 60), ("few.csv", 12)):
-        rows = [[*map(repr, row), "ab"[at % 2] if at < known else ""] for at, row in enumerate(values.tolist())]
-        (folder / name).write_text("\n".join(map(",".join, [["a", "b", "c", "d", "e", "y"], *rows])) + "\n")
+        rows = [
+            [*map(repr, row), "ab"[at % 2] if at < known else ""]
+            for at, row in enumerate(values.tolist())
+        ]
+        (folder / name).write_text(
+            "\n".join(map(",".join, [["a", "b", "c", "d", "e", "y"], *rows])) + "\n"
+        )
     for command in COMMANDS.values():
         (folder / command[-1]).write_bytes(OLD)
     return folder
@@ -119,7 +140,11 @@ def check_one_sentence(ended, code, *words):
     assert last.startswith("graphsieve: ")
     for word in words:
         assert word in last, ended
-    assert not [line for line in before if line.startswith(("graphsieve:", "Traceback", "  File", "Exception"))], ended
+    assert not [
+        line
+        for line in before
+        if line.startswith(("graphsieve:", "Traceback", "  File", "Exception"))
+    ], ended
     check_nothing_left(ended)
 
 
@@ -128,16 +153,18 @@ def check_nothing_left(ended):
     assert ended.temporary == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Where the output goes
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_disk_that_is_full_or_read_only_leaves_what_was_there(forks, folder, name):
     before = contents(folder)
     for error in ("ENOSPC", "EROFS", "EACCES"):
-        for function in ("open", "chmod", "replace") if TIMES > 1 or error == "EROFS" else ("replace",):
+        for function in (
+            ("open", "chmod", "replace") if TIMES > 1 or error == "EROFS" else ("replace",)
+        ):
             ended = forks.run(*COMMANDS[name], "--force", cwd=folder, failing=function, error=error)
             check_one_sentence(ended, 4, "cannot be written", os.strerror(getattr(errno, error)))
             assert contents(folder) == before
@@ -154,7 +181,8 @@ def test_no_file_of_any_size_is_left_half_written(forks, folder, name):
     output.write_bytes(OLD)
     for room in sorted({0, size // 3, size - 1}):
         ended = forks.run(*COMMANDS[name], "--force", "--quiet", cwd=folder, file_size=room)
-        # The error stream is a file, too, in which there is as much room; whatever comes of that, the output stays.
+        # The error stream is a file, too, in which there is as much room; whatever comes of that,
+        # the output stays.
         assert ended.code == 4, ended
         assert contents(folder) == before
         check_nothing_left(ended)
@@ -176,7 +204,9 @@ mount -o remount,ro "$1"
 
 
 def test_a_real_disk_that_is_full_and_then_read_only(folder):
-    """A disk of 32 kB in a namespace of its own, too small for a report; the same disk read-only."""
+    """A disk of 32 kB in a namespace of its own, too small for a report; the same disk
+    read-only.
+    """
     disk = folder / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -190,13 +220,18 @@ def test_a_real_disk_that_is_full_and_then_read_only(folder):
     )
     if not (folder / "code").exists():
         pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
-    found = {name: (folder / name).read_text().splitlines() for name in ("before", "after", "code", "said")}
+    found = {
+        name: (folder / name).read_text().splitlines()
+        for name in ("before", "after", "code", "said")
+    }
     assert found["after"] == found["before"]
     assert (folder / "kept").read_bytes() == OLD
     assert found["code"] == ["4"]
     assert found["said"][-1] == "graphsieve: out.html cannot be written: No space left on device."
     assert (folder / "code_when_read_only").read_text() == "4\n"
-    assert (folder / "said_when_read_only").read_text() == "graphsieve: the folder . cannot be written to; write elsewhere.\n"
+    assert (
+        folder / "said_when_read_only"
+    ).read_text() == "graphsieve: the folder . cannot be written to; write elsewhere.\n"
     INJECTED["outputs"] += 2
 
 
@@ -211,9 +246,16 @@ def test_an_error_stream_that_is_full_loses_no_result(forks, folder, name):
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "loop", "of a link"])
 def test_a_link_is_replaced_whole_or_stays_with_its_target(forks, folder, kind):
-    """As docs/command-line.md says: replaced, not followed. Where the write fails, link and target are as they were."""
+    """As docs/command-line.md says: replaced, not followed. Where the write fails, link and
+    target are as they were.
+    """
     (folder / "target.csv").write_bytes(OLD)
-    leads_to = {"link": "target.csv", "dangling": "nowhere.csv", "loop": "link.csv", "of a link": "second.csv"}[kind]
+    leads_to = {
+        "link": "target.csv",
+        "dangling": "nowhere.csv",
+        "loop": "link.csv",
+        "of a link": "second.csv",
+    }[kind]
     (folder / "second.csv").symlink_to("target.csv")
     link = folder / "link.csv"
     link.symlink_to(leads_to)
@@ -232,27 +274,34 @@ def test_a_link_is_replaced_whole_or_stays_with_its_target(forks, folder, kind):
     INJECTED["links"] += 2
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Signals
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_signal_at_any_call_ends_the_command_and_nothing_else(forks, folder, name):
-    """At calls of functions drawn from all that the command does: the same moments in every run, on every machine."""
+    """At calls of functions drawn from all that the command does: the same moments in every run,
+    on every machine.
+    """
     arguments = (*COMMANDS[name], "--force")
     whole = forks.run(*arguments, cwd=folder, count_calls=True)
     assert whole.code == 0, whole
     output, new = folder / COMMANDS[name][-1], contents(folder)
     output.write_bytes(OLD)
     before, drawn = contents(folder), random.Random(name)
-    places = [OPENING, *(drawn.randrange(OPENING, whole.calls - CLOSING) for _ in range(4 * TIMES)), whole.calls - CLOSING]
+    places = [
+        OPENING,
+        *(drawn.randrange(OPENING, whole.calls - CLOSING) for _ in range(4 * TIMES)),
+        whole.calls - CLOSING,
+    ]
     for number, place in enumerate(places):
         sent = (signal.SIGINT, signal.SIGTERM)[number % 2]
         ended = forks.run(*arguments, cwd=folder, at_call=place, signal=sent)
         code, said = ENDS[sent]
         check_one_sentence(ended, code, said)
-        assert contents(folder) in (before, new), place  # the last of the calls come after the file is there
+        # The last of the calls come after the file is there
+        assert contents(folder) in (before, new), place
         output.write_bytes(OLD)
         INJECTED["signals"] += 1
 
@@ -268,9 +317,12 @@ def test_a_signal_at_any_time_ends_the_command_and_nothing_else(forks, folder, n
         output.write_bytes(OLD)
     for number in range(2 * TIMES):
         sent = (signal.SIGINT, signal.SIGTERM)[number % 2]
-        ended = forks.run(*COMMANDS[name], "--force", cwd=folder, after=0.1 + 0.9 * drawn.random(), signal=sent)
+        ended = forks.run(
+            *COMMANDS[name], "--force", cwd=folder, after=0.1 + 0.9 * drawn.random(), signal=sent
+        )
         code, said = ENDS[sent]
-        # On a quick machine it may have ended by then, or be about to: then there is nobody left to say anything.
+        # On a quick machine it may have ended by then, or be about to: then there is nobody left to
+        # say anything.
         if ended.code in (code, -sent) and ended.err.strip().endswith(said.strip()):
             check_one_sentence(ended, code, said)
         else:
@@ -286,27 +338,41 @@ def test_a_signal_at_any_time_ends_the_command_and_nothing_else(forks, folder, n
 @pytest.mark.parametrize("moment", ["chmod", "replace"])
 def test_a_kill_during_the_write_leaves_the_old_file_and_no_obstacle(forks, folder, name, moment):
     before, mark = contents(folder), folder / "mark"
-    killed = forks.run(*COMMANDS[name], "--force", cwd=folder, waits_at=moment, mark=str(mark), signal=signal.SIGKILL)
+    killed = forks.run(
+        *COMMANDS[name],
+        "--force",
+        cwd=folder,
+        waits_at=moment,
+        mark=str(mark),
+        signal=signal.SIGKILL,
+    )
     assert killed.code == -signal.SIGKILL
     mark.unlink()
     (part,) = (path for path in folder.iterdir() if path.name.startswith(".graphsieve-"))
     assert part.stat().st_mode & 0o077 == 0 or moment == "replace"
-    assert {name: content for name, content in contents(folder).items() if name != part.name} == before
+    assert {
+        name: content for name, content in contents(folder).items() if name != part.name
+    } == before
     assert forks.run(*COMMANDS[name], "--force", cwd=folder).code == 0
     assert (folder / COMMANDS[name][-1]).read_bytes() not in (OLD, b"")
     assert sorted(contents(folder)) == sorted([*before, part.name])
     INJECTED["kills"] += 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Reads that fail
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 VALUES = np.random.default_rng(3).normal(size=(400, 5))
 
 
 def write_csv(path, separator=","):
-    path.write_text("\n".join([separator.join("abcde"), *(separator.join(map(repr, row)) for row in VALUES.tolist())]) + "\n")
+    path.write_text(
+        "\n".join(
+            [separator.join("abcde"), *(separator.join(map(repr, row)) for row in VALUES.tolist())]
+        )
+        + "\n"
+    )
 
 
 def write_compressed(path, compress):
@@ -383,7 +449,9 @@ class FailingFile(io.BufferedReader):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_file_of_any_format_whose_nth_read_fails(tmp_path, monkeypatch, name):
-    """Python's reader of archives takes a read that fails for an archive that is damaged; all others hear of the disk."""
+    """Python's reader of archives takes a read that fails for an archive that is damaged; all
+    others hear of the disk.
+    """
     path, opened = tmp_path / name, []
     WRITERS[name](path)
 
@@ -400,7 +468,9 @@ def test_a_file_of_any_format_whose_nth_read_fails(tmp_path, monkeypatch, name):
     assert n_reads >= 2
     for number in range(1, n_reads + 1):
         failing_at(number)
-        with pytest.raises(InputError, match="Input/output error" if path.suffix != ".npz" else "damaged|NPZ|Input") as caught:
+        with pytest.raises(
+            InputError, match="Input/output error" if path.suffix != ".npz" else "damaged|NPZ|Input"
+        ) as caught:
             read_table(path)
         assert str(caught.value).startswith(f"{name} ")
         assert str(caught.value).endswith("get it again.")
@@ -411,28 +481,38 @@ def test_a_file_of_any_format_whose_nth_read_fails(tmp_path, monkeypatch, name):
 
 
 def test_a_file_that_no_one_can_read(forks, folder):
-    """The memory of a process at address zero is an ordinary file to all who ask, and an input/output error to read."""
+    """The memory of a process at address zero is an ordinary file to all who ask, and an
+    input/output error to read.
+    """
     (folder / "t.csv").unlink()
     (folder / "t.csv").symlink_to("/proc/self/mem")
-    check_one_sentence(forks.run("rank", "t.csv", cwd=folder), 3, "beyond byte 0: Input/output error")
+    check_one_sentence(
+        forks.run("rank", "t.csv", cwd=folder), 3, "beyond byte 0: Input/output error"
+    )
     INJECTED["reads"] += 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables on disk, read piece by piece
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 LARGE = np.random.default_rng(4).normal(size=(600, 8))
 CLASSES = np.arange(600) % 2
 
 
 class Faulty:
-    """Whatever is indexed like an array, with a piece that cannot be read; the library it comes from is that of the array."""
+    """Whatever is indexed like an array, with a piece that cannot be read; the library it comes
+    from is that of the array.
+    """
 
     def __init__(self, array, fails_at, error):
         self._array, self._fails_at, self._error = array, fails_at, error
         self.reads = 0
-        self.shape, self.dtype, self.chunks = array.shape, array.dtype, getattr(array, "chunks", None)
+        self.shape, self.dtype, self.chunks = (
+            array.shape,
+            array.dtype,
+            getattr(array, "chunks", None),
+        )
 
     def __getitem__(self, key):
         self.reads += 1
@@ -442,7 +522,9 @@ class Faulty:
 
 
 class FaultyMap(Mapped):
-    """A memory map with a piece that cannot be read. (A real one is a signal, SIGBUS, that no library can answer.)"""
+    """A memory map with a piece that cannot be read. (A real one is a signal, SIGBUS, that no
+    library can answer.)
+    """
 
     def __init__(self, array, memory, fails_at, error):
         super().__init__(array, memory)
@@ -465,17 +547,23 @@ class FaultyMap(Mapped):
 def mapped(folder, fails_at, error):
     path = folder / "t.bin"
     LARGE.tofile(path)
-    return FaultyMap(np.memmap(path, mode="r", shape=LARGE.shape, dtype=np.float64), 2**15, fails_at, error)
+    return FaultyMap(
+        np.memmap(path, mode="r", shape=LARGE.shape, dtype=np.float64), 2**15, fails_at, error
+    )
 
 
 def filed(library):
     def make(folder, fails_at, error):
         if library == "h5py":
             array = (
-                pytest.importorskip("h5py").File(folder / f"{fails_at}.h5", "w").create_dataset("X", data=LARGE, chunks=(50, 8))
+                pytest.importorskip("h5py")
+                .File(folder / f"{fails_at}.h5", "w")
+                .create_dataset("X", data=LARGE, chunks=(50, 8))
             )
         else:
-            array = pytest.importorskip("zarr").create_array(str(folder / f"{fails_at}.zarr"), data=LARGE, chunks=(50, 8))
+            array = pytest.importorskip("zarr").create_array(
+                str(folder / f"{fails_at}.zarr"), data=LARGE, chunks=(50, 8)
+            )
         found = stored(array, memory=2**15)
         found._array = Faulty(array, fails_at, error)
         return found
@@ -483,40 +571,58 @@ def filed(library):
     return make
 
 
-@pytest.mark.parametrize("make", [mapped, filed("h5py"), filed("zarr")], ids=["memory map", "HDF5", "Zarr"])
+@pytest.mark.parametrize(
+    "make", [mapped, filed("h5py"), filed("zarr")], ids=["memory map", "HDF5", "Zarr"]
+)
 @pytest.mark.parametrize("method", ["fisher", "laplacian"])
 def test_a_stored_table_with_a_piece_that_cannot_be_read(tmp_path, make, method):
-    """Pieces from the first to the last, by errors of disk and library; a sieve that could not be fitted is as it was."""
+    """Pieces from the first to the last, by errors of disk and library; a sieve that could not
+    be fitted is as it was.
+    """
     sieve = GraphSieve(method, n_features_to_select=2).fit(LARGE, CLASSES)
     expected = sieve.ranking_.tolist()
-    errors = (OSError(errno.EIO, os.strerror(errno.EIO)), RuntimeError("cannot decompress.\nchunk is bad"))
+    errors = (
+        OSError(errno.EIO, os.strerror(errno.EIO)),
+        RuntimeError("cannot decompress.\nchunk is bad"),
+    )
     whole = make(tmp_path, 0, None)
     assert clone(sieve).fit(whole, CLASSES).ranking_.tolist() == expected
     n_reads = (whole if make is mapped else whole._array).reads
     assert n_reads >= 3
-    for number, place in enumerate(sorted({*np.linspace(1, n_reads, min(n_reads, 4 * TIMES)).astype(int).tolist()})):
+    for number, place in enumerate(
+        sorted({*np.linspace(1, n_reads, min(n_reads, 4 * TIMES)).astype(int).tolist()})
+    ):
         table = make(tmp_path, place, errors[number % 2])
-        with pytest.raises(InputError, match=("Input/output error", "chunk is bad")[number % 2]) as caught:
+        with pytest.raises(
+            InputError, match=("Input/output error", "chunk is bad")[number % 2]
+        ) as caught:
             sieve.fit(table, CLASSES)
         told = str(caught.value)
-        assert re.fullmatch(r"X could not be read from .*; open it again, or write it again\.", told)
+        assert re.fullmatch(
+            r"X could not be read from .*; open it again, or write it again\.", told
+        )
         assert sieve.ranking_.tolist() == expected
         INJECTED["pieces"] += 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Memory
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["rank", "select"])
 def test_any_limit_of_memory_is_success_or_one_sentence(fresh, folder, name):
-    """For a process that has still to load numpy and all the rest: from nothing at all to enough."""
+    """For a process that has still to load numpy and all the rest: from nothing at all to
+    enough.
+    """
     before, codes = contents(folder), []
     steps = [0, 1, 8, 64, 160, 235, 400, 1500] if TIMES == 1 else [*range(0, 800, 16), 1500]
     for more in steps:
-        ended = fresh.run(*COMMANDS[name], "--force", "--quiet", cwd=folder, address_space=more * 2**20)
-        if "thread-local data: ABORT" in ended.err:  # so the C library ends a process that loads a library, and nobody is asked
+        ended = fresh.run(
+            *COMMANDS[name], "--force", "--quiet", cwd=folder, address_space=more * 2**20
+        )
+        # So the C library ends a process that loads a library, and nobody is asked
+        if "thread-local data: ABORT" in ended.err:
             check_nothing_left(ended)
             continue
         codes.append(ended.code)
@@ -524,7 +630,10 @@ def test_any_limit_of_memory_is_success_or_one_sentence(fresh, folder, name):
             (folder / COMMANDS[name][-1]).write_bytes(OLD)
         else:
             check_one_sentence(ended, 3, "memory")
-            assert [line for line in ended.err.splitlines()[:-1] if not line.startswith("<jemalloc>")] == []  # that is Arrow's
+            # That is Arrow's
+            assert [
+                line for line in ended.err.splitlines()[:-1] if not line.startswith("<jemalloc>")
+            ] == []
         assert contents(folder) == before
         check_nothing_left(ended)
         INJECTED["memory"] += 1
@@ -534,9 +643,13 @@ def test_any_limit_of_memory_is_success_or_one_sentence(fresh, folder, name):
 
 @pytest.mark.parametrize("name", ["rank", "report", "hybrid", "select", "compare"])
 def test_memory_that_ends_while_the_command_computes(forks, folder, name):
-    """For a process that has loaded everything, and meets its limit while it reads, computes or writes."""
+    """For a process that has loaded everything, and meets its limit while it reads, computes or
+    writes.
+    """
     n = 3000
-    known = np.where(np.arange(n) < (40 if name == "hybrid" else n), np.array(["a", "b"])[np.arange(n) % 2], "")
+    known = np.where(
+        np.arange(n) < (40 if name == "hybrid" else n), np.array(["a", "b"])[np.arange(n) % 2], ""
+    )
     np.savez(folder / "large.npz", X=np.random.default_rng(5).normal(size=(n, 800)), y=known)
     command, _, *rest = COMMANDS[name]
     arguments = [command, "large.npz", *rest]
@@ -557,9 +670,9 @@ def test_memory_that_ends_while_the_command_computes(forks, folder, name):
     assert codes[-1] == 0
 
 
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Processes that share the work
-# ---------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 SHARED = (
     "compare",
@@ -587,7 +700,15 @@ def test_processes_that_share_the_work_end_with_it(forks, folder, struck):
     code, said = ENDS.get(sent, (3, "one of the processes was killed"))
     for _ in range(TIMES):
         moment = 0.1 + 0.3 * drawn.random()
-        ended = forks.run(*SHARED, "--force", "--quiet", cwd=folder, worker=moment, of_worker=of_worker, signal=sent)
+        ended = forks.run(
+            *SHARED,
+            "--force",
+            "--quiet",
+            cwd=folder,
+            worker=moment,
+            of_worker=of_worker,
+            signal=sent,
+        )
         check_one_sentence(ended, code, said)
         assert contents(folder) == before
         INJECTED["processes"] += 1
@@ -608,10 +729,18 @@ print([number for number, _ in found], len({process for _, process in found}) > 
 
 
 def test_a_process_that_is_replaced_is_no_news():
-    """Where warnings are errors, joblib's warning ended its own thread, and whoever had asked for the work waited for ever."""
+    """Where warnings are errors, joblib's warning ended its own thread, and whoever had asked
+    for the work waited for ever.
+    """
     pytest.importorskip("psutil")  # without it joblib does not look at the memory
     for also in ((), ("-W", "error")):
-        ended = subprocess.run([sys.executable, *also, "-c", HOLDING], capture_output=True, text=True, timeout=300, check=False)
+        ended = subprocess.run(
+            [sys.executable, *also, "-c", HOLDING],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "[0, 1, 2, 3, 4] True\n", "")
         INJECTED["processes"] += 1
 

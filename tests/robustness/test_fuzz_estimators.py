@@ -1,6 +1,8 @@
-"""Any table, anything known, any parameters: finite scores, flagged features, or an error of ours in one sentence.
+"""Any table, anything known, any parameters: finite scores, flagged features, or an error of ours
+in one sentence.
 
-The suite tries a few hundred of each; ``HYPOTHESIS_PROFILE=fuzz pytest -s tests/robustness/test_fuzz_estimators.py`` goes hunting.
+The suite tries a few hundred of each; ``HYPOTHESIS_PROFILE=fuzz pytest -s
+tests/robustness/test_fuzz_estimators.py`` goes hunting.
 """
 
 from __future__ import annotations
@@ -47,9 +49,19 @@ def counted():
 
 EXAMPLES = settings.default.max_examples
 few, more = settings(max_examples=2 * EXAMPLES), settings(max_examples=4 * EXAMPLES)
-SIEVES = {sieve.__name__: sieve for sieve in (GraphSieve, IterativeSieve, HybridSieve, FloatingSieve)}
-# Scores that are infinite where all samples of a class agree, or none differ: fractions whose denominator can vanish.
-CAN_BE_INFINITE = {"fisher", "lsdf", "constraint", "constrained_laplacian", "weighted_laplacian", "c4"}
+SIEVES = {
+    sieve.__name__: sieve for sieve in (GraphSieve, IterativeSieve, HybridSieve, FloatingSieve)
+}
+# Scores that are infinite where all samples of a class agree, or none differ: fractions whose
+# denominator can vanish.
+CAN_BE_INFINITE = {
+    "fisher",
+    "lsdf",
+    "constraint",
+    "constrained_laplacian",
+    "weighted_laplacian",
+    "c4",
+}
 BY_Y = {"labels": oddities.labels, "targets": oddities.targets}
 
 
@@ -99,8 +111,14 @@ def fits(draw, names, methods=(), parameter="method"):
     """A table, y, supervision, and parameters of an estimator."""
     table, n = draw(oddities.tables())
     by = draw(st.sampled_from(["nothing", "y", "y", "supervision", "supervision", "both"]))
-    y = draw(maybe_odd(st.one_of(oddities.labels(n), oddities.targets(n)))) if by in ("y", "both") else None
-    supervision = draw(maybe_odd(oddities.supervisions(n))) if by in ("supervision", "both") else None
+    y = (
+        draw(maybe_odd(st.one_of(oddities.labels(n), oddities.targets(n))))
+        if by in ("y", "both")
+        else None
+    )
+    supervision = (
+        draw(maybe_odd(oddities.supervisions(n))) if by in ("supervision", "both") else None
+    )
     given_parameters = draw(parameters(tuple(name for name in names if name != parameter)))
     if methods and draw(st.booleans()):
         given_parameters[parameter] = draw(maybe_odd(st.sampled_from(methods)))
@@ -108,7 +126,11 @@ def fits(draw, names, methods=(), parameter="method"):
 
 
 def names_of(function):
-    return tuple(name for name in inspect.signature(function).parameters if name not in ("self", "X", "y", "supervision"))
+    return tuple(
+        name
+        for name in inspect.signature(function).parameters
+        if name not in ("self", "X", "y", "supervision")
+    )
 
 
 @pytest.mark.parametrize("name", SIEVES)
@@ -148,7 +170,12 @@ def test_any_ranking(call):
 
 
 @more
-@given(st.integers(0, 12).flatmap(lambda n: maybe_odd(st.one_of(oddities.labels(n), oddities.targets(n)))), objects)
+@given(
+    st.integers(0, 12).flatmap(
+        lambda n: maybe_odd(st.one_of(oddities.labels(n), oddities.targets(n)))
+    ),
+    objects,
+)
 def test_any_labels_and_targets(y, other):
     for make in (
         lambda: Supervision.from_labels(y),
@@ -165,7 +192,11 @@ def test_any_labels_and_targets(y, other):
 
 
 @more
-@given(st.integers(0, 12).flatmap(lambda n: st.tuples(maybe_odd(st.just(n)), oddities.pairs(n), maybe_odd(oddities.pairs(n)))))
+@given(
+    st.integers(0, 12).flatmap(
+        lambda n: st.tuples(maybe_odd(st.just(n)), oddities.pairs(n), maybe_odd(oddities.pairs(n)))
+    )
+)
 def test_any_pairs(given_pairs):
     n, must_link, cannot_link = given_pairs
     found = answered(lambda: Supervision.from_pairs(n, must_link, cannot_link))
@@ -176,16 +207,27 @@ def test_any_pairs(given_pairs):
 
 
 @more
-@given(st.integers(0, 12).flatmap(lambda n: maybe_odd(oddities.probabilities(n))), maybe_odd(st.none()), maybe_odd(st.booleans()))
+@given(
+    st.integers(0, 12).flatmap(lambda n: maybe_odd(oddities.probabilities(n))),
+    maybe_odd(st.none()),
+    maybe_odd(st.booleans()),
+)
 def test_any_probabilities(proba, classes, normalize):
-    found = answered(lambda: Supervision.from_probabilities(proba, classes=classes, normalize=normalize))
+    found = answered(
+        lambda: Supervision.from_probabilities(proba, classes=classes, normalize=normalize)
+    )
     if found is not None:
         assert np.isfinite(found.probabilities).all()
         np.testing.assert_allclose(found.probabilities.sum(axis=1), 1.0, rtol=1e-5)
 
 
 @few
-@given(st.integers(1, 12).flatmap(lambda n: st.tuples(oddities.supervisions(n), oddities.supervisions(n))), objects)
+@given(
+    st.integers(1, 12).flatmap(
+        lambda n: st.tuples(oddities.supervisions(n), oddities.supervisions(n))
+    ),
+    objects,
+)
 def test_any_union_and_rows_of_what_is_known(two, key):
     one, other = two
     if one is None or other is None:
@@ -210,27 +252,49 @@ def refused(call, *words):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-@pytest.mark.parametrize("value", [HUGE, -HUGE, ENDLESS, Fraction(HUGE, 3)], ids=["huge", "below", "endless", "fraction"])
+@pytest.mark.parametrize(
+    "value", [HUGE, -HUGE, ENDLESS, Fraction(HUGE, 3)], ids=["huge", "below", "endless", "fraction"]
+)
 def test_numbers_beyond_the_largest_float_as_parameters(value):
-    refused(lambda: scores.laplacian_score(X, bandwidth=value), "bandwidth must be a positive number")
+    refused(
+        lambda: scores.laplacian_score(X, bandwidth=value), "bandwidth must be a positive number"
+    )
     refused(lambda: GraphSieve("laplacian", bandwidth=value).fit(X), "bandwidth must be")
-    refused(lambda: HybridSieve(confident_fraction=value).fit(X, LABELS), "confident_fraction must be")
-    refused(lambda: scores.sselect_score(X, LABELS, trade_off=value), "trade_off must be a number from 0 to 1")
+    refused(
+        lambda: HybridSieve(confident_fraction=value).fit(X, LABELS), "confident_fraction must be"
+    )
+    refused(
+        lambda: scores.sselect_score(X, LABELS, trade_off=value),
+        "trade_off must be a number from 0 to 1",
+    )
     refused(lambda: GraphSieve(n_features_to_select=value).fit(X), "n_features_to_select")
 
 
 def test_values_that_cannot_be_shown():
     for value in (oddities.Unreadable(), ENDLESS):
-        refused(lambda value=value: GraphSieve(scale=value).fit(X), "scale must be one of", f"type {type(value).__name__}")
-        refused(lambda value=value: Supervision.from_y(LABELS, target_type=value), "target_type must be one of")
+        refused(
+            lambda value=value: GraphSieve(scale=value).fit(X),
+            "scale must be one of",
+            f"type {type(value).__name__}",
+        )
+        refused(
+            lambda value=value: Supervision.from_y(LABELS, target_type=value),
+            "target_type must be one of",
+        )
         refused(lambda value=value: Supervision.from_pairs(value), "n_samples must be")
 
 
 def test_errors_of_others_in_one_line():
     broken = oddities.Unreadable()
-    refused(lambda: GraphSieve().fit(broken), "X could not be read as an array", "first line second line")
+    refused(
+        lambda: GraphSieve().fit(broken),
+        "X could not be read as an array",
+        "first line second line",
+    )
     refused(lambda: Supervision.from_y(broken), "y could not be read as an array")
-    refused(lambda: Supervision.from_probabilities(broken), "label_proba could not be read as an array")
+    refused(
+        lambda: Supervision.from_probabilities(broken), "label_proba could not be read as an array"
+    )
     refused(lambda: Supervision.from_pairs(3, broken), "must_link could not be read as an array")
     refused(lambda: GraphSieve().fit([[broken, 1], [2, 3]]), "X could not be read")
 
@@ -238,8 +302,14 @@ def test_errors_of_others_in_one_line():
 def test_words_of_any_length_in_one_sentence():
     refused(lambda: scores.laplacian_score(X, neighbors="long " * 1000), "neighbors must be one of")
     refused(lambda: Supervision.from_pairs("long\n" * 1000), "n_samples must be")
-    refused(lambda: GraphSieve("laplacian", method_params={"long\n" * 1000: 1}).fit(X), "has no parameter")
-    refused(lambda: Supervision.from_probabilities(np.full((4, 2), 0.5), classes=["long\n" * 1000] * 2), "differently")
+    refused(
+        lambda: GraphSieve("laplacian", method_params={"long\n" * 1000: 1}).fit(X),
+        "has no parameter",
+    )
+    refused(
+        lambda: Supervision.from_probabilities(np.full((4, 2), 0.5), classes=["long\n" * 1000] * 2),
+        "differently",
+    )
 
 
 def test_class_names_with_line_breaks_in_a_warning():
@@ -251,20 +321,33 @@ def test_a_decimal_that_signals_is_missing():
     """It cannot even be compared with itself: InvalidOperation."""
     known = Supervision.from_labels([Decimal("sNaN"), Decimal(1), Decimal(2), Decimal(1)])
     assert known.labels.tolist() == [-1, 0, 1, 0]
-    assert np.isnan(Supervision.from_targets([Decimal("sNaN"), Decimal(1)]).targets).tolist() == [True, False]
+    assert np.isnan(Supervision.from_targets([Decimal("sNaN"), Decimal(1)]).targets).tolist() == [
+        True,
+        False,
+    ]
 
 
-@pytest.mark.parametrize("mark", [HUGE, ENDLESS, 2**70, -(2**70)], ids=["huge", "endless", "large", "below"])
+@pytest.mark.parametrize(
+    "mark", [HUGE, ENDLESS, 2**70, -(2**70)], ids=["huge", "endless", "large", "below"]
+)
 def test_a_mark_of_the_unlabelled_that_no_label_can_be(mark):
-    for y in ([0.0, 1.0, 0.0], [0, 1, 0], np.array([0, 1, 0], dtype=np.uint8), np.array([0, 1, 0], dtype=np.float16)):
+    for y in (
+        [0.0, 1.0, 0.0],
+        [0, 1, 0],
+        np.array([0, 1, 0], dtype=np.uint8),
+        np.array([0, 1, 0], dtype=np.float16),
+    ):
         assert Supervision.from_labels(y, unlabeled=mark).labels.tolist() == [0, 1, 0]
 
 
 def test_labels_of_more_digits_than_python_writes():
     known = Supervision.from_labels([ENDLESS, "a", ENDLESS + 1, None])
     assert known.n_known_classes == 3
-    proba = Supervision.from_probabilities(np.full((4, 3), 1 / 3), classes=np.array([ENDLESS, "a", ENDLESS + 1], dtype=object))
-    with pytest.warns(GraphSieveWarning, match="disagree"):  # of equal probabilities the first counts as the largest
+    proba = Supervision.from_probabilities(
+        np.full((4, 3), 1 / 3), classes=np.array([ENDLESS, "a", ENDLESS + 1], dtype=object)
+    )
+    # Of equal probabilities the first counts as the largest
+    with pytest.warns(GraphSieveWarning, match="disagree"):
         assert (known | proba).labels[3] == -1
     refused(lambda: Supervision.from_pairs(3, [(0, ENDLESS)]), "samples are numbered 0 to 2")
     with pytest.raises(ConstraintConflictError, match="of type int"):
@@ -288,20 +371,27 @@ def test_duplicates_whose_sum_is_beyond_the_largest_number():
 
 def test_half_precision_beside_small_integers_in_a_frame():
     """Their common type is float16, in which 2**53 is infinite: numpy warned of it."""
-    frame = pd.DataFrame({"a": np.array([1, 2, 4], dtype=np.float16), "b": np.array([1, 0, 1], dtype=np.int8)})
+    frame = pd.DataFrame(
+        {"a": np.array([1, 2, 4], dtype=np.float16), "b": np.array([1, 0, 1], dtype=np.int8)}
+    )
     expected = scores.variance_score(frame.to_numpy(dtype=float))
     np.testing.assert_allclose(scores.variance_score(frame), expected, rtol=1e-12)
 
 
 def test_a_largest_value_beyond_all_interquartile_ranges():
-    """1e308 is 1e309 ranges of 0.1, which is no number: such a column is divided by its standard deviation."""
+    """1e308 is 1e309 ranges of 0.1, which is no number: such a column is divided by its standard
+    deviation.
+    """
     column = np.array([0.0, 0.0, 0.1, 0.1, 0.1, 0.05, -1e308])
     table = np.stack([column, np.arange(7.0)], axis=1)
     for make in (np.asarray, sp.csr_array):
         found = rescaled(Table(make(table)), "robust").matrix
         found = found.toarray() if sp.issparse(found) else found
-        # n − 1 equal values beside one other are (n − 1) / n of the distance off their mean in n ways: σ = d √(n − 1) / n.
-        np.testing.assert_allclose(found[:, 0], [0, 0, 0, 0, 0, 0, -7 / np.sqrt(6)], rtol=1e-12, atol=1e-300)
+        # n − 1 equal values beside one other are (n − 1) / n of the distance off their mean in n
+        # ways: σ = d √(n − 1) / n.
+        np.testing.assert_allclose(
+            found[:, 0], [0, 0, 0, 0, 0, 0, -7 / np.sqrt(6)], rtol=1e-12, atol=1e-300
+        )
         np.testing.assert_allclose(found[:, 1], np.arange(7) / 3, rtol=1e-12)
 
 
@@ -322,7 +412,9 @@ def test_a_ranking_of_odd_parameters():
     refused(lambda: rank(X, feature_names=3), "feature_names must be a sequence of texts")
     refused(lambda: rank(X, method=np.array([1, 2])), "method must be")
     refused(lambda: rank(X, LABELS, method="hybrid", method_params=3), "method_params must be")
-    refused(lambda: rank(X, LABELS, method="hybrid", neighbors=np.array([1, 2])), "has no neighbors")
+    refused(
+        lambda: rank(X, LABELS, method="hybrid", neighbors=np.array([1, 2])), "has no neighbors"
+    )
 
 
 def test_a_memory_map_of_objects_is_refused_before_anybody_looks_at_them(tmp_path):
@@ -330,6 +422,10 @@ def test_a_memory_map_of_objects_is_refused_before_anybody_looks_at_them(tmp_pat
     path = tmp_path / "objects"
     np.full(20, 2**40 + 1, dtype=np.int64).tofile(path)
     table = np.memmap(path, dtype=object, shape=(5, 4), mode="r")
-    for call in (lambda: scores.variance_score(table), lambda: GraphSieve().fit(table), lambda: stored(table)):
+    for call in (
+        lambda: scores.variance_score(table),
+        lambda: GraphSieve().fit(table),
+        lambda: stored(table),
+    ):
         with pytest.raises(InputError, match="object"):
             call()

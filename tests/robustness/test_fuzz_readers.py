@@ -1,6 +1,8 @@
-"""Any bytes for any reader: a table, or an error of ours in one sentence, in little time and memory, and no crash.
+"""Any bytes for any reader: a table, or an error of ours in one sentence, in little time and
+memory, and no crash.
 
-The suite reads a few hundred damaged files of each kind; ``python tests/fuzzing.py --minutes 30`` goes hunting.
+The suite reads a few hundred damaged files of each kind; ``python tests/fuzzing.py --minutes 30``
+goes hunting.
 """
 
 from __future__ import annotations
@@ -16,7 +18,18 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fuzzing import IDS, KINDS, MAX_BYTES, NATIVE, _results, damaged, mutated, read, valid_files, watched
+from fuzzing import (
+    IDS,
+    KINDS,
+    MAX_BYTES,
+    NATIVE,
+    _results,
+    damaged,
+    mutated,
+    read,
+    valid_files,
+    watched,
+)
 from graphsieve import InputError, read_table
 from graphsieve.cli.rank import _parameters
 from graphsieve.cli.reproduce import _read_results as read_results
@@ -48,7 +61,9 @@ def test_damaged_files(kind):
 
 @pytest.mark.parametrize("kind", NATIVE)
 def test_damaged_files_of_foreign_libraries(kind):
-    """In a child, since pyarrow and HDF5 may bring down the process; whether they do is theirs, what we say is ours."""
+    """In a child, since pyarrow and HDF5 may bring down the process; whether they do is theirs,
+    what we say is ours.
+    """
     _, counts, faults = watched(kind, 0, 0, 4 * EXAMPLES)
     assert counts["refused"] + counts["answered"] > 0
     assert not {fault: case for fault, case in faults.items() if fault.startswith("broken")}
@@ -67,7 +82,8 @@ def test_any_bytes(kind):
 
 @settings(max_examples=2 * EXAMPLES)
 @given(
-    st.text(alphabet=st.sampled_from('a1.,;\t"\n\r #-e|é\u2028\x85'), max_size=60), st.sampled_from([None, ",", ";", "\t", " "])
+    st.text(alphabet=st.sampled_from('a1.,;\t"\n\r #-e|é\u2028\x85'), max_size=60),
+    st.sampled_from([None, ",", ";", "\t", " "]),
 )
 def test_any_text(text, sep):
     read("csv", text.encode())
@@ -103,7 +119,10 @@ def test_whole_numbers_beyond_the_largest_float(digits):
 
 def test_pairs_by_numbers_of_too_many_digits():
     for text in ('{"must_link": [[1, %s]]}', '{"must_link": [["1", -%s]]}'):
-        refused(lambda text=text: read_pairs_file(io.BytesIO((text % ("9" * 5000)).encode()), IDS), "too many digits")
+        refused(
+            lambda text=text: read_pairs_file(io.BytesIO((text % ("9" * 5000)).encode()), IDS),
+            "too many digits",
+        )
 
 
 def npz(**members):
@@ -115,23 +134,41 @@ def npz(**members):
 
 @pytest.mark.parametrize("code", [0x110000, 0xFFFFFFFF, 0xD800, 0xDFFF])
 def test_text_of_characters_that_do_not_exist(code):
-    """numpy stores any four bytes as a character, and Python ends with a SystemError or with text that cannot be written."""
+    """numpy stores any four bytes as a character, and Python ends with a SystemError or with
+    text that cannot be written.
+    """
     text = np.array([code, 97], dtype=np.uint32).view("U1")
-    refused(lambda: read_table(npz(X=np.eye(2), y=text), keep=["y"]), "characters that do not exist")
-    refused(lambda: read_table(npz(X=np.eye(2), y=text.astype(">U1")), keep=["y"]), "characters that do not exist")
-    refused(lambda: read_table(npz(X=np.eye(2), feature_names=text)), "characters that do not exist")
+    refused(
+        lambda: read_table(npz(X=np.eye(2), y=text), keep=["y"]), "characters that do not exist"
+    )
+    refused(
+        lambda: read_table(npz(X=np.eye(2), y=text.astype(">U1")), keep=["y"]),
+        "characters that do not exist",
+    )
+    refused(
+        lambda: read_table(npz(X=np.eye(2), feature_names=text)), "characters that do not exist"
+    )
 
 
 def test_the_last_character_is_text():
     text = np.array([0x10FFFF, 97], dtype=np.uint32).view("U1")
-    assert read_table(npz(X=np.eye(2), y=text), keep=["y"]).kept["y"].tolist() == ["\U0010ffff", "a"]
+    assert read_table(npz(X=np.eye(2), y=text), keep=["y"]).kept["y"].tolist() == [
+        "\U0010ffff",
+        "a",
+    ]
 
 
 def test_pairs_and_probabilities_keep_to_the_limit_too():
     lines = b"1,2,must\n" * 20_000
-    refused(lambda: read_pairs_file(io.BytesIO(gzip.compress(lines)), IDS, max_bytes=100_000), "more than")
+    refused(
+        lambda: read_pairs_file(io.BytesIO(gzip.compress(lines)), IDS, max_bytes=100_000),
+        "more than",
+    )
     table = b"x,y\n" + b"0.5,0.5\n" * 20_000
-    refused(lambda: read_probabilities_file(io.BytesIO(gzip.compress(table)), IDS, max_bytes=100_000), "more than")
+    refused(
+        lambda: read_probabilities_file(io.BytesIO(gzip.compress(table)), IDS, max_bytes=100_000),
+        "more than",
+    )
 
 
 def test_parameters_of_the_command_nested_too_deeply():
@@ -153,14 +190,20 @@ def test_results_of_a_version_that_is_a_whole_document(tmp_path):
 
 def test_results_with_a_number_beyond_the_largest_float(tmp_path):
     (content, *_), path = _results(), tmp_path / "results.json"
-    spoilt, n_spoilt = re.subn(r'"ours": [0-9.]+', f'"ours": {"9" * 400}', content.decode(), count=1)
+    spoilt, n_spoilt = re.subn(
+        r'"ours": [0-9.]+', f'"ours": {"9" * 400}', content.decode(), count=1
+    )
     assert n_spoilt == 1
     path.write_text(spoilt)
-    refused(lambda: read_results(path, "all"), "does not hold what graphsieve reproduce --json prints")
+    refused(
+        lambda: read_results(path, "all"), "does not hold what graphsieve reproduce --json prints"
+    )
 
 
 def test_names_of_columns_that_a_few_bytes_stand_for_count_too():
-    """A sparse table of two million columns, in a kilobyte: their names would take far more than the numbers."""
+    """A sparse table of two million columns, in a kilobyte: their names would take far more than
+    the numbers.
+    """
     npz = io.BytesIO()
     sp.save_npz(npz, sp.csr_array(([1.0], ([0], [5])), shape=(3, 1_900_000)))
     mtx = b"%%MatrixMarket matrix coordinate real general\n3 1900000 1\n1 5 1.0\n"

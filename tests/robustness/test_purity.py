@@ -1,4 +1,6 @@
-"""The same input gives the same bytes; nothing that was given is changed, and nothing else in the process either."""
+"""The same input gives the same bytes; nothing that was given is changed, and nothing else in
+the process either.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,12 @@ KNOWN = {
     "pairs": Supervision.from_pairs(N, MUST, CANNOT),
     "probabilities": Supervision.from_probabilities(PROBABILITIES),
 }
-GIVEN = {"labels": (LABELS,), "targets": (TARGETS,), "pairs": (MUST, CANNOT), "probabilities": (PROBABILITIES,)}
+GIVEN = {
+    "labels": (LABELS,),
+    "targets": (TARGETS,),
+    "pairs": (MUST, CANNOT),
+    "probabilities": (PROBABILITIES,),
+}
 
 
 def of_function(method):
@@ -86,7 +93,10 @@ def of_sieve(sieve, known=None):
 
 
 SIEVES = {
-    **{f"GraphSieve({name})": (GraphSieve(name), KNOWN[m.uses[0]] if m.uses else None) for name, m in METHODS.items()},
+    **{
+        f"GraphSieve({name})": (GraphSieve(name), KNOWN[m.uses[0]] if m.uses else None)
+        for name, m in METHODS.items()
+    },
     **{f"GraphSieve by {kind}": (GraphSieve(), known) for kind, known in KNOWN.items()},
     "GraphSieve": (GraphSieve(), None),
     "GraphSieve(compressed)": (GraphSieve("laplacian", compress="kmeans", n_prototypes=6), None),
@@ -95,7 +105,9 @@ SIEVES = {
     "FloatingSieve": (FloatingSieve(), KNOWN["labels"]),
 }
 SEARCHED = {
-    "diverse": lambda table: SEARCHES["diverse"].function(np.ones(P), table, n_features_to_select=3),
+    "diverse": lambda table: SEARCHES["diverse"].function(
+        np.ones(P), table, n_features_to_select=3
+    ),
     "iterative": lambda table: SEARCHES["iterative"].function(table, bandwidth=20.0),
     "hybrid": lambda table: SEARCHES["hybrid"].function(table, LABELS, n_features_to_select=2),
     "floating": lambda table: SEARCHES["floating"].function(table, LABELS, n_features_to_select=2),
@@ -104,12 +116,16 @@ CALLS = {
     **{f"{name}_score": of_function(method) for name, method in METHODS.items()},
     **{name: of_sieve(*both) for name, both in SIEVES.items()},
     **{f"search {name}": call for name, call in SEARCHED.items()},
-    "score_together": lambda table: graphsieve.scores.score_together(table, ["laplacian", "variance"]),
+    "score_together": lambda table: graphsieve.scores.score_together(
+        table, ["laplacian", "variance"]
+    ),
     "rank": lambda table: rank(table, LABELS),
     "rank, page": lambda table: rank(table, LABELS).to_html(),
     "rank, JSON": lambda table: rank(table, LABELS).to_json(),
     "compare": lambda table: compare(table, LABELS, methods=["fisher", "variance"], folds=2),
-    "stability": lambda table: stability(GraphSieve(n_features_to_select=2), table, LABELS, n_resamples=4),
+    "stability": lambda table: stability(
+        GraphSieve(n_features_to_select=2), table, LABELS, n_resamples=4
+    ),
     "feature_p_values": lambda table: feature_p_values(table, LABELS, n_permutations=99),
     "harmonic_labels": lambda table: harmonic_labels(table, LABELS),
     "LabeledOnly": lambda table: LabeledOnly(LogisticRegression()).fit(table, LABELS),
@@ -126,17 +142,29 @@ def called(name, table=X):
 
 def without_times(facts):
     """A page or a document without the moment it was made in."""
-    return re.sub(r"\d+(\.\d+)? (s|seconds)\b|20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*", "", facts) if isinstance(facts, str) else facts
+    return (
+        re.sub(r"\d+(\.\d+)? (s|seconds)\b|20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*", "", facts)
+        if isinstance(facts, str)
+        else facts
+    )
 
 
 def as_bytes(result):
-    """Every value of a result but the seconds it took; a pickle would also tell whether two equal objects are one."""
+    """Every value of a result but the seconds it took; a pickle would also tell whether two
+    equal objects are one.
+    """
     if isinstance(result, np.ndarray):
         values = repr(result.tolist()) if result.dtype == object else result.tobytes().hex()
         return f"{result.dtype.str}{result.shape}{values}".encode()
     if isinstance(result, dict):
         return (
-            b"{" + b",".join(as_bytes(key) + b":" + as_bytes(value) for key, value in result.items() if key != "seconds") + b"}"
+            b"{"
+            + b",".join(
+                as_bytes(key) + b":" + as_bytes(value)
+                for key, value in result.items()
+                if key != "seconds"
+            )
+            + b"}"
         )
     if hasattr(result, "_asdict"):
         return as_bytes(result._asdict())
@@ -155,16 +183,26 @@ def test_the_same_input_gives_the_same_bytes(name):
     assert as_bytes(called(name)) == as_bytes(called(name))
 
 
-@pytest.mark.parametrize("kind", ["rank.json", "rank.csv", "rank.html", "select.csv", "compare.html", "compare.json"])
+@pytest.mark.parametrize(
+    "kind", ["rank.json", "rank.csv", "rank.html", "select.csv", "compare.html", "compare.json"]
+)
 def test_the_command_writes_the_same_bytes(tmp_path, monkeypatch, kind, capsys):
     monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=np.where(LABELS < 0, "", LABELS.astype(str)))
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(
+        y=np.where(LABELS < 0, "", LABELS.astype(str))
+    )
     frame.to_csv("table.csv", index=False)
     command, _, ending = kind.partition(".")
     option = "--report" if ending == "html" else "-o"
     for place in ("one", "two"):
-        assert main([command, "table.csv", "--target", "y", option, f"{place}.{ending}", "--quiet"]) == 0, capsys.readouterr().err
-    one, two = (Path(f"{place}.{ending}").read_text().replace(f"{place}.{ending}", "") for place in ("one", "two"))
+        assert (
+            main([command, "table.csv", "--target", "y", option, f"{place}.{ending}", "--quiet"])
+            == 0
+        ), capsys.readouterr().err
+    one, two = (
+        Path(f"{place}.{ending}").read_text().replace(f"{place}.{ending}", "")
+        for place in ("one", "two")
+    )
     assert without_times(one) == without_times(two)
     assert ending != "json" or json.loads(one)
 
@@ -199,7 +237,11 @@ def test_tables_are_left_as_they_were(holder, name):
 
 
 def arrays_of(known):
-    return {name: value.tobytes() for name, value in vars(known).items() if isinstance(value, np.ndarray)}
+    return {
+        name: value.tobytes()
+        for name, value in vars(known).items()
+        if isinstance(value, np.ndarray)
+    }
 
 
 @every_call
@@ -207,12 +249,17 @@ def test_knowledge_is_left_as_it_was(name):
     plain = (LABELS, TARGETS, MUST, CANNOT, PROBABILITIES, X)
     before = [arrays_of(known) for known in KNOWN.values()], [array.tobytes() for array in plain]
     called(name)
-    assert ([arrays_of(known) for known in KNOWN.values()], [array.tobytes() for array in plain]) == before
+    assert (
+        [arrays_of(known) for known in KNOWN.values()],
+        [array.tobytes() for array in plain],
+    ) == before
     assert not any(array.flags.writeable for array in plain)
 
 
 @pytest.mark.parametrize(
-    "y", [np.array(LABELS), np.array(TARGETS), pd.Series(LABELS), LABELS.tolist()], ids=lambda y: type(y).__name__
+    "y",
+    [np.array(LABELS), np.array(TARGETS), pd.Series(LABELS), LABELS.tolist()],
+    ids=lambda y: type(y).__name__,
 )
 def test_y_is_left_as_it_was(y):
     before = copy.deepcopy(y)
@@ -251,7 +298,9 @@ def state():
         "folder": os.getcwd(),
         "sklearn": get_config(),
         "csv": csv.field_size_limit(),
-        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)],
+        "signals": [
+            signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+        ],
         "path": list(sys.path),
         "handlers": list(logging.root.handlers),
         "locale": locale.setlocale(locale.LC_ALL),
@@ -278,10 +327,14 @@ def test_nothing_in_the_process_is_changed_by_an_error(name):
     assert state() == before
 
 
-def test_nothing_in_the_process_is_changed_by_reading_and_by_the_command(tmp_path, monkeypatch, capsys):
+def test_nothing_in_the_process_is_changed_by_reading_and_by_the_command(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     long_cell = "x" * 200_000  # beyond what the csv module takes by itself
-    Path("table.csv").write_text("a,b,c\n" + "".join(f"{i},{i * i % 7},{long_cell if i == 3 else 'z'}\n" for i in range(20)))
+    Path("table.csv").write_text(
+        "a,b,c\n" + "".join(f"{i},{i * i % 7},{long_cell if i == 3 else 'z'}\n" for i in range(20))
+    )
     main(["rank", "table.csv", "--report", "warm.html"])
     before = state()
     assert graphsieve.read_table("table.csv").matrix.shape == (20, 2)
@@ -293,12 +346,16 @@ def test_nothing_in_the_process_is_changed_by_reading_and_by_the_command(tmp_pat
 
 
 def test_a_file_is_written_without_a_word_to_other_threads(tmp_path, monkeypatch):
-    """The mask of new files belongs to the process: while it is changed, files of other threads would be open to all."""
+    """The mask of new files belongs to the process: while it is changed, files of other threads
+    would be open to all.
+    """
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the mask was changed"))
     monkeypatch.setattr(os, "chdir", lambda path: pytest.fail("the folder was changed"))
     replace_file(tmp_path / "new.txt", "text")
     replace_file(tmp_path / "new.txt", "other text")
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("new.txt", "other text")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+        ("new.txt", "other text")
+    ]
 
 
 def test_of_two_who_read_long_cells_the_last_restores_the_limit():
@@ -324,7 +381,8 @@ def test_filters_of_warnings_are_restored_by_the_last_however_they_overlap():
     warnings.warn("of a library", UserWarning, stacklevel=1)
     reader.__exit__(None, None, None)
     warnings.warn("of another", UserWarning, stacklevel=1)
-    with pytest.raises(UserWarning, match="of a library"):  # the filter of the reader is gone, that of the suite is back
+    # The filter of the reader is gone, that of the suite is back
+    with pytest.raises(UserWarning, match="of a library"):
         warnings.warn("of a library", UserWarning, stacklevel=1)
     other.__exit__(None, None, None)
     assert warnings.filters == before
@@ -363,8 +421,13 @@ def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(module):
 
 
 def test_who_leaves_an_equal_filter_takes_nobody_elses():
-    """Also not the one that the user has set: `warnings.filterwarnings` would move it, and removing ours would remove it."""
-    one, other = warnings_ignored("of a library", UserWarning), warnings_ignored("of a library", UserWarning)
+    """Also not the one that the user has set: `warnings.filterwarnings` would move it, and
+    removing ours would remove it.
+    """
+    one, other = (
+        warnings_ignored("of a library", UserWarning),
+        warnings_ignored("of a library", UserWarning),
+    )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "of a library", UserWarning)
         before = list(warnings.filters)
@@ -389,10 +452,18 @@ def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
             leave.wait(timeout=60)
 
     def look():
-        clean = (csv.field_size_limit(), warnings.filters, warnings.showwarning) == (usual, filters, showing)
+        clean = (csv.field_size_limit(), warnings.filters, warnings.showwarning) == (
+            usual,
+            filters,
+            showing,
+        )
         with threads._at_most(100):
             pass
-        return clean and [library["num_threads"] for library in threadpool_info()] == blas and not threads._limits
+        return (
+            clean
+            and [library["num_threads"] for library in threadpool_info()] == blas
+            and not threads._limits
+        )
 
     other = threading.Thread(target=work)
     other.start()
@@ -408,7 +479,11 @@ def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
 
 
 def test_each_thread_keeps_its_own_warnings():
-    before, showing, both_inside = list(warnings.filters), warnings.showwarning, threading.Barrier(2)
+    before, showing, both_inside = (
+        list(warnings.filters),
+        warnings.showwarning,
+        threading.Barrier(2),
+    )
 
     def keep(words):
         with warnings_kept() as kept:
@@ -427,14 +502,18 @@ def test_each_thread_keeps_its_own_warnings():
 
 
 def test_a_floating_search_by_an_estimator_leaves_the_filters_of_warnings_while_it_works():
-    """`cross_val_score` would empty and fill them again for each fold, whatever other threads do meanwhile."""
+    """`cross_val_score` would empty and fill them again for each fold, whatever other threads do
+    meanwhile.
+    """
     before, during = list(warnings.filters), []
 
     def scoring(model, rows, outcome):
         during.append(list(warnings.filters))
         return model.score(rows, outcome)
 
-    FloatingSieve(n_features_to_select=2, estimator=LogisticRegression(), scoring=scoring, cv=2).fit(X, LABELS)
+    FloatingSieve(
+        n_features_to_select=2, estimator=LogisticRegression(), scoring=scoring, cv=2
+    ).fit(X, LABELS)
     assert during
     assert all(filters == before for filters in during)
 
@@ -458,7 +537,9 @@ def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
 
 @every_sieve
 @pytest.mark.parametrize(
-    "how", [copy.deepcopy, copy.copy, lambda sieve: pickle.loads(pickle.dumps(sieve))], ids=["deepcopy", "copy", "pickle"]
+    "how",
+    [copy.deepcopy, copy.copy, lambda sieve: pickle.loads(pickle.dumps(sieve))],
+    ids=["deepcopy", "copy", "pickle"],
 )
 def test_a_copy_of_a_fitted_sieve_is_the_same(how, name):
     sieve, known = SIEVES[name]
@@ -469,9 +550,19 @@ def test_a_copy_of_a_fitted_sieve_is_the_same(how, name):
     assert as_bytes(clone(other).fit(X, supervision=known)) == as_bytes(fitted)
 
 
-@pytest.mark.parametrize("how", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "how",
+    [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))],
+    ids=["deepcopy", "pickle"],
+)
 def test_a_copy_of_knowledge_and_of_results_is_the_same(how):
-    for value in (*KNOWN.values(), called("rank"), called("compare"), called("stability"), called("feature_p_values")):
+    for value in (
+        *KNOWN.values(),
+        called("rank"),
+        called("compare"),
+        called("stability"),
+        called("feature_p_values"),
+    ):
         assert as_bytes(how(value)) == as_bytes(value)
 
 
@@ -513,7 +604,9 @@ def test_there_are_no_more_processes_than_there_is_work(monkeypatch, n_jobs, sta
         return lambda calls: [function(*given) for function, given, _ in calls]
 
     monkeypatch.setattr(graphsieve._base.parallel, "Parallel", parallel)
-    monkeypatch.setattr(graphsieve._base.parallel, "effective_n_jobs", lambda n_jobs: 64 if n_jobs < 0 else n_jobs)
+    monkeypatch.setattr(
+        graphsieve._base.parallel, "effective_n_jobs", lambda n_jobs: 64 if n_jobs < 0 else n_jobs
+    )
     assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=n_jobs) == [8, 9]
     assert asked == [started]
 
@@ -524,7 +617,13 @@ def test_all_that_computes_is_here():
         for name in graphsieve.__all__
         if inspect.isclass(getattr(graphsieve, name)) and hasattr(getattr(graphsieve, name), "fit")
     }
-    assert estimators == {"FloatingSieve", "GraphSieve", "HybridSieve", "IterativeSieve", "LabeledOnly"}
+    assert estimators == {
+        "FloatingSieve",
+        "GraphSieve",
+        "HybridSieve",
+        "IterativeSieve",
+        "LabeledOnly",
+    }
     assert {f"{name}_score" for name in METHODS} <= CALLS.keys()
     assert SEARCHED.keys() == SEARCHES.keys()
 

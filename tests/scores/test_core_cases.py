@@ -1,4 +1,5 @@
-"""Cases of the scoring core that no other test had, each found by a mutant that nobody noticed (`mutation.py`).
+"""Cases of the scoring core that no other test had, each found by a mutant that nobody noticed
+(`mutation.py`).
 
 What is expected is worked out by hand, or by the dense formula.
 """
@@ -40,7 +41,14 @@ from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
 from graphsieve.table import columns, sums
 from graphsieve.table.columns import Table
-from graphsieve.table.sums import columns_at_once, dense_weighting, group_weightings, means, moments, projection
+from graphsieve.table.sums import (
+    columns_at_once,
+    dense_weighting,
+    group_weightings,
+    means,
+    moments,
+    projection,
+)
 
 MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])
 EDGES = (np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.5, 2.0, 1.0]))
@@ -51,7 +59,9 @@ def expanded(own: float) -> np.ndarray:
     counts = np.bincount(MEMBER)
     small = np.zeros((5, 5))
     for first, second, weight in zip(*EDGES, strict=True):
-        small[first, second] = small[second, first] = weight / np.sqrt(counts[first] * counts[second])
+        small[first, second] = small[second, first] = weight / np.sqrt(
+            counts[first] * counts[second]
+        )
     small += np.diag(own / counts)
     dense = small[np.ix_(MEMBER, MEMBER)]
     np.fill_diagonal(dense, 0.0)
@@ -95,16 +105,28 @@ def test_links_within_a_row_come_once_in_a_lifted_sum_and_low_ranks_stay_low():
 def test_parts_of_a_block_are_its_columns(width, kind):
     X = np.random.default_rng(2).normal(size=(5, 7)) * 2.0 ** np.arange(7)
     X[:, 4] = 3.0
-    table = StoredTable(Pretended(X, 4096)) if kind == "stored" else Table(X if kind == "unread" else X.astype(">f8"))
+    table = (
+        StoredTable(Pretended(X, 4096))
+        if kind == "stored"
+        else Table(X if kind == "unread" else X.astype(">f8"))
+    )
     (whole,) = table.wide_blocks()
     assert whole.is_stored == (kind == "stored")
     parts = list(whole.parts(width))
     assert [part.width for part in parts] == [min(width, 7 - start) for start in range(0, 7, width)]
     assert [part.start for part in parts] == list(range(0, 7, width))
     for part in parts:
-        assert_allclose((part.values + part.shift) * 2.0**part.exponent, X[:, part.start : part.stop], rtol=1e-15)
+        assert_allclose(
+            (part.values + part.shift) * 2.0**part.exponent,
+            X[:, part.start : part.stop],
+            rtol=1e-15,
+        )
         assert_array_equal(part.constant, np.arange(part.start, part.stop) == 4)
-        assert_allclose(part.range * 2.0**part.exponent, np.ptp(X[:, part.start : part.stop], axis=0), rtol=1e-15)
+        assert_allclose(
+            part.range * 2.0**part.exponent,
+            np.ptp(X[:, part.start : part.stop], axis=0),
+            rtol=1e-15,
+        )
 
 
 def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
@@ -114,9 +136,12 @@ def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
     monkeypatch.setattr(builders, "EDGES_IN_CACHE", 64)
     shares = []
     fill = builders._fill_heat
-    monkeypatch.setattr(builders, "_fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest)))
+    monkeypatch.setattr(
+        builders, "_fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest))
+    )
     assert_allclose(builders.heat_weights(squared, 0.7)[0], expected, rtol=1e-14)
-    assert (len(shares), sum(shares), max(shares)) == (16, 1000, 63)  # ⌈1000 / 64⌉ parts, as equal as they can be
+    # ⌈1000 / 64⌉ parts, as equal as they can be
+    assert (len(shares), sum(shares), max(shares)) == (16, 1000, 63)
 
 
 def test_a_graph_of_other_samples_is_refused():
@@ -139,8 +164,12 @@ def test_merged_moments_of_light_and_of_missing_weightings(borders):
         for place in range(3):
             w = weights[:, place]
             mean = w @ X / w.sum()
-            assert_allclose((found.mean[place] + block.shift) * 2.0**block.exponent, mean, rtol=1e-13)
-            assert_allclose(found.scatter[place] * 4.0**block.exponent, w @ (X - mean) ** 2, rtol=1e-13)
+            assert_allclose(
+                (found.mean[place] + block.shift) * 2.0**block.exponent, mean, rtol=1e-13
+            )
+            assert_allclose(
+                found.scatter[place] * 4.0**block.exponent, w @ (X - mean) ** 2, rtol=1e-13
+            )
         assert_array_equal(found.scatter[3], 0.0)
 
 
@@ -156,7 +185,9 @@ def test_columns_at_once_fill_a_block_or_the_memory_of_a_stored_table():
 
 def test_weightings_of_groups():
     codes = np.array([1, -1, 0, 1])
-    assert_array_equal(group_weightings(codes, 3).toarray(), [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    assert_array_equal(
+        group_weightings(codes, 3).toarray(), [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    )
     weighted = group_weightings(codes, 2, np.array([0.5, 9.0, 2.0, 0.0]))
     assert_array_equal(weighted.toarray(), [[0, 0.5], [0, 0], [2, 0], [0, 0]])
     assert weighted.nnz == 2  # who weighs nothing is not there
@@ -169,7 +200,10 @@ def test_one_weighting_has_the_mass_of_its_sparse_form_to_the_last_bit():
 
 
 def test_a_zero_in_a_factor_is_nobody():
-    factor = sp.csc_array((np.array([0.0, *np.full(9, 1 / 3)]), (np.arange(10), np.zeros(10, dtype=int))), shape=(10, 1))
+    factor = sp.csc_array(
+        (np.array([0.0, *np.full(9, 1 / 3)]), (np.arange(10), np.zeros(10, dtype=int))),
+        shape=(10, 1),
+    )
     X = np.full((10, 50), 0.3)
     X[0] = np.random.default_rng(6).random(50)
     assert_array_equal(FactorGraph(factor).energy(X), 0.0)  # all who count are equal
@@ -182,7 +216,11 @@ def test_edges_of_weight_zero_are_left_out():
     for one in (graph, band):
         assert [[part.tolist() for part in chunk] for chunk in one.edges()] == [[[0], [1], [1.0]]]
     assert_array_equal(graph.components(), [0, 0, 1])
-    assert [part.tolist() for part in next(SparseGraph(3, first, second, weights).edges())] == [[0], [1], [1.0]]
+    assert [part.tolist() for part in next(SparseGraph(3, first, second, weights).edges())] == [
+        [0],
+        [1],
+        [1.0],
+    ]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -193,47 +231,65 @@ def test_rows_of_a_table_are_scaled_and_shifted_like_all_of_it(sparse, dtype):
     piece = sp.csr_array(X.astype(np.float64)) if sparse else X
     block = columns.row_block(piece, slice(1, 3), shift, exponent)
     values = block.values.toarray() if sparse else block.values
-    assert_array_equal(values, [[0.0, 0.0], [0.75, 0.0], [0.0, 0.0]])  # 3 / 4 − 0, and 7 / 8 − 0.875
+    # 3 / 4 − 0, and 7 / 8 − 0.875
+    assert_array_equal(values, [[0.0, 0.0], [0.75, 0.0], [0.0, 0.0]])
     assert (block.start, block.stop, block.is_sparse) == (1, 3, sparse)
     assert not block.constant.any()  # of these rows nobody knows
     assert not sparse or block.values.nnz == 1
 
 
 def test_extremes_of_a_sparse_piece_are_those_of_its_dense_form():
-    X = np.array([[0.0, 3.0, -2.0, 0.0, 2.0], [5.0, 4.0, -1.0, 0.0, -2.0], [-1.0, 3.5, -3.0, 0.0, 2.5]])
-    expected = [[-1, 3, -3, 0, -2], [5, 4, -1, 0, 2.5], [0, 3, -1, 0, 2]]  # of 2 and −2 the upper one is the shift
+    X = np.array(
+        [[0.0, 3.0, -2.0, 0.0, 2.0], [5.0, 4.0, -1.0, 0.0, -2.0], [-1.0, 3.5, -3.0, 0.0, 2.5]]
+    )
+    # Of 2 and −2 the upper one is the shift
+    expected = [[-1, 3, -3, 0, -2], [5, 4, -1, 0, 2.5], [0, 3, -1, 0, 2]]
     assert_array_equal(columns.extremes_of(sp.csr_array(X)), expected)
     assert_array_equal(columns.extremes_of(X), expected)
     assert_array_equal(columns.extremes_of((2 * X).astype(int)), 2 * np.array(expected))
 
 
 def test_a_sparse_block_is_scaled_shifted_and_knows_what_is_constant(sparse_stays_sparse):
-    X = np.array([[0.0, 3e200, 7.0, 0.0, -2.0], [3.0, 4e200, 7.0, 0.0, 2.0], [0.0, 5e200, 7.0, 0.0, 6.0]])
+    X = np.array(
+        [[0.0, 3e200, 7.0, 0.0, -2.0], [3.0, 4e200, 7.0, 0.0, 2.0], [0.0, 5e200, 7.0, 0.0, 6.0]]
+    )
     (block,) = Table(sp.csc_array(X)).blocks()
     assert block.is_sparse
     exponent = np.array([2, 667, 3, 0, 3])  # 2¹ < 3 < 2², and 2⁶⁶⁶ < 5e200 < 2⁶⁶⁷
     assert_array_equal(block.exponent, exponent)
     assert_array_equal(block.constant, [False, False, True, True, False])
     assert_array_equal(block.shift, np.array([0.0, 3e200, 7.0, 0.0, -2.0]) * 2.0**-exponent)
-    assert_allclose(block.values.toarray() * 2.0**exponent, X - [0.0, 3e200, 7.0, 0.0, -2.0], rtol=1e-15)
+    assert_allclose(
+        block.values.toarray() * 2.0**exponent, X - [0.0, 3e200, 7.0, 0.0, -2.0], rtol=1e-15
+    )
     assert block.values.nnz == 5
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 6, 7, 100])
-def test_dense_parts_of_a_sparse_block_are_its_columns_once(sparse_stays_sparse, monkeypatch, at_once):
+def test_dense_parts_of_a_sparse_block_are_its_columns_once(
+    sparse_stays_sparse, monkeypatch, at_once
+):
     X = np.triu(np.arange(1.0, 22.0).reshape(3, 7))
     (block,) = Table(sp.csc_array(X)).blocks()
     monkeypatch.setattr(columns, "BLOCK_ELEMENTS", at_once)
     parts = list(block.dense_parts())
     width = max(1, at_once // 3)
-    assert [(part.start, part.stop) for part, _ in parts] == [(start, min(start + width, 7)) for start in range(0, 7, width)]
-    assert_array_equal(np.concatenate([values for _, values in parts], axis=1), block.values.toarray())
+    assert [(part.start, part.stop) for part, _ in parts] == [
+        (start, min(start + width, 7)) for start in range(0, 7, width)
+    ]
+    assert_array_equal(
+        np.concatenate([values for _, values in parts], axis=1), block.values.toarray()
+    )
 
 
-@pytest.mark.parametrize("X", [np.array([[3.0, -2.0], [0.0, 5.0]]), sp.csc_array([[3.0, -2.0], [0.0, 5.0]])])
+@pytest.mark.parametrize(
+    "X", [np.array([[3.0, -2.0], [0.0, 5.0]]), sp.csc_array([[3.0, -2.0], [0.0, 5.0]])]
+)
 def test_the_smallest_number_of_a_table(X):
     assert Table(X).smallest == -2.0
-    assert Table(np.ones((2, 1)) if sp.issparse(X) else sp.csc_array((2, 1))).smallest == (1.0 if sp.issparse(X) else 0.0)
+    assert Table(np.ones((2, 1)) if sp.issparse(X) else sp.csc_array((2, 1))).smallest == (
+        1.0 if sp.issparse(X) else 0.0
+    )
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -254,7 +310,9 @@ def test_columns_of_zeros_alone_have_no_exponent(form):
     assert_array_equal(Table(form(X)).column_exponents(), [columns.NO_EXPONENT, 2, 4])
 
 
-@pytest.mark.parametrize(("elements", "widths"), [(12, [4, 3]), (3, [1] * 7), (1, [1] * 7), (21, [7]), (20, [6, 1])])
+@pytest.mark.parametrize(
+    ("elements", "widths"), [(12, [4, 3]), (3, [1] * 7), (1, [1] * 7), (21, [7]), (20, [6, 1])]
+)
 def test_blocks_hold_as_many_numbers_as_they_may(elements, widths):
     X = np.arange(21.0).reshape(3, 7)
     assert [block.width for block in Table(X, block_elements=elements).blocks()] == widths
@@ -266,11 +324,15 @@ def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
     monkeypatch.setattr(columns, "DENSE_FROM", 0.3)
 
     def blocks(X, elements):
-        return [(block.width, block.is_sparse) for block in Table(sp.csc_array(X), block_elements=elements).blocks()]
+        return [
+            (block.width, block.is_sparse)
+            for block in Table(sp.csc_array(X), block_elements=elements).blocks()
+        ]
 
     full, empty = np.ones((4, 3)), np.zeros((4, 40))
     empty[0] = np.arange(40) == 39
-    assert blocks(full, 8) == [(1, False)] * 3  # one entry would do, but a column is not divided; filled, and small enough
+    # One entry would do, but a column is not divided; filled, and small enough
+    assert blocks(full, 8) == [(1, False)] * 3
     assert blocks(full, 3) == [(1, True)] * 3  # a dense one would be too large
     assert blocks(full, 16 * 4) == [(1, False)] * 3
     assert blocks(full, 16 * 8) == [(2, False), (1, False)]
@@ -289,10 +351,15 @@ def test_whether_all_is_finite_is_told_by_its_extremes():
 def test_pairs_of_equal_codes_come_in_chunks_of_the_right_size(monkeypatch):
     monkeypatch.setattr(builders, "EDGES_PER_CHUNK", 3)
     codes = np.array([2, -1, 2, 2, 0, 2, 2])  # five alike: 4 + 3 + 2 + 1 pairs
-    chunks = [list(zip(one.tolist(), other.tolist(), strict=True)) for one, other in builders.same_code_pairs(codes)]
+    chunks = [
+        list(zip(one.tolist(), other.tolist(), strict=True))
+        for one, other in builders.same_code_pairs(codes)
+    ]
     assert [len(chunk) for chunk in chunks] == [4, 3, 3]  # a sample's pairs are not divided
     alike = [0, 2, 3, 5, 6]
-    assert sorted(pair for chunk in chunks for pair in chunk) == [(a, b) for a in alike for b in alike if a < b]
+    assert sorted(pair for chunk in chunks for pair in chunk) == [
+        (a, b) for a in alike for b in alike if a < b
+    ]
 
 
 def test_a_graph_that_hangs_on_few_edges_warns():
@@ -305,7 +372,10 @@ def test_a_graph_that_hangs_on_few_edges_warns():
     builders.warn_if_few_edges(np.empty(0), 2)
 
 
-@pytest.mark.parametrize(("squared", "bandwidth"), [([0.0, 0.0, 2.0, 4.0], 3.0), ([0.0, 0.25, 0.5], 0.375), ([0.0, 0.0], 1.0)])
+@pytest.mark.parametrize(
+    ("squared", "bandwidth"),
+    [([0.0, 0.0, 2.0, 4.0], 3.0), ([0.0, 0.25, 0.5], 0.375), ([0.0, 0.0], 1.0)],
+)
 def test_the_bandwidth_is_the_mean_of_the_lengths_that_are_none(squared, bandwidth):
     weights, used = builders.heat_weights(np.array(squared), None)
     assert used == bandwidth
@@ -313,12 +383,15 @@ def test_the_bandwidth_is_the_mean_of_the_lengths_that_are_none(squared, bandwid
 
 
 def edges_of(graph):
-    return {(int(a), int(b)): float(w) for part in graph.edges() for a, b, w in zip(*part, strict=True)}
+    return {
+        (int(a), int(b)): float(w) for part in graph.edges() for a, b, w in zip(*part, strict=True)
+    }
 
 
 def test_unlabelled_neighbours_take_only_the_places_that_labelled_ones_leave():
     nan = np.nan
-    # The first has one place: the second is at 1 along the target, the third at 1 in X, and labelled ones come first.
+    # The first has one place: the second is at 1 along the target, the third at 1 in X, and
+    # labelled ones come first.
     X, y = np.array([[0.0], [10.0], [1.0], [1.25]]), np.array([0.0, 1.0, nan, nan])
     found = edges_of(builders.partly_known_target_graph(Table(X), y, 1, 2.0, 5.0).graph)
     assert found == pytest.approx({(0, 1): 5 * np.exp(-(1 - 0.0625) / 2), (2, 3): 1.0})
@@ -331,7 +404,9 @@ def test_unlabelled_neighbours_take_only_the_places_that_labelled_ones_leave():
 
 def test_samples_of_equal_target_are_one_group_for_each_target_that_comes_twice():
     graph = builders.target_graph(np.array([3.0, 1.0, 2.0, 1.0, 3.0, 3.0]), 1, 1.0).graph
-    assert_array_equal(graph.other.factor.toarray(), [[0, 1], [1, 0], [0, 0], [1, 0], [0, 1], [0, 1]])
+    assert_array_equal(
+        graph.other.factor.toarray(), [[0, 1], [1, 0], [0, 0], [1, 0], [0, 1], [0, 1]]
+    )
 
 
 def test_edges_of_neighbours_come_once_each_in_the_order_of_their_ends():
@@ -362,7 +437,9 @@ def test_the_normalised_laplacian_leaves_isolated_samples_out():
 def test_isolated_samples_have_no_part_in_the_smoothest_eigenvectors():
     linked = np.setdiff1d(np.arange(14), [3, 9])
     W = np.zeros((14, 14))
-    W[np.ix_(linked, linked)] = np.triu(np.random.default_rng(9).uniform(0.1, 1.0, size=(12, 12)), 1)
+    W[np.ix_(linked, linked)] = np.triu(
+        np.random.default_rng(9).uniform(0.1, 1.0, size=(12, 12)), 1
+    )
     W += W.T
     root = 1 / np.sqrt(W.sum(axis=1)[linked])
     expected = np.linalg.eigvalsh(np.eye(12) - root[:, None] * W[np.ix_(linked, linked)] * root)
@@ -383,8 +460,15 @@ def test_an_iteration_that_does_not_converge_gets_more_room(monkeypatch):
 
     monkeypatch.setattr(geometry.sla, "eigsh", stubborn)
     found = scores.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4)
-    assert_allclose(found, oracle.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4), rtol=1e-8)
-    assert [(call["k"], call.get("ncv"), call.get("maxiter")) for call in calls] == [(3, None, None), (3, 52, 6000)]
+    assert_allclose(
+        found,
+        oracle.spec_score(X, form="phi3", n_neighbors=8, bandwidth=5.0, n_components=4),
+        rtol=1e-8,
+    )
+    assert [(call["k"], call.get("ncv"), call.get("maxiter")) for call in calls] == [
+        (3, None, None),
+        (3, 52, 6000),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -401,9 +485,14 @@ def test_an_iteration_that_does_not_converge_gets_more_room(monkeypatch):
         (1e130, 1e-130, 1e100),
     ],
 )
-def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_different_size(features, targets, bandwidth):
+def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_different_size(
+    features, targets, bandwidth
+):
     rng = np.random.default_rng(14)
-    X, y = features * rng.normal(size=(12, 3)), targets * np.where(np.arange(12) < 5, rng.normal(size=12), np.nan)
+    X, y = (
+        features * rng.normal(size=(12, 3)),
+        targets * np.where(np.arange(12) < 5, rng.normal(size=12), np.nan),
+    )
     options = {"n_neighbors": 3, "n_neighbors_supervised": 2, "bandwidth": bandwidth}
     expected = oracle.semi_supervised_laplacian_score(X, y, **options)
     assert_allclose(scores.semi_supervised_laplacian_score(X, y, **options), expected, rtol=1e-9)
@@ -414,7 +503,8 @@ def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_diff
     [
         ((500, 500), 1.0, (500, 500)),
         ((400, 0), 1.0, (400, 0)),
-        ((1000, 0), 2.0**800, (600, 200)),  # far from both, at 2⁴⁰⁰ once it is no square any more: 200 powers from each
+        # Far from both, at 2⁴⁰⁰ once it is no square any more: 200 powers from each
+        ((1000, 0), 2.0**800, (600, 200)),
         ((0, 1000), 2.0**800, (200, 600)),
         ((1000, 0), 2.0**600, (500, 100)),
         ((1000, 0), 2.0**200, (400, 0)),  # within 200 of the smaller, which stays where it is
@@ -430,7 +520,8 @@ def test_exponents_are_brought_within_four_hundred_around_the_bandwidth(apart, b
 
 def test_the_mean_length_is_that_of_the_larger_of_features_and_targets():
     X, y = np.array([[0.0], [9.0], [4.0], [6.0]]), np.array([1.0, 4.0, np.nan, np.nan])
-    # The labelled samples, 3 apart along the target, have only each other, and the unlabelled ones, 2 apart in X, too.
+    # The labelled samples, 3 apart along the target, have only each other, and the unlabelled ones,
+    # 2 apart in X, too.
     near = builders.partly_known_target_graph(Table(1e150 * X), 1e-140 * y, 1, None, 1.0)
     assert set(edges_of(near.graph)) == {(0, 1), (2, 3)}
     assert near.bandwidth == pytest.approx(4e300 / 2, rel=1e-12)
@@ -450,10 +541,14 @@ SMALL = Compressed(
 
 
 def check_compressed(near, edges):
-    """Whether a graph is that of the given edges between rows of `SMALL`: w / √(a b) across, 1 / a within."""
+    """Whether a graph is that of the given edges between rows of `SMALL`: w / √(a b) across, 1 /
+    a within.
+    """
     small = np.diag(1 / SMALL.counts)
     for (one, other), weight in edges.items():
-        small[one, other] = small[other, one] = weight / np.sqrt(SMALL.counts[one] * SMALL.counts[other])
+        small[one, other] = small[other, one] = weight / np.sqrt(
+            SMALL.counts[one] * SMALL.counts[other]
+        )
     W = small[np.ix_(SMALL.member, SMALL.member)]
     np.fill_diagonal(W, 0.0)
     check_forms(near.graph, W, np.random.default_rng(15).normal(size=(7, 2)))
@@ -462,7 +557,8 @@ def check_compressed(near, edges):
 
 def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
     table, nan = Table(np.zeros((7, 1))).represented_by(SMALL), np.nan
-    far = {(1, 2): np.exp(-3 / 2), (2, 3): np.exp(-8 / 2)}  # squared lengths 4 and 9, relative to the 1 between the first two
+    # Squared lengths 4 and 9, relative to the 1 between the first two
+    far = {(1, 2): np.exp(-3 / 2), (2, 3): np.exp(-8 / 2)}
     check_compressed(builders.neighbor_graph(table, 1, 2.0), {(0, 1): 1.0, **far})
     nobody, labels = np.full(7, -1), np.array([0, -1, 1, -1, -1, -1, -1])
     check_compressed(builders.neighbor_graph(table, 1, 2.0, not_between=labels), far)
@@ -476,7 +572,8 @@ def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
     small = replace(SMALL, known=Supervision.from_targets([0.0, 3.0, nan, nan]))
     table = Table(np.zeros((7, 1))).represented_by(small)
     found = builders.partly_known_target_graph(table, np.full(7, nan), 1, 2.0, 5.0)
-    # Along the target the first two are 9 apart, no more than the first and the third in X: there labelled ones come first.
+    # Along the target the first two are 9 apart, no more than the first and the third in X: there
+    # labelled ones come first.
     check_compressed(found, {(0, 1): 5 * np.exp(-5 / 2), (1, 2): 1.0, (2, 3): np.exp(-5 / 2)})
 
 
@@ -493,15 +590,29 @@ def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind,
     monkeypatch.setattr(builders, "EDGES_PER_CHUNK", at_once)
     X = np.random.default_rng(16).normal(size=(9, 2))
     codes = np.array([2, 0, 2, -1, 2, 4, 0, 2, -1])
-    given = {"dense": X, "sparse": sp.csr_array(X), "stored": StoredTable(Pretended(X, 4096)).rows[0]}[kind]
-    found = [(a, b, d) for part in builders._same_code_distances(given, codes) for a, b, d in zip(*part, strict=True)]
-    expected = {(a, b): ((X[a] - X[b]) ** 2).sum() for a in range(9) for b in range(a) if codes[a] == codes[b] >= 0}
+    given = {
+        "dense": X,
+        "sparse": sp.csr_array(X),
+        "stored": StoredTable(Pretended(X, 4096)).rows[0],
+    }[kind]
+    found = [
+        (a, b, d)
+        for part in builders._same_code_distances(given, codes)
+        for a, b, d in zip(*part, strict=True)
+    ]
+    expected = {
+        (a, b): ((X[a] - X[b]) ** 2).sum()
+        for a in range(9)
+        for b in range(a)
+        if codes[a] == codes[b] >= 0
+    }
     assert {(max(a, b), min(a, b)): d for a, b, d in found} == pytest.approx(expected, rel=1e-12)
     assert len(found) == len(expected) == builders._count_same_code_pairs(codes) == 4 * 3 // 2 + 1
 
 
 def test_every_graph_that_hangs_on_few_edges_warns():
-    x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])  # the first two are much nearer to each other than all others
+    # The first two are much nearer to each other than all others
+    x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])
     table, nothing = Table(x[:, None]), Supervision.nothing(40)
     for build in (
         lambda: builders.neighbor_graph(table, 1, 0.01),
@@ -514,7 +625,9 @@ def test_every_graph_that_hangs_on_few_edges_warns():
 
 
 def test_pairs_with_gaps_that_hang_on_few_edges_warn_too(monkeypatch):
-    """Distances that tie by rounding leave gaps, and no band; whatever the reason, the same is said."""
+    """Distances that tie by rounding leave gaps, and no band; whatever the reason, the same is
+    said.
+    """
     monkeypatch.setattr(TargetRuns, "band", lambda runs: None)
     x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])
     with pytest.warns(GraphSieveWarning, match="among 40 samples only about 1.0 count"):
@@ -523,7 +636,10 @@ def test_pairs_with_gaps_that_hang_on_few_edges_warn_too(monkeypatch):
 
 @pytest.mark.parametrize("y", [[0, 0, -1, -1, 0], [-1] * 5])
 def test_one_class_or_none_leaves_the_laplacian_score(y):
-    X, n_known = np.array([[0.0, 3.0], [1.0, 0.0], [4.0, 1.0], [5.0, 2.0], [7.0, 7.0]]), len(set(y) - {-1})
+    X, n_known = (
+        np.array([[0.0, 3.0], [1.0, 0.0], [4.0, 1.0], [5.0, 2.0], [7.0, 7.0]]),
+        len(set(y) - {-1}),
+    )
     with pytest.warns(GraphSieveWarning, match=f"{n_known} known classes say nothing"):
         found = scores.sselect_score(X, y, n_neighbors=2, bandwidth=3.0, trade_off=0.3)
     assert_allclose(found, oracle.laplacian_score(X, n_neighbors=2, bandwidth=3.0), rtol=1e-12)
@@ -531,29 +647,47 @@ def test_one_class_or_none_leaves_the_laplacian_score(y):
 
 @pytest.mark.parametrize("kept", [0, 10**6])
 def test_pairs_made_on_the_fly_count_for_the_bandwidth(monkeypatch, kept):
-    """Equal labels link all samples: the mean of 1, 4, 9, 1, 4 and 1 is 20 / 6, whether the pairs are kept or not."""
+    """Equal labels link all samples: the mean of 1, 4, 9, 1, 4 and 1 is 20 / 6, whether the
+    pairs are kept or not.
+    """
     monkeypatch.setattr(builders, "EDGES_KEPT", kept)
     known = Supervision.from_labels(["a"] * 4)
-    found = builders.constrained_neighbor_graph(Table(np.arange(4.0)[:, None]), known, 1, None, cut_cannot_link=False)
+    found = builders.constrained_neighbor_graph(
+        Table(np.arange(4.0)[:, None]), known, 1, None, cut_cannot_link=False
+    )
     assert found.bandwidth == pytest.approx(20 / 6)
 
 
 def test_a_score_tells_how_many_features_it_could_not_judge():
-    with pytest.warns(GraphSieveWarning, match=r"2 of 3 features cannot be scored .* NaN and rank last"):
-        found = scores.laplacian_score([[1.0, 0.0, 5.0], [1.0, 1.0, 5.0], [1.0, 3.0, 5.0]], n_neighbors=1)
+    with pytest.warns(
+        GraphSieveWarning, match=r"2 of 3 features cannot be scored .* NaN and rank last"
+    ):
+        found = scores.laplacian_score(
+            [[1.0, 0.0, 5.0], [1.0, 1.0, 5.0], [1.0, 3.0, 5.0]], n_neighbors=1
+        )
     assert np.isnan(found).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("power", [2, 3])
 def test_a_few_eigenvectors_are_weighed_by_their_power(power):
     X = np.random.default_rng(17).normal(size=(9, 3)) + 2.0
-    options = {"form": "phi3", "n_neighbors": 3, "bandwidth": 2.0, "power": power, "n_components": 4}
+    options = {
+        "form": "phi3",
+        "n_neighbors": 3,
+        "bandwidth": 2.0,
+        "power": power,
+        "n_components": 4,
+    }
     assert_allclose(scores.spec_score(X, **options), oracle.spec_score(X, **options), rtol=1e-10)
 
 
 def test_two_known_targets_are_enough_for_mutual_information():
-    """ψ(1) + ψ(2) − 2 ψ(1) = 1 for one neighbour of two samples, with nobody nearer than it in either direction."""
-    found = scores.mutual_information_score([[0.0], [1.0], [5.0]], [0.5, 1.5, np.nan], n_neighbors=1)
+    """ψ(1) + ψ(2) − 2 ψ(1) = 1 for one neighbour of two samples, with nobody nearer than it in
+    either direction.
+    """
+    found = scores.mutual_information_score(
+        [[0.0], [1.0], [5.0]], [0.5, 1.5, np.nan], n_neighbors=1
+    )
     assert_allclose(found, [1.0], rtol=1e-12)
     with pytest.raises(InputError, match="at least 2 samples need a known target, got 1"):
         scores.mutual_information_score([[0.0], [1.0], [5.0]], [0.5, np.nan, np.nan], n_neighbors=1)
@@ -573,13 +707,20 @@ def test_relieff_divides_columns_of_any_range_block_by_block(monkeypatch):
     expected = oracle.relieff_score(X, y, n_neighbors=3)
     monkeypatch.setattr(columns, "WIDE", 1)
     for table in (Table(X, block_elements=40), Table(sp.csr_array(X), block_elements=40)):
-        assert_allclose(METHODS["relieff"].core(table, Supervision.from_labels(y), n_neighbors=3).values, expected, rtol=1e-10)
+        assert_allclose(
+            METHODS["relieff"].core(table, Supervision.from_labels(y), n_neighbors=3).values,
+            expected,
+            rtol=1e-10,
+        )
 
 
 def test_neighbours_are_at_most_all_others():
     assert builders.capped_neighbors(2, 3) == 2
     for asked in (3, 4):
-        with pytest.warns(GraphSieveWarning, match=f"n_neighbors={asked} is lowered to 2: there are only 3 samples"):
+        with pytest.warns(
+            GraphSieveWarning,
+            match=f"n_neighbors={asked} is lowered to 2: there are only 3 samples",
+        ):
             assert builders.capped_neighbors(asked, 3) == 2
 
 
@@ -596,9 +737,12 @@ def test_all_eigenvectors_are_weighed_by_their_power_without_being_found(power):
 
 
 @pytest.mark.parametrize(("tolerance", "disagreement"), [(labels.SIGN_TOLERANCE, 0.0), (0.5, 1.0)])
-def test_what_is_as_near_the_mean_as_the_tolerance_is_above_it(monkeypatch, tolerance, disagreement):
+def test_what_is_as_near_the_mean_as_the_tolerance_is_above_it(
+    monkeypatch, tolerance, disagreement
+):
     monkeypatch.setattr(labels, "SIGN_TOLERANCE", tolerance)
-    # Degrees 1, 2, 1: the mean is 0, E is 2 and the spread 2. The signs −, +, + are the labels; from −1 = 0 − ½ · 2 on all are +.
+    # Degrees 1, 2, 1: the mean is 0, E is 2 and the spread 2. The signs −, +, + are the labels;
+    # from −1 = 0 − ½ · 2 on all are +.
     found = scores.sselect_score([[-1.0], [0.0], [1.0]], [0, 1, 1], n_neighbors=1, trade_off=0.25)
     assert_allclose(found, [0.25 * 1.0 + 0.75 * disagreement], rtol=1e-12)
 
@@ -617,9 +761,15 @@ def test_what_tells_nothing_apart_or_is_of_other_samples_is_refused():
 
 
 def test_which_scores_are_good():
-    good = [("fisher", {}, True), ("laplacian", {}, False), ("laplacian", {"n_neighbors": 3}, False)]
+    good = [
+        ("fisher", {}, True),
+        ("laplacian", {}, False),
+        ("laplacian", {"n_neighbors": 3}, False),
+    ]
     good += [("spec", {"form": form}, form == "phi3") for form in ("phi1", "phi2", "phi3")]
-    assert [scores.METHODS[name].large_is_good(parameters) for name, parameters, _ in good] == [large for *_, large in good]
+    assert [scores.METHODS[name].large_is_good(parameters) for name, parameters, _ in good] == [
+        large for *_, large in good
+    ]
 
 
 def test_two_labels_are_a_pair_of_one_kind_and_a_ratio_needs_both():
@@ -631,23 +781,36 @@ def test_two_labels_are_a_pair_of_one_kind_and_a_ratio_needs_both():
         with pytest.raises(InputError, match=f"there is no {missing}-linked pair"):
             core(Table(X), known, form="ratio", weight=pairs.DIFFERENCE_WEIGHT)
     both = Supervision.from_labels([0, 0, 1])
-    assert_allclose(core(Table(X), both, form="ratio", weight=pairs.DIFFERENCE_WEIGHT).values, [1 / (16 + 9), 16 / (1 + 9)])
+    assert_allclose(
+        core(Table(X), both, form="ratio", weight=pairs.DIFFERENCE_WEIGHT).values,
+        [1 / (16 + 9), 16 / (1 + 9)],
+    )
 
 
 def test_a_class_that_hardly_anybody_has_counts_as_much_as_others_when_classes_are_balanced():
     X = np.random.default_rng(18).normal(size=(4, 3))
     P = np.array([[1.0, 0.0], [0.9, 0.1], [0.7, 0.3], [0.8, 0.2]])
     expected = oracle.weighted_laplacian_score(X, P, class_weight="balanced")
-    assert_allclose(scores.weighted_laplacian_score(X, P, class_weight="balanced"), expected, rtol=1e-12)
+    assert_allclose(
+        scores.weighted_laplacian_score(X, P, class_weight="balanced"), expected, rtol=1e-12
+    )
 
 
 def test_two_known_targets_have_a_supervised_factor_and_one_has_none():
     X = np.random.default_rng(19).normal(size=(6, 2))
     for known in (2, 1):
         y = np.where(np.arange(6) < known, np.arange(6.0), np.nan)
-        expected = oracle.semi_supervised_laplacian_score(X, y, n_neighbors=2, n_neighbors_supervised=1)
-        with nullcontext() if known == 2 else pytest.warns(GraphSieveWarning, match="1 target values are known"):
-            found = scores.semi_supervised_laplacian_score(X, y, n_neighbors=2, n_neighbors_supervised=1)
+        expected = oracle.semi_supervised_laplacian_score(
+            X, y, n_neighbors=2, n_neighbors_supervised=1
+        )
+        with (
+            nullcontext()
+            if known == 2
+            else pytest.warns(GraphSieveWarning, match="1 target values are known")
+        ):
+            found = scores.semi_supervised_laplacian_score(
+                X, y, n_neighbors=2, n_neighbors_supervised=1
+            )
         assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -663,12 +826,17 @@ def test_no_more_threads_are_asked_for_than_there_are_jobs(monkeypatch):
     asked = []
     monkeypatch.setattr(kernel_rows, "SHARED_FROM", 1)
     monkeypatch.setattr(kernel_rows, "available_threads", lambda: 4)
-    monkeypatch.setattr(kernel_rows, "in_threads", lambda work, jobs, n_threads: (asked.append(n_threads), work(iter(jobs))))
+    monkeypatch.setattr(
+        kernel_rows,
+        "in_threads",
+        lambda work, jobs, n_threads: (asked.append(n_threads), work(iter(jobs))),
+    )
 
     def work(part, start, stop, total):
         total[start:stop] += 1.0
 
-    assert_array_equal(kernel_rows.summed((33,), 1, 1, work), np.ones(33))  # three groups of columns
+    # Three groups of columns
+    assert_array_equal(kernel_rows.summed((33,), 1, 1, work), np.ones(33))
     assert_array_equal(kernel_rows.summed((33,), 9, 1, work), np.full(33, 9.0))  # nine parts
     assert asked == [3, 4]
 
@@ -682,7 +850,9 @@ def test_the_best_come_first_ties_in_their_order_and_what_has_no_score_last():
 def test_how_many_features_may_be_asked_for():
     assert [wanted_count(asked, 5) for asked in (1, np.int8(5))] == [1, 5]
     for asked in (0, 6, -1):
-        with pytest.raises(InputError, match=f"is {asked}, but there are 5 features; ask for 1 to 5"):
+        with pytest.raises(
+            InputError, match=f"is {asked}, but there are 5 features; ask for 1 to 5"
+        ):
             wanted_count(asked, 5)
     for asked in (True, 2.0, "2"):
         with pytest.raises(InputError, match="must be a whole number from 1 to 5"):
@@ -702,12 +872,18 @@ def test_a_parameter_that_a_method_has_not_is_refused_with_those_it_has():
 def test_the_difference_of_constraints_needs_only_one_kind_of_pairs():
     X = np.array([[0.0, 1.0], [1.0, 5.0], [4.0, 2.0]])
     assert_allclose(scores.constraint_score(X, [(0, 1)], [], form="difference"), [1.0, 16.0])
-    assert_allclose(scores.constraint_score(X, [], [(0, 2)], form="difference", weight=0.5), [-8.0, -0.5])
+    assert_allclose(
+        scores.constraint_score(X, [], [(0, 2)], form="difference", weight=0.5), [-8.0, -0.5]
+    )
     core = scores.METHODS["constraint"].core
-    labels = core(Table(X), Supervision.from_labels([0, 0, 1]), form="difference", weight=0.5).values
+    labels = core(
+        Table(X), Supervision.from_labels([0, 0, 1]), form="difference", weight=0.5
+    ).values
     assert_allclose(labels, [1.0 - 0.5 * (16 + 9), 16.0 - 0.5 * (1 + 9)])
     for nothing in (Supervision.from_pairs(3, [], []), Supervision.from_labels([0, -1, -1])):
-        with pytest.raises(InputError, match="needs at least one must-linked or cannot-linked pair"):
+        with pytest.raises(
+            InputError, match="needs at least one must-linked or cannot-linked pair"
+        ):
             core(Table(X), nothing, form="difference", weight=0.5)
 
 
@@ -723,9 +899,14 @@ def test_pairs_that_labels_imply_count_once():
             W[one, other] = W[other, one] = 1.0
         return W
 
-    given = [{(int(a), int(b)) for a, b in linked} for linked in (known.must_link, known.cannot_link)]
+    given = [
+        {(int(a), int(b)) for a, b in linked} for linked in (known.must_link, known.cannot_link)
+    ]
     alike, apart = pairs.must_link_graph(known), pairs.cannot_link_graph(known)
-    W, V = weights(given[0] | {(0, 1), (2, 3)}), weights(given[1] | {(0, 2), (0, 3), (1, 2), (1, 3)})
+    W, V = (
+        weights(given[0] | {(0, 1), (2, 3)}),
+        weights(given[1] | {(0, 2), (0, 3), (1, 2), (1, 3)}),
+    )
     check_forms(alike, W, X)
     check_forms(apart, V, X)
 
@@ -735,7 +916,11 @@ def test_a_class_that_nobody_has_changes_nothing_when_classes_are_balanced():
     P = np.array([[1.0, 0.0], [0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]])
     expected = oracle.weighted_laplacian_score(X, P, class_weight="balanced")
     with_empty = np.column_stack([P[:, 0], np.zeros(5), P[:, 1]])
-    assert_allclose(scores.weighted_laplacian_score(X, with_empty, class_weight="balanced"), expected, rtol=1e-12)
+    assert_allclose(
+        scores.weighted_laplacian_score(X, with_empty, class_weight="balanced"),
+        expected,
+        rtol=1e-12,
+    )
 
 
 def test_two_known_targets_are_enough_and_one_is_not():
@@ -752,7 +937,9 @@ def test_two_known_targets_are_enough_and_one_is_not():
 def test_a_correlation_with_three_classes_is_refused():
     X = np.arange(6.0)[:, None]
     core = scores.METHODS["pearson"].core
-    assert_allclose(core(Table(X), Supervision.from_labels([0, 0, 0, 1, 1, 1])).values, [9 / np.sqrt(17.5 * 6)])
+    assert_allclose(
+        core(Table(X), Supervision.from_labels([0, 0, 0, 1, 1, 1])).values, [9 / np.sqrt(17.5 * 6)]
+    )
     with pytest.raises(InputError, match="2 classes, got 3 classes"):
         core(Table(X), Supervision.from_labels([0, 0, 1, 1, 2, 2]))
 
@@ -823,7 +1010,9 @@ def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plai
         (64, 2, 2, [(0, 64)]),
     ],
 )
-def test_threads_share_parts_or_whole_groups_of_columns(monkeypatch, n_columns, n_parts, n_threads, ranges):
+def test_threads_share_parts_or_whole_groups_of_columns(
+    monkeypatch, n_columns, n_parts, n_threads, ranges
+):
     monkeypatch.setattr(kernel_rows, "SHARED_FROM", n_columns * 5)
     monkeypatch.setattr(kernel_rows, "available_threads", lambda: n_threads)
     seen = []
@@ -832,22 +1021,35 @@ def test_threads_share_parts_or_whole_groups_of_columns(monkeypatch, n_columns, 
         seen.append((part, start, stop))
         total[start:stop] += part + 1.0
 
-    assert_array_equal(kernel_rows.summed((n_columns,), n_parts, 5, work), np.full(n_columns, n_parts * (n_parts + 1) / 2))
+    assert_array_equal(
+        kernel_rows.summed((n_columns,), n_parts, 5, work),
+        np.full(n_columns, n_parts * (n_parts + 1) / 2),
+    )
     assert sorted(seen) == [(part, *ends) for part in range(n_parts) for ends in ranges]
     monkeypatch.setattr(kernel_rows, "in_threads", None)  # a little less work, and nobody is called
     assert_array_equal(kernel_rows.summed((n_columns,), 1, 4, work), np.ones(n_columns))
 
 
-@pytest.mark.parametrize("weights", [[0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 3.0, 0.0, 2.0], [0.0, 3.0, 0.0, 2.0], [1.0, 3.0]])
+@pytest.mark.parametrize(
+    "weights",
+    [[0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 3.0, 0.0, 2.0], [0.0, 3.0, 0.0, 2.0], [1.0, 3.0]],
+)
 def test_one_weighting_is_itself_in_either_form(weights):
     found = dense_weighting(np.array(weights))
-    assert sp.issparse(found) == (2 * np.count_nonzero(weights) < len(weights))  # where most of them are zero
+    # Where most of them are zero
+    assert sp.issparse(found) == (2 * np.count_nonzero(weights) < len(weights))
     assert_array_equal(found.toarray() if sp.issparse(found) else found, np.array(weights)[:, None])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
 def test_moments_of_a_table_that_lies_by_columns(form):
-    X = np.random.default_rng(14).normal(size=(9, 5)) * [1.0, 1e150, 1e-150, 1.0, 1.0] + [0.0, 0.0, 0.0, 9.0, 0.0]
+    X = np.random.default_rng(14).normal(size=(9, 5)) * [1.0, 1e150, 1e-150, 1.0, 1.0] + [
+        0.0,
+        0.0,
+        0.0,
+        9.0,
+        0.0,
+    ]
     X[::2, 4] = 0.0
     held = Pretended(form(X), 240)
     held.columnwise = True
@@ -873,7 +1075,9 @@ def test_low_rank_energies_are_taken_of_as_many_columns_as_their_moments_have_ro
     X, factor = rng.normal(size=(9, 7)), rng.random((9, 2))
     alike, apart = factor @ factor.T, factor @ factor[:, ::-1].T
     widths = []
-    monkeypatch.setattr(graphs, "moments", lambda block, given: widths.append(block.width) or moments(block, given))
+    monkeypatch.setattr(
+        graphs, "moments", lambda block, given: widths.append(block.width) or moments(block, given)
+    )
     monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 10)
     for graph, W, expected in (
         (FactorGraph(factor), alike, [5, 2]),  # two moments of five columns are ten numbers
@@ -892,7 +1096,8 @@ def test_who_is_linked_with_nobody_has_no_degree():
     left[2, 3] = left[3, 2] = 1.0
     graph = complete_graph(4) - SparseGraph.from_matrix(1.0 - np.eye(4) - left)
     check_forms(graph, left, np.array([[5.0, 1.0], [7.0, 0.0], [1.0, 2.0], [1.5, 4.0]]))
-    assert_allclose(graph.energy([[5.0], [7.0], [1.0], [1.0]]), [0.0], atol=1e-12)  # the two that are linked are equal
+    # The two that are linked are equal
+    assert_allclose(graph.energy([[5.0], [7.0], [1.0], [1.0]]), [0.0], atol=1e-12)
 
 
 def test_blocks_of_a_piece_are_counted_from_where_it_begins():
@@ -933,7 +1138,10 @@ def test_rows_of_tiny_numbers_are_scaled_and_rows_of_zeros_are_not(form):
     for sign in (1.0, -1.0):
         rows, exponent = Table(form(sign * np.ldexp(np.array([[3.0, 1.0], [2.0, 1.5]]), -150))).rows
         assert exponent == -148  # 2⁻¹⁴⁹ < 3 · 2⁻¹⁵⁰ < 2⁻¹⁴⁸
-        assert_array_equal(rows.toarray() if sp.issparse(rows) else rows, sign * np.array([[0.75, 0.25], [0.5, 0.375]]))
+        assert_array_equal(
+            rows.toarray() if sp.issparse(rows) else rows,
+            sign * np.array([[0.75, 0.25], [0.5, 0.375]]),
+        )
     assert Table(form(np.zeros((3, 2)))).rows[1] == 0
 
 
@@ -953,16 +1161,30 @@ def test_moments_of_a_table_that_lies_by_rows_need_no_columns():
     held = Pretended(np.array([[1.0, 2.0], [3.0, 2.5], [8.0, 6.0]]), 64)
     block = StoredTable(held).whole
     held.read_columns = None
-    assert_allclose(moments(block, np.ones((3, 1))).scatter[0] * 4.0**block.exponent, [26.0, 9.5])  # around 4 and 3.5
+    # Around 4 and 3.5
+    assert_allclose(moments(block, np.ones((3, 1))).scatter[0] * 4.0**block.exponent, [26.0, 9.5])
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: Pretended(X, 64), lambda X: Pretended(sp.csc_array(X), 64)])
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        sp.csc_array,
+        lambda X: Pretended(X, 64),
+        lambda X: Pretended(sp.csc_array(X), 64),
+    ],
+)
 def test_projections_are_products_wherever_the_columns_lie(form, sparse_stays_sparse):
-    X, vector = np.array([[4.0, 0.0, 9.0], [2.0, 3.0, 9.0], [8.0, 0.0, 9.0]]), np.array([1.0, -3.0, 2.0])
+    X, vector = (
+        np.array([[4.0, 0.0, 9.0], [2.0, 3.0, 9.0], [8.0, 0.0, 9.0]]),
+        np.array([1.0, -3.0, 2.0]),
+    )
     given = form(X)
     table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
     for block in table.wide_blocks():
-        assert_allclose(projection(block, vector) * 2.0**block.exponent, [14.0, -9.0, 0.0], rtol=1e-15)
+        assert_allclose(
+            projection(block, vector) * 2.0**block.exponent, [14.0, -9.0, 0.0], rtol=1e-15
+        )
 
 
 @pytest.mark.parametrize("light", [1e-9, 1e-20, 1e-200])
@@ -971,7 +1193,8 @@ def test_zeros_that_weigh_little_beside_what_is_stored_are_not_lost(light, spars
     (block,) = Table(X).blocks()
     assert block.is_sparse
     found = moments(block, np.array([[1.0], [light]])).scatter[0] * 4.0**block.exponent
-    assert_allclose(found, [light / (1 + light), light / (1 + light), 0.0], rtol=1e-12)  # a b / (a + b) · (1 − 0)²
+    # a b / (a + b) · (1 − 0)²
+    assert_allclose(found, [light / (1 + light), light / (1 + light), 0.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
@@ -1005,7 +1228,8 @@ def test_edges_that_are_none_are_refused(first, second, message):
 def test_a_weight_matrix_is_symmetric_as_far_as_its_largest_weight_tells(form, unit):
     W = unit * np.array([[7.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 3.0]])
     W[2, 1] += 1e-13 * unit  # rounding
-    assert edges_of(SparseGraph.from_matrix(form(W))) == {(0, 1): unit, (1, 2): 0.5 * unit}  # without its diagonal
+    # Without its diagonal
+    assert edges_of(SparseGraph.from_matrix(form(W))) == {(0, 1): unit, (1, 2): 0.5 * unit}
     W[2, 1] += 1e-10 * unit
     with pytest.raises(InputError, match="must be symmetric"):
         SparseGraph.from_matrix(form(W))
@@ -1019,17 +1243,23 @@ def test_graphs_of_different_samples_are_neither_added_nor_taken_away():
             together()
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8"), lambda X: Pretended(X, 4096)])
+@pytest.mark.parametrize(
+    "form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8"), lambda X: Pretended(X, 4096)]
+)
 def test_a_large_negative_number_scales_its_column(form):
     given = form(np.array([[-8.0, 1.0, -5.0], [1.0, -3.0, -6.0]]))
     table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
     assert_array_equal(next(table.wide_blocks()).exponent, [4, 2, 3])  # 8 < 2⁴, 3 < 2², 6 < 2³
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8"), lambda X: Pretended(X, 4096)])
+@pytest.mark.parametrize(
+    "form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8"), lambda X: Pretended(X, 4096)]
+)
 def test_the_range_of_nearly_equal_numbers_is_exact(form, sparse_stays_sparse):
     given = form(np.array([[1.0, -1.0], [1.0 + 2.0**-52, -1.0 - 2.0**-51]]))
-    block = next((StoredTable(given) if isinstance(given, Pretended) else Table(given)).wide_blocks())
+    block = next(
+        (StoredTable(given) if isinstance(given, Pretended) else Table(given)).wide_blocks()
+    )
     assert_array_equal(block.range * 2.0**block.exponent, [2.0**-52, 2.0**-51])
 
 
@@ -1040,21 +1270,31 @@ def test_some_columns_of_a_table_are_a_table(form, elements):
     table = Table(form(X), block_elements=elements).named(("a", "b", "c"))
     some = table.take_columns(np.array([2, 0]))
     assert some.feature_names == ("c", "a")
-    assert_array_equal(some.matrix.toarray() if sp.issparse(some.matrix) else some.matrix, X[:, [2, 0]])
+    assert_array_equal(
+        some.matrix.toarray() if sp.issparse(some.matrix) else some.matrix, X[:, [2, 0]]
+    )
     blocks = list(some.blocks())
     assert [place for block in blocks for place in range(block.start, block.stop)] == [0, 1]
     assert_array_equal(np.concatenate([block.constant for block in blocks]), [True, False])
     for block in blocks:
         values = block.values.toarray() if block.is_sparse else block.values
-        assert_array_equal((values + block.shift) * 2.0**block.exponent, X[:, [2, 0]][:, block.start : block.stop])
-    divided = table.divided(np.array([1, 0, 3]), np.array([0.5, 3.0, 1.125])).matrix  # by 1, 3 and 9
+        assert_array_equal(
+            (values + block.shift) * 2.0**block.exponent, X[:, [2, 0]][:, block.start : block.stop]
+        )
+    # By 1, 3 and 9
+    divided = table.divided(np.array([1, 0, 3]), np.array([0.5, 3.0, 1.125])).matrix
     assert_array_equal(divided.toarray() if sp.issparse(divided) else divided, X / [1.0, 3.0, 9.0])
 
 
 def test_the_size_of_a_table():
     X = np.array([[4.0, 0.0, 0.0], [2.0, 3.0, 9.0]])
     for table, n_entries in ((Table(X), 6), (Table(sp.csc_array(X)), 4)):
-        assert (table.n_samples, table.n_features, table.most_held, table.n_entries) == (2, 3, 6, n_entries)
+        assert (table.n_samples, table.n_features, table.most_held, table.n_entries) == (
+            2,
+            3,
+            6,
+            n_entries,
+        )
         assert_array_equal(table.entries_by_row(), [1, 3])
 
 
@@ -1077,7 +1317,10 @@ def test_the_bandwidth_of_constraints_is_the_mean_of_the_squared_lengths():
     table, known = Table(np.array([[0.0], [1.0], [3.0]])), Supervision.from_pairs(3, [(0, 2)], [])
     found = builders.constrained_neighbor_graph(table, known, 1, None, cut_cannot_link=True)
     assert found.bandwidth == pytest.approx((1 + 4 + 9) / 3)
-    assert builders.constrained_neighbor_graph(table, known, 1, 2.5, cut_cannot_link=True).bandwidth == 2.5
+    assert (
+        builders.constrained_neighbor_graph(table, known, 1, 2.5, cut_cannot_link=True).bandwidth
+        == 2.5
+    )
 
 
 def test_the_nearest_labelled_samples_begin_with_those_of_equal_target():
@@ -1086,20 +1329,26 @@ def test_the_nearest_labelled_samples_begin_with_those_of_equal_target():
 
 
 def test_at_the_very_reach_only_as_many_unlabelled_neighbours_as_places_are_left():
-    """Two labelled samples far apart; of the first, sample 5 is nearer than 6 and 7, which tie; of the second, all are far."""
+    """Two labelled samples far apart; of the first, sample 5 is nearer than 6 and 7, which tie;
+    of the second, all are far.
+    """
     runs = target_runs(np.array([0.0, 10.0]), 2)
     near = np.array([[5, 6, 7], [5, 6, 7]])
     squared = np.array([[1.0, 4.0, 4.0], [200.0, 300.0, 300.0]])
-    to_unlabeled, to_labeled = builders._merge_labeled(np.array([2, 3]), runs, runs.gap**2, near, squared, k=2)
+    to_unlabeled, to_labeled = builders._merge_labeled(
+        np.array([2, 3]), runs, runs.gap**2, near, squared, k=2
+    )
     assert [part.tolist() for part in to_unlabeled] == [[2, 2, 3], [5, 6, 5], [1.0, 4.0, 200.0]]
-    assert [part.tolist() for part in to_labeled] == [[3], [2], [100.0]]  # the first run is a neighbour of the second
+    # The first run is a neighbour of the second
+    assert [part.tolist() for part in to_labeled] == [[3], [2], [100.0]]
 
 
 def test_small_degrees_are_degrees():
     """A graph whose degrees are all below 1 has as many eigenvectors as one of heavier edges."""
     W = np.full((6, 6), 0.01) - 0.01 * np.eye(6)
     values, _ = _Spectrum(SparseGraph.from_matrix(W), 1, 4).pairs
-    assert_allclose(np.sort(values), [0, 1.2, 1.2, 1.2], atol=1e-12)  # of the complete graph: 0, and n / (n - 1)
+    # Of the complete graph: 0, and n / (n - 1)
+    assert_allclose(np.sort(values), [0, 1.2, 1.2, 1.2], atol=1e-12)
 
 
 def test_blocks_wider_than_what_is_done_at_a_time(monkeypatch):
@@ -1125,8 +1374,13 @@ def test_one_class_that_is_left_of_several_has_no_cannot_linked_pair():
 
 
 def test_the_hint_about_y_is_for_those_who_gave_one():
-    only_pairs, labelled = Supervision.from_pairs(3, [(0, 1)], []), Supervision.from_labels([0, 1, 1])
+    only_pairs, labelled = (
+        Supervision.from_pairs(3, [(0, 1)], []),
+        Supervision.from_labels([0, 1, 1]),
+    )
     with pytest.raises(InputError, match=r"only pairs are known of the samples\.$"):
         METHODS["fisher"].check_knowledge(only_pairs)
-    with pytest.raises(InputError, match=r"only labels are known of the samples; target_type= says what y is\.$"):
+    with pytest.raises(
+        InputError, match=r"only labels are known of the samples; target_type= says what y is\.$"
+    ):
         METHODS["supervised_laplacian"].check_knowledge(labelled)

@@ -1,4 +1,6 @@
-"""Mutual information: the parts against their naive versions, ties included, and what it should say of plain cases."""
+"""Mutual information: the parts against their naive versions, ties included, and what it should
+say of plain cases.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from graphsieve.scores.information import _count_within, _distance_to_neighbor, information_with_classes, information_with_target
+from graphsieve.scores.information import (
+    _count_within,
+    _distance_to_neighbor,
+    information_with_classes,
+    information_with_target,
+)
 from strategies import grid_values
 
 vectors = hnp.arrays(np.float64, st.integers(2, 20), elements=grid_values(-6, 6))
@@ -26,7 +33,9 @@ def test_distance_to_the_kth_neighbor(values, k):
 
 @given(values=vectors, seed=st.integers(0, 99), scale=st.sampled_from([1.0, 0.1, 1 / 3, 1e-9]))
 def test_count_within_a_radius_is_by_differences(values, seed, scale):
-    """Values such as 0.1 · 3 make every border a close call; each must be decided by the difference itself."""
+    """Values such as 0.1 · 3 make every border a close call; each must be decided by the
+    difference itself.
+    """
     values = values * scale + 0.7
     radius = np.abs(values - np.random.default_rng(seed).permutation(values))
     expected = [(np.abs(values - v) <= r).sum() for v, r in zip(values, radius, strict=True)]
@@ -34,9 +43,13 @@ def test_count_within_a_radius_is_by_differences(values, seed, scale):
 
 
 def test_a_copy_of_the_classes_tells_all_of_them():
-    """A feature equal to the class code: every neighbour coincides, and the information is the entropy, up to digamma for log."""
+    """A feature equal to the class code: every neighbour coincides, and the information is the
+    entropy, up to digamma for log.
+    """
     codes = np.repeat([0, 1], 500)
-    assert information_with_classes(codes.astype(float), codes, 3) == pytest.approx(math.log(2), abs=2e-3)
+    assert information_with_classes(codes.astype(float), codes, 3) == pytest.approx(
+        math.log(2), abs=2e-3
+    )
 
 
 def test_discrete_noise_tells_nothing():

@@ -24,15 +24,23 @@ LAWS = get_args(Law)
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
 
 
-def values(method: Method, X: Any, known: Supervision, *, block_elements: int = 2**22, **overrides: Any) -> np.ndarray:
+def values(
+    method: Method, X: Any, known: Supervision, *, block_elements: int = 2**22, **overrides: Any
+) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
-        return method.core(Table(X, block_elements=block_elements), known, **(method.defaults | overrides)).values
+        return method.core(
+            Table(X, block_elements=block_elements), known, **(method.defaults | overrides)
+        ).values
 
 
 def knowledge(method: Method, problem: Problem) -> list[Supervision]:
     """Each kind of knowledge that the method uses, or none if it needs none."""
-    kinds = [kind for kind in method.uses if not (method.name == "pearson" and kind == "labels" and problem.labels.max() > 1)]
+    kinds = [
+        kind
+        for kind in method.uses
+        if not (method.name == "pearson" and kind == "labels" and problem.labels.max() > 1)
+    ]
     return [problem.known(kind) for kind in kinds] or [Supervision.nothing(len(problem.X))]
 
 
@@ -47,30 +55,47 @@ def check_shift(method: Method, problem: Problem) -> None:
 
 
 def check_scale(method: Method, problem: Problem) -> None:
-    """Each column by its own factor; where distances matter, all by one factor, together with all they are compared with."""
+    """Each column by its own factor; where distances matter, all by one factor, together with
+    all they are compared with.
+    """
     for known in knowledge(method, problem):
         plain = values(method, problem.X, known)
         if not method.reads_neighbors:
             factors = np.array([0.1, 3.0, 1e6, 1 / 7, 1.0])[: problem.X.shape[1]]
             assert_same(values(method, problem.X * factors, known), plain)
             continue
-        targets = None if known.targets is None else 3.0 * known.targets  # exact on the grid, so that ties stay ties
+        # Exact on the grid, so that ties stay ties
+        targets = None if known.targets is None else 3.0 * known.targets
         scaled = Supervision(
-            len(known), known.labels, known.classes, targets, known.probabilities, known.must_link, known.cannot_link
+            len(known),
+            known.labels,
+            known.classes,
+            targets,
+            known.probabilities,
+            known.must_link,
+            known.cannot_link,
         )
-        bandwidth = {"bandwidth": 9.0 * method.defaults["bandwidth"]} if "bandwidth" in method.defaults else {}
+        bandwidth = (
+            {"bandwidth": 9.0 * method.defaults["bandwidth"]}
+            if "bandwidth" in method.defaults
+            else {}
+        )
         assert_same(values(method, problem.X * 3.0, scaled, **bandwidth), plain)
 
 
 def check_row_order(method: Method, problem: Problem) -> None:
     order = np.random.default_rng(len(problem.X)).permutation(len(problem.X))
     for known in knowledge(method, problem):
-        assert_same(values(method, problem.X[order], known[order]), values(method, problem.X, known))
+        assert_same(
+            values(method, problem.X[order], known[order]), values(method, problem.X, known)
+        )
 
 
 def check_column_order(method: Method, problem: Problem) -> None:
     for known in knowledge(method, problem):
-        assert_same(values(method, problem.X[:, ::-1], known)[::-1], values(method, problem.X, known))
+        assert_same(
+            values(method, problem.X[:, ::-1], known)[::-1], values(method, problem.X, known)
+        )
 
 
 def check_copies(method: Method, problem: Problem) -> None:
@@ -95,7 +120,9 @@ def check_chunks(method: Method, problem: Problem) -> None:
         for X in (problem.X, sp.csr_array(problem.X)):
             plain = values(method, X, known)
             for size in (1, 7 * len(problem.X), 3 * len(problem.X) - 1):
-                assert_allclose(values(method, X, known, block_elements=size), plain, rtol=1e-10, atol=1e-13)
+                assert_allclose(
+                    values(method, X, known, block_elements=size), plain, rtol=1e-10, atol=1e-13
+                )
 
 
 CHECKS = {
@@ -113,7 +140,8 @@ DECLARED = [(method, law) for method in METHODS for law in sorted(METHODS[method
 def test_every_law_has_a_check_and_no_method_is_left_out():
     assert set(CHECKS) == set(LAWS)
     assert len(METHODS) == 15
-    # All fifteen methods obey all seven laws, but for the variance, which keeps the units of its feature.
+    # All fifteen methods obey all seven laws, but for the variance, which keeps the units of its
+    # feature.
     assert len(DECLARED) == 15 * 7 - 1
     assert METHODS["variance"].laws == set(LAWS) - {"scale"}
 
@@ -139,7 +167,9 @@ def knowledge_of_the_default(problem: Problem) -> list[Supervision]:
 
 @given(problem=problems(ties=False, min_samples=8))
 def test_the_default_obeys_the_same_laws(problem):
-    """In general position, since ridge regression and the classes it predicts have ties of their own."""
+    """In general position, since ridge regression and the classes it predicts have ties of their
+    own.
+    """
     X, p = problem.X, problem.X.shape[1]
     order = np.random.default_rng(len(X)).permutation(len(X))
     for known in knowledge_of_the_default(problem):
@@ -155,16 +185,20 @@ def test_the_default_obeys_the_same_laws(problem):
             assert_allclose(found.scores_, plain.scores_, rtol=1e-6, atol=1e-9)
             assert_allclose(found.relevance_, plain.relevance_, rtol=1e-6, atol=1e-9)
             assert_array_equal(found.ranking_, plain.ranking_)
-        # Unscaled, since of two standardised columns each explains as much as the other, and the first is taken.
+        # Unscaled, since of two standardised columns each explains as much as the other, and the
+        # first is taken.
         plain, turned = default(X, known, scale=None), default(X[:, ::-1], known, scale=None)
         assert_allclose(turned.scores_[::-1], plain.scores_, rtol=1e-6, atol=1e-9)
-        if (plain.relevance_ > 0).all():  # columns that matter alike, such as not at all, come in their order
+        # Columns that matter alike, such as not at all, come in their order
+        if (plain.relevance_ > 0).all():
             assert_array_equal(turned.ranking_[::-1], plain.ranking_)
 
 
 @given(problem=problems(ties=True))
 def test_the_default_ranks_whatever_it_gets(problem):
-    """Constants last and only they without a score, shares from 0 to 1, and of copies never both before what says more."""
+    """Constants last and only they without a score, shares from 0 to 1, and of copies never both
+    before what says more.
+    """
     X = np.concatenate([problem.X, problem.X[:, :1], np.full((len(problem.X), 1), 0.3)], axis=1)
     constant = X.min(axis=0) == X.max(axis=0)
     for known in knowledge_of_the_default(problem):
@@ -175,7 +209,9 @@ def test_the_default_ranks_whatever_it_gets(problem):
         assert_array_equal(np.isnan(sieve.scores_), constant)
         assert ((sieve.scores_[~constant] >= 0) & (sieve.scores_[~constant] <= 1 + 1e-9)).all()
         assert sorted(sieve.ranking_) == list(range(1, X.shape[1] + 1))
-        assert set(np.flatnonzero(constant)) == set(np.argsort(sieve.ranking_)[X.shape[1] - constant.sum() :])
+        assert set(np.flatnonzero(constant)) == set(
+            np.argsort(sieve.ranking_)[X.shape[1] - constant.sum() :]
+        )
         if not constant[0]:  # the last but one repeats it
             assert sieve.ranking_[0] < sieve.ranking_[-2]
             assert_allclose(sieve.scores_[-2], sieve.scores_[0], rtol=1e-9)
@@ -190,7 +226,15 @@ def test_leaves_its_input_alone(name, problem):
     for known in knowledge(method, problem):
         X = problem.X.copy()
         arrays = [
-            a for a in (known.labels, known.targets, known.probabilities, known.must_link, known.cannot_link) if a is not None
+            a
+            for a in (
+                known.labels,
+                known.targets,
+                known.probabilities,
+                known.must_link,
+                known.cannot_link,
+            )
+            if a is not None
         ]
         before = [array.copy() for array in arrays]
         for array in (X, *arrays):
@@ -231,7 +275,9 @@ def test_integers_give_what_floats_give(name, problem):
         assert_same(values(method, whole.astype(object), known), expected)
 
 
-@pytest.mark.parametrize("name", ["laplacian", "supervised_laplacian", "semi_supervised_laplacian", "spec"])
+@pytest.mark.parametrize(
+    "name", ["laplacian", "supervised_laplacian", "semi_supervised_laplacian", "spec"]
+)
 @given(problem=problems(ties=True))
 def test_laplacian_scores_lie_from_0_to_2_per_factor(name, problem):
     """A negative Laplacian score proves a bug; several peers have it."""
@@ -253,13 +299,16 @@ COPIED = [
 
 @pytest.mark.parametrize(("name", "options"), COPIED)
 def test_copies_have_the_same_bits_whatever_columns_are_beside_them(name, options):
-    """Products and sums of several columns at once may round the last few of them otherwise, and so may a block of one column."""
+    """Products and sums of several columns at once may round the last few of them otherwise, and
+    so may a block of one column.
+    """
     rng = np.random.default_rng(0)
     n = 250
     labels = Supervision.from_labels(np.where(rng.random(n) < 0.5, rng.integers(7, size=n), -1))
     for n_others in range(1, 12):
         column, others = rng.normal(size=(n, 1)), rng.normal(size=(n, n_others))
         X = np.concatenate([column, others, column, column], axis=1)
-        for width in (X.shape[1], X.shape[1] - 1):  # in one block, and with a block of its own for the last
+        # In one block, and with a block of its own for the last
+        for width in (X.shape[1], X.shape[1] - 1):
             found = values(METHODS[name], X, labels, block_elements=width * n, **options)
             assert len(set(found[[0, -2, -1]].tolist())) == 1

@@ -50,7 +50,8 @@ def test_an_offset_of_1e8_in_float64(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_offset_of_1e4_in_float32(name):
-    X = np.rint(RNG.normal(size=(N, 6)) * 256) / 256  # so that adding the offset loses nothing of the data themselves
+    # So that adding the offset loses nothing of the data themselves
+    X = np.rint(RNG.normal(size=(N, 6)) * 256) / 256
     shifted = (X + 1e4).astype(np.float32)
     assert_array_equal(shifted.astype(np.float64) - 1e4, X)
     assert_allclose(score(name, shifted), score(name, X.astype(np.float32)), rtol=1e-6, atol=1e-9)
@@ -62,11 +63,16 @@ def test_with_the_graph_held_fixed_a_scaled_feature_keeps_its_score(factor):
     graph = neighbor_graph(Table(X), 5, 1.0).graph
     from graphsieve.graphs.ratio import laplacian_ratio
 
-    assert_allclose(laplacian_ratio(Table(X * factor), graph), laplacian_ratio(Table(X), graph), rtol=1e-9)
+    assert_allclose(
+        laplacian_ratio(Table(X * factor), graph), laplacian_ratio(Table(X), graph), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-12, 1e12, 1e300])
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.reads_neighbors and name != "variance"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name, method in METHODS.items() if not method.reads_neighbors and name != "variance"],
+)
 def test_features_of_all_scales_keep_their_scores_where_no_distance_is_taken(name, factor):
     X = RNG.normal(size=(N, 4))
     scaled = X * np.array([factor, 1.0, factor, 1.0])
@@ -76,7 +82,9 @@ def test_features_of_all_scales_keep_their_scores_where_no_distance_is_taken(nam
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
 def test_the_front_door_takes_any_scale(name, exponent):
-    """In whatever unit all features are, answers are the same; squares of their numbers would over- or underflow."""
+    """In whatever unit all features are, answers are the same; squares of their numbers would
+    over- or underflow.
+    """
     X = RNG.normal(size=(N, 5))
     if name == "variance":
         pytest.skip("the variance keeps the units of its feature, and 2**2000 is no number")
@@ -93,11 +101,17 @@ def test_the_front_door_takes_any_scale(name, exponent):
 @pytest.mark.parametrize("kind", ["nothing", *KNOWN])
 @pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
 def test_a_search_takes_any_scale(exponent, kind, redundancy):
-    """Powers of two are exact, so that a table in another unit, or a target in another, is the same to the last bit."""
+    """Powers of two are exact, so that a table in another unit, or a target in another, is the
+    same to the last bit.
+    """
     X, known = np.random.default_rng(3).normal(size=(N, 5)), KNOWN.get(kind, Supervision.nothing(N))
-    other = known if known.targets is None else Supervision.from_targets(np.ldexp(TARGETS, exponent))
+    other = (
+        known if known.targets is None else Supervision.from_targets(np.ldexp(TARGETS, exponent))
+    )
     plain = GraphSieve(redundancy=redundancy, n_features_to_select=4).fit(X, supervision=known)
-    scaled = GraphSieve(redundancy=redundancy, n_features_to_select=4).fit(np.ldexp(X, exponent), supervision=other)
+    scaled = GraphSieve(redundancy=redundancy, n_features_to_select=4).fit(
+        np.ldexp(X, exponent), supervision=other
+    )
     assert_allclose(scaled.scores_, plain.scores_, rtol=1e-9)
     assert_allclose(scaled.redundancy_, plain.redundancy_, rtol=1e-9, atol=1e-12)
     assert_array_equal(scaled.ranking_, plain.ranking_)
@@ -120,10 +134,13 @@ def test_the_default_standardises_what_has_a_unit_of_its_own_and_shifts_nothing(
 
 
 def test_columns_of_vanishing_size_explain_as_much_as_their_direction_does():
-    """By hand: all there is to explain is the first column, and of that any column explains its squared correlation."""
+    """By hand: all there is to explain is the first column, and of that any column explains its
+    squared correlation.
+    """
     X = np.random.default_rng(5).normal(size=(N, 3))
     X = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 2]]) * [1e300, 1.0, 1e-300, 1e-300]
-    sieve = GraphSieve(scale=None, n_features_to_select=3).fit(X)  # a warning that columns are constant would be an error
+    # a warning that columns are constant would be an error
+    sieve = GraphSieve(scale=None, n_features_to_select=3).fit(X)
     expected = np.corrcoef((X * [1e-300, 1.0, 1e300, 1e300]).T)[0] ** 2
     assert_allclose(sieve.scores_, expected, rtol=1e-9)
     assert sieve.ranking_[0] == 1
@@ -133,14 +150,21 @@ def test_columns_of_vanishing_size_explain_as_much_as_their_direction_does():
 
 @pytest.mark.parametrize("shape", [(17, 5), (9, 30)])
 def test_what_rounding_leaves_chooses_nothing(shape):
-    """One column is all there is to explain, or all that a target is: once it is chosen, none of the others is."""
+    """One column is all there is to explain, or all that a target is: once it is chosen, none of
+    the others is.
+    """
     X = np.random.default_rng(6).normal(size=shape)
-    expected = np.argsort(-(np.corrcoef(X.T)[3] ** 2)).tolist()  # the others by what they would have explained alone
+    # The others by what they would have explained alone
+    expected = np.argsort(-(np.corrcoef(X.T)[3] ** 2)).tolist()
     for seed in range(20):
         rows = np.random.default_rng(seed).permutation(shape[0])
         of_one = diverse_selection(np.eye(shape[1])[3], X[rows], n_features_to_select=5)
         of_target = diverse_selection(
-            np.ones(shape[1]), X[rows], n_features_to_select=5, targets=5 * X[rows, 3], target_share=1.0
+            np.ones(shape[1]),
+            X[rows],
+            n_features_to_select=5,
+            targets=5 * X[rows, 3],
+            target_share=1.0,
         )
         for path in (of_one, of_target):
             assert path.n_chosen == 1
@@ -150,12 +174,18 @@ def test_what_rounding_leaves_chooses_nothing(shape):
 
 @pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
 def test_targets_and_features_of_wildly_different_size(exponent):
-    """Where one dwarfs the other, it no longer matters by how much: as at 2**200, where the formula itself can be evaluated."""
+    """Where one dwarfs the other, it no longer matters by how much: as at 2**200, where the
+    formula itself can be evaluated.
+    """
     X, sign = RNG.normal(size=(N, 4)), 1 if exponent > 0 else -1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
-        found = scores.semi_supervised_laplacian_score(np.ldexp(X, exponent), TARGETS, n_neighbors=6, bandwidth=0.5)
-    expected = oracle.semi_supervised_laplacian_score(np.ldexp(X, 200 * sign), TARGETS, n_neighbors=6, bandwidth=0.5)
+        found = scores.semi_supervised_laplacian_score(
+            np.ldexp(X, exponent), TARGETS, n_neighbors=6, bandwidth=0.5
+        )
+    expected = oracle.semi_supervised_laplacian_score(
+        np.ldexp(X, 200 * sign), TARGETS, n_neighbors=6, bandwidth=0.5
+    )
     assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -165,7 +195,9 @@ def test_a_variance_that_is_no_number_is_refused():
 
 
 def test_an_isolated_outlier_costs_the_others_no_digits():
-    """A value of 1e14 beside values near 1: subtracting it, or a mean with it, would leave two digits of the rest."""
+    """A value of 1e14 beside values near 1: subtracting it, or a mean with it, would leave two
+    digits of the rest.
+    """
     X = RNG.normal(size=(N, 3))
     with_outlier = np.concatenate([np.full((1, 3), 1e14), X])
     graph = neighbor_graph(Table(X), 5, 1.0).graph

@@ -29,7 +29,8 @@ CONTAINERS = {
 }
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
 
-# (name, positional arguments beside X, keywords); bandwidths are large enough for distances to matter.
+# (name, positional arguments beside X, keywords); bandwidths are large enough for distances to
+# matter.
 CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("laplacian_score", lambda q: (), {}),
     ("laplacian_score", lambda q: (), {"n_neighbors": 1, "bandwidth": 7.0}),
@@ -42,7 +43,11 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("spec_score", lambda q: (), {"form": "phi3", "bandwidth": 20.0}),
     ("spec_score", lambda q: (), {"form": "phi3", "power": 2, "bandwidth": 20.0}),
     ("supervised_laplacian_score", lambda q: (np.nan_to_num(q.targets),), {}),
-    ("supervised_laplacian_score", lambda q: (np.nan_to_num(q.targets),), {"n_neighbors": 1, "bandwidth": 0.3}),
+    (
+        "supervised_laplacian_score",
+        lambda q: (np.nan_to_num(q.targets),),
+        {"n_neighbors": 1, "bandwidth": 0.3},
+    ),
     ("semi_supervised_laplacian_score", lambda q: (q.targets,), {}),
     (
         "semi_supervised_laplacian_score",
@@ -50,10 +55,22 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
         {"n_neighbors": 3, "n_neighbors_supervised": 2, "bandwidth": 2.0, "label_weight": 3.0},
     ),
     ("constraint_score", lambda q: (q.must_link, q.cannot_link), {}),
-    ("constraint_score", lambda q: (q.must_link, q.cannot_link), {"form": "difference", "weight": 0.7}),
+    (
+        "constraint_score",
+        lambda q: (q.must_link, q.cannot_link),
+        {"form": "difference", "weight": 0.7},
+    ),
     ("constrained_laplacian_score", lambda q: (q.must_link, q.cannot_link), {"bandwidth": 5.0}),
-    ("constrained_laplacian_score", lambda q: (q.must_link, q.cannot_link), {"n_neighbors": 2, "cut_cannot_link": True}),
-    ("constrained_laplacian_score", lambda q: (q.must_link, np.empty((0, 2), dtype=int)), {"bandwidth": 5.0}),
+    (
+        "constrained_laplacian_score",
+        lambda q: (q.must_link, q.cannot_link),
+        {"n_neighbors": 2, "cut_cannot_link": True},
+    ),
+    (
+        "constrained_laplacian_score",
+        lambda q: (q.must_link, np.empty((0, 2), dtype=int)),
+        {"bandwidth": 5.0},
+    ),
     ("c4_score", lambda q: (q.must_link, q.cannot_link), {"n_neighbors": 3, "bandwidth": 5.0}),
     ("weighted_laplacian_score", lambda q: (q.probabilities,), {}),
     ("weighted_laplacian_score", lambda q: (q.probabilities,), {"class_weight": "balanced"}),
@@ -69,7 +86,11 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
 # The estimators of mutual information are defined for values in general position only.
 TIE_FREE_CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("mutual_information_score", lambda q: (q.labels,), {}),
-    ("mutual_information_score", lambda q: (np.where(np.isnan(q.targets), 0.123, q.targets) + np.arange(len(q.X)),), {}),
+    (
+        "mutual_information_score",
+        lambda q: (np.where(np.isnan(q.targets), 0.123, q.targets) + np.arange(len(q.X)),),
+        {},
+    ),
     ("mutual_information_score", lambda q: (q.labels,), {"n_neighbors": 1}),
 ]
 
@@ -118,11 +139,15 @@ def test_phi3_with_some_eigenvectors_equals_the_dense_eigenproblem(problem, n_co
 @pytest.mark.parametrize("n_components", [3, 4, 7])
 @given(seed=st.integers(0, 99))
 def test_phi3_where_the_graph_falls_into_three_components(n_components, seed):
-    """The eigenvalue 0 comes three times there, and an iteration may miss copies of an eigenvalue."""
+    """The eigenvalue 0 comes three times there, and an iteration may miss copies of an
+    eigenvalue.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, 4)) + 100.0 * np.repeat([0, 1, 2], [6, 8, 10])[:, None]
     keywords = {"form": "phi3", "n_neighbors": 4, "bandwidth": 50.0, "n_components": n_components}
-    assert_allclose(scores.spec_score(X, **keywords), oracle.spec_score(X, **keywords), rtol=1e-7, atol=1e-9)
+    assert_allclose(
+        scores.spec_score(X, **keywords), oracle.spec_score(X, **keywords), rtol=1e-7, atol=1e-9
+    )
     with pytest.raises(InputError, match="falls into 3 components"):
         scores.spec_score(X, form="phi3", n_neighbors=4, bandwidth=50.0, n_components=2)
 
@@ -137,7 +162,9 @@ def test_nearly_sure_experts_of_one_class_cost_no_digits(doubt):
     alike = {(i, j): P[i][0] * P[j][0] + P[i][1] * P[j][1] for i in range(12) for j in range(12)}
     within = sum(w * (f[i] - f[j]) ** 2 for (i, j), w in alike.items())
     apart = sum((1 - w) * (f[i] - f[j]) ** 2 for (i, j), w in alike.items())
-    ours = scores.weighted_laplacian_score(np.array(f, dtype=float)[:, None], np.array(P, dtype=float))
+    ours = scores.weighted_laplacian_score(
+        np.array(f, dtype=float)[:, None], np.array(P, dtype=float)
+    )
     # Storing 1 − ε in a float rounds ε by up to 1e-16, which is all that may be lost.
     assert_allclose(ours, float(within / apart), rtol=1e-9 + 1e-15 / doubt)
 
@@ -192,4 +219,6 @@ def test_scores_together_refuse_what_they_cannot_use(methods, complaint):
     with pytest.raises(ValueError, match="none of the methods looks for neighbours"):
         scores.score_together(np.eye(4), ["variance"], neighbors="exact")
     with pytest.raises(ValueError, match="from_targets"):
-        scores.score_together(np.eye(4), ["supervised_laplacian"], supervision=Supervision.from_labels([0, 0, 1, 1]))
+        scores.score_together(
+            np.eye(4), ["supervised_laplacian"], supervision=Supervision.from_labels([0, 0, 1, 1])
+        )

@@ -1,4 +1,6 @@
-"""How many features: the truth of the papers' problems, noise, copies, and every formula against its slow form."""
+"""How many features: the truth of the papers' problems, noise, copies, and every formula against
+its slow form.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +45,24 @@ PROBLEMS = {
 
 
 def greedy_order(X, mask):
-    """The column that explains most of what is left of the columns that matter, again and again: slow and dense."""
+    """The column that explains most of what is left of the columns that matter, again and again:
+    slow and dense.
+    """
     residuals = X - X.mean(axis=0)
     left, order = list(np.flatnonzero(mask)), []
     while left:
         gains = [
-            ((residuals[:, mask].T @ residuals[:, j]) ** 2).sum() / max(residuals[:, j] @ residuals[:, j], 1e-300) for j in left
+            ((residuals[:, mask].T @ residuals[:, j]) ** 2).sum()
+            / max(residuals[:, j] @ residuals[:, j], 1e-300)
+            for j in left
         ]
         best = left.pop(int(np.argmax(gains)))
         order.append(best)
         length = residuals[:, best] @ residuals[:, best]
         if length > 1e-12 * len(X):
-            residuals = residuals - np.outer(residuals[:, best], residuals[:, best] @ residuals) / length
+            residuals = (
+                residuals - np.outer(residuals[:, best], residuals[:, best] @ residuals) / length
+            )
     return np.array(order + list(np.flatnonzero(~mask)), dtype=np.int64)
 
 
@@ -64,11 +72,17 @@ def counted(X, known, **options):
     scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     table = Table(scaled)
     found = columns_that_matter(table, known)
-    return count_features(table, known, greedy_order(scaled, found.mask), mattering=found, **options)
+    return count_features(
+        table, known, greedy_order(scaled, found.mask), mattering=found, **options
+    )
 
 
 def everything_known(data):
-    return Supervision.from_targets(data.y) if data.task == "regression" else Supervision.from_labels(data.y)
+    return (
+        Supervision.from_targets(data.y)
+        if data.task == "regression"
+        else Supervision.from_labels(data.y)
+    )
 
 
 # ---- the bar: within 20 % of the truth
@@ -88,7 +102,8 @@ def test_within_a_fifth_of_the_truth_with_all_labels(name):
 
 def test_within_a_fifth_of_the_truth_without_labels_where_columns_depend_on_each_other():
     found = [
-        counted(datasets.make_waveform(2000, random_state=seed).X, Supervision.nothing(2000)).n for seed in range(5000, 5005)
+        counted(datasets.make_waveform(2000, random_state=seed).X, Supervision.nothing(2000)).n
+        for seed in range(5000, 5005)
     ]
     assert np.abs(np.array(found) - 19).mean() <= 0.2 * 19
 
@@ -114,12 +129,17 @@ def test_noise_is_rarely_said_to_matter():
 def test_noise_counts_next_to_nothing_and_says_so():
     rng = np.random.default_rng(0)
     found = [counted(rng.standard_normal((80, 20)), Supervision.nothing(80)) for _ in range(20)]
-    # One table in twenty may look otherwise; more than five of twenty would happen once in three thousand times.
+    # One table in twenty may look otherwise; more than five of twenty would happen once in three
+    # thousand times.
     nothing = [count for count in found if count.rule == "nothing"]
     assert len(nothing) >= 15
     assert max(count.n for count in found) <= 4
     assert {(count.n, count.reason) for count in nothing} == {
-        (0, "nothing is known of the samples and none of 20 columns shares more with the others than chance allows")
+        (
+            0,
+            "nothing is known of the samples and none of 20 columns shares more with the others "
+            "than chance allows",
+        )
     }
 
 
@@ -134,10 +154,19 @@ def test_rare_words_that_happen_to_meet_are_no_structure():
 def test_p_values_of_null_columns_are_no_smaller_than_they_should_be(classes):
     rng = np.random.default_rng(2)
     y = np.arange(40) % 4 if classes else rng.standard_normal(40)
-    null = np.hstack([rng.standard_normal((40, 2000)), rng.lognormal(size=(40, 2000)), rng.integers(0, 3, (40, 2000))])
-    # The first column is what is known, so that somebody is named and the p-values are those of the relevance.
+    null = np.hstack(
+        [
+            rng.standard_normal((40, 2000)),
+            rng.lognormal(size=(40, 2000)),
+            rng.integers(0, 3, (40, 2000)),
+        ]
+    )
+    # The first column is what is known, so that somebody is named and the p-values are those of the
+    # relevance.
     X = np.column_stack([y + 0.01 * rng.standard_normal(40), null])
-    found = columns_that_matter(Table(X), Supervision.from_labels(y) if classes else Supervision.from_targets(y))
+    found = columns_that_matter(
+        Table(X), Supervision.from_labels(y) if classes else Supervision.from_targets(y)
+    )
     assert found.rule != "structure"
     for level in (0.1, 0.01):
         assert (found.p_values[1:] <= level).mean() <= level + 4 * np.sqrt(level / 6000)
@@ -148,7 +177,9 @@ def blocks_and_noise(n_blocks):
 
     def draw(rng):
         base = np.repeat(rng.standard_normal((100, n_blocks)), 30 // n_blocks, axis=1)
-        return np.sqrt(0.8) * base + np.sqrt(0.2) * rng.standard_normal((100, 30)), rng.standard_normal((100, 270))
+        return np.sqrt(0.8) * base + np.sqrt(0.2) * rng.standard_normal(
+            (100, 30)
+        ), rng.standard_normal((100, 270))
 
     return draw
 
@@ -163,7 +194,9 @@ def shuffled_copies(rng):
     [(blocks_and_noise(1), 60), (blocks_and_noise(3), 60), (shuffled_copies, 20)],
     ids=["one block", "three blocks", "real"],
 )
-def test_few_of_the_columns_named_without_labels_are_noise_however_the_others_depend_on_each_other(draw, n_draws):
+def test_few_of_the_columns_named_without_labels_are_noise_however_the_others_depend_on_each_other(
+    draw, n_draws
+):
     shares, null_p_values = [], []
     for seed in range(n_draws):
         real, null = draw(np.random.default_rng([7000, seed]))
@@ -195,7 +228,9 @@ def chance_of_a_direction(level, others):
 @pytest.mark.parametrize("alike", [0.0, 0.5, 0.95])
 def test_rotation_tail_is_near_the_integral(alike):
     rng = np.random.default_rng(13)
-    columns = np.sqrt(alike) * rng.standard_normal((25, 1)) + np.sqrt(1 - alike) * rng.standard_normal((25, 12))
+    columns = np.sqrt(alike) * rng.standard_normal((25, 1)) + np.sqrt(
+        1 - alike
+    ) * rng.standard_normal((25, 12))
     columns /= np.linalg.norm(columns, axis=0)
     eigenvalues, directions = np.linalg.eigh(columns @ columns.T)
     others = columns[:, 1:] @ columns[:, 1:].T
@@ -208,16 +243,21 @@ def test_rotation_tail_is_near_the_integral(alike):
         expected = chance_of_a_direction(level, others)
         if 1e-5 < expected < 1 - 1e-5:
             compared += 1
-            assert rotation_tail(np.array([level]), np.maximum(eigenvalues, 0.0), squares)[0] == pytest.approx(expected, rel=0.15)
+            assert rotation_tail(np.array([level]), np.maximum(eigenvalues, 0.0), squares)[
+                0
+            ] == pytest.approx(expected, rel=0.15)
     assert compared >= 6
 
 
 @pytest.mark.parametrize("p_value", [0.9, 0.5, 0.1, 0.01, 1e-4, 1e-8])
 def test_rotation_tail_of_copies_is_that_of_one_correlation(p_value):
     n, copies = 40, 7
-    share = beta.isf(p_value, 0.5, (n - 1) / 2)  # of the squared length of a random direction in n dimensions along one axis
+    # Of the squared length of a random direction in n dimensions along one axis
+    share = beta.isf(p_value, 0.5, (n - 1) / 2)
     axis, column = np.eye(n)[0], np.r_[np.sqrt(share), np.sqrt(1 - share), np.zeros(n - 2)]
-    eigenvalues, directions = np.linalg.eigh(copies * np.outer(axis, axis) + np.outer(column, column))
+    eigenvalues, directions = np.linalg.eigh(
+        copies * np.outer(axis, axis) + np.outer(column, column)
+    )
     squares = (directions.T @ column)[:, None] ** 2
     found = rotation_tail(np.array([copies * share]), np.maximum(eigenvalues, 0.0), squares)
     assert found[0] == pytest.approx(p_value, rel=0.15)
@@ -226,7 +266,9 @@ def test_rotation_tail_of_copies_is_that_of_one_correlation(p_value):
 def test_nothing_reaches_beyond_the_largest_eigenvalue_and_everything_the_smallest():
     # G − uuᵀ has the eigenvalues 3, 2 and 1.
     eigenvalues, squares = np.array([1.0, 2.0, 4.0]), np.array([[0.0], [0.0], [1.0]])
-    assert [rotation_tail(np.array([level]), eigenvalues, squares)[0] for level in (0.9, 1.0, 3.0, 3.1)] == [1, 1, 0, 0]
+    assert [
+        rotation_tail(np.array([level]), eigenvalues, squares)[0] for level in (0.9, 1.0, 3.0, 3.1)
+    ] == [1, 1, 0, 0]
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -282,20 +324,32 @@ def test_relevance_p_values_agree_with_shuffling():
         shares = []
         for degree in (1, 2):
             observed = ((classes.T @ basis[:, :degree]) ** 2).sum()
-            drawn = [((classes[rng.permutation(24)].T @ basis[:, :degree]) ** 2).sum() for _ in range(4000)]
+            drawn = [
+                ((classes[rng.permutation(24)].T @ basis[:, :degree]) ** 2).sum()
+                for _ in range(4000)
+            ]
             shares.append(np.mean(np.array(drawn) >= observed - 1e-12))
         expected = min(1.0, 2 * min(shares))
-        assert abs(expected - found[column]) <= 8 * np.sqrt(max(expected, 1e-3) / 4000) + 0.15 * expected
+        assert (
+            abs(expected - found[column])
+            <= 8 * np.sqrt(max(expected, 1e-3) / 4000) + 0.15 * expected
+        )
 
 
 def test_curve_is_what_least_squares_explains():
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((50, 4)) @ rng.standard_normal((4, 9)) + 0.5 * rng.standard_normal((50, 9)) + 100
+    X = (
+        rng.standard_normal((50, 4)) @ rng.standard_normal((4, 9))
+        + 0.5 * rng.standard_normal((50, 9))
+        + 100
+    )
     mask = np.array([True] * 7 + [False] * 2)
     given = Mattering(mask, np.zeros(9), "structure", "given")
     weights = rng.random(9)
     order = np.array([3, 8, 1, 0, 6, 2, 5, 4, 7])
-    found = count_features(Table(X), Supervision.nothing(50), order, mattering=given, weights=weights)
+    found = count_features(
+        Table(X), Supervision.nothing(50), order, mattering=given, weights=weights
+    )
     centered = X - X.mean(axis=0)
     variance = (centered**2).sum(axis=0)
     assert variance[:7].max() < 10 * np.median(variance[:7])  # so that none is cut
@@ -304,8 +358,14 @@ def test_curve_is_what_least_squares_explains():
     assert len(found.curve) == 8
     for size, explained, chance in found.curve:
         chosen = centered[:, candidates[:size]]
-        rest = centered - chosen @ np.linalg.lstsq(chosen, centered, rcond=None)[0] if size else centered
-        left = (counted_weights * (rest**2).sum(axis=0)).sum() / (counted_weights * (centered**2).sum(axis=0)).sum()
+        rest = (
+            centered - chosen @ np.linalg.lstsq(chosen, centered, rcond=None)[0]
+            if size
+            else centered
+        )
+        left = (counted_weights * (rest**2).sum(axis=0)).sum() / (
+            counted_weights * (centered**2).sum(axis=0)
+        ).sum()
         assert np.isclose(explained, 1 - left)
         assert chance == size / 49
     enough = [size for size, explained, _ in found.curve if explained >= 0.95]
@@ -332,7 +392,9 @@ def test_leave_one_out_errors_are_those_of_refitting(classes):
     relative = errors / errors[0].mean()
     assert [size for size, _, _ in found.predicted] == list(range(6))
     assert np.allclose([mean for _, mean, _ in found.predicted], relative.mean(axis=1))
-    assert np.allclose([error for _, _, error in found.predicted], relative.std(axis=1, ddof=1) / np.sqrt(40))
+    assert np.allclose(
+        [error for _, _, error in found.predicted], relative.std(axis=1, ddof=1) / np.sqrt(40)
+    )
 
 
 # ---- redundancy
@@ -363,9 +425,17 @@ def test_reasons_speak_of_one_column_as_of_one():
     assert found.reason == "1 of 2 columns varies with the labels more than chance allows"
     assert alone.reason == "given; the first explains 100 % of it"
     copies = counted(X[:, [0, 0]], Supervision.from_labels(y))
-    assert copies.reason == "2 of 2 columns vary with the labels more than chance allows; the first explains 100 % of them"
+    assert (
+        copies.reason
+        == "2 of 2 columns vary with the labels more than chance allows; the first explains 100 % "
+        "of them"
+    )
     single = columns_that_matter(Table(X[:, 1:]), Supervision.nothing(60))
-    assert single.reason == "nothing is known of the samples and none of 1 column shares more with the others than chance allows"
+    assert (
+        single.reason
+        == "nothing is known of the samples and none of 1 column shares more with the others than "
+        "chance allows"
+    )
 
 
 def test_the_curve_holds_plain_numbers():
@@ -383,7 +453,8 @@ def test_one_column_in_a_small_unit_does_not_stand_for_all_others():
     assert found.mask.all()
     order = np.r_[5, np.delete(np.arange(12), 5)]
     count = count_features(Table(X), known, order, mattering=found)
-    # By variance alone that column is 99 % of the table. Counting for ten others it is 10 of 21, and explains some of the rest.
+    # By variance alone that column is 99 % of the table. Counting for ten others it is 10 of 21,
+    # and explains some of the rest.
     assert count.curve[1][1] < 0.8
     assert count.n >= 8
 
@@ -416,7 +487,8 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
     rng = np.random.default_rng(8)
     corners = rng.integers(0, 2, (400, 2)) * 2.0 - 1
     informative = corners + 0.3 * rng.standard_normal((400, 2))
-    # Alone, none of these says anything of the class; a mixture of both would, by how far it lies out.
+    # Alone, none of these says anything of the class; a mixture of both would, by how far it lies
+    # out.
     repeated = informative[:, [0, 0, 0, 1, 1, 1]] + 0.3 * rng.standard_normal((400, 6))
     hint = 0.4 * (corners[:, :1] * corners[:, 1:]) + rng.standard_normal((400, 1))
     X = np.hstack([informative, repeated, hint, rng.standard_normal((400, 10))])
@@ -465,7 +537,9 @@ def test_too_few_samples_are_not_tested():
 
 def test_cap():
     data = datasets.make_y5(random_state=11)
-    free, capped = (counted(data.X, everything_known(data), max_features=most) for most in (None, 3))
+    free, capped = (
+        counted(data.X, everything_known(data), max_features=most) for most in (None, 3)
+    )
     assert free.n > 3
     assert (capped.n, capped.rule, capped.curve) == (3, "cap", free.curve)
     assert capped.reason == free.reason + "; max_features allows 3"
@@ -480,19 +554,28 @@ def test_a_short_order_is_counted_as_far_as_it_goes():
 
 @pytest.mark.parametrize("order", [[0, 0], [0, 9], [-1, 0], [0.5], [[0]], ["a"]])
 def test_orders_that_are_none(order):
-    with pytest.raises(InputError, match=r"^order must list different column numbers from 0 to 2, best first\.$"):
-        count_features(Table(np.random.default_rng(0).random((20, 3))), Supervision.nothing(20), order)
+    with pytest.raises(
+        InputError, match=r"^order must list different column numbers from 0 to 2, best first\.$"
+    ):
+        count_features(
+            Table(np.random.default_rng(0).random((20, 3))), Supervision.nothing(20), order
+        )
 
 
 def test_max_features_must_be_a_count():
-    with pytest.raises(InputError, match=r"^max_features must be None or a whole number of at least 1, got 0\.$"):
+    with pytest.raises(
+        InputError, match=r"^max_features must be None or a whole number of at least 1, got 0\.$"
+    ):
         count_features(Table(np.eye(3)), Supervision.nothing(3), [0], max_features=0)
 
 
 # ---- laws
 
 
-@given(problems(ties=True, min_samples=10), st.sampled_from(["labels", "targets", "probabilities", "pairs"]))
+@given(
+    problems(ties=True, min_samples=10),
+    st.sampled_from(["labels", "targets", "probabilities", "pairs"]),
+)
 def test_any_table_is_counted(problem, kind):
     table, known = Table(problem.X), problem.known(kind)
     found = columns_that_matter(table, known)
@@ -506,7 +589,9 @@ def test_any_table_is_counted(problem, kind):
 
 
 @given(problems(ties=False, min_samples=10), st.integers(0, 2**32 - 1))
-def test_rows_columns_and_increasing_transformations_make_no_difference_to_what_matters(problem, seed):
+def test_rows_columns_and_increasing_transformations_make_no_difference_to_what_matters(
+    problem, seed
+):
     known = problem.known("labels")
     rng = np.random.default_rng(seed)
     rows, columns = rng.permutation(len(problem.X)), rng.permutation(problem.X.shape[1])
@@ -536,7 +621,10 @@ def test_sparse_is_dense(kind, sparse_stays_sparse):
 def test_the_unit_of_the_table_makes_no_difference(exponent):
     data = datasets.make_waveform(60, random_state=3)
     known = Supervision.from_labels(data.y)
-    counts = [count_features(Table(np.ldexp(data.X, power)), known, np.arange(40)) for power in (0, exponent)]
+    counts = [
+        count_features(Table(np.ldexp(data.X, power)), known, np.arange(40))
+        for power in (0, exponent)
+    ]
     assert counts[0] == counts[1]
 
 
@@ -558,7 +646,9 @@ def test_real_tables_get_more_than_one_and_not_all(name, labels, shared_data):
     if labels and y.dtype.kind == "f":
         known = Supervision.from_targets(np.where(rng.random(len(y)) < 0.05, y, np.nan))
     elif labels:
-        shown = np.concatenate([rng.permutation(np.flatnonzero(y == code))[:labels] for code in np.unique(y)])
+        shown = np.concatenate(
+            [rng.permutation(np.flatnonzero(y == code))[:labels] for code in np.unique(y)]
+        )
         known = Supervision.from_labels(np.where(np.isin(np.arange(len(y)), shown), y, -1))
     table = Table(X)
     table = rescaled(table, chosen_scale(table)[0])

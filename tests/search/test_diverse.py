@@ -1,4 +1,6 @@
-"""The choice of a set: against regressions fitted anew at every step; its laws, large tables, and the estimator's side of it."""
+"""The choice of a set: against regressions fitted anew at every step; its laws, large tables,
+and the estimator's side of it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,12 @@ from graphsieve.search.diverse import DiversePath
 from graphsieve.search.prediction import predicted
 from graphsieve.select.preparation import weights_by_rank
 from graphsieve.table import centered
-from graphsieve.table.centered import ColumnSpace, centered_parts, largest_correlations, top_exponent
+from graphsieve.table.centered import (
+    ColumnSpace,
+    centered_parts,
+    largest_correlations,
+    top_exponent,
+)
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import rescaled
 
@@ -47,7 +54,9 @@ def left_over(columns: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def explained_by(X: np.ndarray, weights: np.ndarray, chosen: list[int]) -> float:
-    """The weighted share of the variation of all columns that the chosen explain; if no weight is left, all count alike."""
+    """The weighted share of the variation of all columns that the chosen explain; if no weight
+    is left, all count alike.
+    """
     varies = np.ptp(X, axis=0) > 0
     weights = np.where(varies, np.nan_to_num(weights), 0.0)
     weights = weights if weights.any() else varies.astype(float)
@@ -56,16 +65,24 @@ def explained_by(X: np.ndarray, weights: np.ndarray, chosen: list[int]) -> float
 
 
 def worth_by_refitting(
-    X: np.ndarray, weights: np.ndarray, chosen: list[int], targets: np.ndarray | None = None, share: float = 0.0
+    X: np.ndarray,
+    weights: np.ndarray,
+    chosen: list[int],
+    targets: np.ndarray | None = None,
+    share: float = 0.0,
 ) -> np.ndarray:
-    """How much more is explained with each further column: the whole regression anew for every one."""
+    """How much more is explained with each further column: the whole regression anew for every
+    one.
+    """
     before = explained_by(X, weights, chosen)
     worth = np.zeros(X.shape[1])
     for j in range(X.shape[1]):
         worth[j] = (1 - share) * (explained_by(X, weights, [*chosen, j]) - before)
         if targets is not None:
             total = (left_over(targets, X[:, :0]) ** 2).sum()
-            lengths = [(left_over(targets, X[:, part]) ** 2).sum() for part in (chosen, [*chosen, j])]
+            lengths = [
+                (left_over(targets, X[:, part]) ** 2).sum() for part in (chosen, [*chosen, j])
+            ]
             worth[j] += share * (lengths[0] - lengths[1]) / total
     return worth
 
@@ -76,8 +93,12 @@ def correlations(X: np.ndarray) -> np.ndarray:
         return np.atleast_2d(np.corrcoef(X.T))
 
 
-def chosen_in_extended_precision(X: np.ndarray, weights: np.ndarray, n: int) -> tuple[list[int], float]:
-    """Greedy choice with explicit residuals in 64 bits of mantissa; and the least share of a chosen column that was left."""
+def chosen_in_extended_precision(
+    X: np.ndarray, weights: np.ndarray, n: int
+) -> tuple[list[int], float]:
+    """Greedy choice with explicit residuals in 64 bits of mantissa; and the least share of a
+    chosen column that was left.
+    """
     residual = X.astype(np.longdouble)
     residual = residual - residual.mean(axis=0)
     squares, chosen, least = (residual**2).sum(axis=0), [], 1.0
@@ -108,7 +129,9 @@ class Columns:
 
 @st.composite
 def tables(draw: Any, *, plain: bool = False) -> Columns:
-    """More columns than rows or fewer; with `plain` False also copies, constants, low rank, and weights of zero."""
+    """More columns than rows or fewer; with `plain` False also copies, constants, low rank, and
+    weights of zero.
+    """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, p = draw(st.integers(4, 16)), draw(st.integers(2, 9))
     X = random.normal(size=(n, p)) * 2.0 ** random.integers(-3, 3, p)
@@ -145,12 +168,14 @@ def test_the_space_of_columns_is_that_of_numpy(stored: Any, table: Columns, seed
     dense = X - X.mean(axis=0)
     dense[:, np.ptp(X, axis=0) == 0] = 0.0
     varying = np.abs(X[:, np.ptp(X, axis=0) > 0])
-    dense = np.ldexp(dense, -int(np.frexp(varying.max())[1]) if varying.size else 0)  # the common unit
+    # The common unit
+    dense = np.ldexp(dense, -int(np.frexp(varying.max())[1]) if varying.size else 0)
     a, b = random.random(X.shape[1]), random.normal(size=(3, len(X)))
     b -= b.mean(axis=1, keepdims=True)
     kernel = dense @ np.diag(a) @ dense.T
     np.testing.assert_allclose(space.squares, (dense**2).sum(axis=0), atol=1e-13)
-    assert ((space.squares == 0) == (np.ptp(X, axis=0) == 0)).all()  # a constant is exactly zero, and nothing else
+    # a constant is exactly zero, and nothing else
+    assert ((space.squares == 0) == (np.ptp(X, axis=0) == 0)).all()
     np.testing.assert_allclose(space.times(a), dense @ a, atol=1e-13)
     np.testing.assert_allclose(space.against(b), b @ dense, atol=1e-13)
     np.testing.assert_allclose(space.against(b[0]), b[0] @ dense, atol=1e-13)
@@ -162,24 +187,33 @@ def test_the_space_of_columns_is_that_of_numpy(stored: Any, table: Columns, seed
 
 
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
-def test_kernels_and_forms_are_right_for_columns_of_no_weight_and_of_few_or_many_entries(stored: Any) -> None:
+def test_kernels_and_forms_are_right_for_columns_of_no_weight_and_of_few_or_many_entries(
+    stored: Any,
+) -> None:
     random = np.random.default_rng(0)
     X = random.random((400, 12)) * (random.random((400, 12)) < np.geomspace(0.005, 1.0, 12))
     X[0, 0], X[:, 1] = 0.5, 0.0
     weights = np.where(np.arange(12) % 3 == 0, 0.0, random.random(12))
-    space, dense = ColumnSpace(Table(stored(X))), X - X.mean(axis=0)  # all below 1, so that the unit is 1
+    # All below 1, so that the unit is 1
+    space, dense = ColumnSpace(Table(stored(X))), X - X.mean(axis=0)
     entries = (X != 0).sum(axis=0) * centered.FEW_ENTRIES
     assert (entries < len(X)).sum() > 2
     assert (entries > len(X)).sum() > 2
     kernel = dense @ np.diag(weights) @ dense.T
     np.testing.assert_allclose(space.kernel(weights), kernel, atol=1e-12)
-    np.testing.assert_allclose(space.forms(kernel), np.diag(dense.T @ kernel @ dense), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        space.forms(kernel), np.diag(dense.T @ kernel @ dense), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("shape", [(60, 25), (25, 60)])
-def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(shape: tuple[int, int], monkeypatch: Any) -> None:
+def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(
+    shape: tuple[int, int], monkeypatch: Any
+) -> None:
     X = np.random.default_rng(1).normal(size=shape)
-    weights = np.where(np.arange(shape[1]) % 4 == 0, np.nan, np.random.default_rng(2).random(shape[1]))
+    weights = np.where(
+        np.arange(shape[1]) % 4 == 0, np.nan, np.random.default_rng(2).random(shape[1])
+    )
     monkeypatch.setattr(centered, "PART_ELEMENTS", 7 * shape[0])  # seven columns at once
     space = ColumnSpace(Table(X))
     usable = ~np.isnan(weights)
@@ -189,14 +223,18 @@ def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(shape: tup
             search.take(position)
         search._compute()
         S = X - X.mean(axis=0)
-        residual = S - S[:, chosen] @ np.linalg.lstsq(S[:, chosen], S, rcond=None)[0] if chosen else S
+        residual = (
+            S - S[:, chosen] @ np.linalg.lstsq(S[:, chosen], S, rcond=None)[0] if chosen else S
+        )
         residual = np.ldexp(residual, -int(np.frexp(np.abs(X).max())[1]))  # the common unit
         expected = np.nan_to_num(weights) @ (residual.T @ residual) ** 2
         np.testing.assert_allclose(search.fit[usable], expected[usable], atol=1e-10)
 
 
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
-def test_chunks_of_any_width_make_no_difference(stored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_any_width_make_no_difference(
+    stored: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = np.random.default_rng(4)
     for n, p in ((12, 30), (30, 12)):
         X = np.where(random.random((n, p)) < 0.3, random.normal(size=(n, p)), 0.0)
@@ -212,7 +250,11 @@ def test_chunks_of_any_width_make_no_difference(stored: Any, monkeypatch: pytest
 
 def test_parts_have_the_units_of_the_table() -> None:
     X = np.array([[1e9, 1.0, 3.0], [1e9 + 4, 2.0, 3.0], [1e9 + 2, 6.0, 3.0]])
-    parts = [part for block in Table(X).blocks() for _, part in centered_parts(block, top_exponent(Table(X)))]
+    parts = [
+        part
+        for block in Table(X).blocks()
+        for _, part in centered_parts(block, top_exponent(Table(X)))
+    ]
     values = np.concatenate(parts, axis=1) * 2.0**30  # the power of two above 1e9
     np.testing.assert_allclose(values, [[-2, -2, 0], [2, -1, 0], [0, 3, 0]], atol=1e-12)
 
@@ -241,20 +283,27 @@ def test_every_choice_explains_most_of_what_is_left(table: Columns, wanted: int)
     else:  # the others follow by what they would add
         worth = worth_by_refitting(X, weights, chosen)[rest]
         assert (np.diff(worth) <= 1e-8).all()
-    assert not varies[rest[np.flatnonzero(varies[rest]).max(initial=-1) + 1 :]].any()  # constants last
+    # Constants last
+    assert not varies[rest[np.flatnonzero(varies[rest]).max(initial=-1) + 1 :]].any()
 
 
 @given(tables(plain=True), st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 3))
 def test_targets_count_by_their_share(table: Columns, share: float, n_targets: int) -> None:
     X, weights = table.X, table.weights
     targets = np.random.default_rng(n_targets).normal(size=(len(X), n_targets)) + X[:, :1] + 7
-    path = diverse_selection(weights, X, n_features_to_select=2, targets=targets, target_share=share)
-    np.testing.assert_allclose(path.alone, worth_by_refitting(X, weights, [], targets, share), atol=1e-9)
+    path = diverse_selection(
+        weights, X, n_features_to_select=2, targets=targets, target_share=share
+    )
+    np.testing.assert_allclose(
+        path.alone, worth_by_refitting(X, weights, [], targets, share), atol=1e-9
+    )
     first = int(path.order[0])
     second = worth_by_refitting(X, weights, [first], targets, share)
     assert path.gains[1] == pytest.approx(second.max(), abs=1e-8)
     assert second[path.order[1]] == pytest.approx(second.max(), abs=1e-8)
-    changed = diverse_selection(weights, X, n_features_to_select=2, targets=1e12 * (targets - 7), target_share=share)
+    changed = diverse_selection(
+        weights, X, n_features_to_select=2, targets=1e12 * (targets - 7), target_share=share
+    )
     assert_same_path(changed, path)  # neither unit nor offset of the targets
 
 
@@ -282,19 +331,25 @@ def test_redundancy_and_whom_a_column_repeats(table: Columns, form: str) -> None
         assert path.duplicate_of[j] in before
         if form == "explain":
             fitted = LinearRegression().fit(X[:, before], X[:, j])
-            assert path.redundancy[j] == pytest.approx(fitted.score(X[:, before], X[:, j]), abs=1e-8)
+            assert path.redundancy[j] == pytest.approx(
+                fitted.score(X[:, before], X[:, j]), abs=1e-8
+            )
         else:
             assert path.redundancy[j] == pytest.approx(strongest**2, abs=1e-9)
 
 
 def test_without_weights_it_is_greedy_column_subset_selection() -> None:
-    """The sum of squared singular values of what is left, by numpy: each choice makes it as small as one column can."""
+    """The sum of squared singular values of what is left, by numpy: each choice makes it as
+    small as one column can.
+    """
     X = np.random.default_rng(8).normal(size=(20, 9)) @ np.random.default_rng(9).normal(size=(9, 9))
     path = diverse_selection(np.ones(9), X, n_features_to_select=4)
     chosen: list[int] = []
     for place in range(4):
         left = [
-            np.inf if j in chosen else (np.linalg.svd(left_over(X, X[:, [*chosen, j]]), compute_uv=False) ** 2).sum()
+            np.inf
+            if j in chosen
+            else (np.linalg.svd(left_over(X, X[:, [*chosen, j]]), compute_uv=False) ** 2).sum()
             for j in range(9)
         ]
         chosen.append(int(np.argmin(left)))
@@ -305,10 +360,11 @@ def test_without_weights_it_is_greedy_column_subset_selection() -> None:
 
 
 def test_a_case_by_hand() -> None:
-    # Centred columns (−1, 1, −1, 1), (−3, 3, 0, 0) and (0, 0, 1, −1), of squared lengths 4, 18 and 2. Inner products: 6, −2, 0.
-    # With weights 1, ½, 0 the total is 4 + 9. Alone: (16 + ½·36)/4 = 8.5; (36 + ½·324)/18 = 11; (4 + 0)/2 = 2.
-    # After the second the first has (−1, 1, −1, 1) − 6/18 (−3, 3, 0, 0) = (0, 0, −1, 1), of length 2, and the third is the
-    # same but for the sign: both explain 2, the first of them is taken, and the third is explained altogether.
+    # Centred columns (−1, 1, −1, 1), (−3, 3, 0, 0) and (0, 0, 1, −1), of squared lengths 4, 18 and
+    # 2. Inner products: 6, −2, 0. With weights 1, ½, 0 the total is 4 + 9. Alone: (16 + ½·36)/4 =
+    # 8.5; (36 + ½·324)/18 = 11; (4 + 0)/2 = 2. After the second the first has (−1, 1, −1, 1) − 6/18
+    # (−3, 3, 0, 0) = (0, 0, −1, 1), of length 2, and the third is the same but for the sign: both
+    # explain 2, the first of them is taken, and the third is explained altogether.
     X = np.array([[0, 0, 5], [2, 6, 5], [0, 3, 6], [2, 3, 4]], dtype=float)
     path = diverse_selection([1.0, 0.5, 0.0], X, n_features_to_select=3)
     np.testing.assert_allclose(path.alone, np.array([8.5, 11, 2]) / 13)
@@ -369,12 +425,18 @@ def test_laws(form: str, table: Columns, seed: int) -> None:
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_an_offset_of_1e8_does_not_matter_but_for_the_digits_it_costs(form: str, offset: float) -> None:
-    X = np.random.default_rng(2).normal(size=(40, 12)) @ np.random.default_rng(3).normal(size=(12, 12))
+def test_an_offset_of_1e8_does_not_matter_but_for_the_digits_it_costs(
+    form: str, offset: float
+) -> None:
+    X = np.random.default_rng(2).normal(size=(40, 12)) @ np.random.default_rng(3).normal(
+        size=(12, 12)
+    )
     X = (X + 1e8) - 1e8  # to the digits that are left beside the offset
     weights = np.linspace(0.3, 1, 12)
     plain = diverse_selection(weights, X, n_features_to_select=8, form=form)
-    assert_same_path(diverse_selection(weights, X + offset, n_features_to_select=8, form=form), plain, 1e-12)
+    assert_same_path(
+        diverse_selection(weights, X + offset, n_features_to_select=8, form=form), plain, 1e-12
+    )
 
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
@@ -398,7 +460,9 @@ def test_copies_come_last_and_name_the_original(form: str, seed: int, tall: bool
 
 @pytest.mark.parametrize("seed", range(20))
 def test_rounding_does_not_choose_between_copies_of_which_little_is_left(seed: int) -> None:
-    """A large column, and small differences from it, each three times: what is left of them is a hundred-millionth."""
+    """A large column, and small differences from it, each three times: what is left of them is a
+    hundred-millionth.
+    """
     random = np.random.default_rng(seed)
     n = 40 if seed % 2 else 15
     large = random.normal(size=(n, 1)) * 100
@@ -414,13 +478,43 @@ def test_rounding_does_not_choose_between_copies_of_which_little_is_left(seed: i
 
 @pytest.mark.parametrize("factor", [1.0, -3.0, 7.0])
 def test_columns_that_leave_the_same_direction_are_ties(factor: float) -> None:
-    """Of four samples three directions: after two choices all columns are worth the same, however little is left of them."""
+    """Of four samples three directions: after two choices all columns are worth the same,
+    however little is left of them.
+    """
     X = np.array(
         [
-            [-2.84813846e00, 2.41879612e-02, -4.21558139e00, -1.86256048e-01, -1.77755951e-01, -6.13662786e-02],
-            [5.12628843e-01, 7.99097182e-02, -1.88624002e00, -1.39825839e-01, -1.54096504e-01, -3.05536008e-04],
-            [-1.71036635e00, 3.25629660e-02, 8.06973335e-01, 2.42602064e-01, 3.88824292e00, 5.70063251e-02],
-            [3.00628460e00, 8.90222787e-02, -7.67370678e-01, -1.03721486e-01, -1.17318573e-01, 1.26879260e-01],
+            [
+                -2.84813846e00,
+                2.41879612e-02,
+                -4.21558139e00,
+                -1.86256048e-01,
+                -1.77755951e-01,
+                -6.13662786e-02,
+            ],
+            [
+                5.12628843e-01,
+                7.99097182e-02,
+                -1.88624002e00,
+                -1.39825839e-01,
+                -1.54096504e-01,
+                -3.05536008e-04,
+            ],
+            [
+                -1.71036635e00,
+                3.25629660e-02,
+                8.06973335e-01,
+                2.42602064e-01,
+                3.88824292e00,
+                5.70063251e-02,
+            ],
+            [
+                3.00628460e00,
+                8.90222787e-02,
+                -7.67370678e-01,
+                -1.03721486e-01,
+                -1.17318573e-01,
+                1.26879260e-01,
+            ],
         ]
     )
     # Of one more column nearly all is what the first two directions have, but for a millionth.
@@ -433,7 +527,8 @@ def test_columns_that_leave_the_same_direction_are_ties(factor: float) -> None:
     others = [j for j in range(7) if j not in taken]
     assert three.order[:2].tolist() == taken
     assert three.order[2] == others[0]  # ties by column
-    assert two.order[2:].tolist() == sorted(others, key=lambda j: -weights[j])  # what was not chosen, by score
+    # What was not chosen, by score
+    assert two.order[2:].tolist() == sorted(others, key=lambda j: -weights[j])
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -481,7 +576,9 @@ def test_nothing_can_be_chosen(form: str) -> None:
 def test_if_nothing_matters_everything_matters_alike(form: str) -> None:
     X = np.random.default_rng(1).normal(size=(10, 4))
     none = diverse_selection([0.0, 0, 0, np.nan], X, n_features_to_select=3, form=form)
-    assert_same_path(none, diverse_selection([1.0, 1, 1, np.nan], X, n_features_to_select=3, form=form), 0)
+    assert_same_path(
+        none, diverse_selection([1.0, 1, 1, np.nan], X, n_features_to_select=3, form=form), 0
+    )
     assert none.n_chosen == 3
 
 
@@ -489,7 +586,8 @@ def test_beyond_what_matters_the_default_chooses_no_copies() -> None:
     """By rounding alone a copy of what matters came before columns that say something else."""
     plain = np.random.default_rng(3).normal(size=(24, 5)) * [1, 1, 3, 2, 1]
     X, weights = plain[:, [2, 0, 1, 2, 3, 0, 4]], np.array([0, 0.9, 0, 0, 0.3, 0.9, 0])
-    assert diverse_selection(weights, X, n_features_to_select=7).n_chosen == 2  # on its own the search stops there
+    # On its own the search stops there
+    assert diverse_selection(weights, X, n_features_to_select=7).n_chosen == 2
     path = diverse.choose_diverse(Table(X), weights, n_wanted=7, beyond=True)
     assert path.n_chosen == 5
     assert sorted(path.order[:2]) == [1, 4]
@@ -512,7 +610,9 @@ def test_no_more_are_chosen_than_the_rank(seed: int, shape: tuple[int, int], ran
     assert path.n_chosen == np.linalg.matrix_rank(X - X.mean(axis=0)) == rank
     assert path.explained[-1] == pytest.approx(1)
     full = random.normal(size=shape)
-    assert diverse_selection(np.ones(shape[1]), full, n_features_to_select=shape[1]).n_chosen == min(shape[0] - 1, shape[1])
+    assert diverse_selection(
+        np.ones(shape[1]), full, n_features_to_select=shape[1]
+    ).n_chosen == min(shape[0] - 1, shape[1])
 
 
 def test_at_most_so_many_are_chosen_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -524,24 +624,36 @@ def test_at_most_so_many_are_chosen_one_by_one(monkeypatch: pytest.MonkeyPatch) 
     small, weights = X[:30, :9], np.linspace(1, 2, 9)
     path = diverse_selection(weights, small, n_features_to_select=9)
     worth = worth_by_refitting(small, weights, path.order[:4].tolist())
-    assert path.order[4:].tolist() == sorted(set(range(9)) - set(path.order[:4].tolist()), key=lambda j: -worth[j])
+    assert path.order[4:].tolist() == sorted(
+        set(range(9)) - set(path.order[:4].tolist()), key=lambda j: -worth[j]
+    )
 
 
 # ---- columns that are nearly the same
 
 
 def spectra(seed: int, n: int, p: int, noise: float) -> np.ndarray:
-    """A dozen broad bands, each five times weaker than the one before, a baseline, and a little noise."""
+    """A dozen broad bands, each five times weaker than the one before, a baseline, and a little
+    noise.
+    """
     random = np.random.default_rng(seed)
     place = np.linspace(0, 1, p)
-    bands = np.array([np.exp(-((place - center) ** 2) / (2 * 0.15**2)) for center in random.random(12)])
-    return np.asarray((random.normal(size=(n, 12)) * 0.2 ** np.arange(12)) @ bands + noise * random.normal(size=(n, p)) + 5)
+    bands = np.array(
+        [np.exp(-((place - center) ** 2) / (2 * 0.15**2)) for center in random.random(12)]
+    )
+    return np.asarray(
+        (random.normal(size=(n, 12)) * 0.2 ** np.arange(12)) @ bands
+        + noise * random.normal(size=(n, p))
+        + 5
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("n", "p"), [(40, 90), (90, 40)])
 @pytest.mark.parametrize("noise", [1e-4, 2e-5])
-def test_spectra_are_chosen_as_in_extended_precision(seed: int, n: int, p: int, noise: float) -> None:
+def test_spectra_are_chosen_as_in_extended_precision(
+    seed: int, n: int, p: int, noise: float
+) -> None:
     X, random = spectra(seed, n, p, noise), np.random.default_rng(seed)
     for weights in (np.ones(p), random.random(p)):
         expected, least = chosen_in_extended_precision(X, weights / weights.max(), 20)
@@ -580,11 +692,14 @@ def test_a_sketch_keeps_inner_products() -> None:
     assert sketch.sketched
     assert not exact.sketched
     assert sketch.n_rows == 1024
-    columns, small = (np.concatenate([part for _, part in space.parts()], axis=1) for space in (exact, sketch))
+    columns, small = (
+        np.concatenate([part for _, part in space.parts()], axis=1) for space in (exact, sketch)
+    )
     lengths = np.sqrt(exact.squares[:, None] * exact.squares)
     error = (small.T @ small - columns.T @ columns) / lengths
     assert np.abs(error).max() < 6 / np.sqrt(sketch.n_rows)
-    assert np.abs(error).mean() > 0.1 / np.sqrt(sketch.n_rows)  # it is an estimate, not the thing itself
+    # It is an estimate, not the thing itself
+    assert np.abs(error).mean() > 0.1 / np.sqrt(sketch.n_rows)
     np.testing.assert_allclose(small, sketch.project(columns), atol=1e-9 * np.abs(small).max())
     thin = ColumnSpace(Table(sp.csr_array(X)), most_elements=30 * 1024)
     np.testing.assert_allclose(thin.squares, sketch.squares, rtol=1e-9)
@@ -594,11 +709,14 @@ def test_when_a_table_is_sketched() -> None:
     X = np.random.default_rng(0).normal(size=(600, 40))
     assert not ColumnSpace(Table(X), most_elements=24_000, most_rows=40).sketched
     assert ColumnSpace(Table(X), most_elements=23_999, most_rows=40).n_rows == 23_999 // 40
-    assert ColumnSpace(Table(X), most_elements=24_000, most_rows=39).n_rows == 39  # both sides are longer
+    # Both sides are longer
+    assert ColumnSpace(Table(X), most_elements=24_000, most_rows=39).n_rows == 39
     assert ColumnSpace(Table(X), most_elements=100).n_rows == 256  # fewer would say too little
-    assert not ColumnSpace(Table(X[:256]), most_elements=100).sketched  # there would be as many sums as rows
+    # There would be as many sums as rows
+    assert not ColumnSpace(Table(X[:256]), most_elements=100).sketched
     few = sp.random_array((600, 40), density=0.1, rng=np.random.default_rng(0))
-    assert not ColumnSpace(Table(few), most_elements=2400, most_rows=40).sketched  # entries count, not cells
+    # Entries count, not cells
+    assert not ColumnSpace(Table(few), most_elements=2400, most_rows=40).sketched
 
 
 def test_a_clear_choice_survives_a_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -610,7 +728,9 @@ def test_a_clear_choice_survives_a_sketch(monkeypatch: pytest.MonkeyPatch) -> No
     X = np.hstack([X, X[:, :1], np.ones((8_000, 1))])
     exact = diverse_selection(np.ones(22), X, n_features_to_select=4, targets=target)
     original = ColumnSpace
-    monkeypatch.setattr(diverse, "ColumnSpace", lambda table: original(table, most_elements=22 * 2048))
+    monkeypatch.setattr(
+        diverse, "ColumnSpace", lambda table: original(table, most_elements=22 * 2048)
+    )
     sketched = diverse_selection(np.ones(22), X, n_features_to_select=4, targets=target)
     assert sketched.sketched
     assert not exact.sketched
@@ -635,15 +755,19 @@ def test_twenty_thousand_columns_take_little_memory() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 20_000))
     X[:, 10_000:] += 2 * X[:, :10_000]
-    peak, path = peak_of(lambda: diverse_selection(random.random(20_000), X, n_features_to_select=100))
+    peak, path = peak_of(
+        lambda: diverse_selection(random.random(20_000), X, n_features_to_select=100)
+    )
     assert path.n_chosen == 100
-    np.testing.assert_allclose(np.cumsum(path.gains), path.explained)  # what was kept up by differences still adds up
+    # What was kept up by differences still adds up
+    np.testing.assert_allclose(np.cumsum(path.gains), path.explained)
     assert peak < 4 * X.nbytes  # 320 MB; features × features would be 3.2 GB
 
 
 def test_text_stays_sparse() -> None:
     random = np.random.default_rng(0)
-    size = 1 + (3000 / (1 + np.arange(20_000))).astype(np.int64)  # few frequent words, many rare ones
+    # Few frequent words, many rare ones
+    size = 1 + (3000 / (1 + np.arange(20_000))).astype(np.int64)
     rows = np.concatenate([random.choice(2000, min(n, 1500), replace=False) for n in size])
     columns = np.repeat(np.arange(20_000), np.minimum(size, 1500))
     X = sp.csr_array((random.poisson(1, len(rows)) + 1.0, (rows, columns)), shape=(2000, 20_000))
@@ -651,7 +775,9 @@ def test_text_stays_sparse() -> None:
     assert path.n_chosen == 20
     assert peak < 2000 * 20_000 * 8 / 2
     part = diverse_selection(np.ones(60), X[:, :60], n_features_to_select=10)
-    assert_same_path(part, diverse_selection(np.ones(60), X[:, :60].toarray(), n_features_to_select=10))
+    assert_same_path(
+        part, diverse_selection(np.ones(60), X[:, :60].toarray(), n_features_to_select=10)
+    )
 
 
 # ---- what is refused
@@ -680,7 +806,11 @@ def one_sentence(message: str) -> bool:
     ],
 )
 def test_refused_in_one_sentence(change: dict[str, Any], words: str) -> None:
-    arguments = {"scores": np.ones(3), "X": np.arange(15.0).reshape(5, 3) ** 2, "n_features_to_select": 2} | change
+    arguments = {
+        "scores": np.ones(3),
+        "X": np.arange(15.0).reshape(5, 3) ** 2,
+        "n_features_to_select": 2,
+    } | change
     with pytest.raises(InputError, match=words) as refused:
         diverse_selection(arguments.pop("scores"), arguments.pop("X"), **arguments)
     assert one_sentence(str(refused.value))
@@ -691,7 +821,9 @@ def test_refused_in_one_sentence(change: dict[str, Any], words: str) -> None:
 
 @pytest.fixture(scope="module")
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """Sixty samples of three classes; columns 0 and 1 tell them, 2 repeats 0, 3 to 7 are noise, 8 is constant."""
+    """Sixty samples of three classes; columns 0 and 1 tell them, 2 repeats 0, 3 to 7 are noise,
+    8 is constant.
+    """
     random = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = random.normal(size=(60, 9))
@@ -729,14 +861,18 @@ def kinds_of_knowledge(y: np.ndarray) -> dict[str, Supervision]:
 
 
 @pytest.mark.parametrize("kind", list(kinds_of_knowledge(np.arange(60) % 3)))
-def test_the_default_explains_the_table_and_what_is_known(kind: str, data: tuple[np.ndarray, np.ndarray]) -> None:
+def test_the_default_explains_the_table_and_what_is_known(
+    kind: str, data: tuple[np.ndarray, np.ndarray]
+) -> None:
     X, y = data
     known = kinds_of_knowledge(y)[kind]
     sieve = quietly(GraphSieve(n_features_to_select=4), X, None, known)
     prediction = predicted(Table(X), known)
     share = 0.0 if prediction is None else max(LEAST_TRUST, prediction.skill)
     assert sieve.relevance_ is not None
-    worth = worth_by_refitting(X, sieve.relevance_, [], None if prediction is None else prediction.values, share)
+    worth = worth_by_refitting(
+        X, sieve.relevance_, [], None if prediction is None else prediction.values, share
+    )
     np.testing.assert_allclose(sieve.scores_, np.where(np.arange(9) < 8, worth, np.nan), atol=1e-9)
     first = int(np.argmin(sieve.ranking_))
     assert worth[first] == pytest.approx(worth.max())
@@ -748,7 +884,8 @@ def test_the_default_explains_the_table_and_what_is_known(kind: str, data: tuple
     assert sieve.ranking_[8] == 9
     assert sieve.get_support().sum() == 4
     assert (sieve.get_support() == (sieve.ranking_ <= 4)).all()
-    assert not (sieve.get_support()[0] and sieve.get_support()[2])  # not both of the two that say the same
+    # Not both of the two that say the same
+    assert not (sieve.get_support()[0] and sieve.get_support()[2])
     if kind in ("labels", "few labels", "probabilities", "labels and pairs"):
         assert sieve.get_support()[1]
         assert sieve.get_support()[[0, 2]].any()
@@ -772,7 +909,9 @@ def test_relevance_by_hand_and_trust_by_skill(data: tuple[np.ndarray, np.ndarray
 def test_only_allowed_columns_are_chosen(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     table, allowed = Table(X), np.arange(9) >= 3
-    found = explain_what_is_known(table, table, Supervision.from_labels(y), n_wanted=9, allowed=allowed)
+    found = explain_what_is_known(
+        table, table, Supervision.from_labels(y), n_wanted=9, allowed=allowed
+    )
     assert sorted(found.path.order[: found.path.n_chosen]) == [3, 4, 5, 6, 7]
     assert found.relevance[0] > 0.5  # it is said of all, whoever may be chosen
 
@@ -803,7 +942,9 @@ def test_all_columns_are_constant() -> None:
     assert not sieve.get_support().any()
 
 
-def test_probabilities_leave_a_target_in_y_unread_and_refuse_other_knowledge(data: tuple[np.ndarray, np.ndarray]) -> None:
+def test_probabilities_leave_a_target_in_y_unread_and_refuse_other_knowledge(
+    data: tuple[np.ndarray, np.ndarray],
+) -> None:
     X, y = data
     kinds = kinds_of_knowledge(y)
     plain = quietly(GraphSieve(), X, None, kinds["probabilities"])
@@ -816,10 +957,15 @@ def test_probabilities_leave_a_target_in_y_unread_and_refuse_other_knowledge(dat
         assert one_sentence(str(refused.value))
 
 
-def test_sure_probabilities_of_one_class_rank_as_if_nothing_were_known(data: tuple[np.ndarray, np.ndarray]) -> None:
+def test_sure_probabilities_of_one_class_rank_as_if_nothing_were_known(
+    data: tuple[np.ndarray, np.ndarray],
+) -> None:
     X, _ = data
     sure = Supervision.from_probabilities(np.column_stack([np.ones(60), np.zeros(60)]))
-    assert quietly(GraphSieve(), X, None, sure).ranking_.tolist() == quietly(GraphSieve(), X).ranking_.tolist()
+    assert (
+        quietly(GraphSieve(), X, None, sure).ranking_.tolist()
+        == quietly(GraphSieve(), X).ranking_.tolist()
+    )
 
 
 def test_poor_knowledge_warns_and_is_left_aside(data: tuple[np.ndarray, np.ndarray]) -> None:
@@ -835,7 +981,9 @@ def test_poor_knowledge_warns_and_is_left_aside(data: tuple[np.ndarray, np.ndarr
         assert "nothing" in sieve.reason_ or "equal" in sieve.reason_
 
 
-@pytest.mark.parametrize("method", ["fisher", "laplacian", "variance", "mutual_information", "constrained_laplacian"])
+@pytest.mark.parametrize(
+    "method", ["fisher", "laplacian", "variance", "mutual_information", "constrained_laplacian"]
+)
 @pytest.mark.parametrize("redundancy", ["explain", "correlation", None, "auto"])
 def test_named_methods_with_and_without_redundancy(
     method: str, redundancy: str | None, data: tuple[np.ndarray, np.ndarray]
@@ -853,8 +1001,12 @@ def test_named_methods_with_and_without_redundancy(
         assert sieve.duplicate_of_ is None
         assert sieve.duplicate_correlation_ is None
         return
-    places = pd.Series(sieve.scores_ if sieve.large_is_good_ else -sieve.scores_).rank(method="average")
-    path = diverse_selection(places.to_numpy() / places.count(), X, n_features_to_select=4, form=redundancy)
+    places = pd.Series(sieve.scores_ if sieve.large_is_good_ else -sieve.scores_).rank(
+        method="average"
+    )
+    path = diverse_selection(
+        places.to_numpy() / places.count(), X, n_features_to_select=4, form=redundancy
+    )
     assert (np.argsort(sieve.ranking_) == path.order).all()
     np.testing.assert_array_equal(sieve.redundancy_, path.redundancy)
     np.testing.assert_array_equal(sieve.duplicate_of_, path.duplicate_of)
@@ -863,8 +1015,12 @@ def test_named_methods_with_and_without_redundancy(
 
 def test_scores_become_weights_by_their_ranks() -> None:
     scores = np.array([5.0, np.nan, 1.0, 5.0, -np.inf])
-    np.testing.assert_array_equal(weights_by_rank(scores, large_is_good=True), [3.5 / 4, np.nan, 2 / 4, 3.5 / 4, 1 / 4])
-    np.testing.assert_array_equal(weights_by_rank(scores, large_is_good=False), [1.5 / 4, np.nan, 3 / 4, 1.5 / 4, 4 / 4])
+    np.testing.assert_array_equal(
+        weights_by_rank(scores, large_is_good=True), [3.5 / 4, np.nan, 2 / 4, 3.5 / 4, 1 / 4]
+    )
+    np.testing.assert_array_equal(
+        weights_by_rank(scores, large_is_good=False), [1.5 / 4, np.nan, 3 / 4, 1.5 / 4, 4 / 4]
+    )
 
 
 def test_the_published_method_is_one_word_away(data: tuple[np.ndarray, np.ndarray]) -> None:
@@ -873,7 +1029,9 @@ def test_the_published_method_is_one_word_away(data: tuple[np.ndarray, np.ndarra
     assert quietly(GraphSieve(redundancy="correlation"), X, y).method_ == "fisher"
     assert quietly(GraphSieve(redundancy=None), X).method_ == "laplacian"
     named = quietly(GraphSieve("diverse"), X, y)
-    assert named.ranking_.tolist() == quietly(GraphSieve(redundancy="explain"), X, y).ranking_.tolist()
+    assert (
+        named.ranking_.tolist() == quietly(GraphSieve(redundancy="explain"), X, y).ranking_.tolist()
+    )
 
 
 @pytest.mark.parametrize(
@@ -908,8 +1066,12 @@ def test_max_features_is_a_cap(data: tuple[np.ndarray, np.ndarray]) -> None:
     assert quietly(GraphSieve(), X, y).get_support().sum() == 4  # half of nine
     assert quietly(GraphSieve(max_features=2), X, y).get_support().sum() == 2
     assert quietly(GraphSieve(max_features=99), X, y).get_support().sum() == 4
-    assert quietly(GraphSieve(n_features_to_select=0.9, max_features=3), X, y).get_support().sum() == 3
-    assert quietly(GraphSieve(n_features_to_select=2, max_features=2), X, y).get_support().sum() == 2
+    assert (
+        quietly(GraphSieve(n_features_to_select=0.9, max_features=3), X, y).get_support().sum() == 3
+    )
+    assert (
+        quietly(GraphSieve(n_features_to_select=2, max_features=2), X, y).get_support().sum() == 2
+    )
     assert quietly(GraphSieve("fisher", max_features=2), X, y).get_support().sum() == 2
 
 
@@ -960,7 +1122,9 @@ def test_names_pickles_clones_and_pipelines(data: tuple[np.ndarray, np.ndarray])
     X, y = data[0][:, :8], data[1]
     frame = pd.DataFrame(X, columns=[f"column {letter}" for letter in "abcdefgh"])
     sieve = GraphSieve(n_features_to_select=2, redundancy="explain", max_features=5).fit(frame, y)
-    assert list(sieve.get_feature_names_out()) == [frame.columns[j] for j in np.flatnonzero(sieve.get_support())]
+    assert list(sieve.get_feature_names_out()) == [
+        frame.columns[j] for j in np.flatnonzero(sieve.get_support())
+    ]
     assert list(sieve.feature_names_in_) == list(frame.columns)
     again = pickle.loads(pickle.dumps(sieve))
     assert again.ranking_.tolist() == sieve.ranking_.tolist()
@@ -970,15 +1134,21 @@ def test_names_pickles_clones_and_pipelines(data: tuple[np.ndarray, np.ndarray])
     assert not hasattr(fresh, "ranking_")
     assert fresh.fit(frame, y).ranking_.tolist() == sieve.ranking_.tolist()
     model = make_pipeline(GraphSieve(n_features_to_select=2), LogisticRegression())
-    assert cross_val_score(model, frame, y, cv=3).mean() > 0.75  # two of eight columns are enough for the three classes
+    # Two of eight columns are enough for the three classes
+    assert cross_val_score(model, frame, y, cv=3).mean() > 0.75
     model = make_pipeline(GraphSieve(n_features_to_select="auto"), LogisticRegression())
     assert cross_val_score(model, X, y, cv=3).mean() > 0.75
 
 
-def test_the_estimator_takes_sparse_tables_and_wide_ones(data: tuple[np.ndarray, np.ndarray]) -> None:
+def test_the_estimator_takes_sparse_tables_and_wide_ones(
+    data: tuple[np.ndarray, np.ndarray],
+) -> None:
     X, y = data
     sparse = np.where(np.abs(X) < 0.5, 0.0, X)
-    one, other = (quietly(GraphSieve(n_features_to_select=3), table, y) for table in (sparse, sp.csr_array(sparse)))
+    one, other = (
+        quietly(GraphSieve(n_features_to_select=3), table, y)
+        for table in (sparse, sp.csr_array(sparse))
+    )
     assert one.ranking_.tolist() == other.ranking_.tolist()
     np.testing.assert_allclose(one.scores_, other.scores_)
     wide = np.hstack([X[:, :8], np.random.default_rng(1).normal(size=(60, 500))])
@@ -989,7 +1159,9 @@ def test_the_estimator_takes_sparse_tables_and_wide_ones(data: tuple[np.ndarray,
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("shape", [(30, 7), (9, 40)])
-def test_the_largest_correlation_with_another_column(container: Any, shape: tuple[int, int]) -> None:
+def test_the_largest_correlation_with_another_column(
+    container: Any, shape: tuple[int, int]
+) -> None:
     random = np.random.default_rng(2)
     X = random.normal(size=shape) * (random.random(shape) < 0.4)
     X[:, 2] = 0.0
@@ -1000,7 +1172,8 @@ def test_the_largest_correlation_with_another_column(container: Any, shape: tupl
     found = largest_correlations(ColumnSpace(Table(container(X))))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert found[[1, 2, 4]].tolist() == pytest.approx([1, 0, 1])
-    # With fewer columns to compare with, no correlation is larger; those that explain most are among them.
+    # With fewer columns to compare with, no correlation is larger; those that explain most are
+    # among them.
     fewer = largest_correlations(ColumnSpace(Table(container(X))), most_compared=5)
     assert (fewer <= expected + 1e-9).all()
     if shape[0] < shape[1]:
@@ -1009,20 +1182,33 @@ def test_the_largest_correlation_with_another_column(container: Any, shape: tupl
         lengths = np.where(varying, (centered**2).sum(axis=0), 1)
         explained = ((centered.T @ centered) ** 2).sum(axis=0) / lengths
         best = np.argsort(-explained)[:5]
-        products = np.abs(centered[:, best].T @ centered) / np.sqrt(lengths[best][:, None] * lengths)
+        products = np.abs(centered[:, best].T @ centered) / np.sqrt(
+            lengths[best][:, None] * lengths
+        )
         products[np.arange(5), best] = 0
         np.testing.assert_allclose(fewer, products.max(axis=0), rtol=1e-9, atol=1e-12)
 
 
 def test_with_nothing_known_a_column_that_no_other_confirms_counts_little() -> None:
-    """The pollen case: of two columns that say nearly the same, both come before those that nothing goes with."""
+    """The pollen case: of two columns that say nearly the same, both come before those that
+    nothing goes with.
+    """
     random = np.random.default_rng(5)
     first = random.normal(size=200)
-    X = np.column_stack([first, random.normal(size=200), 0.9 * first + 0.45 * random.normal(size=200), random.normal(size=200)])
+    X = np.column_stack(
+        [
+            first,
+            random.normal(size=200),
+            0.9 * first + 0.45 * random.normal(size=200),
+            random.normal(size=200),
+        ]
+    )
     assert set(np.argsort(GraphSieve(scale="standard").fit(X).ranking_)[:2]) == {0, 2}
 
 
 def test_a_share_of_no_targets_is_refused():
     X = np.random.default_rng(0).normal(size=(12, 3))
-    with pytest.raises(InputError, match=r"target_share=0\.9 belongs to targets, and none were given"):
+    with pytest.raises(
+        InputError, match=r"target_share=0\.9 belongs to targets, and none were given"
+    ):
         diverse_selection(np.ones(3), X, n_features_to_select=2, target_share=0.9)

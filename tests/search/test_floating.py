@@ -1,4 +1,6 @@
-"""Floating selection: the criterion against leaving samples out one by one, the search against plain loops over sets."""
+"""Floating selection: the criterion against leaving samples out one by one, the search against
+plain loops over sets.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +74,21 @@ def test_the_search_equals_plain_loops_over_sets(seed):
 
 
 def test_several_features_are_taken_out_in_one_step():
-    """Alone 0, 1, 2 are the best three; with 3 in, the pair (2, 3) beats all pairs, so both others go at once."""
-    good = {frozenset({0}): 5.0, frozenset({0, 1}): 6.0, frozenset({0, 1, 2}): 7.0, frozenset({0, 1, 2, 3}): 9.0}
-    good |= {frozenset({1, 2, 3}): 8.5, frozenset({2, 3}): 8.0, frozenset({2, 3, 4}): 10.0, frozenset({2, 3, 4, 5}): 11.0}
+    """Alone 0, 1, 2 are the best three; with 3 in, the pair (2, 3) beats all pairs, so both
+    others go at once.
+    """
+    good = {
+        frozenset({0}): 5.0,
+        frozenset({0, 1}): 6.0,
+        frozenset({0, 1, 2}): 7.0,
+        frozenset({0, 1, 2, 3}): 9.0,
+    }
+    good |= {
+        frozenset({1, 2, 3}): 8.5,
+        frozenset({2, 3}): 8.0,
+        frozenset({2, 3, 4}): 10.0,
+        frozenset({2, 3, 4, 5}): 11.0,
+    }
 
     class Fixed:
         usable, tell = np.ones(6, dtype=bool), staticmethod(print)
@@ -117,7 +131,9 @@ def test_a_scorer_can_be_chosen():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 4))
     y = X[:, 2] + 0.1 * rng.normal(size=40)
-    found = floating_selection(X, y, n_features_to_select=1, estimator=Ridge(), scoring="neg_mean_absolute_error")
+    found = floating_selection(
+        X, y, n_features_to_select=1, estimator=Ridge(), scoring="neg_mean_absolute_error"
+    )
     assert_array_equal(found, [2])
 
 
@@ -125,7 +141,8 @@ def test_unknown_labels_and_targets_are_left_out():
     X, y = load_wine(return_X_y=True)
     some = np.where(np.arange(len(y)) % 2 == 0, y, -1)
     assert_array_equal(
-        floating_selection(X, some, n_features_to_select=4), floating_selection(X[::2], y[::2], n_features_to_select=4)
+        floating_selection(X, some, n_features_to_select=4),
+        floating_selection(X[::2], y[::2], n_features_to_select=4),
     )
     target = X[:, 0] + X[:, 3]
     partly = np.where(np.arange(len(y)) % 3 == 0, target, np.nan)
@@ -177,7 +194,8 @@ def test_an_interrupted_search_gives_the_best_so_far():
     X, y = load_wine(return_X_y=True)
     Impatient.fits, Impatient.patience = 0, 45
     with pytest.warns(GraphSieveWarning, match="interrupted with 1 of 5 features"):
-        found = floating_selection(X, y, n_features_to_select=5, estimator=Impatient(), cv=3)  # 39 fits for the first feature
+        # 39 fits for the first feature
+        found = floating_selection(X, y, n_features_to_select=5, estimator=Impatient(), cv=3)
     alone = [cross_val_score(KNeighborsClassifier(1), X[:, [f]], y, cv=3).mean() for f in range(13)]
     assert_array_equal(found, [int(np.argmax(alone))])
 

@@ -27,10 +27,14 @@ def few_labels(y, every=20):
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 def test_the_toy_of_the_paper_ends_in_feature_four_alone():
     assert_array_equal(hybrid_selection(TOY, TOY_LABELS, n_features_to_select=1), [3])
-    sieve = HybridSieve(n_features_to_select=1, scale=None).fit(TOY, np.array(TOY_LABELS, dtype=object))
+    sieve = HybridSieve(n_features_to_select=1, scale=None).fit(
+        TOY, np.array(TOY_LABELS, dtype=object)
+    )
     assert_array_equal(sieve.get_support(), [False, False, False, True])
-    assert_array_equal(sieve.path_[0].graph_features, [1, 3])  # by the labels alone 2 and 4 tie, and both are kept
-    assert_array_equal(sieve.path_[0].predicted, [1, 1])  # classes are "+" and "-"; C and D go to "-"
+    # By the labels alone 2 and 4 tie, and both are kept
+    assert_array_equal(sieve.path_[0].graph_features, [1, 3])
+    # Classes are "+" and "-"; C and D go to "-"
+    assert_array_equal(sieve.path_[0].predicted, [1, 1])
     assert_array_equal(sieve.path_[0].features, [3])
     assert sieve.path_[1].confidence > sieve.path_[0].confidence
     assert "no longer changed after 2 rounds" in sieve.reason_
@@ -73,7 +77,15 @@ def test_the_rounds_are_those_of_plain_code(load, size):
     table, known = Table(X), Supervision.from_labels(y)
     sets, confidences = plain_rounds(X, y, size, 10, 0.9)
     select = selecting(table, "fisher", size, {})
-    path = refine(table, known, select, n_iterations=10, confident_fraction=0.9, n_neighbors=None, bandwidth=None)
+    path = refine(
+        table,
+        known,
+        select,
+        n_iterations=10,
+        confident_fraction=0.9,
+        n_neighbors=None,
+        bandwidth=None,
+    )
     for stage, expected, confidence in zip(path.rounds, sets, confidences, strict=False):
         assert_array_equal(stage.features, expected)
         assert_allclose(stage.confidence, confidence, rtol=1e-9)
@@ -95,13 +107,17 @@ def test_an_early_end_changes_nothing():
 def test_every_base_runs(base):
     X, y = load_wine(return_X_y=True)
     y = few_labels((y > 0).astype(int), 10)
-    found = hybrid_selection(X / X.std(axis=0), y, n_features_to_select=4, base=base, n_iterations=3)
+    found = hybrid_selection(
+        X / X.std(axis=0), y, n_features_to_select=4, base=base, n_iterations=3
+    )
     assert len(found) >= 4
     assert len(set(found)) == len(found)
     sieve = HybridSieve(base, n_features_to_select=4, n_iterations=3).fit(X, y)
     assert sieve.get_support().sum() >= 4
     assert_array_equal(np.sort(sieve.ranking_), np.arange(1, 14))
-    assert set(BASES) == {name for name, method in METHODS.items() if "labels" in method.uses} | {"floating"}
+    assert set(BASES) == {name for name, method in METHODS.items() if "labels" in method.uses} | {
+        "floating"
+    }
 
 
 def test_without_unknown_labels_it_is_the_base_alone():
@@ -125,24 +141,38 @@ def test_ties_at_the_cut_are_kept():
 
 def carried(confidence, unreached=None):
     confidence = np.asarray(confidence, dtype=float)
-    unreached = np.zeros(len(confidence), dtype=bool) if unreached is None else np.asarray(unreached)
+    unreached = (
+        np.zeros(len(confidence), dtype=bool) if unreached is None else np.asarray(unreached)
+    )
     return Propagation(np.zeros((len(confidence), 2)), confidence, 1.0, None, unreached)
 
 
 def test_the_most_confident_join():
     known = Supervision.from_labels([0, 1, -1, -1, -1, -1, -1])
-    assert_array_equal(most_confident(known, carried([1, 1, 0.9, 0.1, 0.5, 0.7, 0.3]), 0.6), [2, 4, 5])  # 3 of 5
-    assert_array_equal(most_confident(known, carried([1, 1, 0.9, 0.5, 0.5, 0.5, 0.3]), 0.4), [2, 3, 4, 5])  # ties join
-    assert_array_equal(most_confident(known, carried([1, 1, 0.9, 0, 0, 0, 0]), 1.0), [2])  # nobody joins without a class
+    # 3 of 5
+    assert_array_equal(
+        most_confident(known, carried([1, 1, 0.9, 0.1, 0.5, 0.7, 0.3]), 0.6), [2, 4, 5]
+    )
+    # Ties join
+    assert_array_equal(
+        most_confident(known, carried([1, 1, 0.9, 0.5, 0.5, 0.5, 0.3]), 0.4), [2, 3, 4, 5]
+    )
+    # Nobody joins without a class
+    assert_array_equal(most_confident(known, carried([1, 1, 0.9, 0, 0, 0, 0]), 1.0), [2])
     reached = [False, False, True, False, False, False, False]
-    assert_array_equal(most_confident(known, carried([1, 1, 0.9, 0.1, 0.5, 0.7, 0.3], reached), 0.2), [5])
+    assert_array_equal(
+        most_confident(known, carried([1, 1, 0.9, 0.1, 0.5, 0.7, 0.3], reached), 0.2), [5]
+    )
     two = Supervision.from_labels([0, 1, -1, -1])
-    assert_array_equal(most_confident(two, carried([1, 1, 0.2, 0.1]), 0.9), [2, 3])  # 90 % of 2 rounds to 2
+    # 90 % of 2 rounds to 2
+    assert_array_equal(most_confident(two, carried([1, 1, 0.2, 0.1]), 0.9), [2, 3])
 
 
 def test_pairs_reach_a_base_that_uses_them():
     X, y = load_wine(return_X_y=True)
-    known = Supervision.from_labels(few_labels(y)) | Supervision.from_pairs(len(y), [(1, 2)], [(1, 70)])
+    known = Supervision.from_labels(few_labels(y)) | Supervision.from_pairs(
+        len(y), [(1, 2)], [(1, 70)]
+    )
     sieve = HybridSieve("constrained_laplacian", n_features_to_select=3).fit(X, supervision=known)
     assert sieve.get_support().sum() == 3
     with pytest.raises(InputError, match="'fisher' cannot use pairs"):
@@ -152,10 +182,15 @@ def test_pairs_reach_a_base_that_uses_them():
 def test_an_interrupted_search_answers_from_the_rounds_that_are_complete():
     X = np.random.default_rng(5).normal(size=(60, 8))
     y = few_labels(np.arange(60) % 2, 5)
-    options = {"base": "floating", "base_params": {"estimator": Impatient(), "cv": 2}, "n_features_to_select": 2}
+    options = {
+        "base": "floating",
+        "base_params": {"estimator": Impatient(), "cv": 2},
+        "n_features_to_select": 2,
+    }
     Impatient.fits, Impatient.patience = 0, 10**9
     one_round = hybrid_selection(X, y, n_iterations=1, **options)
-    # 2 · 8 + 2 · 7 fits for the first selection and for each round: one round is complete when the second is cut.
+    # 2 · 8 + 2 · 7 fits for the first selection and for each round: one round is complete when the
+    # second is cut.
     assert Impatient.fits == 60
     Impatient.fits, Impatient.patience = 0, 75
     with pytest.warns(GraphSieveWarning, match="interrupted"):
@@ -171,7 +206,8 @@ def test_sparse_equals_dense():
     X[:20, 3] += 3
     y = few_labels(np.arange(40) < 20, 5).astype(int)
     assert_array_equal(
-        hybrid_selection(sp.csr_array(X), y, n_features_to_select=2), hybrid_selection(X, y, n_features_to_select=2)
+        hybrid_selection(sp.csr_array(X), y, n_features_to_select=2),
+        hybrid_selection(X, y, n_features_to_select=2),
     )
 
 
@@ -190,6 +226,8 @@ def test_genes_and_spectra_at_the_bandwidth_where_the_inverse_is_singular(shared
     for stage in sieve.path_:
         assert 0 <= stage.confidence <= 1
         assert len(stage.confident) >= 18  # 90 % of 20
-        proba = harmonic_labels(np.asarray(X[rows][:, np.sort(stage.features)], dtype=float), labels)
+        proba = harmonic_labels(
+            np.asarray(X[rows][:, np.sort(stage.features)], dtype=float), labels
+        )
         assert np.isfinite(proba).all()
         assert_allclose(proba.sum(axis=1), 1, atol=1e-9)

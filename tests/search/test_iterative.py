@@ -1,4 +1,6 @@
-"""The iterative search equals its naive loop exactly, ties included, and neighbours that follow the features equal fresh ones."""
+"""The iterative search equals its naive loop exactly, ties included, and neighbours that follow
+the features equal fresh ones.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def scaled(X, scale):
     if scale == "raw":
         return X
     size = np.ptp(X, axis=0) if scale == "minmax" else X.std(axis=0)
-    return (X - (X.min(axis=0) if scale == "minmax" else X.mean(axis=0))) / np.where(size > 0, size, 1)
+    return (X - (X.min(axis=0) if scale == "minmax" else X.mean(axis=0))) / np.where(
+        size > 0, size, 1
+    )
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
@@ -49,13 +53,22 @@ def test_ranking_equals_the_naive_loop_on_real_tables(shared_data, name, scale, 
     for step in (1, 5):
         for variant in (1, 2):
             found = iterative_ranking(X, step=step, variant=variant, bandwidth=bandwidth)
-            assert_array_equal(found, oracle.iterative_ranking(X, step=step, variant=variant, bandwidth=bandwidth))
+            assert_array_equal(
+                found, oracle.iterative_ranking(X, step=step, variant=variant, bandwidth=bandwidth)
+            )
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
-@given(st.booleans().flatmap(lambda ties: problems(ties=ties)), st.integers(1, 4), st.sampled_from([1, 2]), st.data())
+@given(
+    st.booleans().flatmap(lambda ties: problems(ties=ties)),
+    st.integers(1, 4),
+    st.sampled_from([1, 2]),
+    st.data(),
+)
 def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, variant, data):
-    """The order that `laplacian_score` gives on the features that are left, round by round; its scores to nine digits."""
+    """The order that `laplacian_score` gives on the features that are left, round by round; its
+    scores to nine digits.
+    """
     X = problem.X
     wanted = data.draw(st.integers(1, X.shape[1]))
     k = min(3, len(X) - 1)
@@ -111,16 +124,21 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
             features = np.sort(rng.choice(12, left, replace=False))
             tracker.follow(features)
             estimate = estimates.of(np.arange(12))
-            exact = laplacian_ratio(table, neighbor_graph(Table(X[:, features]), 4, bandwidth).graph)
+            exact = laplacian_ratio(
+                table, neighbor_graph(Table(X[:, features]), 4, bandwidth).graph
+            )
             if estimate is not None:
                 good += 1
                 assert (np.abs(estimate.values - exact) <= estimate.errors).all()
                 assert (estimate.errors <= 1e-6 * exact).all()
-    assert good >= 10 or kind in ("offset", "outlier", "scales")  # where a bandwidth may be too small for any estimate
+    # Where a bandwidth may be too small for any estimate
+    assert good >= 10 or kind in ("offset", "outlier", "scales")
 
 
 def test_what_rounding_alone_made_is_no_estimate():
-    """Two samples are so far off that their weights are zero; on the others nothing varies, and no feature has a score."""
+    """Two samples are so far off that their weights are zero; on the others nothing varies, and
+    no feature has a score.
+    """
     X = np.array([[100, 200, 300]] * 4 + [[300, 0, 0], [200, 300, 200]], dtype=float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
@@ -130,7 +148,9 @@ def test_what_rounding_alone_made_is_no_estimate():
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 def test_weights_that_vanish_change_no_order():
-    """Many small tables at bandwidths far below the distances, where scores are 0, infinite or none."""
+    """Many small tables at bandwidths far below the distances, where scores are 0, infinite or
+    none.
+    """
     rng = np.random.default_rng(0)
     for _ in range(150):
         X = rng.integers(0, 4, (int(rng.integers(4, 9)), int(rng.integers(2, 6)))) * 100.0
@@ -140,7 +160,9 @@ def test_weights_that_vanish_change_no_order():
             order = current[best_first(scores, large_is_good=False)]
             dropped.append(order[-1:])
             current = np.sort(order[:-1])
-        assert_array_equal(iterative_ranking(X, n_neighbors=2), np.concatenate([current, *dropped[::-1]]))
+        assert_array_equal(
+            iterative_ranking(X, n_neighbors=2), np.concatenate([current, *dropped[::-1]])
+        )
 
 
 def test_fits_side_by_side_leave_the_threads_as_they_were():
@@ -166,7 +188,9 @@ def test_an_uncertain_estimate_says_so():
 
 
 def test_copies_of_a_column_are_dropped_in_the_order_of_the_columns():
-    """Their scores are equal, so that no estimate is certain, and the exact score decides: the later copy goes first."""
+    """Their scores are equal, so that no estimate is certain, and the exact score decides: the
+    later copy goes first.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
     X = np.column_stack([X, X[:, 2], X[:, 0]])
@@ -177,16 +201,25 @@ def test_copies_of_a_column_are_dropped_in_the_order_of_the_columns():
 @pytest.mark.parametrize("worth", [1, 10**9])
 @pytest.mark.parametrize("kept_elements", [10**9, 60, 1])
 @pytest.mark.parametrize("kind", ["grid", "normal", "scales", "copies", "sparse"])
-def test_neighbors_that_follow_the_features_equal_fresh_ones(kind, kept_elements, worth, monkeypatch):
-    """Features leave and come back in any order; with room for all pairs, for a few, or for hardly any."""
-    monkeypatch.setattr(tracking, "WORTH_LISTING", worth / 10)  # lists as soon as possible, or never
+def test_neighbors_that_follow_the_features_equal_fresh_ones(
+    kind, kept_elements, worth, monkeypatch
+):
+    """Features leave and come back in any order; with room for all pairs, for a few, or for
+    hardly any.
+    """
+    # Lists as soon as possible, or never
+    monkeypatch.setattr(tracking, "WORTH_LISTING", worth / 10)
     monkeypatch.setattr(tracking, "WORTH_KEEPING", worth / 10)
     monkeypatch.setattr(tracking, "VERY_MANY_PAIRS", 2**23 if worth == 1 else 0)
     monkeypatch.setattr(tracking, "MANY_PAIRS", 2**20 if worth == 1 else 0)
     rng = np.random.default_rng(len(kind))
     for _ in range(6):
         n, p = int(rng.integers(8, 40)), int(rng.integers(2, 10))
-        X = rng.integers(0, 4, (n, p)) / 3.0 if kind in ("grid", "sparse") else rng.normal(size=(n, p))
+        X = (
+            rng.integers(0, 4, (n, p)) / 3.0
+            if kind in ("grid", "sparse")
+            else rng.normal(size=(n, p))
+        )
         if kind == "scales":
             X = X * 10.0 ** rng.integers(-160, 160, p)
         if kind == "copies":
@@ -215,7 +248,10 @@ def test_long_corrections_do_not_drift():
     for left in range(300, 0, -1):
         features = np.arange(300 - left, 300)
         tracker.follow(features)
-        assert_array_equal(tracker.nearest(4, None, None)[0], nearest_neighbors(Table(X[:, features]).rows[0], 4)[0])
+        assert_array_equal(
+            tracker.nearest(4, None, None)[0],
+            nearest_neighbors(Table(X[:, features]).rows[0], 4)[0],
+        )
 
 
 def knowledge(name, n):
@@ -254,7 +290,8 @@ def test_a_score_without_a_graph_from_x_is_refused():
 def test_the_sieve_keeps_the_path_and_the_names():
     X, _ = load_wine(return_X_y=True, as_frame=True)
     sieve = IterativeSieve(n_features_to_select=4, step=0.25).fit(X)
-    assert [stage.size for stage in sieve.path_] == [13, 10, 7]  # a quarter of 13 columns is 3; the last step drops 3 of 7
+    # a quarter of 13 columns is 3; the last step drops 3 of 7
+    assert [stage.size for stage in sieve.path_] == [13, 10, 7]
     assert sieve.get_support().sum() == 4
     assert set(sieve.get_feature_names_out()) == set(X.columns[sieve.ranking_ <= 4])
     assert "3 rounds" in repr(sieve)
@@ -266,7 +303,9 @@ def test_one_round_is_the_plain_ranking():
     X, _ = load_wine(return_X_y=True)
     plain = GraphSieve("laplacian", n_features_to_select=13, scale="standard").fit(X)
     assert_array_equal(IterativeSieve(n_features_to_select=13).fit(X).ranking_, plain.ranking_)
-    assert_array_equal(IterativeSieve(n_features_to_select=3, step=20).fit(X).ranking_, plain.ranking_)
+    assert_array_equal(
+        IterativeSieve(n_features_to_select=3, step=20).fit(X).ranking_, plain.ranking_
+    )
 
 
 @pytest.mark.parametrize("scale", ["auto", "standard", "minmax", "robust", "rank", None])
@@ -284,11 +323,15 @@ def test_the_first_round_has_the_plain_scores_on_every_scale(units, scale):
 
 
 def test_variant_two_lets_features_come_back():
-    """Columns of large scale drown a group of related ones; once they leave, a related one that was dropped is good again."""
+    """Columns of large scale drown a group of related ones; once they leave, a related one that
+    was dropped is good again.
+    """
     rng = np.random.default_rng(16)
     related = rng.normal(size=(30, 1)) + 0.5 * rng.normal(size=(30, 6))
     X = np.concatenate([related, np.exp(3 * rng.normal(size=(30, 3)))], axis=1)
-    sieve = IterativeSieve(n_features_to_select=1, variant=2, n_neighbors=3, scale=None, bandwidth=1e9)
+    sieve = IterativeSieve(
+        n_features_to_select=1, variant=2, n_neighbors=3, scale=None, bandwidth=1e9
+    )
     rounds = sieve.fit(X).path_
     assert any(set(after.features) - set(before.features) for before, after in pairwise(rounds))
     assert all(len(stage.scores) == 9 for stage in rounds)
@@ -306,13 +349,24 @@ def test_warnings_of_many_rounds_come_once():
 
 
 def test_noise_is_left_behind():
-    """What the method is for: where noise hides two groups from the neighbours, dropping it brings them back."""
+    """What the method is for: where noise hides two groups from the neighbours, dropping it
+    brings them back.
+    """
     hits = {"laplacian": 0, "iterative": 0}
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(100, 105))
         X[:, :5] += 3 * rng.normal(size=(3, 5))[rng.integers(3, size=100)]
-        # Standardised, since in their own units the columns of the groups vary more, and the plain score needs no help.
-        for name, sieve in (("laplacian", GraphSieve("laplacian")), ("iterative", IterativeSieve())):
-            hits[name] += int(sieve.set_params(n_features_to_select=5, scale="standard").fit(X).get_support()[:5].sum())
+        # Standardised, since in their own units the columns of the groups vary more, and the plain
+        # score needs no help.
+        for name, sieve in (
+            ("laplacian", GraphSieve("laplacian")),
+            ("iterative", IterativeSieve()),
+        ):
+            hits[name] += int(
+                sieve.set_params(n_features_to_select=5, scale="standard")
+                .fit(X)
+                .get_support()[:5]
+                .sum()
+            )
     assert hits["iterative"] > hits["laplacian"]

@@ -1,4 +1,6 @@
-"""Harmonic labels equal the textbook inverse where that is stable, exact fractions where it is not, and never leave [0, 1]."""
+"""Harmonic labels equal the textbook inverse where that is stable, exact fractions where it is
+not, and never leave [0, 1].
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision
 from graphsieve.search import propagation
-from graphsieve.search.propagation import by_elimination, by_factorization, harmonic_labels, propagate, solve_sparse
+from graphsieve.search.propagation import (
+    by_elimination,
+    by_factorization,
+    harmonic_labels,
+    propagate,
+    solve_sparse,
+)
 from graphsieve.table.columns import Table
 from strategies import grid_values, problems
 
@@ -46,17 +54,23 @@ def blobs(
 @given(problem=problems(ties=False), width=st.sampled_from([3.0, 10.0, 100.0]))
 def test_equals_the_inverse(problem, width):
     found = harmonic_labels(problem.X, problem.labels, bandwidth=width)
-    assert_allclose(found, oracle.harmonic_labels(problem.X, problem.labels, bandwidth=width), rtol=0, atol=1e-9)
+    assert_allclose(
+        found, oracle.harmonic_labels(problem.X, problem.labels, bandwidth=width), rtol=0, atol=1e-9
+    )
     assert_probabilities(found, problem.labels)
 
 
 @given(problem=problems(ties=True), k=st.integers(1, 5))
 def test_equals_the_inverse_on_neighbors(problem, k):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphSieveWarning)  # components without a label, which the inverse does not know
-        found = propagate(Table(problem.X), Supervision.from_labels(problem.labels), n_neighbors=k, bandwidth=10.0)
+        # Components without a label, which the inverse does not know
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        found = propagate(
+            Table(problem.X), Supervision.from_labels(problem.labels), n_neighbors=k, bandwidth=10.0
+        )
     assert_probabilities(found.probabilities, problem.labels)
-    # An unreached component cannot be inverted; it is cut off, so the others do not change when it is declared known.
+    # An unreached component cannot be inverted; it is cut off, so the others do not change when it
+    # is declared known.
     labels = np.where(found.unreached, 0, problem.labels)
     expected = oracle.harmonic_labels(problem.X, labels, n_neighbors=k, bandwidth=10.0)
     reached = ~found.unreached
@@ -65,7 +79,9 @@ def test_equals_the_inverse_on_neighbors(problem, k):
 
 
 def test_worked_by_hand():
-    """d² = 1 from 0 to 1, 4 from 1 to 3, 9 between the labels; the sample in between leaves by e^-1 : e^-4."""
+    """d² = 1 from 0 to 1, 4 from 1 to 3, 9 between the labels; the sample in between leaves by
+    e^-1 : e^-4.
+    """
     found = harmonic_labels([[0.0], [1.0], [3.0]], ["near", None, "far"], bandwidth=1.0)
     expected = np.exp(-4.0) / (np.exp(-4.0) + np.exp(-1.0))
     assert_allclose(found, [[0, 1], [expected, 1 - expected], [1, 0]], rtol=1e-14)
@@ -76,7 +92,8 @@ def test_worked_by_hand():
 
 small_tables = st.tuples(st.integers(4, 14), st.integers(1, 2)).flatmap(
     lambda shape: st.tuples(
-        hnp.arrays(np.float64, shape, elements=grid_values(-4, 4)), hnp.arrays(np.int64, shape[0], elements=st.integers(-1, 2))
+        hnp.arrays(np.float64, shape, elements=grid_values(-4, 4)),
+        hnp.arrays(np.int64, shape[0], elements=st.integers(-1, 2)),
     )
 )
 
@@ -97,8 +114,11 @@ def test_the_bandwidth_is_that_of_the_first_edge_between_labels(drawn, k):
 def test_equal_samples_of_different_labels_do_not_set_the_bandwidth():
     X, y = [[0.0], [0.0], [1.0], [3.0], [9.0]], [0, 1, -1, 1, -1]
     found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=None, bandwidth=None)
-    assert_allclose(found.bandwidth, 4 / 9)  # 0 – 1 – 3: the label at 3 is joined to the 0 at 0 by the edge of length 2
-    nothing_else = propagate(Table(X), Supervision.from_labels([0, 1, -1, -1, -1]), n_neighbors=None, bandwidth=None)
+    # 0 – 1 – 3: the label at 3 is joined to the 0 at 0 by the edge of length 2
+    assert_allclose(found.bandwidth, 4 / 9)
+    nothing_else = propagate(
+        Table(X), Supervision.from_labels([0, 1, -1, -1, -1]), n_neighbors=None, bandwidth=None
+    )
     assert nothing_else.bandwidth == 1.0
     assert_allclose(nothing_else.probabilities[2:], 0.5)
 
@@ -107,17 +127,25 @@ def test_equal_samples_of_different_labels_do_not_set_the_bandwidth():
 
 
 def weights_of(powers: np.ndarray) -> list[list[Fraction]]:
-    return [[Fraction(0) if np.isneginf(x) else Fraction(2) ** int(x) for x in row] for row in powers]
+    return [
+        [Fraction(0) if np.isneginf(x) else Fraction(2) ** int(x) for x in row] for row in powers
+    ]
 
 
-def random_powers(rng: np.random.Generator, n: int, n_classes: int, lowest: int, missing: float) -> np.ndarray:
-    """Integer binary logarithms of symmetric weights, some of them missing; everyone keeps a path to a class."""
+def random_powers(
+    rng: np.random.Generator, n: int, n_classes: int, lowest: int, missing: float
+) -> np.ndarray:
+    """Integer binary logarithms of symmetric weights, some of them missing; everyone keeps a
+    path to a class.
+    """
     inner = np.triu(rng.integers(lowest, 1, size=(n, n)).astype(float), 1)
     inner[np.triu(rng.random((n, n)) < missing, 1)] = -np.inf
     outer = rng.integers(lowest, 1, size=(n, n_classes)).astype(float)
     outer[1:][rng.random((n - 1, n_classes)) < missing] = -np.inf
     chain = np.arange(n - 1)
-    inner[chain, chain + 1] = np.where(np.isneginf(inner[chain, chain + 1]), lowest, inner[chain, chain + 1])
+    inner[chain, chain + 1] = np.where(
+        np.isneginf(inner[chain, chain + 1]), lowest, inner[chain, chain + 1]
+    )
     inner = np.where(np.tri(n, dtype=bool), inner.T, inner)
     np.fill_diagonal(inner, -np.inf)
     return np.hstack([outer, inner])
@@ -133,11 +161,15 @@ def random_powers(rng: np.random.Generator, n: int, n_classes: int, lowest: int,
 def test_elimination_equals_fractions(seed, n, n_classes, lowest, missing):
     powers = random_powers(np.random.default_rng(seed), n, n_classes, lowest, missing)
     expected = oracle.harmonic_labels_exact(weights_of(powers), n_classes)
-    assert_allclose(by_elimination(powers, n_classes), np.array(expected, dtype=float), rtol=1e-13, atol=1e-300)
+    assert_allclose(
+        by_elimination(powers, n_classes), np.array(expected, dtype=float), rtol=1e-13, atol=1e-300
+    )
 
 
 def test_weights_of_exp_minus_a_million_are_exact():
-    """Two samples tied to each other by 1, to class 0 by 2^-1500000 · (1, 2) and to class 1 by 2^-1500000 · (4, 1)."""
+    """Two samples tied to each other by 1, to class 0 by 2^-1500000 · (1, 2) and to class 1 by
+    2^-1500000 · (4, 1).
+    """
     low = -1_500_000.0
     powers = np.array([[low, low + 2, -np.inf, 0.0], [low + 1, low, 0.0, -np.inf]])
     assert_allclose(by_elimination(powers, 2), [[3 / 8, 5 / 8], [3 / 8, 5 / 8]], rtol=1e-15)
@@ -175,7 +207,9 @@ def test_any_bandwidth_gives_probabilities(bandwidth, k):
 
 
 def test_the_smallest_bandwidth_follows_the_nearest():
-    """In the limit a sample goes where its shortest edge leads: 1 to 0, 4 to 6 (and not by way of 1)."""
+    """In the limit a sample goes where its shortest edge leads: 1 to 0, 4 to 6 (and not by way
+    of 1).
+    """
     found = harmonic_labels([[0.0], [1.0], [4.0], [6.0]], [0, -1, -1, 1], bandwidth=1e-290)
     assert_allclose(found, [[1, 0], [1, 0], [0, 1], [0, 1]], atol=1e-15)
 
@@ -184,7 +218,9 @@ def test_the_largest_bandwidth_takes_the_shares_of_the_labels():
     """All weights are 1: an unlabelled sample meets each label with the same probability."""
     X, _ = blobs(20)
     y = np.array([0, 0, 0, 1] + [-1] * 16)
-    assert_allclose(harmonic_labels(X, y, bandwidth=1e300)[4:], np.tile([0.75, 0.25], (16, 1)), rtol=1e-12)
+    assert_allclose(
+        harmonic_labels(X, y, bandwidth=1e300)[4:], np.tile([0.75, 0.25], (16, 1)), rtol=1e-12
+    )
 
 
 # ---- sparse graphs
@@ -198,7 +234,11 @@ def always_sparse(monkeypatch):
         monkeypatch.setattr(propagation, "DENSE_UP_TO", 0)
         monkeypatch.setattr(propagation, "FACTORS_UP_TO", 10**9 if solver == "factors" else 0)
         if solver == "factors":
-            monkeypatch.setattr(propagation, "_by_gradients", lambda _: lambda residual: np.full_like(residual, np.nan))
+            monkeypatch.setattr(
+                propagation,
+                "_by_gradients",
+                lambda _: lambda residual: np.full_like(residual, np.nan),
+            )
 
     return by
 
@@ -226,19 +266,30 @@ def test_the_width_is_raised_where_nothing_can_be_proven(always_sparse, solver):
     assert solve_sparse(*hanging_pair(-1200.0), 2, 2).deviation > 1
     found, raised = propagation._solve_raised(*hanging_pair(-1200.0), 2, 2)
     assert raised in (16.0, 64.0, 256.0)
-    tie = 2.0 ** (-1200 / raised)  # f = (tie · 1 + 1 · g) / (1 + tie) and g = f's mirror image, 1 − f
-    assert_allclose(found.values, [[(1 + tie) / (2 + tie), 1 / (2 + tie)], [1 / (2 + tie), (1 + tie) / (2 + tie)]], atol=1e-9)
+    # f = (tie · 1 + 1 · g) / (1 + tie) and g = f's mirror image, 1 − f
+    tie = 2.0 ** (-1200 / raised)
+    assert_allclose(
+        found.values,
+        [[(1 + tie) / (2 + tie), 1 / (2 + tie)], [1 / (2 + tie), (1 + tie) / (2 + tie)]],
+        atol=1e-9,
+    )
 
 
 def test_a_raised_bandwidth_is_told(always_sparse):
-    """Pairs of close samples far from everything: too far for float64 at the asked bandwidth, but not at some multiple of it."""
+    """Pairs of close samples far from everything: too far for float64 at the asked bandwidth,
+    but not at some multiple of it.
+    """
     rng = np.random.default_rng(0)
     X = np.repeat(10 * rng.normal(size=(40, 2)), 2, axis=0) + 0.01 * rng.normal(size=(80, 2))
     y = np.full(80, -1)
     y[[0, 20, 40]] = [0, 1, 1]
-    expected = {t: harmonic_labels(X, y, n_neighbors=5, bandwidth=t) for t in 0.01 * 4.0 ** np.arange(12)}
+    expected = {
+        t: harmonic_labels(X, y, n_neighbors=5, bandwidth=t) for t in 0.01 * 4.0 ** np.arange(12)
+    }
     always_sparse("gradients")
-    with pytest.warns(GraphSieveWarning, match="too rarely for float64; the labels are those at bandwidth"):
+    with pytest.warns(
+        GraphSieveWarning, match="too rarely for float64; the labels are those at bandwidth"
+    ):
         found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=5, bandwidth=0.01)
     assert found.bandwidth > 0.01
     nearest = min(expected, key=lambda t: abs(np.log(t / found.bandwidth)))
@@ -256,7 +307,9 @@ def test_factors_step_in_where_gradients_fail(always_sparse, monkeypatch):
     assert_probabilities(poor, y)
     assert np.abs(poor - expected).max() > 1e-6
     monkeypatch.setattr(propagation, "FACTORS_UP_TO", 10**9)
-    assert_allclose(harmonic_labels(X, y, n_neighbors=8, bandwidth=2.0), expected, rtol=0, atol=1e-9)
+    assert_allclose(
+        harmonic_labels(X, y, n_neighbors=8, bandwidth=2.0), expected, rtol=0, atol=1e-9
+    )
 
 
 def test_the_bound_holds(always_sparse, monkeypatch):
@@ -265,13 +318,17 @@ def test_the_bound_holds(always_sparse, monkeypatch):
     always_sparse("gradients")
     captured = {}
     walk = propagation._walk
-    monkeypatch.setattr(propagation, "_walk", lambda *graph: captured.setdefault("walk", walk(*graph)))
+    monkeypatch.setattr(
+        propagation, "_walk", lambda *graph: captured.setdefault("walk", walk(*graph))
+    )
     expected = harmonic_labels(X, y, n_neighbors=8, bandwidth=5.0)[y < 0]
     monkeypatch.setattr(propagation, "REFINEMENTS", 1)
     proven = 0
     for iterations in (20, 40, 60):
         monkeypatch.setattr(propagation, "MOST_ITERATIONS", iterations)
-        found, bound = propagation.refine(captured["walk"], propagation._by_gradients(captured["walk"]))
+        found, bound = propagation.refine(
+            captured["walk"], propagation._by_gradients(captured["walk"])
+        )
         assert np.abs(found - expected).max() <= bound + 1e-10
         proven += bound < 1
     assert proven
@@ -287,7 +344,9 @@ def test_row_order_shift_and_scale_change_nothing(k):
     y = np.where(np.arange(80) < 12, np.arange(80) % 3, -1)
     expected = harmonic_labels(X, y, n_neighbors=k)
     order = rng.permutation(80)
-    assert_allclose(harmonic_labels(X[order], y[order], n_neighbors=k), expected[order], rtol=0, atol=1e-9)
+    assert_allclose(
+        harmonic_labels(X[order], y[order], n_neighbors=k), expected[order], rtol=0, atol=1e-9
+    )
     assert_allclose(harmonic_labels(X + 1024.0, y, n_neighbors=k), expected, rtol=0, atol=1e-9)
     for power in (-600, -30, 30, 600):
         assert_array_equal(harmonic_labels(np.ldexp(X, power), y, n_neighbors=k), expected)
@@ -300,7 +359,12 @@ def test_sparse_rows_equal_dense_rows(k, bandwidth):
     X = rng.normal(size=(70, 12)) * (rng.random((70, 12)) < 0.3)
     y = np.where(np.arange(70) < 10, np.arange(70) % 2, -1)
     dense = harmonic_labels(X, y, n_neighbors=k, bandwidth=bandwidth)
-    assert_allclose(harmonic_labels(sp.csr_array(X), y, n_neighbors=k, bandwidth=bandwidth), dense, rtol=0, atol=1e-9)
+    assert_allclose(
+        harmonic_labels(sp.csr_array(X), y, n_neighbors=k, bandwidth=bandwidth),
+        dense,
+        rtol=0,
+        atol=1e-9,
+    )
 
 
 @given(drawn=small_tables, k=st.sampled_from([None, 2]))
@@ -320,7 +384,9 @@ def test_real_data_where_the_inverse_is_singular(shared_data, name, seed):
     X, labels = shared_data(name)
     rng = np.random.default_rng(seed)
     classes, codes = np.unique(labels, return_inverse=True)
-    known = np.concatenate([rng.permutation(np.flatnonzero(codes == code))[:4] for code in range(len(classes))])
+    known = np.concatenate(
+        [rng.permutation(np.flatnonzero(codes == code))[:4] for code in range(len(classes))]
+    )
     rest = rng.permutation(np.setdiff1d(np.arange(len(codes)), known))[:20]
     rows = np.concatenate([known, rest])
     y = np.where(np.arange(len(rows)) < len(known), codes[rows], -1)
@@ -333,7 +399,10 @@ def test_real_data_where_the_inverse_is_singular(shared_data, name, seed):
 def test_columns_are_the_sorted_classes_and_confidence_follows_the_largest():
     y = ["b", None, "a", None, "c", None]
     found = propagate(
-        Table([[0.0], [0.1], [2.0], [2.2], [5.0], [3.5]]), Supervision.from_labels(y), n_neighbors=None, bandwidth=0.5
+        Table([[0.0], [0.1], [2.0], [2.2], [5.0], [3.5]]),
+        Supervision.from_labels(y),
+        n_neighbors=None,
+        bandwidth=0.5,
     )
     assert_array_equal(found.probabilities[[0, 2, 4]], [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     assert_allclose(found.confidence, (3 * found.probabilities.max(axis=1) - 1) / 2)
@@ -346,7 +415,9 @@ def test_everything_known_stays_as_it_is():
 
 def test_one_class_is_certain_and_warns():
     with pytest.warns(GraphSieveWarning, match=r"all known labels are of class 'x'"):
-        assert_array_equal(harmonic_labels([[0.0], [1.0], [5.0]], ["x", None, None]), np.ones((3, 1)))
+        assert_array_equal(
+            harmonic_labels([[0.0], [1.0], [5.0]], ["x", None, None]), np.ones((3, 1))
+        )
 
 
 def test_a_class_without_members_has_no_probability():
@@ -354,7 +425,8 @@ def test_a_class_without_members_has_no_probability():
     found = propagate(Table([[0.0], [3.0], [1.0], [2.5]]), known, n_neighbors=None, bandwidth=None)
     assert_array_equal(found.probabilities[:, 1], np.zeros(4))
     assert_allclose(found.probabilities.sum(axis=1), 1.0)
-    assert_allclose(found.confidence, np.abs(2 * found.probabilities[:, 0] - 1), atol=1e-12)  # of two classes, not of three
+    # Of two classes, not of three
+    assert_allclose(found.confidence, np.abs(2 * found.probabilities[:, 0] - 1), atol=1e-12)
     with pytest.warns(GraphSieveWarning, match="'a'"):
         alone = propagate(Table([[0.0], [1.0]]), known[[0, 2]], n_neighbors=None, bandwidth=None)
     assert_array_equal(alone.probabilities, [[1, 0, 0], [1, 0, 0]])
@@ -364,7 +436,9 @@ def test_a_class_without_members_has_no_probability():
 def test_a_component_without_a_label_gets_equal_probabilities_and_a_warning():
     X = [[0.0], [1.0], [2.0], [100.0], [101.0], [102.0]]
     with pytest.warns(GraphSieveWarning, match=r"3 of 6 samples .* without any label") as caught:
-        found = propagate(Table(X), Supervision.from_labels([0, -1, 1, -1, -1, -1]), n_neighbors=1, bandwidth=1.0)
+        found = propagate(
+            Table(X), Supervision.from_labels([0, -1, 1, -1, -1, -1]), n_neighbors=1, bandwidth=1.0
+        )
     assert len(caught) == 1
     assert_array_equal(found.unreached, [False] * 3 + [True] * 3)
     assert_array_equal(found.probabilities[3:], np.full((3, 2), 0.5))
@@ -376,7 +450,8 @@ def test_too_many_neighbors_are_lowered():
     with pytest.warns(GraphSieveWarning, match="lowered to 3"):
         found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=9, bandwidth=2.0)
     assert found.n_neighbors == 3
-    assert_allclose(found.probabilities, harmonic_labels(X, y, bandwidth=2.0), rtol=0, atol=1e-12)  # everyone with everyone
+    # Everyone with everyone
+    assert_allclose(found.probabilities, harmonic_labels(X, y, bandwidth=2.0), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
@@ -410,12 +485,21 @@ def test_bad_input_is_refused_in_one_sentence(arguments, message):
 
 def test_knowledge_without_labels_is_refused():
     with pytest.raises(InputError, match="no sample has a known label"):
-        propagate(Table([[0.0], [1.0]]), Supervision.from_pairs(2, [(0, 1)]), n_neighbors=None, bandwidth=None)
+        propagate(
+            Table([[0.0], [1.0]]),
+            Supervision.from_pairs(2, [(0, 1)]),
+            n_neighbors=None,
+            bandwidth=None,
+        )
 
 
 def test_a_complete_graph_that_would_not_fit_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(propagation, "_distances_from", lambda *_: pytest.fail("distances were taken"))
+    monkeypatch.setattr(
+        propagation, "_distances_from", lambda *_: pytest.fail("distances were taken")
+    )
     y = np.full(20_000, -1)
     y[:2] = [0, 1]
-    with pytest.raises(InputError, match=r"19998 unlabelled samples needs about 8\.9 GiB.*n_neighbors="):
+    with pytest.raises(
+        InputError, match=r"19998 unlabelled samples needs about 8\.9 GiB.*n_neighbors="
+    ):
         harmonic_labels(np.zeros((20_000, 1)), y)

@@ -1,4 +1,6 @@
-"""Relevance and prediction against their definitions: sums over listed pairs, and regressions that are really fitted anew."""
+"""Relevance and prediction against their definitions: sums over listed pairs, and regressions
+that are really fitted anew.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def between_class_share(values: np.ndarray, labels: np.ndarray) -> float:
     """η²: one minus the variation inside the classes over all variation; 0 for a constant."""
     total = ((values - values.mean()) ** 2).sum()
-    inside = sum(((values[labels == c] - values[labels == c].mean()) ** 2).sum() for c in np.unique(labels))
+    inside = sum(
+        ((values[labels == c] - values[labels == c].mean()) ** 2).sum() for c in np.unique(labels)
+    )
     return 1 - inside / total if np.ptp(values) > 0 else 0.0
 
 
@@ -40,7 +44,9 @@ def weighted_mean_square(values: np.ndarray, pairs: list[tuple[int, int, float]]
 
 
 def share_of_pairs(values: np.ndarray, together: list, apart: list) -> float:
-    """One minus the one mean square over the other, between 0 and 1; 0 where nothing can be said."""
+    """One minus the one mean square over the other, between 0 and 1; 0 where nothing can be
+    said.
+    """
     everyone = [(i, j, 1.0) for i, j in combinations(range(len(values)), 2)]
     near = weighted_mean_square(values, together or everyone)
     far = weighted_mean_square(values, apart or everyone)
@@ -48,7 +54,9 @@ def share_of_pairs(values: np.ndarray, together: list, apart: list) -> float:
 
 
 def pairs_along_target(target: np.ndarray) -> list[tuple[int, int, float]]:
-    """Either among the nearest of the other, ties kept; exp(−d²/t), t the mean d² of the pairs that are not ties."""
+    """Either among the nearest of the other, ties kept; exp(−d²/t), t the mean d² of the pairs
+    that are not ties.
+    """
     n = len(target)
     distance = np.abs(target[:, None] - target)
     linked = np.zeros((n, n), dtype=bool)
@@ -58,7 +66,10 @@ def pairs_along_target(target: np.ndarray) -> list[tuple[int, int, float]]:
     edges = [(i, j) for i, j in combinations(range(n), 2) if linked[i, j] or linked[j, i]]
     lengths = np.array([distance[i, j] ** 2 for i, j in edges])
     width = lengths[lengths > 0].mean()
-    return [(i, j, float(np.exp(-length / width))) for (i, j), length in zip(edges, lengths, strict=True)]
+    return [
+        (i, j, float(np.exp(-length / width)))
+        for (i, j), length in zip(edges, lengths, strict=True)
+    ]
 
 
 def squared_correlation(values: np.ndarray, target: np.ndarray) -> float:
@@ -71,7 +82,12 @@ def refitted(X: np.ndarray, outputs: np.ndarray) -> tuple[float, np.ndarray]:
     largest = np.linalg.svd(centered, compute_uv=False)[0] ** 2
     errors, left_out = [], []
     for penalty in PENALTIES * largest:
-        said = np.array([_ridge(np.delete(X, i, 0), np.delete(outputs, i, 0), penalty, X[[i]])[0] for i in range(len(X))])
+        said = np.array(
+            [
+                _ridge(np.delete(X, i, 0), np.delete(outputs, i, 0), penalty, X[[i]])[0]
+                for i in range(len(X))
+            ]
+        )
         left_out.append(said)
         errors.append(((said - outputs) ** 2).sum())
     best = int(np.argmin(errors))
@@ -83,7 +99,9 @@ def refitted(X: np.ndarray, outputs: np.ndarray) -> tuple[float, np.ndarray]:
 def _ridge(X: np.ndarray, outputs: np.ndarray, penalty: float, where: np.ndarray) -> np.ndarray:
     """By the normal equations, with an intercept that is not penalised."""
     mean, level = X.mean(axis=0), outputs.mean(axis=0)
-    slopes = np.linalg.solve((X - mean).T @ (X - mean) + penalty * np.eye(X.shape[1]), (X - mean).T @ (outputs - level))
+    slopes = np.linalg.solve(
+        (X - mean).T @ (X - mean) + penalty * np.eye(X.shape[1]), (X - mean).T @ (outputs - level)
+    )
     return np.asarray((where - mean) @ slopes + level)
 
 
@@ -117,7 +135,10 @@ def test_of_a_target_it_is_the_larger_of_two_shares(problem: Problem) -> None:
     found = relevance(Table(problem.X), Supervision.from_targets(problem.targets))
     near = pairs_along_target(target)
     expected = [
-        max(squared_correlation(column, target), share_of_pairs(column, near, []) if np.ptp(column) > 0 else 0.0)
+        max(
+            squared_correlation(column, target),
+            share_of_pairs(column, near, []) if np.ptp(column) > 0 else 0.0,
+        )
         for column in problem.X[known].T
     ]
     np.testing.assert_allclose(found, expected, atol=1e-10)
@@ -138,7 +159,9 @@ def test_of_pairs_it_compares_mean_squared_differences(problem: Problem, kinds: 
     assume(len(must) or len(cannot))
     found = relevance(Table(problem.X), Supervision.from_pairs(len(problem.X), must, cannot))
     together, apart = [(i, j, 1.0) for i, j in must], [(i, j, 1.0) for i, j in cannot]
-    np.testing.assert_allclose(found, [share_of_pairs(column, together, apart) for column in problem.X.T], atol=1e-12)
+    np.testing.assert_allclose(
+        found, [share_of_pairs(column, together, apart) for column in problem.X.T], atol=1e-12
+    )
 
 
 @given(problems(ties=True))
@@ -146,9 +169,18 @@ def test_labels_are_pairs_beside_pairs_and_none_counts_twice(problem: Problem) -
     n, labels = len(problem.X), problem.labels
     known = problem.known("labels") | problem.known("pairs")
     same = {(i, j) for i, j in combinations(range(n), 2) if labels[i] == labels[j] >= 0}
-    other = {(i, j) for i, j in combinations(range(n), 2) if min(labels[i], labels[j]) >= 0 and labels[i] != labels[j]}
-    together = [(i, j, 1.0) for i, j in same | {tuple(sorted(pair)) for pair in problem.must_link.tolist()}]
-    apart = [(i, j, 1.0) for i, j in other | {tuple(sorted(pair)) for pair in problem.cannot_link.tolist()}]
+    other = {
+        (i, j)
+        for i, j in combinations(range(n), 2)
+        if min(labels[i], labels[j]) >= 0 and labels[i] != labels[j]
+    }
+    together = [
+        (i, j, 1.0) for i, j in same | {tuple(sorted(pair)) for pair in problem.must_link.tolist()}
+    ]
+    apart = [
+        (i, j, 1.0)
+        for i, j in other | {tuple(sorted(pair)) for pair in problem.cannot_link.tolist()}
+    ]
     expected = [share_of_pairs(column, together, apart) for column in problem.X.T]
     np.testing.assert_allclose(relevance(Table(problem.X), known), expected, atol=1e-12)
 
@@ -157,9 +189,14 @@ def test_labels_are_pairs_beside_pairs_and_none_counts_twice(problem: Problem) -
 def test_of_probabilities_pairs_count_by_their_chance_to_share_a_class(problem: Problem) -> None:
     alike = problem.probabilities @ problem.probabilities.T
     pairs = list(combinations(range(len(alike)), 2))
-    together, apart = [(i, j, alike[i, j]) for i, j in pairs], [(i, j, 1 - alike[i, j]) for i, j in pairs]
+    together, apart = (
+        [(i, j, alike[i, j]) for i, j in pairs],
+        [(i, j, 1 - alike[i, j]) for i, j in pairs],
+    )
     expected = [share_of_pairs(column, together, apart) for column in problem.X.T]
-    np.testing.assert_allclose(relevance(Table(problem.X), problem.known("probabilities")), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        relevance(Table(problem.X), problem.known("probabilities")), expected, atol=1e-10
+    )
 
 
 def test_sure_probabilities_of_one_class_tell_nothing_apart() -> None:
@@ -174,22 +211,34 @@ def test_nothing_known_makes_all_columns_alike() -> None:
 
 
 def test_perfect_and_worthless_columns_by_hand() -> None:
-    # The first column is the class, the second has the same mean in both, the third is constant on the labelled, the fourth
-    # everywhere. Of the fifth, 0 1 | 2 3: around the mean 1.5, 5 in all; inside the classes 0.5 + 0.5. η² = 1 − 1/5.
-    X = np.array([[0, 1, 4, 2, 0], [0, 2, 4, 2, 1], [1, 1, 4, 2, 2], [1, 2, 4, 2, 3], [5, 9, 5, 2, 9]], dtype=float)
+    # The first column is the class, the second has the same mean in both, the third is constant on
+    # the labelled, the fourth everywhere. Of the fifth, 0 1 | 2 3: around the mean 1.5, 5 in all;
+    # inside the classes 0.5 + 0.5. η² = 1 − 1/5.
+    X = np.array(
+        [[0, 1, 4, 2, 0], [0, 2, 4, 2, 1], [1, 1, 4, 2, 2], [1, 2, 4, 2, 3], [5, 9, 5, 2, 9]],
+        dtype=float,
+    )
     found = relevance(Table(X), Supervision.from_labels([0, 0, 1, 1, -1]))
     np.testing.assert_allclose(found, [1, 0, 0, 0, 0.8], atol=1e-15)
 
 
 def test_other_libraries_agree() -> None:
     random = np.random.default_rng(3)
-    X, labels, target = random.normal(size=(50, 7)), random.integers(0, 3, 50), random.normal(size=50)
+    X, labels, target = (
+        random.normal(size=(50, 7)),
+        random.integers(0, 3, 50),
+        random.normal(size=50),
+    )
     statistic = f_classif(X, labels)[0]  # F = (η² / 2) / ((1 − η²) / 47)
     share = statistic * 2 / (statistic * 2 + 47)
-    np.testing.assert_allclose(relevance(Table(X), Supervision.from_labels(labels)), share, rtol=1e-10)
+    np.testing.assert_allclose(
+        relevance(Table(X), Supervision.from_labels(labels)), share, rtol=1e-10
+    )
     straight = 5 * target[:, None] + X  # so that a line is the better of the two shares
     expected = r_regression(straight, target) ** 2
-    np.testing.assert_allclose(relevance(Table(straight), Supervision.from_targets(target)), expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        relevance(Table(straight), Supervision.from_targets(target)), expected, rtol=1e-10
+    )
 
 
 KINDS = ("labels", "targets", "probabilities", "pairs")
@@ -198,7 +247,9 @@ KINDS = ("labels", "targets", "probabilities", "pairs")
 @pytest.mark.parametrize("kind", KINDS)
 @given(problem=problems(ties=False, min_samples=8), seed=st.integers(0, 999))
 def test_laws(kind: str, problem: Problem, seed: int) -> None:
-    """Units, offsets, signs, the order of columns and rows, storage and chunks make no difference."""
+    """Units, offsets, signs, the order of columns and rows, storage and chunks make no
+    difference.
+    """
     X, known = problem.X, problem.known(kind)
     assume(kind != "labels" or known.n_known_classes > 1)
     found = relevance(Table(X), known)
@@ -208,7 +259,9 @@ def test_laws(kind: str, problem: Problem, seed: int) -> None:
     np.testing.assert_allclose(relevance(Table(X * units), known), found, atol=1e-11)
     # An offset of 2²⁷ leaves steps of 2⁻²⁶: on a grid that it can hold, nothing is lost.
     grid = np.round(X * 2**10) / 2**10
-    np.testing.assert_allclose(relevance(Table(grid + 2.0**27), known), relevance(Table(grid), known), atol=1e-12)
+    np.testing.assert_allclose(
+        relevance(Table(grid + 2.0**27), known), relevance(Table(grid), known), atol=1e-12
+    )
     columns, rows = random.permutation(X.shape[1]), random.permutation(len(X))
     np.testing.assert_allclose(relevance(Table(X[:, columns]), known), found[columns], atol=1e-12)
     np.testing.assert_allclose(relevance(Table(X[rows]), known[rows]), found, atol=1e-11)
@@ -220,7 +273,9 @@ def test_laws(kind: str, problem: Problem, seed: int) -> None:
 
 
 def with_a_signal(problem: Problem) -> Problem:
-    """The first column goes with everything that is known, so that there is some skill to measure."""
+    """The first column goes with everything that is known, so that there is some skill to
+    measure.
+    """
     X = problem.X.copy()
     X[:, 0] += problem.labels + 2 * np.nan_to_num(problem.targets) + 5 * problem.probabilities[:, 0]
     return replace(problem, X=X)
@@ -249,14 +304,22 @@ def test_prediction_is_ridge_regression_really_fitted_anew(kind: str, problem: P
     expected -= expected.mean(axis=0)
     factor = np.ptp(outputs) / np.ptp(_as_used(outputs, kind))
     np.testing.assert_allclose(found.values * factor, expected, atol=1e-7 * np.abs(expected).max())
-    by_sklearn = Ridge(alpha=penalty).fit(problem.X[rows], outputs).predict(problem.X).reshape(expected.shape)
-    np.testing.assert_allclose(expected, by_sklearn - by_sklearn.mean(axis=0), atol=1e-7 * np.abs(expected).max())
+    by_sklearn = (
+        Ridge(alpha=penalty)
+        .fit(problem.X[rows], outputs)
+        .predict(problem.X)
+        .reshape(expected.shape)
+    )
+    np.testing.assert_allclose(
+        expected, by_sklearn - by_sklearn.mean(axis=0), atol=1e-7 * np.abs(expected).max()
+    )
     if kind == "targets":
         means = np.array([np.delete(outputs, i, 0).mean(axis=0) for i in range(len(outputs))])
         skill = 1 - ((outputs - left_out) ** 2).sum() / ((outputs - means) ** 2).sum()
     else:
         gap = np.sort(left_out, axis=1)
-        assume((gap[:, -1] - gap[:, -2] > 1e-7).all())  # who is most likely is not a matter of rounding
+        # Who is most likely is not a matter of rounding
+        assume((gap[:, -1] - gap[:, -2] > 1e-7).all())
         skill = cohen_kappa_score(outputs.argmax(axis=1), left_out.argmax(axis=1))
     assert found.skill == pytest.approx(np.clip(np.nan_to_num(skill), 0, 1), abs=1e-7)
 
@@ -269,13 +332,20 @@ def _as_used(outputs: np.ndarray, kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("n", "p"), [(60, 5), (12, 300)])
-def test_prediction_by_either_product_and_in_any_chunks(n: int, p: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prediction_by_either_product_and_in_any_chunks(
+    n: int, p: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = np.random.default_rng(p)
     X, target = random.normal(size=(n, p)), random.normal(size=n)
     known = Supervision.from_targets(np.where(np.arange(n) % 3 > 0, target, np.nan))
     found = predicted(Table(X), known)
     assert found is not None
-    for table in (Table(X, block_elements=n), Table(sp.csr_array(X)), Table(X * 1e150), Table(X * 1e-150)):
+    for table in (
+        Table(X, block_elements=n),
+        Table(sp.csr_array(X)),
+        Table(X * 1e150),
+        Table(X * 1e-150),
+    ):
         other = predicted(table, known)
         assert other is not None
         np.testing.assert_allclose(other.values, found.values, atol=1e-9)
@@ -289,7 +359,8 @@ def test_a_line_is_found_and_noise_is_not_believed() -> None:
     found = predicted(Table(X), Supervision.from_labels(labels))
     assert found is not None
     assert found.skill > 0.7
-    assert np.mean((found.values.argmax(axis=1) == (X[:, 0] > 0))[40:]) > 0.85  # of samples nobody labelled
+    # Of samples nobody labelled
+    assert np.mean((found.values.argmax(axis=1) == (X[:, 0] > 0))[40:]) > 0.85
     noise = predicted(Table(X), Supervision.from_labels(random.integers(0, 2, 80)))
     assert noise is not None
     assert noise.skill < 0.35
@@ -312,7 +383,8 @@ def test_nothing_to_predict(known: Supervision) -> None:
 
 
 def test_columns_that_are_constant_on_the_labelled_predict_nothing() -> None:
-    # The mean of several 0.1 is not 0.1 in floating point: what is left of such columns must not be taken for a difference.
+    # The mean of several 0.1 is not 0.1 in floating point: what is left of such columns must not be
+    # taken for a difference.
     X = np.random.default_rng(0).normal(size=(20, 5))
     X[:7] = 0.1
     labels = np.where(np.arange(20) < 7, np.arange(20) % 2, -1)
@@ -331,7 +403,9 @@ def test_targets_of_any_size_and_offset(size: float) -> None:
         assert plain is not None
         assert other is not None
         assert other.skill == pytest.approx(plain.skill, abs=1e-9)
-        assert np.corrcoef(other.values[:, 0], plain.values[:, 0])[0, 1] == pytest.approx(1, abs=1e-9)
+        assert np.corrcoef(other.values[:, 0], plain.values[:, 0])[0, 1] == pytest.approx(
+            1, abs=1e-9
+        )
 
 
 def test_probabilities_are_judged_as_classes_although_a_target_is_known_too() -> None:
@@ -347,19 +421,28 @@ def test_probabilities_are_judged_as_classes_although_a_target_is_known_too() ->
 
 
 @pytest.mark.parametrize("kind", ["labels", "targets"])
-def test_of_very_many_labels_a_fair_part_is_used(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond `MOST_LABELED`, in wide tables; every class, or the whole range of the target, keeps its share."""
+def test_of_very_many_labels_a_fair_part_is_used(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond `MOST_LABELED`, in wide tables; every class, or the whole range of the target,
+    keeps its share.
+    """
     random = np.random.default_rng(7)
-    labels = np.repeat([0, 1, 2], [20, 60, 120])  # in blocks, so that the first 40 rows would miss a class
+    # In blocks, so that the first 40 rows would miss a class
+    labels = np.repeat([0, 1, 2], [20, 60, 120])
     X = random.normal(size=(200, 50))
     X[:, :3] += 3 * (labels[:, None] == np.arange(3))
     target = X[:, 0] + 0.1 * random.normal(size=200)
-    known = Supervision.from_labels(labels) if kind == "labels" else Supervision.from_targets(target)
+    known = (
+        Supervision.from_labels(labels) if kind == "labels" else Supervision.from_targets(target)
+    )
     full = predicted(Table(X), known)
     seen: list[np.ndarray] = []
     original = prediction._best_penalty
     monkeypatch.setattr(prediction, "MOST_LABELED", 40)
-    monkeypatch.setattr(prediction, "_best_penalty", lambda *given: (seen.append(given[2]), original(*given))[1])
+    monkeypatch.setattr(
+        prediction, "_best_penalty", lambda *given: (seen.append(given[2]), original(*given))[1]
+    )
     part = predicted(Table(X), known)
     assert full is not None
     assert part is not None

@@ -20,7 +20,8 @@ from graphsieve.select.sieves import SIEVES
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "persistence.md").read_text(encoding="utf-8")
 NAMES = {
-    estimator: re.findall(r"`([\w.]+)`", names) for estimator, names in re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE)
+    estimator: re.findall(r"`([\w.]+)`", names)
+    for estimator, names in re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE)
 }
 X = np.random.default_rng(0).normal(size=(60, 6))
 Y = np.where(np.arange(60) % 4 == 3, -1, np.arange(60) % 2)
@@ -51,13 +52,19 @@ def test_a_pipeline_goes_through_skops_with_the_names_that_are_listed(sieve):
 
 def test_the_example_prints_what_is_shown():
     pytest.importorskip("skops.io")
-    ((code, output),) = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    ((code, output),) = re.findall(
+        r"```python\n(.*?)```\n+```text\n(.*?)```", PAGE, flags=re.DOTALL
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == output
 
 
 def test_links_of_these_pages_lead_somewhere():
-    for page in (ROOT / "SECURITY.md", ROOT / "docs" / "persistence.md", ROOT / "docs" / "reliability.md"):
+    for page in (
+        ROOT / "SECURITY.md",
+        ROOT / "docs" / "persistence.md",
+        ROOT / "docs" / "reliability.md",
+    ):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -30,7 +30,9 @@ WITH_COPY = FRAME.assign(constant=1.0, copy=FRAME["petal width (cm)"])
 
 
 def ranked(**settings):
-    """Six columns, of which one is constant and one a copy; five are asked for, so that all that says anything is chosen."""
+    """Six columns, of which one is constant and one a copy; five are asked for, so that all that
+    says anything is chosen.
+    """
     with pytest.warns(GraphSieveWarning):
         return rank(WITH_COPY, SPECIES, n_features_to_select=5, **settings)
 
@@ -51,7 +53,10 @@ def test_it_prints_names_scores_and_reason(ranking, scored):
     for found, headline in (
         (ranking, "6 features of 150 samples, in the order of choice: each for what it adds"),
         (scored, "6 features of 150 samples, ranked by fisher (large is good)"),
-        (ranked(method="fisher", redundancy="correlation"), "in the order of choice: each for its fisher score and what it adds"),
+        (
+            ranked(method="fisher", redundancy="correlation"),
+            "in the order of choice: each for its fisher score and what it adds",
+        ),
     ):
         text = str(found)
         assert headline in text.splitlines()[0]
@@ -68,7 +73,9 @@ def test_it_prints_what_others_have_already_said(ranking, scored):
     header, *rows = str(ranking).splitlines()[3:]
     assert header.endswith("already said")
     assert "%" not in rows[0]  # nobody came before the first
-    assert next(row for row in rows if " copy " in row).endswith("100 %, most like petal width (cm)")
+    assert next(row for row in rows if " copy " in row).endswith(
+        "100 %, most like petal width (cm)"
+    )
     assert rows[-1].split()[:2] == ["6", "constant"]
     assert rows[-1].endswith("not scored")
 
@@ -77,7 +84,10 @@ def test_a_count_that_was_found_says_why():
     with pytest.warns(GraphSieveWarning):
         found = rank(WITH_COPY, SPECIES, n_features_to_select="auto")
     n_selected = int(found.selected.sum())
-    assert str(found).splitlines()[2] == f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {found.count_reason}"
+    assert (
+        str(found).splitlines()[2]
+        == f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {found.count_reason}"
+    )
     assert json.loads(found.to_json())["count_reason"] == found.count_reason
     assert not found.selected[[4, 5]].any()  # neither the constant nor the copy
 
@@ -109,7 +119,8 @@ def test_copies_share_the_best_of_their_ranks(scored):
 def test_a_copy_is_chosen_last_and_names_its_original(ranking):
     names = list(ranking.names)
     width, copy = names.index("petal width (cm)"), names.index("copy")
-    assert ranking.scores[copy] == pytest.approx(ranking.scores[width], rel=1e-9)  # alone, it says as much
+    # Alone, it says as much
+    assert ranking.scores[copy] == pytest.approx(ranking.scores[width], rel=1e-9)
     assert ranking.ranks[copy] == 5  # after the four that say something, before the constant
     np.testing.assert_array_equal(ranking.tied_ranks, ranking.ranks)
     record = ranking.to_records()[4]
@@ -119,17 +130,26 @@ def test_a_copy_is_chosen_last_and_names_its_original(ranking):
 
 
 def test_what_was_said_before_is_a_regression_on_those_before(ranking):
-    """R² of each column by least squares on all that were chosen before it, and its largest correlation with one of them."""
+    """R² of each column by least squares on all that were chosen before it, and its largest
+    correlation with one of them.
+    """
     X = WITH_COPY.to_numpy()
     frame = ranking.to_frame().set_index("feature")
     for place in range(1, 5):
         j, before = ranking.order[place], ranking.order[:place]
         design = np.column_stack([np.ones(150), X[:, before]])
         residual = X[:, j] - design @ np.linalg.lstsq(design, X[:, j], rcond=None)[0]
-        assert frame["redundancy"][ranking.names[j]] == pytest.approx(1 - residual.var() / X[:, j].var(), abs=1e-9)
+        assert frame["redundancy"][ranking.names[j]] == pytest.approx(
+            1 - residual.var() / X[:, j].var(), abs=1e-9
+        )
         with_each = np.array([np.corrcoef(X[:, j], X[:, i])[0, 1] for i in before])
-        assert frame["duplicate_of"][ranking.names[j]] == ranking.names[before[np.abs(with_each).argmax()]]
-        assert frame["duplicate_correlation"][ranking.names[j]] == pytest.approx(with_each[np.abs(with_each).argmax()])
+        assert (
+            frame["duplicate_of"][ranking.names[j]]
+            == ranking.names[before[np.abs(with_each).argmax()]]
+        )
+        assert frame["duplicate_correlation"][ranking.names[j]] == pytest.approx(
+            with_each[np.abs(with_each).argmax()]
+        )
 
 
 def test_frame_and_json(ranking, scored):
@@ -143,20 +163,37 @@ def test_frame_and_json(ranking, scored):
         assert list(frame["rank"]) == [1, 2, 3, 4, 5, 6]
         assert frame["score"].isna().tolist() == [False] * 5 + [True]
         assert frame["flag"].iloc[-1] == "unscorable"
-        facts = json.loads(found.to_json(), parse_constant=lambda name: pytest.fail(f"JSON holds {name}"))
+        facts = json.loads(
+            found.to_json(), parse_constant=lambda name: pytest.fail(f"JSON holds {name}")
+        )
         assert facts["schema"] == 1
         assert facts["features"][-1]["score"] is None
         assert list(facts["features"][-1]) == columns
         assert [record["feature"] for record in facts["features"]] == list(frame["feature"])
     first, last = facts["features"][0], facts["features"][-1]
-    assert (first["redundancy"], first["duplicate_of"], first["duplicate_correlation"]) == (0, None, None)
-    assert (last["redundancy"], last["duplicate_of"], last["duplicate_correlation"]) == (None, None, None)
+    assert (first["redundancy"], first["duplicate_of"], first["duplicate_correlation"]) == (
+        0,
+        None,
+        None,
+    )
+    assert (last["redundancy"], last["duplicate_of"], last["duplicate_correlation"]) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_infinite_scores_are_flagged_in_json():
     X = pd.DataFrame({"sure": [0.0, 0.0, 1.0, 1.0], "noise": [0.0, 1.0, 0.0, 2.0]})
     records = rank(X, ["a", "a", "b", "b"], redundancy=None).to_records()
-    assert records[0] == {"feature": "sure", "rank": 1, "rank_min": 1, "score": None, "selected": True, "flag": "infinite"}
+    assert records[0] == {
+        "feature": "sure",
+        "rank": 1,
+        "rank_min": 1,
+        "score": None,
+        "selected": True,
+        "flag": "infinite",
+    }
     # As a share, what is told without fail is 1 at most.
     best = rank(X, ["a", "a", "b", "b"]).to_records()[0]
     assert (best["feature"], best["flag"]) == ("sure", None)
@@ -175,7 +212,8 @@ def test_pages_are_self_contained_and_escape_names(tmp_path):
     assert "default-src 'none'" in text
     assert "http://" not in text.replace("http-equiv", "")
     assert 'src="' not in text
-    assert len(str(rank(X)).splitlines()) == 4 + 4  # a line break in a name breaks no line of the table
+    # a line break in a name breaks no line of the table
+    assert len(str(rank(X)).splitlines()) == 4 + 4
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -210,17 +248,25 @@ def test_many_features_are_cut_on_the_screen_only():
 
 
 def test_plot_shows_the_best(ranking, scored):
-    for found, label in ((ranking, "in the order of choice"), (scored, "fisher score (large is good)")):
+    for found, label in (
+        (ranking, "in the order of choice"),
+        (scored, "fisher score (large is good)"),
+    ):
         axes = found.plot(n=3)
         assert [text.get_text() for text in axes.get_yticklabels()] == found.best(3)
-        np.testing.assert_array_equal([bar.get_width() for bar in axes.patches], found.scores[found.order[:3]])
+        np.testing.assert_array_equal(
+            [bar.get_width() for bar in axes.patches], found.scores[found.order[:3]]
+        )
         assert label in axes.get_xlabel()
 
 
 def test_plot_names_the_score_of_a_set_by_a_score():
     X = np.random.default_rng(0).normal(size=(20, 4))
     found = rank(X, np.arange(20) % 2, method="fisher", redundancy="explain")
-    assert found.plot().get_xlabel() == "fisher score (large is good); from top to bottom in the order of choice"
+    assert (
+        found.plot().get_xlabel()
+        == "fisher score (large is good); from top to bottom in the order of choice"
+    )
 
 
 @pytest.mark.parametrize("n", [0, -1, "3", 2.0])
@@ -229,7 +275,9 @@ def test_plot_refuses_what_is_no_number_of_features(ranking, n):
         ranking.plot(n=n)
 
 
-@pytest.mark.parametrize(("library", "call", "extra"), [("pandas", "to_frame", "pandas"), ("matplotlib", "plot", "plot")])
+@pytest.mark.parametrize(
+    ("library", "call", "extra"), [("pandas", "to_frame", "pandas"), ("matplotlib", "plot", "plot")]
+)
 def test_a_missing_extra_is_named(ranking, monkeypatch, library, call, extra):
     real = builtins.__import__
 
@@ -245,11 +293,16 @@ def test_a_missing_extra_is_named(ranking, monkeypatch, library, call, extra):
 
 def test_everything_known_can_be_passed():
     pairs = Supervision.from_pairs(150, must_link=[(0, 1)], cannot_link=[(0, 60)])
-    found = rank(FRAME, supervision=pairs, redundancy=None, n_neighbors=4, bandwidth=2.0, scale="minmax")
+    found = rank(
+        FRAME, supervision=pairs, redundancy=None, n_neighbors=4, bandwidth=2.0, scale="minmax"
+    )
     assert (found.method, found.n_neighbors, found.bandwidth) == ("constrained_laplacian", 4, 2.0)
     found = rank(FRAME, supervision=pairs, scale="minmax", n_features_to_select=0.9, max_features=1)
     sieve = GraphSieve(scale="minmax").fit(FRAME, supervision=pairs)
-    assert (found.method, found.reason) == ("diverse", "1 must-link and 1 cannot-link pairs are known")
+    assert (found.method, found.reason) == (
+        "diverse",
+        "1 must-link and 1 cannot-link pairs are known",
+    )
     np.testing.assert_array_equal(found.scores, sieve.scores_)
     assert found.selected.sum() == 1
 
@@ -259,7 +312,10 @@ def test_it_takes_what_the_sieve_takes():
     for name, parameter in inspect.signature(GraphSieve).parameters.items():
         assert taken[name].default == parameter.default
     of_its_own = {"feature_names", "random_state"}  # names for arrays, and rows of the pictures
-    assert set(taken) == {"X", "y", "supervision", *inspect.signature(GraphSieve).parameters} | of_its_own
+    assert (
+        set(taken)
+        == {"X", "y", "supervision", *inspect.signature(GraphSieve).parameters} | of_its_own
+    )
 
 
 def test_names_can_be_given_to_any_table():
@@ -282,7 +338,9 @@ def test_names_can_be_given_to_any_table():
 
 def test_names_with_an_order_of_their_own_are_names():
     names = dict.fromkeys(["b", "a"]).keys()
-    assert rank([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0]], method="variance", feature_names=names).names == ("b", "a")
+    assert rank(
+        [[0.0, 1.0], [1.0, 1.5], [2.0, 0.0]], method="variance", feature_names=names
+    ).names == ("b", "a")
 
 
 def test_what_is_no_pair_of_axes_is_refused(ranking):
@@ -323,7 +381,10 @@ def test_near_the_whole_what_is_left_can_be_read():
 
 def test_searches_that_score_in_rounds_are_ranked_too():
     few = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
-    for method, make, own in (("iterative", IterativeSieve, {"step": 2}), ("hybrid", HybridSieve, {"n_iterations": 2})):
+    for method, make, own in (
+        ("iterative", IterativeSieve, {"step": 2}),
+        ("hybrid", HybridSieve, {"n_iterations": 2}),
+    ):
         found = rank(FRAME, few, method=method, n_features_to_select=2, method_params=own)
         sieve = make(n_features_to_select=2, **own).fit(FRAME, few)
         np.testing.assert_array_equal(found.ranks, sieve.ranking_)
@@ -333,21 +394,31 @@ def test_searches_that_score_in_rounds_are_ranked_too():
         assert (found.method, found.large_is_good) == (method, method == "hybrid")
         assert f"ranked by {method}" in str(found)
         json.dumps(found.report_facts(), allow_nan=False)
-    assert str(rank(FRAME, method="iterative")).splitlines()[1].startswith("it drops the worst features")
+    assert (
+        str(rank(FRAME, method="iterative"))
+        .splitlines()[1]
+        .startswith("it drops the worst features")
+    )
 
 
 def test_searches_refuse_what_they_have_not():
     with pytest.raises(InputError, match="the search 'iterative' has no metric"):
         rank(FRAME, method="iterative", metric="cosine")
-    with pytest.raises(InputError, match=r"method_params of 'iterative' are .*step.*did you mean 'step'"):
+    with pytest.raises(
+        InputError, match=r"method_params of 'iterative' are .*step.*did you mean 'step'"
+    ):
         rank(FRAME, method="iterative", method_params={"stp": 2})
 
 
 def test_what_has_no_score_ranks_last_also_where_the_number_is_found():
-    """A column that does not matter has the score 0, one that is constant has none and comes after it."""
+    """A column that does not matter has the score 0, one that is constant has none and comes
+    after it.
+    """
     random = np.random.default_rng(3)
     informative = np.repeat([0.0, 1.0], 40) + 0.1 * random.normal(size=80)
-    X = np.column_stack([np.ones(80), informative, random.normal(size=80), random.normal(size=80), np.zeros(80)])
+    X = np.column_stack(
+        [np.ones(80), informative, random.normal(size=80), random.normal(size=80), np.zeros(80)]
+    )
     with pytest.warns(GraphSieveWarning, match="2 of 5 features cannot be scored"):
         found = rank(X, np.repeat([0, 1], 40), n_features_to_select="auto")
     assert sorted(found.best(5)[-2:]) == ["x0", "x4"]
@@ -371,7 +442,9 @@ def test_classes_have_one_name_in_the_header_and_in_the_pictures():
 
 
 def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
-    text = rank(np.random.default_rng(0).normal(size=(30, 4)), method="iterative", n_features_to_select=2)._repr_html_()
+    text = rank(
+        np.random.default_rng(0).normal(size=(30, 4)), method="iterative", n_features_to_select=2
+    )._repr_html_()
     assert "By <strong>iterative</strong>, which drops the worst features" in text
     assert "as asked" not in text
     assert "2 rounds, 1 dropped in each." in text

@@ -11,7 +11,15 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, feature_p_values, rank, scores
+from graphsieve import (
+    GraphSieve,
+    GraphSieveWarning,
+    InputError,
+    Supervision,
+    feature_p_values,
+    rank,
+    scores,
+)
 from graphsieve.scores import METHODS
 from graphsieve.scores.choosing import choose_method
 from graphsieve.select.preparation import ranks, wanted_features
@@ -34,7 +42,8 @@ WHAT_IS_KNOWN = pytest.mark.parametrize(
         (SOME, PAIRS, "constrained_laplacian"),
         (None, Supervision.from_probabilities(SURE), "weighted_laplacian"),
         (SOME, Supervision.from_probabilities(SURE), "weighted_laplacian"),
-        (SPECIES, Supervision.from_labels(SOME), "constrained_laplacian"),  # supervision speaks, y is for the next step
+        # Supervision speaks, y is for the next step
+        (SPECIES, Supervision.from_labels(SOME), "constrained_laplacian"),
     ],
 )
 
@@ -57,7 +66,9 @@ def largest_correlation(X):
 
 @WHAT_IS_KNOWN
 def test_the_default_is_one_search_whatever_is_known(y, supervision, method):
-    """One method, but what is known is told, and makes a difference: columns count by each other only where nothing is."""
+    """One method, but what is known is told, and makes a difference: columns count by each other
+    only where nothing is.
+    """
     sieve = GraphSieve().fit(IRIS, y, supervision=supervision)
     known = Supervision.nothing(150) if y is None else Supervision.from_y(y)
     if supervision is not None:  # which brings its own labels, or is joined with those of y
@@ -68,7 +79,12 @@ def test_the_default_is_one_search_whatever_is_known(y, supervision, method):
     assert sieve.n_labeled_ == known.n_labeled
     assert ((sieve.relevance_ >= 0) & (sieve.relevance_ <= 1)).all()
     assert np.allclose(sieve.relevance_, largest_correlation(IRIS)) == (method == "laplacian")
-    assert (sieve.n_neighbors_, sieve.bandwidth_, sieve.metric_, sieve.n_prototypes_) == (None, None, None, 0)
+    assert (sieve.n_neighbors_, sieve.bandwidth_, sieve.metric_, sieve.n_prototypes_) == (
+        None,
+        None,
+        None,
+        0,
+    )
     assert sorted(sieve.ranking_) == [1, 2, 3, 4]
     assert sieve.ranking_[np.argmax(sieve.scores_)] == 1
     assert_array_equal(sieve.get_support(), sieve.ranking_ <= 2)
@@ -78,7 +94,12 @@ def test_the_default_is_one_search_whatever_is_known(y, supervision, method):
 def test_every_method_runs_and_equals_its_function_on_the_same_numbers(name):
     """With nothing automatic and nothing scaled, the front door is the function."""
     method = METHODS[name]
-    known = {"labels": (SOME,), "targets": (LENGTH,), "pairs": (PAIRS.must_link, PAIRS.cannot_link), "probabilities": (SURE,)}
+    known = {
+        "labels": (SOME,),
+        "targets": (LENGTH,),
+        "pairs": (PAIRS.must_link, PAIRS.cannot_link),
+        "probabilities": (SURE,),
+    }
     arguments = known[method.uses[0]] if method.uses else ()
     kinds = {
         "labels": {"y": SOME},
@@ -86,12 +107,18 @@ def test_every_method_runs_and_equals_its_function_on_the_same_numbers(name):
         "pairs": {"supervision": PAIRS},
         "probabilities": {"supervision": Supervision.from_probabilities(SURE)},
     }
-    fixed = {key: value for key, value in method.defaults.items() if key in ("n_neighbors", "bandwidth")}
-    sieve = GraphSieve(name, scale=None, **fixed).fit(IRIS, **(kinds[method.uses[0]] if method.uses else {}))
+    fixed = {
+        key: value for key, value in method.defaults.items() if key in ("n_neighbors", "bandwidth")
+    }
+    sieve = GraphSieve(name, scale=None, **fixed).fit(
+        IRIS, **(kinds[method.uses[0]] if method.uses else {})
+    )
     assert_allclose(sieve.scores_, method.function(IRIS, *arguments), rtol=1e-12)
     assert sieve.n_neighbors_ == method.defaults.get("n_neighbors")
     assert sieve.bandwidth_ == method.defaults.get("bandwidth")
-    order = np.argsort(-sieve.scores_ if method.direction == "large" else sieve.scores_, kind="stable")
+    order = np.argsort(
+        -sieve.scores_ if method.direction == "large" else sieve.scores_, kind="stable"
+    )
     assert_array_equal(sieve.ranking_[order], [1, 2, 3, 4])
 
 
@@ -101,11 +128,15 @@ def test_scaling_is_of_columns_and_of_the_target():
     assert_allclose(GraphSieve("laplacian", bandwidth=0.5).fit(X).scores_, by_hand, rtol=1e-9)
     y = 50 * LENGTH
     by_hand = scores.supervised_laplacian_score(X, (y - y.mean()) / y.std(), bandwidth=0.5)
-    assert_allclose(GraphSieve("supervised_laplacian", bandwidth=0.5).fit(X, y).scores_, by_hand, rtol=1e-6)
+    assert_allclose(
+        GraphSieve("supervised_laplacian", bandwidth=0.5).fit(X, y).scores_, by_hand, rtol=1e-6
+    )
 
 
 def test_distances_and_a_target_are_compared_in_one_unit():
-    """Columns of one unit keep their sizes beside each other, but not their unit: the target has another one."""
+    """Columns of one unit keep their sizes beside each other, but not their unit: the target has
+    another one.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5)) * [1, 2, 3, 4, 5]
     y = np.where(rng.random(60) < 0.4, X[:, 0] + rng.normal(size=60), np.nan)
@@ -113,15 +144,24 @@ def test_distances_and_a_target_are_compared_in_one_unit():
     common = X / np.sqrt(X.var(axis=0).mean())
     by_hand = scores.semi_supervised_laplacian_score(common, standard, n_neighbors=6, bandwidth=0.5)
     for factor in (1.0, 0.001, 700.0):
-        sieve = GraphSieve("semi_supervised_laplacian", n_neighbors=6, bandwidth=0.5).fit(factor * X, y)
+        sieve = GraphSieve("semi_supervised_laplacian", n_neighbors=6, bandwidth=0.5).fit(
+            factor * X, y
+        )
         assert sieve.scale_ is None
         assert_allclose(sieve.scores_, by_hand, rtol=1e-9)
-    as_it_is = GraphSieve("semi_supervised_laplacian", n_neighbors=6, bandwidth=0.5, scale=None).fit(X, y)
-    assert_allclose(as_it_is.scores_, scores.semi_supervised_laplacian_score(X, y, n_neighbors=6, bandwidth=0.5), rtol=1e-9)
+    as_it_is = GraphSieve(
+        "semi_supervised_laplacian", n_neighbors=6, bandwidth=0.5, scale=None
+    ).fit(X, y)
+    assert_allclose(
+        as_it_is.scores_,
+        scores.semi_supervised_laplacian_score(X, y, n_neighbors=6, bandwidth=0.5),
+        rtol=1e-9,
+    )
 
 
 @pytest.mark.parametrize(
-    ("asked", "n_features", "expected"), [(None, 9, 4), (None, 1, 1), (3, 9, 3), (0.34, 9, 3), (1.0, 9, 9), (0.01, 9, 1)]
+    ("asked", "n_features", "expected"),
+    [(None, 9, 4), (None, 1, 1), (3, 9, 3), (0.34, 9, 3), (1.0, 9, 9), (0.01, 9, 1)],
 )
 def test_how_many(asked, n_features, expected):
     assert wanted_features(asked, n_features) == expected
@@ -151,8 +191,14 @@ def test_how_many_not(asked):
         ({"method": "spec", "method_params": {"from": "phi1"}}, "did you mean 'form'"),
         ({"method": "spec", "method_params": {"form": "phi4"}}, "did you mean 'phi"),
         ({"method": "spec", "method_params": {"n_components": 3}}, "belongs to form='phi3'"),
-        ({"method": "spec", "method_params": {"power": 0}}, "power must be a whole number from 1 to 100"),
-        ({"method": "spec", "method_params": {"power": 2000}}, "power must be a whole number from 1 to 100"),
+        (
+            {"method": "spec", "method_params": {"power": 0}},
+            "power must be a whole number from 1 to 100",
+        ),
+        (
+            {"method": "spec", "method_params": {"power": 2000}},
+            "power must be a whole number from 1 to 100",
+        ),
         ({"method": "spec", "method_params": 5}, "method_params must be None or a dict"),
         ({"method": "spec", "method_params": {"n_neighbors": 3}}, "pass n_neighbors= instead"),
         ({"unlabeled": "none"}, "unlabeled must be None or a whole number"),
@@ -168,11 +214,15 @@ def test_parameters_are_used_or_refused(parameters, message):
 
 def test_knowledge_that_a_method_cannot_use_is_refused():
     with pytest.raises(
-        InputError, match=r"'fisher' cannot use pairs.*choose one for pairs: constraint, constrained_laplacian, c4"
+        InputError,
+        match=r"'fisher' cannot use pairs.*choose one for pairs: constraint, "
+        r"constrained_laplacian, c4",
     ):
         GraphSieve("fisher").fit(IRIS, SPECIES, supervision=PAIRS)
     with pytest.raises(InputError, match="both class labels and a continuous target"):
-        GraphSieve().fit(IRIS, supervision=Supervision.from_labels(SOME) | Supervision.from_targets(LENGTH))
+        GraphSieve().fit(
+            IRIS, supervision=Supervision.from_labels(SOME) | Supervision.from_targets(LENGTH)
+        )
     with pytest.raises(TypeError, match=r"Supervision\.from_pairs"):
         GraphSieve().fit(IRIS, supervision=[(0, 1)])
     # But y may be there for the steps that follow.
@@ -193,9 +243,13 @@ def test_automatic_choice_takes_knowledge_that_says_nothing_from_anywhere():
             assert_array_equal(sieve.scores_, alone.scores_)
             assert_array_equal(sieve.ranking_, alone.ranking_)
     both = PAIRS | Supervision.from_probabilities(SURE)
-    with pytest.raises(InputError, match=r"cannot use pairs; .* choose one for pairs and probabilities: none"):
+    with pytest.raises(
+        InputError, match=r"cannot use pairs; .* choose one for pairs and probabilities: none"
+    ):
         GraphSieve(redundancy=None).fit(IRIS, supervision=both)
-    with pytest.raises(InputError, match=r"uses labels or probabilities, and cannot use pairs; leave them out\.$"):
+    with pytest.raises(
+        InputError, match=r"uses labels or probabilities, and cannot use pairs; leave them out\.$"
+    ):
         GraphSieve().fit(IRIS, supervision=both)
 
 
@@ -208,7 +262,10 @@ def test_a_method_that_needs_no_target_does_not_look_at_it():
 
 def test_a_failed_fit_leaves_nothing_behind():
     sieve = GraphSieve(n_features_to_select=2)
-    with pytest.raises(InputError, match="nothing to select"), pytest.warns(GraphSieveWarning, match="3 of 3"):
+    with (
+        pytest.raises(InputError, match="nothing to select"),
+        pytest.warns(GraphSieveWarning, match="3 of 3"),
+    ):
         sieve.fit(np.ones((5, 3)))
     with pytest.raises(NotFittedError):
         sieve.get_support()
@@ -226,26 +283,40 @@ def test_one_form_of_spec_is_good_when_large():
 
 
 def test_weights_beyond_reason_are_refused():
-    with pytest.raises(InputError, match=r"same_class_weight must be a positive number, up to 1e\+100, got 1e\+308"):
+    with pytest.raises(
+        InputError, match=r"same_class_weight must be a positive number, up to 1e\+100, got 1e\+308"
+    ):
         scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e308)
     assert np.isfinite(scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e100)).all()
 
 
 def test_numbers_of_any_kind_are_numbers():
     half = GraphSieve("laplacian", bandwidth=Fraction(1, 2), n_neighbors=np.int8(3)).fit(IRIS)
-    assert_array_equal(half.scores_, GraphSieve("laplacian", bandwidth=0.5, n_neighbors=3).fit(IRIS).scores_)
+    assert_array_equal(
+        half.scores_, GraphSieve("laplacian", bandwidth=0.5, n_neighbors=3).fit(IRIS).scores_
+    )
 
 
 def test_method_params_reach_the_method():
     y = np.where(SOME >= 0, LENGTH, np.nan)
-    fitted = [GraphSieve(redundancy=None, method_params={"label_weight": w}).fit(IRIS, y) for w in (1.0, 50.0)]
+    fitted = [
+        GraphSieve(redundancy=None, method_params={"label_weight": w}).fit(IRIS, y)
+        for w in (1.0, 50.0)
+    ]
     assert not np.allclose(fitted[0].scores_, fitted[1].scores_)
 
 
 @pytest.mark.parametrize("method", ["auto", "diverse"])
 def test_what_belongs_to_a_graph_is_refused_where_none_is_built(method):
-    for name, value in (("n_neighbors", 3), ("bandwidth", 0.5), ("metric", "euclidean"), ("compress", "som"),
-                        ("n_prototypes", np.array([3, 4])), ("method_params", {"form": "phi1"})):  # fmt: skip
+    for name, value in (
+        ("n_neighbors", 3),
+        ("bandwidth", 0.5),
+        ("metric", "euclidean"),
+        ("compress", "som"),
+        # Fmt: skip
+        ("n_prototypes", np.array([3, 4])),
+        ("method_params", {"form": "phi1"}),
+    ):
         with pytest.raises(InputError, match=rf"^{name} belongs to .* leave {name} out, got .*\.$"):
             GraphSieve(method, **{name: value}).fit(IRIS)
     nothing_said = GraphSieve(method, method_params={}).fit(IRIS)
@@ -269,16 +340,22 @@ def test_knowledge_that_says_nothing_is_reported():
         sieve = GraphSieve(redundancy=redundancy)
         with pytest.warns(GraphSieveWarning, match="identifier"):
             sieve.fit(IRIS, [f"sample {i}" for i in range(150)])
-        with pytest.warns(GraphSieveWarning, match=r"1 of 3 classes have a single known member \(2\)"):
+        with pytest.warns(
+            GraphSieveWarning, match=r"1 of 3 classes have a single known member \(2\)"
+        ):
             sieve.fit(IRIS[:101], SPECIES[:101])
 
 
 def test_fewer_features_than_asked_for_can_be_scored():
     X = np.concatenate([IRIS, np.ones((150, 6))], axis=1)
-    with pytest.warns(GraphSieveWarning, match="only 4 can be scored"), pytest.warns(GraphSieveWarning, match="6 of 10"):
+    with (
+        pytest.warns(GraphSieveWarning, match="only 4 can be scored"),
+        pytest.warns(GraphSieveWarning, match="6 of 10"),
+    ):
         assert GraphSieve(n_features_to_select=6).fit(X).get_support().sum() == 6
     with pytest.warns(GraphSieveWarning, match="6 of 10 features cannot be scored"):
-        assert GraphSieve().fit(X).get_support().sum() == 4  # half would be five, but a constant is never chosen unasked
+        # Half would be five, but a constant is never chosen unasked
+        assert GraphSieve().fit(X).get_support().sum() == 4
 
 
 def test_ranks_put_ties_in_column_order_and_nan_last():
@@ -294,7 +371,9 @@ def test_warnings_point_at_the_line_of_the_caller():
         lambda: make_pipeline(GraphSieve()).fit(np.ones((5, 2))),
         lambda: GraphSieve(n_features_to_select=2).fit(np.eye(5)[:, :2] * [1, 0]),
         lambda: GraphSieve().fit(IRIS[:101], SPECIES[:101]),
-        lambda: GraphSieve(n_features_to_select="auto").fit(np.random.default_rng(11).normal(size=(40, 6))),
+        lambda: GraphSieve(n_features_to_select="auto").fit(
+            np.random.default_rng(11).normal(size=(40, 6))
+        ),
         lambda: rank(IRIS, np.where(SPECIES == 0, 0, -1)),
         lambda: scores.laplacian_score(np.ones((5, 2))),
         lambda: Supervision.from_pairs(3, must_link=[(1, 1)]),
@@ -310,8 +389,11 @@ def test_a_weight_without_a_difference_is_refused():
 
 
 def test_a_scale_that_nobody_reads_is_refused():
-    """Methods without distances in X score features as they are, and say so: `scale_` is what was used."""
-    X, y = IRIS * [1.0, 1.0, 1.0, 1000.0], SPECIES  # units plainly differ, so that "auto" scales wherever a scale counts
+    """Methods without distances in X score features as they are, and say so: `scale_` is what
+    was used.
+    """
+    # Units plainly differ, so that "auto" scales wherever a scale counts
+    X, y = IRIS * [1.0, 1.0, 1.0, 1000.0], SPECIES
     target = X[:, 0] + np.arange(150) % 7
     for name, method in METHODS.items():
         known = target if "targets" in method.uses else y
@@ -321,7 +403,10 @@ def test_a_scale_that_nobody_reads_is_refused():
             continue
         assert GraphSieve(name).fit(X, known).scale_ is None
         for scale in ("standard", "minmax", "robust", "rank"):
-            with pytest.raises(InputError, match=f"'{name}' takes no distances in X and scores features as they are"):
+            with pytest.raises(
+                InputError,
+                match=f"'{name}' takes no distances in X and scores features as they are",
+            ):
                 GraphSieve(name, scale=scale).fit(X, known)
         assert GraphSieve(name, scale="rank", redundancy="explain").fit(X, known).scale_ == "rank"
     # Where the choice of the method was ours, nobody could know.
@@ -331,18 +416,24 @@ def test_a_scale_that_nobody_reads_is_refused():
 
 
 def test_the_supervised_score_keeps_to_the_scale_of_the_target():
-    """The target is divided by its deviation unless features and target are to be taken as they are."""
+    """The target is divided by its deviation unless features and target are to be taken as they
+    are.
+    """
     X, target = IRIS, np.random.default_rng(0).normal(0, 30, size=150)
     asked = {"n_neighbors": 5, "bandwidth": 2.0}
     expected = supervised_laplacian_score(X, target / target.std(), **asked)
-    assert_allclose(GraphSieve("supervised_laplacian", **asked).fit(X, target).scores_, expected, rtol=1e-9)
+    assert_allclose(
+        GraphSieve("supervised_laplacian", **asked).fit(X, target).scores_, expected, rtol=1e-9
+    )
     as_they_are = GraphSieve("supervised_laplacian", scale=None, **asked).fit(X, target).scores_
     assert_allclose(as_they_are, supervised_laplacian_score(X, target, **asked), rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["supervised_laplacian", "semi_supervised_laplacian"])
 def test_the_order_of_samples_does_not_matter_where_a_target_has_few_digits(method):
-    """Gaps of tenths are broken by their last bits, which must not hang on the order in which the target was summed."""
+    """Gaps of tenths are broken by their last bits, which must not hang on the order in which
+    the target was summed.
+    """
     random = np.random.default_rng(0)
     X, y = random.normal(size=(240, 4)), np.round(random.normal(10, 5, size=240), 1)
     expected = GraphSieve(method).fit(X, y).scores_
@@ -351,16 +442,26 @@ def test_the_order_of_samples_does_not_matter_where_a_target_has_few_digits(meth
         assert_allclose(GraphSieve(method).fit(X[order], y[order]).scores_, expected, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")  # of a graph that hangs on two samples, on purpose
+# Of a graph that hangs on two samples, on purpose
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("redundancy", [None, "explain", "correlation"])
 def test_a_column_that_matters_and_has_no_score_ranks_last(redundancy):
-    """The number is to be found, and one of the columns that share much with others is constant along the only heavy edge."""
+    """The number is to be found, and one of the columns that share much with others is constant
+    along the only heavy edge.
+    """
     random = np.random.default_rng(0)
     common = random.normal(size=(60, 1))
-    X = np.hstack([common + 0.3 * random.normal(size=(60, 5)), random.normal(size=(60, 1))])  # the last shares nothing
-    X[1] = X[0] + [1e-3, 1e-3, 0.0, 1e-3, 1e-3, 1e-3]  # two samples next to each other, and equal in column 2
+    # The last shares nothing
+    X = np.hstack([common + 0.3 * random.normal(size=(60, 5)), random.normal(size=(60, 1))])
+    # Two samples next to each other, and equal in column 2
+    X[1] = X[0] + [1e-3, 1e-3, 0.0, 1e-3, 1e-3, 1e-3]
     found = GraphSieve(
-        "laplacian", n_features_to_select="auto", n_neighbors=1, bandwidth=1e-6, scale=None, redundancy=redundancy
+        "laplacian",
+        n_features_to_select="auto",
+        n_neighbors=1,
+        bandwidth=1e-6,
+        scale=None,
+        redundancy=redundancy,
     ).fit(X)
     assert_array_equal(np.isnan(found.scores_), [False, False, True, False, False, False])
     assert found.ranking_[2] == 6

@@ -1,4 +1,6 @@
-"""The estimators as scikit-learn sees them: all its checks, pipelines, searches, routing, output containers."""
+"""The estimators as scikit-learn sees them: all its checks, pipelines, searches, routing, output
+containers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from graphsieve import FloatingSieve, GraphSieve, HybridSieve, IterativeSieve, LabeledOnly, Supervision, labeled_scorer
+from graphsieve import (
+    FloatingSieve,
+    GraphSieve,
+    HybridSieve,
+    IterativeSieve,
+    LabeledOnly,
+    Supervision,
+    labeled_scorer,
+)
 from graphsieve._base.errors import InputError
 
 ESTIMATORS = [
@@ -34,7 +44,9 @@ ESTIMATORS = [
     IterativeSieve(),
     IterativeSieve(step=0.3, variant=2, n_features_to_select=1),
     FloatingSieve(unlabeled=None),
-    FloatingSieve(KNeighborsClassifier(1), unlabeled=None, target_type="classes", n_features_to_select=1, cv=2),
+    FloatingSieve(
+        KNeighborsClassifier(1), unlabeled=None, target_type="classes", n_features_to_select=1, cv=2
+    ),
     HybridSieve(unlabeled=None),
     HybridSieve("floating", unlabeled=None, n_features_to_select=1, n_neighbors=3),
     LabeledOnly(Ridge()),
@@ -51,7 +63,9 @@ def test_scikit_learn_check(estimator, check):
 
 
 def test_the_checks_really_ran():
-    """None is expected to fail, and there are enough; the one on array-API input skips itself unless that is switched on."""
+    """None is expected to fail, and there are enough; the one on array-API input skips itself
+    unless that is switched on.
+    """
     for estimator in ESTIMATORS:
         checks = list(estimator_checks_generator(estimator, legacy=True))
         assert len(checks) >= 30
@@ -59,7 +73,9 @@ def test_the_checks_really_ran():
 
 
 class Witness(TransformerMixin, BaseEstimator):
-    """Passes X on, and writes down the sample numbers planted in column 0 with the pairs that came along."""
+    """Passes X on, and writes down the sample numbers planted in column 0 with the pairs that
+    came along.
+    """
 
     seen: ClassVar[list[tuple[np.ndarray, Supervision]]] = []
 
@@ -72,10 +88,14 @@ class Witness(TransformerMixin, BaseEstimator):
 
 
 def planted_problem(n_pairs: int, n_samples: int = 30):
-    """Column 0 is the sample's number; the pairs join consecutive numbers by class, so that rows can be told from the data."""
+    """Column 0 is the sample's number; the pairs join consecutive numbers by class, so that rows
+    can be told from the data.
+    """
     rng = np.random.default_rng(n_pairs)
     y = np.arange(n_samples) % 2
-    X = np.concatenate([np.arange(n_samples)[:, None], rng.normal(size=(n_samples, 5)) + y[:, None]], axis=1).astype(float)
+    X = np.concatenate(
+        [np.arange(n_samples)[:, None], rng.normal(size=(n_samples, 5)) + y[:, None]], axis=1
+    ).astype(float)
     first, second = np.triu_indices(n_samples, k=1)
     pairs = np.stack([first, second], axis=1)[rng.permutation(len(first))[:n_pairs]]
     alike = y[pairs[:, 0]] == y[pairs[:, 1]]
@@ -86,10 +106,15 @@ def planted_problem(n_pairs: int, n_samples: int = 30):
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 @pytest.mark.parametrize(
     ("redundancy", "method", "grid"),
-    [("auto", "diverse", {"n_features_to_select": [2, 3]}), (None, "constrained_laplacian", {"n_neighbors": [2, 3]})],
+    [
+        ("auto", "diverse", {"n_features_to_select": [2, 3]}),
+        (None, "constrained_laplacian", {"n_neighbors": [2, 3]}),
+    ],
 )
 def test_pairs_stay_with_their_samples_in_a_grid_search(redundancy, method, grid, extra, routing):
-    """A bare array of as many pairs as samples would be sliced as if it were per sample; one of another length not at all."""
+    """A bare array of as many pairs as samples would be sliced as if it were per sample; one of
+    another length not at all.
+    """
     n = 30
     X, y, must_link, cannot_link = planted_problem(n + extra, n)
     known = Supervision.from_pairs(n, must_link, cannot_link)
@@ -102,10 +127,17 @@ def test_pairs_stay_with_their_samples_in_a_grid_search(redundancy, method, grid
         pipeline = make_pipeline(witness, sieve, KNeighborsClassifier(1))
         settings = {f"graphsieve__{name}": values for name, values in grid.items()}
         search = GridSearchCV(pipeline, settings, cv=KFold(3, shuffle=True, random_state=0))
-        params = {"supervision": known} if routing else {"witness__supervision": known, "graphsieve__supervision": known}
+        params = (
+            {"supervision": known}
+            if routing
+            else {"witness__supervision": known, "graphsieve__supervision": known}
+        )
         search.fit(X, y, **params)
     assert len(Witness.seen) == 2 * 3 + 1  # two settings on three folds, then all samples
-    truth = {True: {frozenset(p) for p in must_link.tolist()}, False: {frozenset(p) for p in cannot_link.tolist()}}
+    truth = {
+        True: {frozenset(p) for p in must_link.tolist()},
+        False: {frozenset(p) for p in cannot_link.tolist()},
+    }
     for numbers, seen in Witness.seen:
         assert len(seen) == len(numbers)
         for kind, pairs in ((True, seen.must_link), (False, seen.cannot_link)):
@@ -113,43 +145,64 @@ def test_pairs_stay_with_their_samples_in_a_grid_search(redundancy, method, grid
             assert found == {pair for pair in truth[kind] if pair <= set(numbers.tolist())}
     best = search.best_estimator_[1]
     assert best.method_ == method
-    assert best.reason_.startswith(f"{len(must_link)} must-link and {len(cannot_link)} cannot-link pairs")
+    assert best.reason_.startswith(
+        f"{len(must_link)} must-link and {len(cannot_link)} cannot-link pairs"
+    )
 
 
-@pytest.mark.parametrize(("redundancy", "method"), [("auto", "diverse"), (None, "weighted_laplacian")])
+@pytest.mark.parametrize(
+    ("redundancy", "method"), [("auto", "diverse"), (None, "weighted_laplacian")]
+)
 def test_supervision_survives_cross_validation_of_the_sieve_alone(redundancy, method):
     X, y = load_iris(return_X_y=True)
     proba = np.full((150, 3), 0.1)
     proba[np.arange(150), y] = 0.8
-    pipeline = make_pipeline(GraphSieve(n_features_to_select=2, redundancy=redundancy), KNeighborsClassifier(3))
+    pipeline = make_pipeline(
+        GraphSieve(n_features_to_select=2, redundancy=redundancy), KNeighborsClassifier(3)
+    )
     result = cross_validate(
         pipeline, X, y, cv=KFold(5, shuffle=True, random_state=0), return_estimator=True,
         params={"graphsieve__supervision": Supervision.from_probabilities(proba)},
     )  # fmt: skip
-    assert {(e[0].method_, e[0].reason_) for e in result["estimator"]} == {(method, "class probabilities are known")}
+    assert {(e[0].method_, e[0].reason_) for e in result["estimator"]} == {
+        (method, "class probabilities are known")
+    }
     assert result["test_score"].mean() > 0.9
 
 
-@pytest.mark.parametrize(("redundancy", "method"), [("auto", "diverse"), (None, "semi_supervised_laplacian")])
+@pytest.mark.parametrize(
+    ("redundancy", "method"), [("auto", "diverse"), (None, "semi_supervised_laplacian")]
+)
 def test_missing_targets_flow_through_a_pipeline_and_its_scorer(redundancy, method):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 8))
     y = 3 * X[:, 2] + 0.1 * rng.normal(size=120)
     y[rng.random(120) < 0.6] = np.nan
-    pipeline = make_pipeline(GraphSieve(n_features_to_select=1, redundancy=redundancy), LabeledOnly(Ridge()))
-    result = cross_validate(pipeline, X, y, scoring=labeled_scorer("r2"), cv=4, return_estimator=True)
+    pipeline = make_pipeline(
+        GraphSieve(n_features_to_select=1, redundancy=redundancy), LabeledOnly(Ridge())
+    )
+    result = cross_validate(
+        pipeline, X, y, scoring=labeled_scorer("r2"), cv=4, return_estimator=True
+    )
     assert {e[0].method_ for e in result["estimator"]} == {method}
     assert all(e[0].ranking_[2] == 1 for e in result["estimator"])
     assert result["test_score"].min() > 0.9
 
 
-@pytest.mark.parametrize(("redundancy", "method"), [("auto", "diverse"), (None, "constrained_laplacian")])
+@pytest.mark.parametrize(
+    ("redundancy", "method"), [("auto", "diverse"), (None, "constrained_laplacian")]
+)
 def test_missing_labels_flow_through_a_grid_search(redundancy, method):
     X, y = load_iris(return_X_y=True)
     few = np.where(np.arange(150) % 5 == 0, y, -1)
     pipeline = make_pipeline(GraphSieve(redundancy=redundancy), LabeledOnly(LogisticRegression()))
     folds = KFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(pipeline, {"graphsieve__n_features_to_select": [1, 2]}, scoring=labeled_scorer("accuracy"), cv=folds)
+    search = GridSearchCV(
+        pipeline,
+        {"graphsieve__n_features_to_select": [1, 2]},
+        scoring=labeled_scorer("accuracy"),
+        cv=folds,
+    )
     search.fit(X, few)
     assert search.best_estimator_[0].method_ == method
     assert search.best_estimator_[0].n_labeled_ == 30
@@ -166,7 +219,11 @@ def test_frames_in_frames_out():
             assert expected == ["petal length (cm)", "petal width (cm)"]
         assert list(sieve.set_output(transform="pandas").fit(X, y).transform(X).columns) == expected
         polars_X = pl.from_pandas(X)
-        out = sieve.set_output(transform="polars").fit(polars_X, pl.Series(y.to_numpy())).transform(polars_X)
+        out = (
+            sieve.set_output(transform="polars")
+            .fit(polars_X, pl.Series(y.to_numpy()))
+            .transform(polars_X)
+        )
         assert isinstance(out, pl.DataFrame)
         assert out.columns == expected
         assert_array_equal(out.to_numpy(), bare.transform(X.to_numpy()))
@@ -191,7 +248,10 @@ def test_transform_wants_the_same_columns():
 
 def test_fitting_again_replaces_everything():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    for redundancy, first, second in (("auto", "diverse", "diverse"), (None, "fisher", "laplacian")):
+    for redundancy, first, second in (
+        ("auto", "diverse", "diverse"),
+        (None, "fisher", "laplacian"),
+    ):
         sieve = GraphSieve(redundancy=redundancy).fit(X, y)
         assert (sieve.method_, sieve.n_labeled_) == (first, 150)
         sieve.fit(X.to_numpy()[:, :3])
@@ -203,8 +263,20 @@ def test_fitting_again_replaces_everything():
         for name in vars(fresh):
             assert_array_equal(getattr(sieve, name), getattr(fresh, name))
     # What only the search knows does not outlive it.
-    sieve = GraphSieve(n_features_to_select="auto").fit(X, y).set_params(method="fisher", n_features_to_select=2).fit(X, y)
-    for name in ("relevance_", "skill_", "redundancy_", "duplicate_of_", "duplicate_correlation_", "count_"):
+    sieve = (
+        GraphSieve(n_features_to_select="auto")
+        .fit(X, y)
+        .set_params(method="fisher", n_features_to_select=2)
+        .fit(X, y)
+    )
+    for name in (
+        "relevance_",
+        "skill_",
+        "redundancy_",
+        "duplicate_of_",
+        "duplicate_correlation_",
+        "count_",
+    ):
         assert getattr(sieve, name) is None
 
 
@@ -224,7 +296,9 @@ def test_clone_and_pickle_keep_what_they_should():
 def test_sample_weights_reach_the_labelled_rows():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     y = np.array([0.0, np.nan, 2.0, 9.0])
-    weighted = LabeledOnly(Ridge(alpha=1e-9)).fit(X, y, sample_weight=np.array([1.0, 1.0, 1.0, 1e-12]))
+    weighted = LabeledOnly(Ridge(alpha=1e-9)).fit(
+        X, y, sample_weight=np.array([1.0, 1.0, 1.0, 1e-12])
+    )
     assert_allclose(weighted.predict([[3.0]]), [3.0], atol=1e-3)
     with sklearn.config_context(enable_metadata_routing=True):
         routed = LabeledOnly(Ridge(alpha=1e-9).set_fit_request(sample_weight=True))
@@ -258,12 +332,17 @@ def test_a_fold_whose_labels_are_all_one_can_be_scored():
     model = LabeledOnly(KNeighborsClassifier(1))
     # In the second fold, the nearest labelled sample of both is of class 0, too.
     assert_array_equal(
-        cross_val_score(model, X, y, scoring=labeled_scorer("accuracy"), cv=folds, error_score="raise"), [1.0, 1.0]
+        cross_val_score(
+            model, X, y, scoring=labeled_scorer("accuracy"), cv=folds, error_score="raise"
+        ),
+        [1.0, 1.0],
     )
     assert_array_equal(cross_val_score(model, X, y, cv=folds, error_score="raise"), [1.0, 1.0])
     # A model that knows the class -1 can tell that it is one.
     with pytest.raises(InputError, match="pass unlabeled=None"):
-        labeled_scorer("accuracy")(KNeighborsClassifier(1).fit([[0.0], [1.0]], [-1, 1]), X, np.where(y == 0, -1, 1))
+        labeled_scorer("accuracy")(
+            KNeighborsClassifier(1).fit([[0.0], [1.0]], [-1, 1]), X, np.where(y == 0, -1, 1)
+        )
 
 
 @pytest.mark.parametrize("missing", [True, False])
@@ -302,7 +381,10 @@ def test_labeled_only_answers_what_it_cannot_use():
         (lambda: LabeledOnly(None).fit(X, y), "estimator must be a scikit-learn estimator"),
         (lambda: LabeledOnly(Ridge).fit(X, y), "estimator must be a scikit-learn estimator"),
         (lambda: labeled_scorer("acuracy"), "did you mean 'accuracy'"),
-        (lambda: labeled_scorer(None), "scoring must be the name of a scorer or a function, got None"),
+        (
+            lambda: labeled_scorer(None),
+            "scoring must be the name of a scorer or a function, got None",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             act()
@@ -314,6 +396,8 @@ def test_what_is_masked_is_refused_in_transform_too():
     sieve = GraphSieve(n_features_to_select=4).fit(X, y)
     hidden = np.ma.array(X, mask=X > 7)
     for table in (hidden, hidden.astype(int)):
-        with pytest.raises(InputError, match=r"X holds masked values, the first in row 102; fill them in"):
+        with pytest.raises(
+            InputError, match=r"X holds masked values, the first in row 102; fill them in"
+        ):
             sieve.transform(table)
     assert_array_equal(sieve.transform(np.ma.array(X)), X)  # nothing is masked

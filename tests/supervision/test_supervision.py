@@ -42,7 +42,11 @@ def test_classes_are_told_from_quantities(y, expected):
     assert (known.labels is not None) == (expected == "classes")
     assert (known.targets is not None) == (expected == "continuous")
     numeric = expected == "continuous" or np.asarray(y).dtype.kind in "if"
-    forced = Supervision.from_y(y, target_type="continuous") if numeric else Supervision.from_y(y, target_type="classes")
+    forced = (
+        Supervision.from_y(y, target_type="continuous")
+        if numeric
+        else Supervision.from_y(y, target_type="classes")
+    )
     assert (forced.targets is not None) == numeric
 
 
@@ -71,14 +75,18 @@ def test_minus_one_and_plus_one_are_refused_with_a_hint():
 
 
 def test_contradictions_show_their_chain():
-    with pytest.raises(ConstraintConflictError, match=r"samples 0 and 2 are cannot-linked.*0 = 1 = 2"):
+    with pytest.raises(
+        ConstraintConflictError, match=r"samples 0 and 2 are cannot-linked.*0 = 1 = 2"
+    ):
         Supervision.from_pairs(4, must_link=[(0, 1), (1, 2)], cannot_link=[(2, 0)])
     with pytest.raises(ConstraintConflictError, match=r"samples 1 and 0 |samples 0 and 1 "):
         Supervision.from_pairs(4, must_link=[(0, 1)], cannot_link=[(1, 0)])
     labels = Supervision.from_labels(["a", -1, "b", "a"])
     with pytest.raises(ConstraintConflictError, match=r"different labels.*0 = 1 = 2"):
         labels | Supervision.from_pairs(4, must_link=[(0, 1), (1, 2)])
-    with pytest.raises(ConstraintConflictError, match=r"samples 0 and 3 are cannot-linked.*both labelled 'a'"):
+    with pytest.raises(
+        ConstraintConflictError, match=r"samples 0 and 3 are cannot-linked.*both labelled 'a'"
+    ):
         labels | Supervision.from_pairs(4, cannot_link=[(0, 3)])
     # What merely follows from the labels is no contradiction.
     joined = labels | Supervision.from_pairs(4, must_link=[(0, 3)], cannot_link=[(0, 2)])
@@ -111,7 +119,9 @@ def test_a_frame_of_probabilities_brings_the_names_of_its_classes():
 
 
 def test_a_missing_target_may_be_any_nan():
-    """Files from R mark the missing by a NaN with a message in its bits, which warns when it is computed with."""
+    """Files from R mark the missing by a NaN with a message in its bits, which warns when it is
+    computed with.
+    """
     y = np.array([0.5, 1.5, 2.5, np.nan])
     y.view(np.uint64)[3] = 0x7FF00000000007A2
     found = Supervision.from_targets(y).targets
@@ -128,7 +138,9 @@ def test_joining_needs_the_same_samples_and_different_knowledge():
 
 
 def test_labels_win_over_probabilities_and_find_their_column():
-    doubt = Supervision.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], classes=["yes", "no"])
+    doubt = Supervision.from_probabilities(
+        [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], classes=["yes", "no"]
+    )
     with pytest.warns(GraphSieveWarning, match="1 known labels disagree"):
         joined = doubt | Supervision.from_labels(["no", "no", None])
     assert_allclose(joined.label_probabilities(), [[0, 1], [0, 1], [0.5, 0.5]])
@@ -149,7 +161,10 @@ def test_rows_keep_what_is_known_of_them(problem, data):
     for before, after in ((known.must_link, part.must_link), (known.cannot_link, part.cannot_link)):
         linked = {frozenset(pair) for pair in before.tolist()}
         expected = {
-            (i, j) for i in range(len(rows)) for j in range(i + 1, len(rows)) if frozenset((int(rows[i]), int(rows[j]))) in linked
+            (i, j)
+            for i in range(len(rows))
+            for j in range(i + 1, len(rows))
+            if frozenset((int(rows[i]), int(rows[j]))) in linked
         }
         assert {tuple(pair) for pair in after.tolist()} == expected
 
@@ -171,7 +186,9 @@ def test_it_says_what_it_holds():
     assert "probabilities of 2 classes" in repr(Supervision.from_probabilities([[0.5, 0.5]]))
 
 
-@pytest.mark.parametrize(("kind", "low", "high"), [(np.int8, -100, 100), (np.int16, -20_000, 20_000), (np.uint8, 0, 255)])
+@pytest.mark.parametrize(
+    ("kind", "low", "high"), [(np.int8, -100, 100), (np.int16, -20_000, 20_000), (np.uint8, 0, 255)]
+)
 def test_classes_of_small_integer_types_do_not_overflow(kind, low, high):
     y = np.where(np.arange(50_000) % 2, high, low).astype(kind)
     known = Supervision.from_labels(y, unlabeled=None)
@@ -179,16 +196,24 @@ def test_classes_of_small_integer_types_do_not_overflow(kind, low, high):
     assert_array_equal(known.labels, np.arange(50_000) % 2)
 
 
-@pytest.mark.parametrize("rows", [[500], [-5], "a", [0.5], np.array([True, False]), (0, 1, 2), {1: 2}])
+@pytest.mark.parametrize(
+    "rows", [[500], [-5], "a", [0.5], np.array([True, False]), (0, 1, 2), {1: 2}]
+)
 def test_rows_that_are_not_there_are_an_error_of_ours(rows):
-    with pytest.raises(InputError, match=r"what is known of 4 samples cannot be indexed by .*; index it by rows"):
+    with pytest.raises(
+        InputError, match=r"what is known of 4 samples cannot be indexed by .*; index it by rows"
+    ):
         Supervision.from_labels([0, 1, 0, 1])[rows]
 
 
 def test_what_was_checked_stays_so():
-    """Neither the array that the names came in nor a journey through a pickle opens a way to change it."""
+    """Neither the array that the names came in nor a journey through a pickle opens a way to
+    change it.
+    """
     names = np.array(["a", "b"])
-    known = Supervision.from_probabilities([[0.5, 0.5]] * 3, classes=names) | Supervision.from_labels(["a", None, "a"])
+    known = Supervision.from_probabilities(
+        [[0.5, 0.5]] * 3, classes=names
+    ) | Supervision.from_labels(["a", None, "a"])
     names[0] = "c"
     assert known.classes.tolist() == ["a", "b"]
     for again in (pickle.loads(pickle.dumps(known)), copy.deepcopy(known)):
@@ -201,8 +226,14 @@ def test_odd_arguments_of_what_is_known():
     for make, message in (
         (lambda: Supervision.nothing(-3), "a positive whole number, got -3"),
         (lambda: Supervision.nothing("3"), "a positive whole number, got '3'"),
-        (lambda: Supervision.from_probabilities([[5, 5]], normalize="no"), "normalize must be True or False, got 'no'"),
-        (lambda: Supervision.from_probabilities([[0.5, 0.5]], classes=[[1], [2, 3]]), "one for each column of label_proba"),
+        (
+            lambda: Supervision.from_probabilities([[5, 5]], normalize="no"),
+            "normalize must be True or False, got 'no'",
+        ),
+        (
+            lambda: Supervision.from_probabilities([[0.5, 0.5]], classes=[[1], [2, 3]]),
+            "one for each column of label_proba",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             make()

@@ -1,4 +1,6 @@
-"""Arrays of Dask give what arrays give, however they are cut and whoever computes them, and never come here."""
+"""Arrays of Dask give what arrays give, however they are cut and whoever computes them, and
+never come here.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ from graphsieve.table.stored.tasks import name_of, packed, unpacked
 
 N_SAMPLES, N_FEATURES = 60, 7
 RNG = np.random.default_rng(5)
-DENSE = RNG.normal(size=(N_SAMPLES, N_FEATURES)) * 10.0 ** RNG.integers(-1, 2, N_FEATURES) + RNG.normal(size=N_FEATURES)
+DENSE = RNG.normal(size=(N_SAMPLES, N_FEATURES)) * 10.0 ** RNG.integers(
+    -1, 2, N_FEATURES
+) + RNG.normal(size=N_FEATURES)
 SPARSE = DENSE * (RNG.random(DENSE.shape) < 0.4)
 LABELS = RNG.integers(0, 3, N_SAMPLES)
 PARTLY = np.where(np.arange(N_SAMPLES) % 3 == 0, -1, LABELS)
@@ -55,7 +59,9 @@ SCORES = {
     "LS": partial(scores.laplacian_score, bandwidth=100.0),
     "SLS": lambda X: scores.supervised_laplacian_score(X, TARGET),
     "SSLS": lambda X: scores.semi_supervised_laplacian_score(X, TARGET),
-    "CLS": lambda X: scores.constrained_laplacian_score(X, [(0, 5), (7, 9)], [(1, 2), (3, 40)], bandwidth=100.0),
+    "CLS": lambda X: scores.constrained_laplacian_score(
+        X, [(0, 5), (7, 9)], [(1, 2), (3, 40)], bandwidth=100.0
+    ),
     "WLS": lambda X: scores.weighted_laplacian_score(X, PROBABILITIES),
     "Fisher": lambda X: scores.fisher_score(X, PARTLY),
     "LSDF": lambda X: scores.lsdf_score(X, PARTLY),
@@ -73,7 +79,9 @@ METHODS = SCORES | SIEVES
 def expected():
     """What every method gives in memory."""
     return {
-        (name, sparse): method(sp.csr_array(SPARSE) if sparse else DENSE) for name, method in METHODS.items() for sparse in (0, 1)
+        (name, sparse): method(sp.csr_array(SPARSE) if sparse else DENSE)
+        for name, method in METHODS.items()
+        for sparse in (0, 1)
     }
 
 
@@ -81,7 +89,9 @@ def expected():
 def client():
     """Two worker processes of one thread each, of which nothing is left behind."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -103,19 +113,30 @@ def dask_array(X, chunks, *, sparse=False, meta=True):
     array = da.from_array(np.ascontiguousarray(X), chunks=chunks)
     if not sparse:
         return array
-    return array.map_blocks(sp.csr_array, dtype=float, meta=sp.csr_array((0, 0)) if meta else np.empty((0, 0)))
+    return array.map_blocks(
+        sp.csr_array, dtype=float, meta=sp.csr_array((0, 0)) if meta else np.empty((0, 0))
+    )
 
 
 def cuts(total):
     """Sizes of chunks, some of them of nothing."""
-    return st.lists(st.integers(0, total), max_size=5).map(lambda ends: tuple(np.diff([0, *sorted(ends), total]).tolist()))
+    return st.lists(st.integers(0, total), max_size=5).map(
+        lambda ends: tuple(np.diff([0, *sorted(ends), total]).tolist())
+    )
 
 
 @settings(max_examples=max(5, settings.default.max_examples // 2))
-@given(chunks=st.tuples(cuts(N_SAMPLES), cuts(N_FEATURES)), sparse=st.booleans(), meta=st.booleans(), threads=st.integers(1, 3))
+@given(
+    chunks=st.tuples(cuts(N_SAMPLES), cuts(N_FEATURES)),
+    sparse=st.booleans(),
+    meta=st.booleans(),
+    threads=st.integers(1, 3),
+)
 def test_scores_do_not_depend_on_chunks(expected, chunks, sparse, meta, threads):
     X = dask_array(SPARSE if sparse else DENSE, chunks, sparse=sparse, meta=meta)
-    with dask.config.set(scheduler="threads" if threads > 1 else "synchronous", num_workers=threads):
+    with dask.config.set(
+        scheduler="threads" if threads > 1 else "synchronous", num_workers=threads
+    ):
         for name, method in SCORES.items():
             np.testing.assert_allclose(method(X), expected[name, sparse], rtol=1e-10, err_msg=name)
 
@@ -133,7 +154,9 @@ def test_worker_processes_of_a_cluster(client, expected, sparse):
     X = dask_array(SPARSE if sparse else DENSE, (23, 4), sparse=sparse, meta=False)
     with client.as_current():
         for name in [*SCORES, *([] if sparse else ["default", "laplacian"])]:
-            np.testing.assert_allclose(METHODS[name](X), expected[name, sparse], rtol=1e-10, err_msg=name)
+            np.testing.assert_allclose(
+                METHODS[name](X), expected[name, sparse], rtol=1e-10, err_msg=name
+            )
 
 
 def test_processes(expected):
@@ -142,7 +165,8 @@ def test_processes(expected):
         held = stored(X)
         for name, method in SCORES.items():
             np.testing.assert_allclose(method(held), expected[name, True], rtol=1e-10, err_msg=name)
-    same = dask.config.set(scheduler="processes", num_workers=2, pool=held._kept.pool(2))  # those that are there already
+    # Those that are there already
+    same = dask.config.set(scheduler="processes", num_workers=2, pool=held._kept.pool(2))
     with same, pytest.raises(InputError, match=r"^X has 1 NaN [^\n]* first at row 45;[^\n]*$"):
         scores.variance_score(da.from_array(with_nan(DENSE), chunks=(20, 7)))
 
@@ -163,13 +187,19 @@ def test_a_process_that_is_killed_is_one_sentence_and_others_take_its_place(tmp_
         held = stored(X)
         with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"):
             scores.variance_score(held)
-        np.testing.assert_allclose(scores.variance_score(held), scores.variance_score(DENSE), rtol=1e-10)
+        np.testing.assert_allclose(
+            scores.variance_score(held), scores.variance_score(DENSE), rtol=1e-10
+        )
 
 
 def test_who_finds_a_pool_broken_ends_no_other():
-    """Two threads use one table: the first has started new processes by the time that the second finds the old ones broken."""
+    """Two threads use one table: the first has started new processes by the time that the second
+    finds the old ones broken.
+    """
     kept, ended = engines.Kept(), []
-    old, new = (SimpleNamespace(shutdown=lambda name=name: ended.append(name)) for name in ("old", "new"))
+    old, new = (
+        SimpleNamespace(shutdown=lambda name=name: ended.append(name)) for name in ("old", "new")
+    )
     kept._pool = old
     kept.end_pool(old)
     kept._pool = new
@@ -194,7 +224,9 @@ def test_small_memory_makes_many_groups(expected):
             assert len(held.row_groups()) > 3
             assert len(held.column_groups()) > 3 or sparse
             for name in ("LS", "WLS", "Fisher"):
-                np.testing.assert_allclose(SCORES[name](held), expected[name, sparse], rtol=1e-10, err_msg=name)
+                np.testing.assert_allclose(
+                    SCORES[name](held), expected[name, sparse], rtol=1e-10, err_msg=name
+                )
 
 
 def test_groups_for_every_worker(client):
@@ -222,7 +254,9 @@ def large_blocks(block, block_info=None):
     ids=["laplacian_score", "fisher_score", "GraphSieve"],
 )
 def test_never_collected(client, monkeypatch, method):
-    """All that the client is given, counted in bytes: less than a quarter of X, and never as much as two blocks at a time."""
+    """All that the client is given, counted in bytes: less than a quarter of X, and never as
+    much as two blocks at a time.
+    """
     X = da.zeros((2000, 400), chunks=(250, 200)).map_blocks(large_blocks, dtype=float)
     sizes, gather = [], Client.gather
 
@@ -249,7 +283,12 @@ def test_tasks_have_names(client):
         scores.fisher_score(X, LABELS)
     seen = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     ours = {name for name in seen if name.startswith("graphsieve-")}
-    assert {"graphsieve-cut", "graphsieve-checked-extreme", "graphsieve-nearest-between", "graphsieve-moments-of-rows"} <= ours
+    assert {
+        "graphsieve-cut",
+        "graphsieve-checked-extreme",
+        "graphsieve-nearest-between",
+        "graphsieve-moments-of-rows",
+    } <= ours
     assert any("energy" in name or "edge" in name for name in ours), ours
 
 
@@ -282,7 +321,9 @@ def test_shared_arrays_are_sent_once(client, monkeypatch):
     with client.as_current():
         held = stored(dask_array(np.ones((8, 4)), (2, 2)))
         offset = np.ones(50_000)
-        totals = partial(held.over_rows, [slice(0, 4), np.array([5, 7])], total_with, shared=(offset,))
+        totals = partial(
+            held.over_rows, [slice(0, 4), np.array([5, 7])], total_with, shared=(offset,)
+        )
         assert list(totals()) == list(totals()) == [50_016, 50_008]
         assert sent == [(list, True)]
         offset[:] = 2  # what has changed is sent again
@@ -291,7 +332,8 @@ def test_shared_arrays_are_sent_once(client, monkeypatch):
         assert len(held._kept._known) == 1
         del offset, totals  # and what is gone is freed
         assert not held._kept._known
-        own = [np.full(20_000, 1.0), np.full(20_000, 2.0)]  # what is given for a group goes to one worker
+        # What is given for a group goes to one worker
+        own = [np.full(20_000, 1.0), np.full(20_000, 2.0)]
         assert list(held.over_rows([slice(0, 1), slice(1, 2)], total_with, own)) == [20_004, 40_004]
         assert sent[2:] == [(list, None)]
 
@@ -303,7 +345,9 @@ def slow_total_with(piece, offset, folder):
 
 
 def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
-    """Both workers are killed while they work with an array that only they have; others take their places."""
+    """Both workers are killed while they work with an array that only they have; others take
+    their places.
+    """
     pids = set(client.run(os.getpid).values())
 
     def kill():
@@ -316,7 +360,11 @@ def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
         held = stored(dask_array(np.ones((8, 4)), (2, 2)))
         killer = threading.Thread(target=kill)
         killer.start()
-        found = list(held.over_rows([slice(0, 4), slice(4, 8)], slow_total_with, shared=(np.ones(50_000), str(tmp_path))))
+        found = list(
+            held.over_rows(
+                [slice(0, 4), slice(4, 8)], slow_total_with, shared=(np.ones(50_000), str(tmp_path))
+            )
+        )
         killer.join()
         client.wait_for_workers(2, timeout=60)
     assert found == [50_016, 50_016]
@@ -332,7 +380,9 @@ def test_gives_up_in_one_sentence(client, monkeypatch):
     with client.as_current():
         held = stored(dask_array(DENSE, (20, 4)))
         monkeypatch.setattr(engines.Cluster, "_run", lost)
-        with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$") as caught:
+        with pytest.raises(
+            LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"
+        ) as caught:
             list(held.over_rows([slice(0, 4)], np.sum))
     assert isinstance(caught.value.__cause__, distributed.KilledWorker)
     assert len(tries) == engines.TRIES
@@ -374,7 +424,8 @@ def test_a_worker_dies_in_the_middle(client, tmp_path):
     assert when < end
     made = [tuple(map(int, path.name.split("-"))) for path in tmp_path.iterdir()]
     assert any(moment < when and pid == victim for moment, pid in made)
-    assert sum(moment > when for moment, _ in made) >= 20  # all blocks are needed again, for the sums over edges
+    # All blocks are needed again, for the sums over edges
+    assert sum(moment > when for moment, _ in made) >= 20
     assert victim not in {pid for moment, pid in made if moment > when}
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
@@ -407,15 +458,22 @@ def failing_at_last(block, error, block_id=None):
 
 @pytest.mark.parametrize("where", ["threads", "cluster"])
 @pytest.mark.parametrize(
-    "error", [KeyError("a key"), OSError("a disk\nin two lines"), Wordless()], ids=lambda error: type(error).__name__
+    "error",
+    [KeyError("a key"), OSError("a disk\nin two lines"), Wordless()],
+    ids=lambda error: type(error).__name__,
 )
 def test_a_block_that_fails_is_one_sentence(client, where, error):
     """The last one, of which nobody has asked before."""
-    X = da.from_array(DENSE, chunks=(20, 4)).map_blocks(failing_at_last, error=error, dtype=float, meta=np.empty((0, 0)))
+    X = da.from_array(DENSE, chunks=(20, 4)).map_blocks(
+        failing_at_last, error=error, dtype=float, meta=np.empty((0, 0))
+    )
     scheduler = client.as_current() if where == "cluster" else dask.config.set(scheduler="threads")
     with (
         scheduler,
-        pytest.raises(InputError, match=r"^X could not be read [^\n]*\(\w+: [^\n]+\); X\.compute\(\) shows [^\n]*\.$"),
+        pytest.raises(
+            InputError,
+            match=r"^X could not be read [^\n]*\(\w+: [^\n]+\); X\.compute\(\) shows [^\n]*\.$",
+        ),
     ):
         scores.variance_score(X)
 
@@ -426,7 +484,10 @@ def broken_work(piece):
 
 def test_an_error_of_the_work_is_not_blamed_on_the_blocks():
     held = stored(dask_array(DENSE, (20, 4)))
-    with dask.config.set(scheduler="threads"), pytest.raises(ZeroDivisionError, match="of our own making"):
+    with (
+        dask.config.set(scheduler="threads"),
+        pytest.raises(ZeroDivisionError, match="of our own making"),
+    ):
         list(held.over_rows([slice(0, 4)], broken_work))
 
 
@@ -461,11 +522,21 @@ def test_warnings_come_here_once(client):
         (lambda X: X[:, 0], "1-D"),
         (lambda X: X[:1], "at least 2 samples"),
         (lambda X: X[:0], r"shape \(0, 7\); at least 2 samples"),
-        (lambda X: X.map_blocks(lambda block: block[:1], dtype=float, meta=np.empty((0, 0))), "its chunks promise"),
-        (lambda X: da.ma.masked_array(X, X > 0), "blocks of type numpy.MaskedArray"),
-        (lambda X: X.map_blocks(lambda block: block.astype(object), dtype=float, meta=np.empty((0, 0))), "type object"),
         (
-            lambda X: X.map_blocks(lambda block: block.tolist(), dtype=float, meta=np.empty((0, 0))),
+            lambda X: X.map_blocks(lambda block: block[:1], dtype=float, meta=np.empty((0, 0))),
+            "its chunks promise",
+        ),
+        (lambda X: da.ma.masked_array(X, X > 0), "blocks of type numpy.MaskedArray"),
+        (
+            lambda X: X.map_blocks(
+                lambda block: block.astype(object), dtype=float, meta=np.empty((0, 0))
+            ),
+            "type object",
+        ),
+        (
+            lambda X: X.map_blocks(
+                lambda block: block.tolist(), dtype=float, meta=np.empty((0, 0))
+            ),
             "blocks of type builtins.list",
         ),
         (lambda X: dask.delayed(DENSE), "is a Delayed.* of Dask; pass a dask.array.Array"),
@@ -479,7 +550,9 @@ def test_what_is_refused(change, message):
 
 def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
     computed = []
-    X = da.from_array(DENSE, chunks=(25, 3)).map_blocks(lambda block: computed.append(1) or block, dtype=float, meta=DENSE[:0])
+    X = da.from_array(DENSE, chunks=(25, 3)).map_blocks(
+        lambda block: computed.append(1) or block, dtype=float, meta=DENSE[:0]
+    )
     for call in (
         lambda: IterativeSieve(n_features_to_select=2).fit(X),
         lambda: FloatingSieve(n_features_to_select=2).fit(X, LABELS),
@@ -489,7 +562,9 @@ def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
         lambda: compare(X, LABELS),
     ):
         computed.clear()
-        with pytest.raises(InputError, match="needs all of X in memory, and X is read piece by piece"):
+        with pytest.raises(
+            InputError, match="needs all of X in memory, and X is read piece by piece"
+        ):
             call()
         assert len(computed) <= 1  # the first block says whether blocks are sparse
 
@@ -497,7 +572,9 @@ def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
 def test_known_when_its_sizes_are():
     X = da.from_array(DENSE, chunks=(20, 7))
     some = X[X[:, 1] > 0].compute_chunk_sizes()
-    np.testing.assert_allclose(scores.variance_score(some), scores.variance_score(DENSE[DENSE[:, 1] > 0]), rtol=1e-10)
+    np.testing.assert_allclose(
+        scores.variance_score(some), scores.variance_score(DENSE[DENSE[:, 1] > 0]), rtol=1e-10
+    )
 
 
 def test_entries_are_counted():
@@ -513,12 +590,22 @@ def test_entries_are_counted():
 def test_pieces_are_those_of_the_array(sparse):
     X = dask_array(SPARSE, ((20, 0, 17, 23), (3, 4)), sparse=sparse)
     held = stored(X)
-    groups = [slice(0, 60), slice(19, 38), np.array([0, 19, 20, 59]), np.array([], dtype=np.int64), np.arange(20, 37)]
-    for group, piece in zip(groups, held.over_rows(groups, np.copy if not sparse else abs), strict=True):
+    groups = [
+        slice(0, 60),
+        slice(19, 38),
+        np.array([0, 19, 20, 59]),
+        np.array([], dtype=np.int64),
+        np.arange(20, 37),
+    ]
+    for group, piece in zip(
+        groups, held.over_rows(groups, np.copy if not sparse else abs), strict=True
+    ):
         wanted = SPARSE[group] if not sparse else abs(SPARSE[group])
         np.testing.assert_array_equal(piece.toarray() if sparse else piece, wanted)
     groups = [slice(0, 7), slice(2, 5), np.array([0, 2, 3, 6]), np.array([5])]
-    for group, piece in zip(groups, held.over_columns(groups, np.copy if not sparse else abs), strict=True):
+    for group, piece in zip(
+        groups, held.over_columns(groups, np.copy if not sparse else abs), strict=True
+    ):
         wanted = SPARSE[:, group] if not sparse else abs(SPARSE[:, group])
         np.testing.assert_array_equal(piece.toarray() if sparse else piece, wanted)
 
@@ -580,9 +667,13 @@ def test_transform_is_lazy(sparse):
     assert all(sp.issparse(block) == sparse for block in blocks)
     if not sparse:
         np.testing.assert_array_equal(chosen.compute(), SPARSE[:, sieve.get_support()])
-    never = da.from_array(SPARSE, chunks=(20, 3)).map_blocks(failing_block, dtype=float, meta=np.empty((0, 0)))
+    never = da.from_array(SPARSE, chunks=(20, 3)).map_blocks(
+        failing_block, dtype=float, meta=np.empty((0, 0))
+    )
     assert sieve.transform(never).shape == (60, 3)
-    with pytest.raises(InputError, match=r"shape \(60, 5\), but GraphSieve is expecting 7 features"):
+    with pytest.raises(
+        InputError, match=r"shape \(60, 5\), but GraphSieve is expecting 7 features"
+    ):
         sieve.transform(never[:, :5])
 
 
@@ -596,32 +687,46 @@ def test_pipeline_and_knowledge_of_dask():
     np.testing.assert_array_equal(pipeline.transform(X).compute(), alone.transform(DENSE))
     known = Supervision.from_probabilities(da.from_array(PROBABILITIES, chunks=(20, 3)))
     found = GraphSieve("weighted_laplacian").fit(X, supervision=known).scores_
-    np.testing.assert_allclose(found, GraphSieve("weighted_laplacian").fit(DENSE, supervision=known).scores_, rtol=1e-10)
+    np.testing.assert_allclose(
+        found, GraphSieve("weighted_laplacian").fit(DENSE, supervision=known).scores_, rtol=1e-10
+    )
 
 
 def test_hours():
     X = da.from_array(DENSE, chunks=(20, 4))
-    with pytest.raises(InputError, match=r"would take about .* hours; pass neighbors='approximate'"):
+    with pytest.raises(
+        InputError, match=r"would take about .* hours; pass neighbors='approximate'"
+    ):
         scores.laplacian_score(stored(X, hours=1e-12))
     with pytest.raises(InputTypeError, match="stored tables are"):
         stored(DENSE)
 
 
 def test_approximate_neighbours():
-    """Of few columns the sketch is the table itself, so that scores are those of the approximate search in memory."""
-    X = np.random.default_rng(3).normal(size=(20_000, 5)) @ np.random.default_rng(4).normal(size=(5, 8))
+    """Of few columns the sketch is the table itself, so that scores are those of the approximate
+    search in memory.
+    """
+    X = np.random.default_rng(3).normal(size=(20_000, 5)) @ np.random.default_rng(4).normal(
+        size=(5, 8)
+    )
     with dask.config.set(scheduler="threads", num_workers=2):
-        found = GraphSieve("laplacian", neighbors="approximate").fit(da.from_array(X, chunks=(3000, 5)))
+        found = GraphSieve("laplacian", neighbors="approximate").fit(
+            da.from_array(X, chunks=(3000, 5))
+        )
     here = GraphSieve("laplacian", neighbors="approximate").fit(X)
     np.testing.assert_allclose(found.scores_, here.scores_, rtol=1e-10)
     assert found.neighbor_recall_ > 0.8
 
 
 def test_approximate_neighbours_of_many_columns():
-    X = np.random.default_rng(3).normal(size=(3000, 5)) @ np.random.default_rng(4).normal(size=(5, 90))
+    X = np.random.default_rng(3).normal(size=(3000, 5)) @ np.random.default_rng(4).normal(
+        size=(5, 90)
+    )
     X += 0.1 * np.random.default_rng(5).normal(size=X.shape) * np.linspace(0, 3, 90)
     with dask.config.set(scheduler="threads", num_workers=2):
-        found = GraphSieve("laplacian", neighbors="approximate").fit(da.from_array(X, chunks=(1000, 50)))
+        found = GraphSieve("laplacian", neighbors="approximate").fit(
+            da.from_array(X, chunks=(1000, 50))
+        )
     exact = GraphSieve("laplacian", neighbors="exact").fit(X)
     assert spearmanr(found.scores_, exact.scores_).statistic > 0.99
 
@@ -630,4 +735,6 @@ def test_a_table_can_be_copied():
     held = stored(da.from_array(DENSE, chunks=(20, 4)))
     assert isinstance(held, Distributed)
     copy = pickle.loads(pickle.dumps(held))
-    np.testing.assert_allclose(scores.variance_score(copy), scores.variance_score(DENSE), rtol=1e-10)
+    np.testing.assert_allclose(
+        scores.variance_score(copy), scores.variance_score(DENSE), rtol=1e-10
+    )

@@ -1,4 +1,6 @@
-"""Scales that withstand outliers, the rule of scale="auto", and on how many samples a column rests."""
+"""Scales that withstand outliers, the rule of scale="auto", and on how many samples a column
+rests.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
 
 # Zeros abound, so that quartiles fall on them, beside them and away from them.
 tables = st.tuples(st.integers(2, 15), st.integers(1, 5)).flatmap(
-    lambda shape: hnp.arrays(np.float64, shape, elements=st.one_of(st.just(0.0), grid_values(-6, 6)))
+    lambda shape: hnp.arrays(
+        np.float64, shape, elements=st.one_of(st.just(0.0), grid_values(-6, 6))
+    )
 )
 
 
@@ -50,7 +54,8 @@ def test_robust_divides_by_the_interquartile_range_or_else_by_the_deviation(X):
 
 
 def test_robust_by_hand():
-    # Sorted 0 1 2 3 100: quartiles 1 and 3. Seven zeros and a nine: both quartiles are 0, the deviation is 9·√7/8.
+    # Sorted 0 1 2 3 100: quartiles 1 and 3. Seven zeros and a nine: both quartiles are 0, the
+    # deviation is 9·√7/8.
     five = rescaled(Table([[3.0], [100.0], [0.0], [2.0], [1.0]]), "robust").matrix
     assert_array_equal(five.ravel(), [1.5, 50.0, 0.0, 1.0, 0.5])
     rare = rescaled(Table(np.array([[0.0] * 7 + [9.0]]).T), "robust").matrix
@@ -86,9 +91,17 @@ def test_constant_columns_stay_constant_and_names_stay(scale):
     X = np.array([[0.3, 1.0, 0.0], [0.3, 2.0, 0.0], [0.3, 4.0, 0.0]])
     for container in (np.asarray, sp.csr_array):
         found = rescaled(Table(container(X)), scale)
-        assert [bool(constant) for block in found.blocks() for constant in block.constant] == [True, False, True]
+        assert [bool(constant) for block in found.blocks() for constant in block.constant] == [
+            True,
+            False,
+            True,
+        ]
     pandas = pytest.importorskip("pandas")
-    assert rescaled(Table(pandas.DataFrame(X, columns=["a", "b", "c"])), scale).feature_names == ("a", "b", "c")
+    assert rescaled(Table(pandas.DataFrame(X, columns=["a", "b", "c"])), scale).feature_names == (
+        "a",
+        "b",
+        "c",
+    )
 
 
 @pytest.mark.parametrize("scale", [scale for scale in SCALES if scale is not None])
@@ -96,7 +109,10 @@ def test_no_unit_is_too_large_or_too_small(scale):
     X = np.rint(np.random.default_rng(0).normal(size=(12, 4)) * 64) / 64
     extreme = np.ldexp(X, [1000, -1000, 0, 300])
     for container in (np.asarray, sp.csr_array):
-        assert_array_equal(dense(rescaled(Table(container(extreme)), scale)), dense(rescaled(Table(container(X)), scale)))
+        assert_array_equal(
+            dense(rescaled(Table(container(extreme)), scale)),
+            dense(rescaled(Table(container(X)), scale)),
+        )
 
 
 def test_an_outlier_moves_neither_quartiles_nor_ranks():
@@ -105,10 +121,13 @@ def test_an_outlier_moves_neither_quartiles_nor_ranks():
     wild[X.argmax()] = 1e9
     rest = np.arange(40) != X.argmax()
     for scale in ("robust", "rank"):
-        assert_array_equal(rescaled(Table(wild), scale).matrix[rest], rescaled(Table(X), scale).matrix[rest])
+        assert_array_equal(
+            rescaled(Table(wild), scale).matrix[rest], rescaled(Table(X), scale).matrix[rest]
+        )
 
 
-# --- The rule of scale="auto" ---------------------------------------------------------------------------------------------------
+# --- The rule of scale="auto"
+# --------------------------------------------------------------------------------------------------
 
 
 def fold(X: np.ndarray) -> float:
@@ -119,7 +138,9 @@ def fold(X: np.ndarray) -> float:
 
 
 def outsized(X: np.ndarray) -> float:
-    """How many times the range of the (lower) median column is that of the one whose variance exceeds that of all others."""
+    """How many times the range of the (lower) median column is that of the one whose variance
+    exceeds that of all others.
+    """
     X = X[:, np.ptp(X, axis=0) > 0]
     ranges, variances = np.ptp(X, axis=0), X.var(axis=0)
     largest = variances.argmax()
@@ -158,13 +179,16 @@ def two_valued(*sizes: float) -> np.ndarray:
 def test_the_rule_by_hand():
     assert chosen_scale(Table(two_valued(1, 99, 99)))[0] is None
     assert chosen_scale(Table(two_valued(1, 101, 101)))[0] == "standard"
-    assert chosen_scale(Table(two_valued(0, 1, 99, 99)))[0] is None  # a constant column has no unit to differ in
+    # a constant column has no unit to differ in
+    assert chosen_scale(Table(two_valued(0, 1, 99, 99)))[0] is None
     assert chosen_scale(Table(two_valued(5)))[0] is None
-    # Of 20 columns the outermost count; of 21 one on either side may be odd, if the large one does not outweigh all others.
+    # Of 20 columns the outermost count; of 21 one on either side may be odd, if the large one does
+    # not outweigh all others.
     assert chosen_scale(Table(two_valued(*[1] * 19, 1e6)))[0] == "standard"
     assert chosen_scale(Table(two_valued(1e-6, *[1] * 19, 4)))[0] is None
     assert chosen_scale(Table(two_valued(*[1] * 19, 1e6, 1e6)))[0] == "standard"
-    # One column among grades that is none: more than ten times the median, and more than all others together.
+    # One column among grades that is none: more than ten times the median, and more than all others
+    # together.
     assert chosen_scale(Table(two_valued(*[1] * 99, 11)))[0] == "standard"
     assert chosen_scale(Table(two_valued(*[1] * 99, 9)))[0] is None
     assert chosen_scale(Table(two_valued(*[1] * 199, 11)))[0] is None
@@ -175,7 +199,10 @@ def test_the_rule_by_hand():
 def test_reasons_name_the_number_and_the_limit():
     assert chosen_scale(Table(two_valued(1, 3000)))[1].startswith("ranges differ 3,000-fold")
     assert "not more than 100-fold" in chosen_scale(Table(two_valued(1, 3)))[1]
-    assert "more than all others together, 11.0 times as widely" in chosen_scale(Table(two_valued(*[1] * 99, 11)))[1]
+    assert (
+        "more than all others together, 11.0 times as widely"
+        in chosen_scale(Table(two_valued(*[1] * 99, 11)))[1]
+    )
     assert chosen_scale(Table(two_valued(0, 0))) == (None, "no column varies")
 
 
@@ -190,16 +217,31 @@ def test_deviations_that_no_number_holds_are_compared():
     ("name", "expected"),
     [(name, "standard") for name in ("wine", "wpbc", "census_house_sub", "dermatology")]
     + [
-        (name, None) for name in ("ionosphere", "sonar", "zoo", "colon", "leukemia", "orl", "mnist5k", "usps", "pcmac", "tecator")
+        (name, None)
+        for name in (
+            "ionosphere",
+            "sonar",
+            "zoo",
+            "colon",
+            "leukemia",
+            "orl",
+            "mnist5k",
+            "usps",
+            "pcmac",
+            "tecator",
+        )
     ],
 )
-def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(shared_data, name, expected):
+def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(
+    shared_data, name, expected
+):
     X, _ = shared_data(name)
     rows = np.arange(X.shape[0]) if sp.issparse(X) else np.flatnonzero(~np.isnan(X).any(axis=1))
     assert chosen_scale(Table(X[rows]))[0] == expected
 
 
-# --- Effective support ----------------------------------------------------------------------------------------------------------
+# --- Effective support
+# --------------------------------------------------------------------------------------------------
 
 
 @given(X=tables, block_elements=st.sampled_from([1, 30, 2**22]))
@@ -216,11 +258,14 @@ def test_support_is_the_formula_between_one_and_all(X, block_elements):
 
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (1, 50), (3, 1000), (500, 1000), (999, 1000)])
 def test_support_of_m_among_n(m, n):
-    # d is 1 − q for m samples and −q for the others: Σd² = n q (1−q), Σd⁴ = n q (1−q) ((1−q)³ + q³).
+    # d is 1 − q for m samples and −q for the others: Σd² = n q (1−q), Σd⁴ = n q (1−q) ((1−q)³ +
+    # q³).
     q = m / n
     column = np.repeat([1.0, 0.0], [m, n - m])[:, None]
     for container in (np.asarray, sp.csr_array):
-        assert effective_support(Table(container(column)))[0] == pytest.approx(n * q * (1 - q) / ((1 - q) ** 3 + q**3))
+        assert effective_support(Table(container(column)))[0] == pytest.approx(
+            n * q * (1 - q) / ((1 - q) ** 3 + q**3)
+        )
 
 
 def test_support_ignores_units_and_offsets_and_agrees_on_copies():

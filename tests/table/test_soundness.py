@@ -13,7 +13,9 @@ from graphsieve.datasets.fetching import DataUnavailableError
 from graphsieve.datasets.ready import read_ready
 from graphsieve.table.sparse_checks import refuse_unsound
 
-VALUES = np.array([[1.5, 0.0, 3.0, 0.5], [2.25, 1.0, 0.0, 0.0], [0.0, 0.0, 1e-3, 7.0], [7.0, 1.0, 2.0, 0.0]])
+VALUES = np.array(
+    [[1.5, 0.0, 3.0, 0.5], [2.25, 1.0, 0.0, 0.0], [0.0, 0.0, 1e-3, 7.0], [7.0, 1.0, 2.0, 0.0]]
+)
 FORMATS = ("csr", "csc", "bsr", "coo", "lil", "dok", "dia")
 
 
@@ -22,7 +24,9 @@ def matrix(layout):
 
 
 def broken_pointers(found):
-    """As a damaged file had it: pointers far beyond the entries, of which the last says that there are none."""
+    """As a damaged file had it: pointers far beyond the entries, of which the last says that
+    there are none.
+    """
     found.indptr = np.array([0, *[2**29] * (len(found.indptr) - 2), 0], dtype=found.indptr.dtype)
 
 
@@ -64,7 +68,13 @@ def few_values(found):
     found.data = found.data[:-1]
 
 
-COMPRESSED = [broken_pointers, too_many_entries, falling_pointers, later_first_pointer, too_few_pointers]
+COMPRESSED = [
+    broken_pointers,
+    too_many_entries,
+    falling_pointers,
+    later_first_pointer,
+    too_few_pointers,
+]
 COMPRESSED += [index_beyond, index_below, few_indices, few_values]
 
 
@@ -89,31 +99,54 @@ def few_cells(found):
 
 
 CASES = [(layout, spoil) for layout in ("csr", "csc", "bsr") for spoil in COMPRESSED]
-CASES += [("coo", spoil) for spoil in (coordinate_beyond, coordinate_below, few_coordinates, few_values)]
+CASES += [
+    ("coo", spoil) for spoil in (coordinate_beyond, coordinate_below, few_coordinates, few_values)
+]
 CASES += [("lil", spoil) for spoil in (column_beyond, few_cells)]
 
 
-@pytest.mark.parametrize(("layout", "spoil"), CASES, ids=[f"{layout}-{spoil.__name__}" for layout, spoil in CASES])
+@pytest.mark.parametrize(
+    ("layout", "spoil"), CASES, ids=[f"{layout}-{spoil.__name__}" for layout, spoil in CASES]
+)
 def test_indices_that_lead_out_of_the_matrix_are_refused_before_anybody_follows_them(layout, spoil):
     fitted = GraphSieve("variance", n_features_to_select=2).fit(VALUES)
     spoilt = matrix(layout)
     spoil(spoilt)
-    for call in (scores.variance_score, scores.laplacian_score, GraphSieve().fit, rank, fitted.transform):
-        with pytest.raises(InputError, match=r"^X is a sparse matrix whose indices do not fit its shape; make it again"):
+    for call in (
+        scores.variance_score,
+        scores.laplacian_score,
+        GraphSieve().fit,
+        rank,
+        fitted.transform,
+    ):
+        with pytest.raises(
+            InputError,
+            match=r"^X is a sparse matrix whose indices do not fit its shape; make it again",
+        ):
             call(spoilt)
 
 
 @pytest.mark.parametrize("layout", FORMATS)
-@pytest.mark.parametrize("values", [VALUES, np.zeros((4, 3)), np.zeros((0, 2))], ids=["some", "no entries", "no rows"])
+@pytest.mark.parametrize(
+    "values", [VALUES, np.zeros((4, 3)), np.zeros((0, 2))], ids=["some", "no entries", "no rows"]
+)
 def test_ordinary_matrices_are_sound(layout, values):
-    refuse_unsound(sp.coo_array(values).asformat(layout) if len(values) or layout != "dia" else sp.csr_array(values), "X")
+    refuse_unsound(
+        sp.coo_array(values).asformat(layout)
+        if len(values) or layout != "dia"
+        else sp.csr_array(values),
+        "X",
+    )
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc"])
 def test_room_that_is_not_used_yet_is_sound_and_left_alone(layout):
     """scipy's own check would cut the arrays to size."""
     roomy = matrix(layout)
-    roomy.data, roomy.indices = np.append(roomy.data, [9.0, 9.0]), np.append(roomy.indices, [99, -9])
+    roomy.data, roomy.indices = (
+        np.append(roomy.data, [9.0, 9.0]),
+        np.append(roomy.indices, [99, -9]),
+    )
     np.testing.assert_array_equal(scores.variance_score(roomy), scores.variance_score(VALUES))
     assert (len(roomy.data), len(roomy.indices)) == (VALUES.astype(bool).sum() + 2,) * 2
 
@@ -129,7 +162,9 @@ def npz(spoil):
 
 def test_a_damaged_file_with_such_pointers_is_refused(tmp_path):
     content = npz(broken_pointers)
-    with pytest.raises(InputError, match="the stream is a sparse matrix whose indices do not fit its shape"):
+    with pytest.raises(
+        InputError, match="the stream is a sparse matrix whose indices do not fit its shape"
+    ):
         read_table(io.BytesIO(content))
     (tmp_path / "one.npz").write_bytes(content)
     with pytest.raises(DataUnavailableError, match="whose indices do not fit its shape"):
@@ -141,6 +176,14 @@ def test_blocks_of_dask_with_such_pointers_are_refused():
     array = pytest.importorskip("dask.array")
     spoilt = matrix("csr")
     broken_pointers(spoilt)
-    X = array.from_delayed(dask.delayed(spoilt, traverse=False), shape=VALUES.shape, dtype=float, meta=sp.csr_array((0, 0)))
-    with dask.config.set(scheduler="synchronous"), pytest.raises(InputError, match="a block of X is a sparse matrix whose"):
+    X = array.from_delayed(
+        dask.delayed(spoilt, traverse=False),
+        shape=VALUES.shape,
+        dtype=float,
+        meta=sp.csr_array((0, 0)),
+    )
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(InputError, match="a block of X is a sparse matrix whose"),
+    ):
         scores.variance_score(X)

@@ -1,4 +1,6 @@
-"""Tables in files give the scores of the same table in memory, however they are laid out and however little memory there is."""
+"""Tables in files give the scores of the same table in memory, however they are laid out and
+however little memory there is.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,11 @@ class Layout:
 
     def memory(self, kind: Any) -> int:
         """Enough for so many columns of this kind."""
-        each = max(4, self.X.itemsize) if kind not in (parquet, parquet_folder) or self.X.dtype == np.float32 else 8
+        each = (
+            max(4, self.X.itemsize)
+            if kind not in (parquet, parquet_folder) or self.X.dtype == np.float32
+            else 8
+        )
         if kind in SPARSE:
             each = 16 * np.count_nonzero(self.X) / self.X.size
         return int(COLUMNS_HELD * each * len(self.X) * self.room) + 2
@@ -104,7 +110,9 @@ def hdf5_in_chunks(folder: Path, layout: Layout) -> Any:
 
 
 def zarr_array(folder: Path, layout: Layout) -> Any:
-    X = zarr.create_array(folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, dtype=layout.X.dtype)
+    X = zarr.create_array(
+        folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, dtype=layout.X.dtype
+    )
     X[:] = layout.X
     return X
 
@@ -112,14 +120,25 @@ def zarr_array(folder: Path, layout: Layout) -> Any:
 def zarr_in_shards(folder: Path, layout: Layout) -> Any:
     shards = (2 * layout.chunks[0], layout.chunks[1])
     X = zarr.create_array(
-        folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, shards=shards, dtype=layout.X.dtype, zarr_format=3
+        folder / "X.zarr",
+        shape=layout.X.shape,
+        chunks=layout.chunks,
+        shards=shards,
+        dtype=layout.X.dtype,
+        zarr_format=3,
     )
     X[:] = layout.X
     return folder / "X.zarr"
 
 
 def zarr_of_the_second_format(folder: Path, layout: Layout) -> Any:
-    X = zarr.create_array(folder / "X.zarr", shape=layout.X.shape, chunks=layout.chunks, dtype=layout.X.dtype, zarr_format=2)
+    X = zarr.create_array(
+        folder / "X.zarr",
+        shape=layout.X.shape,
+        chunks=layout.chunks,
+        dtype=layout.X.dtype,
+        zarr_format=2,
+    )
     X[:] = layout.X
     return folder / "X.zarr"
 
@@ -137,7 +156,9 @@ def parquet_folder(folder: Path, layout: Layout) -> Any:
     (folder / "X.parquet").mkdir()
     for start in range(0, len(layout.X), 11):
         part = arrow(layout).slice(start, 11)
-        pa.parquet.write_table(part, folder / "X.parquet" / f"{start:03}.parquet", row_group_size=layout.chunks[0])
+        pa.parquet.write_table(
+            part, folder / "X.parquet" / f"{start:03}.parquet", row_group_size=layout.chunks[0]
+        )
     return pa.dataset.dataset(folder / "X.parquet", format="parquet")
 
 
@@ -192,14 +213,22 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name
 
 @st.composite
 def layouts(draw: Any, dtypes: tuple[str, ...] = ("f8", "f4", "i4")) -> Layout:
-    """Columns of different sizes, many zeros, a constant, and a copy of the first column at the end."""
+    """Columns of different sizes, many zeros, a constant, and a copy of the first column at the
+    end.
+    """
     n, p = draw(st.integers(24, 50)), draw(st.integers(5, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    X = np.round(rng.normal(size=(n, p)) * rng.integers(1, 5, size=p), 2) * (rng.random((n, p)) < 0.7)
+    X = np.round(rng.normal(size=(n, p)) * rng.integers(1, 5, size=p), 2) * (
+        rng.random((n, p)) < 0.7
+    )
     X[:, 1] = 3
     X[:, -1] = X[:, 0]
     dtype = np.dtype(draw(st.sampled_from(dtypes)))
-    return Layout(X.astype(dtype), (draw(st.integers(n // 5, n)), draw(st.integers(2, p))), draw(st.floats(1, 2)))
+    return Layout(
+        X.astype(dtype),
+        (draw(st.integers(n // 5, n)), draw(st.integers(2, p))),
+        draw(st.floats(1, 2)),
+    )
 
 
 class Opened:
@@ -271,7 +300,9 @@ def test_scores_are_those_in_memory(kind, layout):
 @pytest.mark.parametrize("kind", [memory_map, map_by_columns, h5ad_by_rows])
 @given(layout=layouts())
 def test_all_scores_are_those_in_memory(kind, layout):
-    """Tables that lie by rows, by columns, and that are sparse: more kinds there are not, for those who score."""
+    """Tables that lie by rows, by columns, and that are sparse: more kinds there are not, for
+    those who score.
+    """
     with Opened(kind, layout) as table:
         assert_in_pieces(table)
         assert_scored_as_in_memory(table, layout.X, METHODS.keys() - set(PROMISED))
@@ -281,7 +312,10 @@ def test_all_scores_are_those_in_memory(kind, layout):
 def test_public_functions_take_stored_tables(kind):
     rng = np.random.default_rng(3)
     layout = Layout(rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.8), (9, 2), 1.5)
-    labels, targets = np.where(np.arange(40) % 4, np.arange(40) % 3, -1), np.where(np.arange(40) % 2, rng.normal(size=40), np.nan)
+    labels, targets = (
+        np.where(np.arange(40) % 4, np.arange(40) % 3, -1),
+        np.where(np.arange(40) % 2, rng.normal(size=40), np.nan),
+    )
     chances, links = rng.dirichlet([1, 1, 1], 40), ([(0, 5), (7, 9)], [(1, 2), (3, 30)])
     functions = {
         "LS": lambda X: scores.laplacian_score(X, bandwidth=BANDWIDTH),
@@ -295,7 +329,9 @@ def test_public_functions_take_stored_tables(kind):
     with Opened(kind, layout) as table:
         assert_in_pieces(table)
         for name, function in functions.items():
-            assert_allclose(function(table), function(layout.X), rtol=1e-10, atol=1e-10, err_msg=name)
+            assert_allclose(
+                function(table), function(layout.X), rtol=1e-10, atol=1e-10, err_msg=name
+            )
 
 
 @every_kind
@@ -306,10 +342,16 @@ def test_what_is_given_is_taken_as_it_is(kind):
     opened = Opened(kind, layout)
     with opened:
         if not isinstance(opened.given, str | Path):
-            assert_allclose(scores.fisher_score(opened.given, labels), scores.fisher_score(layout.X, labels), rtol=1e-12)
+            assert_allclose(
+                scores.fisher_score(opened.given, labels),
+                scores.fisher_score(layout.X, labels),
+                rtol=1e-12,
+            )
 
 
-@pytest.mark.parametrize("kind", [memory_map, hdf5_in_chunks, parquet, h5ad_by_rows, h5ad_by_columns])
+@pytest.mark.parametrize(
+    "kind", [memory_map, hdf5_in_chunks, parquet, h5ad_by_rows, h5ad_by_columns]
+)
 @given(layout=layouts(), room=st.floats(1, 4))
 def test_scores_do_not_depend_on_memory(kind, layout, room):
     n = len(layout.X)
@@ -332,15 +374,24 @@ def test_names_reach_the_answer(kind):
         assert sieve.get_feature_names_out().tolist() == ["gene 2", "gene 5"]
         assert_array_equal(sieve.ranking_, GraphSieve("fisher").fit(X, labels).ranking_)
         assert rank(table, labels).names == rank(frame, labels).names
-        assert stored(Opened(kind, layout).given, columns=["gene 5", "gene 2"]).names == ("gene 2", "gene 5")
+        assert stored(Opened(kind, layout).given, columns=["gene 5", "gene 2"]).names == (
+            "gene 2",
+            "gene 5",
+        )
 
 
 @pytest.mark.parametrize("kind", NAMED, ids=lambda kind: kind.__name__)
 def test_chosen_columns_are_those_columns(kind, tmp_path):
     layout = Layout(np.random.default_rng(2).normal(size=(30, 8)), (13, 3), 1.0)
-    table = stored(kind(tmp_path, layout), columns=["gene 6", "gene 1", "gene 4"], memory=layout.memory(kind))
+    table = stored(
+        kind(tmp_path, layout), columns=["gene 6", "gene 1", "gene 4"], memory=layout.memory(kind)
+    )
     labels = np.arange(30) % 2
-    assert_allclose(scores.fisher_score(table, labels), scores.fisher_score(layout.X[:, [1, 4, 6]], labels), rtol=1e-12)
+    assert_allclose(
+        scores.fisher_score(table, labels),
+        scores.fisher_score(layout.X[:, [1, 4, 6]], labels),
+        rtol=1e-12,
+    )
 
 
 # Reading.
@@ -357,13 +408,21 @@ def test_any_rows_and_columns_are_read_in_any_order(kind, layout, data):
             columns = np.array(sorted(data.draw(st.sets(st.integers(0, p - 1), min_size=1))))
             run = slice(int(rows[0]), int(rows[-1]) + 1)
             for group in (rows, run):
-                assert_array_equal(dense(next(iter(table.over_rows([group], itself)))), layout.X[group])
+                assert_array_equal(
+                    dense(next(iter(table.over_rows([group], itself)))), layout.X[group]
+                )
             for group in (columns, slice(int(columns[0]), int(columns[-1]) + 1)):
-                assert_array_equal(dense(next(iter(table.over_columns([group], itself)))), layout.X[:, group])
+                assert_array_equal(
+                    dense(next(iter(table.over_columns([group], itself)))), layout.X[:, group]
+                )
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", ">i4", ">i8", "u8", "f2", ">f4", ">f8", "longdouble"])
-@pytest.mark.parametrize("kind", [memory_map, map_by_columns, hdf5_in_one_run, hdf5_in_chunks, zarr_array])
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u2", ">i4", ">i8", "u8", "f2", ">f4", ">f8", "longdouble"]
+)
+@pytest.mark.parametrize(
+    "kind", [memory_map, map_by_columns, hdf5_in_one_run, hdf5_in_chunks, zarr_array]
+)
 def test_all_kinds_of_numbers(kind, dtype):
     if kind is zarr_array and dtype == "longdouble":
         pytest.skip("Zarr has none")
@@ -383,7 +442,9 @@ def test_large_integers_are_warned_of_as_in_memory(kind, memory):
     with opened as table:
         if memory:
             table = stored(opened.given, memory=memory)  # noqa: PLW2901
-        with pytest.warns(GraphSieveWarning, match=rf"precision lost in {label}: .* \(1 such columns\)"):
+        with pytest.warns(
+            GraphSieveWarning, match=rf"precision lost in {label}: .* \(1 such columns\)"
+        ):
             as_table(table)
 
 
@@ -398,19 +459,32 @@ def test_what_is_not_finite_is_refused_with_its_place(kind, value):
     X[third.start, 5] = value
     label = "'gene 5'" if kind in NAMED else "5"
     opened = Opened(kind, layout)
-    with opened as table, pytest.raises(InputError, match=rf"in column {label}, first at row {third.start}; impute or drop"):
+    with (
+        opened as table,
+        pytest.raises(
+            InputError, match=rf"in column {label}, first at row {third.start}; impute or drop"
+        ),
+    ):
         as_table(table)
     with pytest.raises(InputError, match=rf"in column {label}, first at row {third.start}"):
         as_table(stored(Opened(kind, layout).given, memory="1 GiB"))
 
 
 def test_nulls_are_missing_values(tmp_path):
-    columns = {"a": pa.array([1, 2, 3, 4, None, 6]), "b": pa.array([True, False] * 3), "c": pa.array([0.5] * 6)}
+    columns = {
+        "a": pa.array([1, 2, 3, 4, None, 6]),
+        "b": pa.array([True, False] * 3),
+        "c": pa.array([0.5] * 6),
+    }
     pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=2)
     for memory in (100, 10_000):
-        with pytest.raises(InputError, match="1 NaN \\(missing\\) values in column 'a', first at row 4"):
+        with pytest.raises(
+            InputError, match="1 NaN \\(missing\\) values in column 'a', first at row 4"
+        ):
             as_table(stored(tmp_path / "t.parquet", memory=memory))
-    assert_array_equal(as_table(stored(tmp_path / "t.parquet", columns=["c", "b"])).matrix[:, 0], [1, 0] * 3)
+    assert_array_equal(
+        as_table(stored(tmp_path / "t.parquet", columns=["c", "b"])).matrix[:, 0], [1, 0] * 3
+    )
 
 
 def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch):
@@ -427,13 +501,16 @@ def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch
 
 def test_a_run_of_rows_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     """A group of rows is read once for all pieces of it, not once for each."""
-    monkeypatch.setattr("graphsieve.table.stored.parquet.PAGE", 1)  # as if memory were enough for a page of every column
+    # As if memory were enough for a page of every column
+    monkeypatch.setattr("graphsieve.table.stored.parquet.PAGE", 1)
     layout = Layout(np.random.default_rng(5).normal(size=(500, 4)), (500, 1), 1.0)
     parquet(tmp_path, layout)
     table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))
     walks: list[Any] = []
     towards = type(table)._towards
-    monkeypatch.setattr(type(table), "_towards", lambda *given: walks.append(towards(*given)) or walks[-1])
+    monkeypatch.setattr(
+        type(table), "_towards", lambda *given: walks.append(towards(*given)) or walks[-1]
+    )
     read = list(table.over_rows(table.row_groups(), itself))
     assert len(read) > 3
     assert len({id(walk) for walk in walks}) == 1
@@ -461,7 +538,11 @@ def test_changes_of_a_copy_on_write_are_seen_and_kept(tmp_path):
     changed = np.random.default_rng(0).normal(size=(600, 5))
     X[:] = changed
     labels = np.arange(600) % 2
-    assert_allclose(scores.fisher_score(stored(X, memory=8000), labels), scores.fisher_score(changed, labels), rtol=1e-10)
+    assert_allclose(
+        scores.fisher_score(stored(X, memory=8000), labels),
+        scores.fisher_score(changed, labels),
+        rtol=1e-10,
+    )
     assert_array_equal(X, changed)
     assert not np.load(path).any()
 
@@ -483,7 +564,9 @@ def test_a_map_of_a_file_that_became_shorter_is_refused(tmp_path, offset):
     table = stored(X, memory=8000)
     assert table.read_rows(slice(590, 600)).shape == (10, 5)
     os.truncate(tmp_path / "X.dat", offset + 600 * 5 * 8 - 1)
-    with pytest.raises(InputError, match=r"X\.dat' has .* bytes, and the map needs .*; write it again, then map it"):
+    with pytest.raises(
+        InputError, match=r"X\.dat' has .* bytes, and the map needs .*; write it again, then map it"
+    ):
         as_table(table)
 
 
@@ -501,7 +584,9 @@ def test_what_was_computed_from_a_map_is_in_memory(tmp_path):
 def test_files_are_closed_with_the_table(kind, tmp_path):
     layout = Layout(np.random.default_rng(0).normal(size=(30, 6)), (7, 2), 1.0)
     name = kind(tmp_path, layout)
-    table = stored(tmp_path / "X.parquet" if kind is parquet else name, memory=layout.memory(kind) * 2)
+    table = stored(
+        tmp_path / "X.parquet" if kind is parquet else name, memory=layout.memory(kind) * 2
+    )
     del name
     labels = np.arange(30) % 2
     scores.fisher_score(table, labels)
@@ -520,8 +605,12 @@ def test_arrays_in_files_are_found_by_their_key(tmp_path):
     with h5py.File(tmp_path / "t.h5") as file:
         assert stored(file, key="other").shape == (20, 2)
         assert stored(file["deep"]).shape == (20, 3)  # the only one there
-        assert_allclose(scores.fisher_score(file["deep"], labels), scores.fisher_score(X, labels), rtol=1e-12)
-    with pytest.raises(InputError, match=r"is not an array, it has 'deep', 'other'; name one: graphsieve\.stored"):
+        assert_allclose(
+            scores.fisher_score(file["deep"], labels), scores.fisher_score(X, labels), rtol=1e-12
+        )
+    with pytest.raises(
+        InputError, match=r"is not an array, it has 'deep', 'other'; name one: graphsieve\.stored"
+    ):
         stored(tmp_path / "t.h5")
     with pytest.raises(UsageError, match="has no 'X'; it has 'deep', 'other'"):
         stored(tmp_path / "t.h5", key="X")
@@ -535,7 +624,9 @@ def test_annotated_data_in_zarr(tmp_path, layout_kind):
     X = np.random.default_rng(0).normal(size=(20, 3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the library, about its formats
-        anndata.AnnData(layout_kind(X), var=pd.DataFrame(index=["a", "b", "c"])).write_zarr(tmp_path / "X.zarr")
+        anndata.AnnData(layout_kind(X), var=pd.DataFrame(index=["a", "b", "c"])).write_zarr(
+            tmp_path / "X.zarr"
+        )
     table = stored(tmp_path / "X.zarr", memory=700)
     assert table.names == ("a", "b", "c")
     assert_array_equal(dense(table.read_rows(np.array([1, 5, 19]))), X[[1, 5, 19]])
@@ -548,7 +639,9 @@ def broken_files(folder: Path) -> dict[str, Any]:
     content[-2000:-100] = bytes(1900)
     (folder / "X.hdf5").write_bytes(content)
     array = zarr_array(folder, Layout(X, (30, 3), 1.0))
-    next(path for path in (folder / "X.zarr").rglob("*") if path.is_file() and "c" in path.parts).write_bytes(b"nothing")
+    next(
+        path for path in (folder / "X.zarr").rglob("*") if path.is_file() and "c" in path.parts
+    ).write_bytes(b"nothing")
     parquet(folder, Layout(X, (30, 3), 1.0)).close()
     content = bytearray((folder / "X.parquet").read_bytes())
     content[100:900] = bytes(800)
@@ -559,7 +652,10 @@ def broken_files(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["hdf5", "zarr", "parquet"])
 def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path, name):
     table = stored(broken_files(tmp_path)[name], memory=1000)
-    with pytest.raises(InputError, match=r"^X could not be read from the .* \(.*\); open it again, or write it again\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"^X could not be read from the .* \(.*\); open it again, or write it again\.$",
+    ):
         as_table(table)
 
 
@@ -570,7 +666,9 @@ def test_a_sparse_matrix_that_contradicts_itself_is_refused(tmp_path):
         with h5py.File(path, "r+") as file:
             file[f"X/{name}"][2:4] = values
         for memory in (200, 10_000):
-            with pytest.raises(InputError, match=r"^X could not be read from the sparse matrix '/X' \(OSError: ind"):
+            with pytest.raises(
+                InputError, match=r"^X could not be read from the sparse matrix '/X' \(OSError: ind"
+            ):
                 as_table(stored(path, memory=memory))
 
 
@@ -580,9 +678,13 @@ def test_closed_files(tmp_path):
     table, file, rows = stored(X, memory=1000), X.file, parquet(tmp_path, layout)
     file.close()
     rows.close()
-    with pytest.raises(InputError, match="an HDF5 dataset of which the file is closed; open it again"):
+    with pytest.raises(
+        InputError, match="an HDF5 dataset of which the file is closed; open it again"
+    ):
         scores.variance_score(X)
-    with pytest.raises(InputError, match=r"X could not be read from the HDF5 dataset '/X' of .*X\.hdf5"):
+    with pytest.raises(
+        InputError, match=r"X could not be read from the HDF5 dataset '/X' of .*X\.hdf5"
+    ):
         scores.variance_score(table)
     with pytest.raises(InputError, match="X could not be read"):
         stored(file)
@@ -593,16 +695,24 @@ def test_closed_files(tmp_path):
 @pytest.mark.parametrize(("n_rows", "memory"), [(12, 600), (12, 10_000), (90, 600)])
 @pytest.mark.parametrize("kind", ["hdf5", "zarr"])
 def test_an_array_that_changes_its_size_is_refused(tmp_path, kind, n_rows, memory):
-    """Somebody writes to it between the opening and the reading; rows that are added hurt only where columns are read."""
+    """Somebody writes to it between the opening and the reading; rows that are added hurt only
+    where columns are read.
+    """
     X = np.random.default_rng(0).normal(size=(40, 6))
     if kind == "hdf5":
-        array = h5py.File(tmp_path / "X.hdf5", "w").create_dataset("X", data=X, chunks=(7, 2), maxshape=(None, 6))
+        array = h5py.File(tmp_path / "X.hdf5", "w").create_dataset(
+            "X", data=X, chunks=(7, 2), maxshape=(None, 6)
+        )
     else:
         array = zarr.create_array(str(tmp_path / "X.zarr"), data=X, chunks=(7, 2))
     table = stored(array, memory=memory)
     array.resize((n_rows, 6))
     for score in (scores.variance_score, scores.laplacian_score):
-        with pytest.raises(InputError, match=r"^X could not be read from [^\n]* \(OSError: it has become another size: [^\n]*$"):
+        with pytest.raises(
+            InputError,
+            match=r"^X could not be read from [^\n]* \(OSError: it has become another size: "
+            r"[^\n]*$",
+        ):
             score(table)
 
 
@@ -623,15 +733,21 @@ def test_a_column_that_only_later_files_have_is_not_lost(tmp_path):
     pa.parquet.write_table(pa.table({"a": [1.0, 2.0]}), folder / "1.parquet")
     pa.parquet.write_table(pa.table({"a": [3.0, 4.0], "b": [5.0, 6.0]}), folder / "2.parquet")
     with pytest.raises(
-        InputError, match=r"^[^\n]*2\.parquet' holds column 'b', which the first file of the folder has not; [^\n]*$"
+        InputError,
+        match=r"^[^\n]*2\.parquet' holds column 'b', which the first file of the folder has not; "
+        r"[^\n]*$",
     ):
         stored(folder)
     assert stored(folder, columns=["a"]).shape == (4, 1)
 
 
-@pytest.mark.parametrize("name", ["x" * 300 + ".npy", "x/" * 3000 + "x.h5", "x" * 100_000 + ".zarr", "a\0.npy"])
+@pytest.mark.parametrize(
+    "name", ["x" * 300 + ".npy", "x/" * 3000 + "x.h5", "x" * 100_000 + ".zarr", "a\0.npy"]
+)
 def test_names_that_no_file_can_have(name):
-    with pytest.raises(UsageError, match=r"^'[^\n]{1,520} does not exist; name a file that does\.$"):
+    with pytest.raises(
+        UsageError, match=r"^'[^\n]{1,520} does not exist; name a file that does\.$"
+    ):
         stored(name)
 
 
@@ -643,7 +759,9 @@ def test_a_pipe_is_not_waited_for(tmp_path, suffix):
         stored(tmp_path / f"pipe{suffix}")
 
 
-@pytest.mark.parametrize("hours", [10**400, np.int64(3), np.float32(3), float("inf"), Fraction(1, 2)])
+@pytest.mark.parametrize(
+    "hours", [10**400, np.int64(3), np.float32(3), float("inf"), Fraction(1, 2)]
+)
 def test_hours_of_any_kind_of_number(tmp_path, hours):
     X = np.random.default_rng(0).normal(size=(40, 6))
     table = stored(npy_file(tmp_path, Layout(X, (1, 1), 1.0)), memory=600, hours=hours)
@@ -672,7 +790,11 @@ def unusual_parquet(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (None, "holds text in column 'text'; every feature must be numeric: name those to be read, .*columns="),
+        (
+            None,
+            "holds text in column 'text'; every feature must be numeric: name those to be read, "
+            ".*columns=",
+        ),
         (["number", "day"], "holds dates in column 'day'"),
         (["list"], "holds lists or records in column 'list'"),
         (["kind"], "holds text in column 'kind'"),
@@ -697,15 +819,24 @@ def test_what_does_not_apply_is_refused(tmp_path):
     refused = [
         (lambda: stored(X, columns=["a"]), "X has no names; leave columns out"),
         (lambda: stored(X, key="X"), "leave key out, got 'X'"),
-        (lambda: stored(npy_file(tmp_path, layout), columns=["a"]), "has no names of columns; leave columns out"),
+        (
+            lambda: stored(npy_file(tmp_path, layout), columns=["a"]),
+            "has no names of columns; leave columns out",
+        ),
         (lambda: stored(path, key="X"), "leave it out for .*, got 'X'"),
         (lambda: stored(hdf5_in_chunks(tmp_path, layout), columns=["a"]), "X has no names"),
-        (lambda: stored(tmp_path / "t.csv"), r"files that end in \.npy, \.parquet, .*, got .*t.csv'"),
+        (
+            lambda: stored(tmp_path / "t.csv"),
+            r"files that end in \.npy, \.parquet, .*, got .*t.csv'",
+        ),
         (lambda: stored(tmp_path / "none.npy"), "none.npy' does not exist"),
         (lambda: stored(X, key=3), "key must be the name of an array, got 3"),
         (lambda: stored(stored(X)), "a stored table already"),
         (lambda: stored(layout.X), "pass what is in memory already as it is"),
-        (lambda: stored(pa.dataset.dataset(path).filter(pa.dataset.field("number") > 1)), "a dataset with a filter"),
+        (
+            lambda: stored(pa.dataset.dataset(path).filter(pa.dataset.field("number") > 1)),
+            "a dataset with a filter",
+        ),
         (lambda: stored(X[:1]), r"X has shape \(1, 6\); at least 2 samples"),
         (lambda: stored(X[:, 0]), "X is 1-D"),
         (lambda: stored(X.view("c16")), "type complex128; every feature must be numeric"),
@@ -718,7 +849,11 @@ def test_what_does_not_apply_is_refused(tmp_path):
 def test_arrays_that_are_no_tables(tmp_path):
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["text"], file["line"], file["empty"] = [["a", "b"]], np.arange(3), h5py.Empty("f")
-        for name, message in {"text": "every feature must be numeric", "line": "X is 1-D", "empty": "X is 0-D"}.items():
+        for name, message in {
+            "text": "every feature must be numeric",
+            "line": "X is 1-D",
+            "empty": "X is 0-D",
+        }.items():
             with pytest.raises(InputError, match=message):
                 scores.variance_score(file[name])
 
@@ -767,16 +902,26 @@ print(peak() - before)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured in /proc")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_memory_follows_the_pieces(tmp_path, order):
-    """400 MB of numbers with 32 MiB for pieces: far less than the table, with all that comes on top."""
+    """400 MB of numbers with 32 MiB for pieces: far less than the table, with all that comes on
+    top.
+    """
     if shutil.disk_usage(tmp_path).free < 2**30:
         pytest.skip("the disk is full")
     path = tmp_path / "X.npy"
-    X = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=(500_000, 100), fortran_order=order == "F")
+    X = np.lib.format.open_memmap(
+        path, mode="w+", dtype=float, shape=(500_000, 100), fortran_order=order == "F"
+    )
     rng = np.random.default_rng(0)
     for place in range(10):
-        part = (slice(None), slice(10 * place, 10 * place + 10)) if order == "F" else slice(50_000 * place, 50_000 * (place + 1))
+        part = (
+            (slice(None), slice(10 * place, 10 * place + 10))
+            if order == "F"
+            else slice(50_000 * place, 50_000 * (place + 1))
+        )
         X[part] = rng.normal(size=X[part].shape)
     del X
-    run = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
+    )
     assert int(run.stdout) < 250 * 2**10
     path.unlink()

@@ -1,4 +1,6 @@
-"""Tables that are read piece by piece: the protocol itself, on arrays that only pretend to lie elsewhere."""
+"""Tables that are read piece by piece: the protocol itself, on arrays that only pretend to lie
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ from graphsieve.table.sums import group_weightings, moments
 
 
 class Pretended(Local):
-    """An array or a sparse matrix in memory, of which nobody gets more than the piece that was asked for."""
+    """An array or a sparse matrix in memory, of which nobody gets more than the piece that was
+    asked for.
+    """
 
     def __init__(self, X: Any, memory: int, *, borders: list[int] | None = None) -> None:
         self._X, self.shape, self.memory = X, X.shape, memory
@@ -61,7 +65,9 @@ class Pretended(Local):
         return self._seen(sp.csr_array(self._X)[rows] if self.is_sparse else self._X[rows].copy())
 
     def read_columns(self, columns: Group) -> Any:
-        return self._seen(sp.csc_array(self._X)[:, columns] if self.is_sparse else self._X[:, columns].copy())
+        return self._seen(
+            sp.csc_array(self._X)[:, columns] if self.is_sparse else self._X[:, columns].copy()
+        )
 
     def _seen(self, piece: Any) -> Any:
         self.largest = max(self.largest, piece.nnz if self.is_sparse else piece.size)
@@ -90,7 +96,9 @@ def tables(draw: Any, *, least: int = 6) -> np.ndarray:
 def test_runs_cover_everything_once_and_are_short_enough(lengths: list[int], longest: int) -> None:
     borders = np.concatenate([[0], np.cumsum(lengths)])
     found = runs(borders, longest)
-    assert [place for run in found for place in range(run.start, run.stop)] == list(range(borders[-1]))
+    assert [place for run in found for place in range(run.start, run.stop)] == list(
+        range(borders[-1])
+    )
     assert max(run.stop - run.start for run in found) <= longest
     if longest >= max(lengths):  # then no piece of the file is ever read twice
         assert {run.start for run in found} <= set(borders.tolist())
@@ -109,10 +117,19 @@ def test_nobody_gets_more_than_memory_allows() -> None:
 def test_views_are_what_indexing_gives(X: np.ndarray, data: Any) -> None:
     some_rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(X) - 1), min_size=2))))
     some_columns = np.array(sorted(data.draw(st.sets(st.integers(0, X.shape[1] - 1), min_size=1))))
-    view = View(Pretended(X, small_memory(X)), rows=some_rows, columns=some_columns, change=lambda piece, _: piece * 2)
+    view = View(
+        Pretended(X, small_memory(X)),
+        rows=some_rows,
+        columns=some_columns,
+        change=lambda piece, _: piece * 2,
+    )
     wanted = 2 * X[np.ix_(some_rows, some_columns)]
-    np.testing.assert_array_equal(np.concatenate(list(view.over_rows(view.row_groups(), np.copy))), wanted)
-    np.testing.assert_array_equal(np.concatenate(list(view.over_columns(view.column_groups(), np.copy)), axis=1), wanted)
+    np.testing.assert_array_equal(
+        np.concatenate(list(view.over_rows(view.row_groups(), np.copy))), wanted
+    )
+    np.testing.assert_array_equal(
+        np.concatenate(list(view.over_columns(view.column_groups(), np.copy)), axis=1), wanted
+    )
     assert view.shape == wanted.shape
 
 
@@ -120,7 +137,9 @@ def test_views_are_what_indexing_gives(X: np.ndarray, data: Any) -> None:
 
 
 @given(tables(), st.integers(2, 9), st.booleans(), st.data())
-def test_moments_merged_from_rows_are_those_of_all_rows(X: np.ndarray, groups: int, sparse: bool, data: Any) -> None:
+def test_moments_merged_from_rows_are_those_of_all_rows(
+    X: np.ndarray, groups: int, sparse: bool, data: Any
+) -> None:
     codes = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=len(X), max_size=len(X))))
     weightings = group_weightings(codes, 3, np.arange(1.0, len(X) + 1))
     table = StoredTable(Pretended(sp.csr_array(X) if sparse else X, small_memory(X, groups)))
@@ -135,7 +154,9 @@ def test_moments_merged_from_rows_are_those_of_all_rows(X: np.ndarray, groups: i
         scatter = weights @ (here - mean) ** 2
         unscaled = (found.mean[code] + table.whole.shift) * np.exp2(table.whole.exponent)
         np.testing.assert_allclose(unscaled, mean, rtol=1e-12)
-        np.testing.assert_allclose(found.scatter[code] * np.exp2(2 * table.whole.exponent), scatter, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            found.scatter[code] * np.exp2(2 * table.whole.exponent), scatter, rtol=1e-9, atol=1e-9
+        )
         equal = (here == here[0]).all(axis=0)
         assert (found.scatter[code][equal] == 0).all()  # exactly, however the rows are cut
 
@@ -147,7 +168,8 @@ def test_extremes_and_constants_are_those_of_the_table() -> None:
         whole, block = table.whole, next(Table(given_X).blocks())
         assert whole.constant.tolist() == [False, False, True, True]
         np.testing.assert_array_equal(whole.exponent, block.exponent)
-        np.testing.assert_array_equal(whole.shift, block.shift)  # the first value of least magnitude: -1, -2, 0, 5
+        # The first value of least magnitude: -1, -2, 0, 5
+        np.testing.assert_array_equal(whole.shift, block.shift)
         np.testing.assert_array_equal(whole.range * np.exp2(whole.exponent), [5.0, 9.0, 0.0, 0.0])
 
 
@@ -155,7 +177,9 @@ def test_extremes_and_constants_are_those_of_the_table() -> None:
 
 
 @given(tables(least=8), st.integers(1, 4), st.booleans(), st.data())
-def test_neighbours_by_groups_are_those_of_all_rows(X: np.ndarray, k: int, sparse: bool, data: Any) -> None:
+def test_neighbours_by_groups_are_those_of_all_rows(
+    X: np.ndarray, k: int, sparse: bool, data: Any
+) -> None:
     kept = sp.csr_array(X) if sparse else X
     rows = StoredTable(Pretended(kept, small_memory(X, 6))).rows[0]
     whole = Table(kept).rows[0]
@@ -178,11 +202,15 @@ def test_neighbours_come_from_several_groups() -> None:
 def test_distances_of_pairs(X: np.ndarray, seed: int) -> None:
     first, second = np.random.default_rng(seed).integers(len(X), size=(2, 50))
     rows = StoredTable(Pretended(X, small_memory(X, 6))).rows[0]
-    np.testing.assert_array_equal(squared_distances(rows, first, second), ((X[first] - X[second]) ** 2).sum(axis=1))
+    np.testing.assert_array_equal(
+        squared_distances(rows, first, second), ((X[first] - X[second]) ** 2).sum(axis=1)
+    )
 
 
 @given(tables(least=8), st.integers(1, 5), st.booleans(), st.integers(0, 2**32 - 1))
-def test_relieff_by_groups_is_that_of_all_rows(X: np.ndarray, k: int, sparse: bool, seed: int) -> None:
+def test_relieff_by_groups_is_that_of_all_rows(
+    X: np.ndarray, k: int, sparse: bool, seed: int
+) -> None:
     labels = np.random.default_rng(seed).integers(-1, 3, size=len(X))
     labels[:4] = [0, 1, 0, 1]
     kept = sp.csr_array(X) if sparse else X
@@ -195,12 +223,16 @@ def test_relieff_by_groups_is_that_of_all_rows(X: np.ndarray, k: int, sparse: bo
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_an_offset_changes_no_neighbour_of_stored_rows(sparse: bool) -> None:
-    """Steps of a third tie on paper, which those that are divided before the offset is taken off do not."""
+    """Steps of a third tie on paper, which those that are divided before the offset is taken off
+    do not.
+    """
     rng = np.random.default_rng(3)
     X, labels = rng.integers(4, size=(60, 6)).astype(float), rng.integers(3, size=60)
     far = sp.csr_array(X + 1e8) if sparse else X + 1e8
     found = scores.relieff_score(Pretended(far, small_memory(X, 6)), labels, n_neighbors=3)
-    np.testing.assert_allclose(found, scores.relieff_score(X, labels, n_neighbors=3), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        found, scores.relieff_score(X, labels, n_neighbors=3), rtol=1e-10, atol=1e-14
+    )
 
 
 def test_directions_are_compared_as_in_memory() -> None:
@@ -214,7 +246,9 @@ def test_directions_are_compared_as_in_memory() -> None:
         np.testing.assert_array_equal(found[0], nearest_neighbors(wanted.rows[0], 4)[0])
         chosen = GraphSieve("laplacian", n_features_to_select=5).fit(Pretended(X, 120 * 60 * 4))
         assert chosen.metric_ == "cosine"
-        np.testing.assert_array_equal(chosen.ranking_, GraphSieve("laplacian", n_features_to_select=5).fit(X).ranking_)
+        np.testing.assert_array_equal(
+            chosen.ranking_, GraphSieve("laplacian", n_features_to_select=5).fit(X).ranking_
+        )
 
 
 def test_approximate_neighbours_are_near_ones_and_measured_exactly() -> None:
@@ -242,7 +276,9 @@ def test_a_sketch_of_few_columns_is_the_rows_themselves() -> None:
 # ---- refused
 
 
-def test_many_rows_of_few_columns_may_be_searched_approximately(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_of_few_columns_may_be_searched_approximately(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X = np.random.default_rng(0).normal(size=(6000, 2))
     assert searched(Table(X), "approximate").geometry is None  # by a tree, which is exact
     table = StoredTable(Pretended(X, 90_000))
@@ -264,7 +300,9 @@ def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
     X = np.random.default_rng(0).normal(size=(50, 4))
     rows = StoredRows(Huge(X, 10_000))
     rows.shape = (10**8, 1000)
-    with pytest.raises(InputError, match=r"about 18,948 hours; pass neighbors='approximate', or compress='kmeans'"):
+    with pytest.raises(
+        InputError, match=r"about 18,948 hours; pass neighbors='approximate', or compress='kmeans'"
+    ):
         rows._refuse_hours(10**16)  # 1e16 · 1000 / (60 · 2^43) = 18,947.8
     rows._refuse_hours(10**9)
 
@@ -272,14 +310,19 @@ def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
 def test_memory_that_holds_no_column_is_refused() -> None:
     X = np.zeros((1000, 3))
     with pytest.raises(
-        InputError, match=r"a single column of 1,000 rows takes 9.8 KiB .* memory is 4.9 KiB; pass graphsieve.stored"
+        InputError,
+        match=r"a single column of 1,000 rows takes 9.8 KiB .* memory is 4.9 KiB; pass "
+        r"graphsieve.stored",
     ):
         StoredTable(Pretended(X, 5000))
 
 
-@pytest.mark.parametrize("n_rows", [70, 320, 1000, 107_375])  # of which 3.125 KiB and 1.024 MiB are rounded down
+# Of which 3.125 KiB and 1.024 MiB are rounded down
+@pytest.mark.parametrize("n_rows", [70, 320, 1000, 107_375])
 def test_the_memory_that_is_asked_for_is_enough(n_rows: int, tmp_path: Any) -> None:
-    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", shape=(n_rows, 2), dtype=np.float64)
+    X = np.lib.format.open_memmap(
+        tmp_path / "X.npy", mode="w+", shape=(n_rows, 2), dtype=np.float64
+    )
     with pytest.raises(InputError, match="takes") as refused:
         as_table(stored(X, memory=600))
     asked = str(refused.value).split("memory='")[1].split("'")[0]
@@ -290,14 +333,18 @@ def test_what_needs_all_numbers_says_so() -> None:
     X = np.random.default_rng(0).normal(size=(60, 8))
     pretended = Pretended(X, 60 * 8 * 4)
     for call in (lambda: GraphSieve("laplacian", scale="rank").fit(pretended),):
-        with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece \(3.8 KiB\)"):
+        with pytest.raises(
+            InputError, match=r"needs all of X in memory, and X is read piece by piece \(3.8 KiB\)"
+        ):
             call()
 
 
 def searches_in_rounds(X: Any, y: np.ndarray) -> dict[str, Any]:
     """Whoever needs all of X at once."""
     selectors = IterativeSieve, FloatingSieve, HybridSieve
-    return {one.__name__: lambda one=one: one(n_features_to_select=2).fit(X, y) for one in selectors} | {
+    return {
+        one.__name__: lambda one=one: one(n_features_to_select=2).fit(X, y) for one in selectors
+    } | {
         "iterative_ranking": lambda: search.iterative_ranking(X),
         "floating_selection": lambda: search.floating_selection(X, y, n_features_to_select=2),
         "hybrid_selection": lambda: search.hybrid_selection(X, y, n_features_to_select=2),
@@ -312,7 +359,9 @@ def searches_in_rounds(X: Any, y: np.ndarray) -> dict[str, Any]:
 @pytest.mark.parametrize("name", list(searches_in_rounds(None, np.array([]))))
 def test_searches_in_rounds_refuse_pieces_before_anything_is_read(name: str) -> None:
     pretended = Pretended(np.random.default_rng(0).normal(size=(40, 4)), 1000)
-    with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece \(1\.2 KiB\)"):
+    with pytest.raises(
+        InputError, match=r"needs all of X in memory, and X is read piece by piece \(1\.2 KiB\)"
+    ):
         searches_in_rounds(pretended, np.arange(40) % 2)[name]()
     assert not pretended.largest
 
@@ -320,7 +369,9 @@ def test_searches_in_rounds_refuse_pieces_before_anything_is_read(name: str) -> 
 def test_searches_in_rounds_take_what_fits_into_memory() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 2
     found = FloatingSieve(n_features_to_select=2).fit(Pretended(X, 10**6), y)
-    np.testing.assert_array_equal(found.ranking_, FloatingSieve(n_features_to_select=2).fit(X, y).ranking_)
+    np.testing.assert_array_equal(
+        found.ranking_, FloatingSieve(n_features_to_select=2).fit(X, y).ranking_
+    )
 
 
 def test_a_stored_table_is_never_taken_for_an_array() -> None:
@@ -343,12 +394,15 @@ def test_a_stored_table_is_never_taken_for_an_array() -> None:
 @pytest.mark.parametrize("memory", ["many", "-1", 0, True, None, "1 EB", float("nan")])
 def test_memory_is_a_number_of_bytes(memory: Any, tmp_path: Any) -> None:
     X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
-    with pytest.raises(InputError, match="memory must be a number of bytes, or a text such as '2 GiB'"):
+    with pytest.raises(
+        InputError, match="memory must be a number of bytes, or a text such as '2 GiB'"
+    ):
         stored(X, memory=memory)
 
 
 @pytest.mark.parametrize(
-    ("text", "n_bytes"), [("1.5 GiB", 3 * 2**29), ("512MB", 2**29), ("100", 100), (2**20, 2**20), ("2 k", 2048)]
+    ("text", "n_bytes"),
+    [("1.5 GiB", 3 * 2**29), ("512MB", 2**29), ("100", 100), (2**20, 2**20), ("2 k", 2048)],
 )
 def test_memory_as_people_write_it(text: Any, n_bytes: int, tmp_path: Any) -> None:
     X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
@@ -371,7 +425,12 @@ def test_what_is_in_memory_is_no_stored_table() -> None:
 
 
 def test_bytes_in_words() -> None:
-    assert [memory_text(size) for size in (5, 2048, 3 * 2**29, 2**41)] == ["5 bytes", "2.0 KiB", "1.5 GiB", "2.0 TiB"]
+    assert [memory_text(size) for size in (5, 2048, 3 * 2**29, 2**41)] == [
+        "5 bytes",
+        "2.0 KiB",
+        "1.5 GiB",
+        "2.0 TiB",
+    ]
 
 
 def test_the_plan_is_told_before_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,7 +439,8 @@ def test_the_plan_is_told_before_a_run(capsys: pytest.CaptureFixture[str]) -> No
     told = capsys.readouterr().err
     assert told.startswith("graphsieve: 60 × 8 numbers (3.8 KiB), read in ")
     GraphSieve("fisher", progress=False).fit(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
-    scores.fisher_score(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)  # the error stream is no terminal here
+    # The error stream is no terminal here
+    scores.fisher_score(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
     assert capsys.readouterr().err == ""
 
 
@@ -408,7 +468,11 @@ def test_ranking_of_a_stored_table_is_that_of_the_array() -> None:
     X = rng.normal(size=(90, 12)) + 2.0 * labels[:, None] * (np.arange(12) < 3)
     names = [f"gene {j}" for j in range(12)]
     pretended = Pretended(X, 90 * 12 * 4, borders=[0, 7, 50, 90])
-    for given_X in ({"n_features_to_select": "auto"}, {"n_features_to_select": 3}, {"method": "laplacian"}):
+    for given_X in (
+        {"n_features_to_select": "auto"},
+        {"n_features_to_select": 3},
+        {"method": "laplacian"},
+    ):
         found = rank(pretended, labels, **given_X, feature_names=names)
         wanted = rank(X, labels, **given_X, feature_names=names)
         np.testing.assert_array_equal(found.ranks, wanted.ranks)
@@ -428,21 +492,35 @@ def test_partly_known_rows_may_be_too_many_for_memory() -> None:
 
 
 def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphsieve.graphs.builders.EDGES_KEPT", 10)  # so that pairs are made on the fly
+    # So that pairs are made on the fly
+    monkeypatch.setattr("graphsieve.graphs.builders.EDGES_KEPT", 10)
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(60, 9)), rng.integers(2, size=60)
     known = Supervision.from_labels(labels)
     found = GraphSieve("constrained_laplacian").fit(Pretended(X, 60 * 9 * 7), supervision=known)
-    np.testing.assert_allclose(found.scores_, GraphSieve("constrained_laplacian").fit(X, supervision=known).scores_, rtol=1e-10)
+    np.testing.assert_allclose(
+        found.scores_,
+        GraphSieve("constrained_laplacian").fit(X, supervision=known).scores_,
+        rtol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("kept", [10, 2**21])  # pairs made on the fly, or kept
-def test_labels_imply_pairs_on_a_sparse_stored_table(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_imply_pairs_on_a_sparse_stored_table(
+    kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("graphsieve.graphs.builders.EDGES_KEPT", kept)
     rng = np.random.default_rng(0)
-    X, labels = sp.csr_array(rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.5)), rng.integers(-1, 2, size=60)
+    X, labels = (
+        sp.csr_array(rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.5)),
+        rng.integers(-1, 2, size=60),
+    )
     found = GraphSieve("constrained_laplacian").fit(Pretended(X, 3 * 60 * 9 * 4), labels)
-    np.testing.assert_allclose(found.scores_, GraphSieve("constrained_laplacian").fit(X.toarray(), labels).scores_, rtol=1e-10)
+    np.testing.assert_allclose(
+        found.scores_,
+        GraphSieve("constrained_laplacian").fit(X.toarray(), labels).scores_,
+        rtol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -454,7 +532,9 @@ def test_transform_reads_the_selected_columns(sparse: bool) -> None:
     found = sieve.transform(Pretended(kept, 60 * 25))
     np.testing.assert_array_equal(found.toarray() if sparse else found, X[:, sieve.get_support()])
     np.testing.assert_array_equal(sieve.transform(X), X[:, sieve.get_support()])
-    with pytest.raises(InputError, match=r"X has shape \(60, 11\), but GraphSieve is expecting 12 features"):
+    with pytest.raises(
+        InputError, match=r"X has shape \(60, 11\), but GraphSieve is expecting 12 features"
+    ):
         sieve.transform(Pretended(kept[:, :11], 60 * 12 * 4))
 
 

@@ -25,7 +25,9 @@ from graphsieve.table.files.table_file import TableFile, without_missing
 
 
 def read(content: str | bytes, **options) -> TableFile:
-    return read_table(io.BytesIO(content.encode() if isinstance(content, str) else content), **options)
+    return read_table(
+        io.BytesIO(content.encode() if isinstance(content, str) else content), **options
+    )
 
 
 def test_numbers_text_and_what_is_asked_for():
@@ -43,14 +45,32 @@ def test_numbers_text_and_what_is_asked_for():
 
 
 def test_missing_tokens_are_missing_and_nothing_else_is():
-    tokens = ["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA", "  ", " NA "]
+    tokens = [
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "NaN",
+        "nan",
+        "NAN",
+        "null",
+        "NULL",
+        "None",
+        "<NA>",
+        "#N/A",
+        "#NA",
+        "  ",
+        " NA ",
+    ]
     table = read("a,b\n" + "".join(f"{token},1\n" for token in tokens) + "7,1\n")
     assert table.names == ("a", "b")
     assert np.isnan(table.matrix[:-1, 0]).all()
     assert table.matrix[-1, 0] == 7
     assert "a" in table.whole
     for token in ("?", "-", "missing", "none", "Na"):
-        assert read(f"a,b\n{token},1\n2,2\n3,3\n4,4\n").left_out == {"a": f"text ({token!r} in line 2)"}
+        assert read(f"a,b\n{token},1\n2,2\n3,3\n4,4\n").left_out == {
+            "a": f"text ({token!r} in line 2)"
+        }
 
 
 @pytest.mark.parametrize("token", ["inf", "-Inf", "Infinity", "1e400", "-1e400", "INF"])
@@ -58,7 +78,9 @@ def test_infinite_values_are_numbers_and_refused_later(token):
     table = read(f"a\n1\n{token}\n")
     assert math.isinf(table.matrix[1, 0])
     for how in ("refuse", "drop-columns", "drop-rows", "fill"):
-        with pytest.raises(InputError, match=r"1 infinite value in 1 column \('a': 1\), first in line 3"):
+        with pytest.raises(
+            InputError, match=r"1 infinite value in 1 column \('a': 1\), first in line 3"
+        ):
             without_missing(table, how)
 
 
@@ -99,7 +121,9 @@ def test_booleans_are_zero_and_one_with_a_note():
 
 @pytest.mark.parametrize("n_cells", [1, 3, 7, 10**6])
 def test_chunks_of_rows_change_nothing(monkeypatch, n_cells):
-    """Columns whose kind shows late: numbers after gaps, text after numbers, truth values after gaps and before numbers."""
+    """Columns whose kind shows late: numbers after gaps, text after numbers, truth values after
+    gaps and before numbers.
+    """
     monkeypatch.setattr(text_module, "CELLS_AT_ONCE", n_cells)
     content = "gap,late,truth,mixed,late truth,empty,real,y\n"
     content += ",1,,true,1,,1,a\n,2,true,false,2,NA,2,\nNA,3,false,1,3,,2.0,b\n4,n.d.,true,1,true,,3,c\n5,5,,1,4,,4,7\n"
@@ -175,7 +199,9 @@ def test_utf_16_is_named_and_then_read(encoding):
 def test_latin_1_is_named_with_its_place(n_before):
     content = b"a,b\n" + b"1,2\n" * n_before + "3,gr\xfcn\n".encode("latin-1") + b"4,x\n" * 5000
     offset = content.index(b"\xfc")
-    with pytest.raises(InputError, match=rf"byte {offset} \(0xfc, line {n_before + 2}\).*--encoding latin-1"):
+    with pytest.raises(
+        InputError, match=rf"byte {offset} \(0xfc, line {n_before + 2}\).*--encoding latin-1"
+    ):
         read(content)
     assert read(content, encoding="latin-1", keep=["b"]).kept["b"][n_before] == "grün"
 
@@ -214,7 +240,9 @@ def test_compressed_by_magic_whatever_the_name(tmp_path, name, packer):
 
 @pytest.mark.parametrize("packer", ["gzip", "zstd", "zstd twice"])
 def test_damaged_compression(packer):
-    whole = packed(b"a,b\n" + os.urandom(5000).hex(",").encode().replace(b",", b",1\n") + b",3\n", packer)
+    whole = packed(
+        b"a,b\n" + os.urandom(5000).hex(",").encode().replace(b",", b",1\n") + b",3\n", packer
+    )
     for cut in (len(whole) // 2, len(whole) - 1, 12):
         with pytest.raises(InputError, match="damaged"):
             read(whole[:cut])
@@ -253,7 +281,10 @@ def test_long_and_short_rows():
         read("a,b,c\n1,2,3\n\n1,2\n")
     with pytest.raises(InputError, match=r"line 3 has 4 fields, expected 3; remove the separator"):
         read("a,b,c\n1,2,3\n1,2,3,\n")
-    with pytest.raises(InputError, match=r"line 2 has 3 fields, expected 2; if its first cell is the name of the row"):
+    with pytest.raises(
+        InputError,
+        match=r"line 2 has 3 fields, expected 2; if its first cell is the name of the row",
+    ):
         read("a,b\nr1,2,3\n")
 
 
@@ -269,7 +300,14 @@ def test_a_single_column_may_have_gaps():
 
 
 @pytest.mark.parametrize(
-    "content", ["a,b\r\n1,2\r\n3,4\r\n", "a,b\r1,2\r3,4\r", "a,b\n1,2\r\n3,4\r", "a,b\n1,2\n3,4", "a,b\r1,2\r3,4"]
+    "content",
+    [
+        "a,b\r\n1,2\r\n3,4\r\n",
+        "a,b\r1,2\r3,4\r",
+        "a,b\n1,2\r\n3,4\r",
+        "a,b\n1,2\n3,4",
+        "a,b\r1,2\r3,4",
+    ],
 )
 def test_line_endings(content):
     table = read(content)
@@ -328,7 +366,9 @@ def test_unclosed_quote_is_named_by_the_line_where_it_opens():
         read('a,b\n1,x\n2,"y\n3,z\n')
     with pytest.raises(InputError, match="quote that opens in line 4 is not closed"):
         read('a,b\n1,x\n"2\n2","y\n3,z\n')
-    with pytest.raises(InputError, match=r"line 4 \(the cell opens in line 3\) has text after a closing quote"):
+    with pytest.raises(
+        InputError, match=r"line 4 \(the cell opens in line 3\) has text after a closing quote"
+    ):
         read('a,b\n1,x\n2,"y\n3,"z"\n')
 
 
@@ -361,7 +401,8 @@ def test_header_of_mostly_unordered_numbers_looks_like_data(header):
 
 @pytest.mark.parametrize("header", ["fat,400,402,404", "id,1999,1998,1997", "a,b,2,1", "a,b,c,1"])
 def test_header_of_wavelengths_or_years_is_one(header):
-    assert read(f"{header}\n1,2,3,4\n5,6,7,8\n").columns == tuple(header.split(","))  # a warning would be an error here
+    # a warning would be an error here
+    assert read(f"{header}\n1,2,3,4\n5,6,7,8\n").columns == tuple(header.split(","))
 
 
 def test_duplicate_names():
@@ -406,7 +447,10 @@ def test_a_line_of_50_megabytes():
 
 def test_endless_cells_and_lines_are_refused(monkeypatch):
     monkeypatch.setattr(text_module, "LONGEST_CELL", 1000)
-    with pytest.raises(InputError, match=r"begins in line 2 has more than 1,000 characters; is a quote there not closed\?"):
+    with pytest.raises(
+        InputError,
+        match=r"begins in line 2 has more than 1,000 characters; is a quote there not closed\?",
+    ):
         read('a,b\n1,"x\n' + "2,y\n" * 1000)
     monkeypatch.setattr(text_module, "LONGEST_LINE", 500)
     with pytest.raises(InputError, match="line 2 has more than 500 characters"):
@@ -438,7 +482,9 @@ def test_devices_are_refused():
         read_table("/dev/zero")
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is readable to this user")
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() == 0, reason="everything is readable to this user"
+)
 def test_no_permission(tmp_path):
     path = tmp_path / "secret.csv"
     path.write_text("a\n1\n")
@@ -547,7 +593,9 @@ GAPS = "id,a,b,c,d\nu,1,,3,\nv,,2,3,\nw,4,2,3,x\nx,5,4,3,\ny,,6,3,\n"
 def test_missing_values_are_refused_with_their_place():
     table = read(GAPS, keep=["id"])
     with pytest.raises(
-        InputError, match=r"3 missing values in 2 columns \('a': 2, 'b': 1\), first in line 2; use --drop-missing"
+        InputError,
+        match=r"3 missing values in 2 columns \('a': 2, 'b': 1\), first in line 2; use "
+        r"--drop-missing",
     ):
         without_missing(table, "refuse")
     with pytest.raises(InputError, match=r"'a' is mostly empty"):
@@ -590,7 +638,9 @@ def test_how_is_checked():
 CELLS = st.one_of(
     st.floats(allow_nan=False).map(repr),
     st.integers(-(2**53), 2**53).map(str),
-    st.sampled_from(["", "NA", "true", "False", "x", "1,5", "a\nb", 'say "so"', "ü", "_", "'", ";", "\t", "#"]),
+    st.sampled_from(
+        ["", "NA", "true", "False", "x", "1,5", "a\nb", 'say "so"', "ü", "_", "'", ";", "\t", "#"]
+    ),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
 )
 
@@ -601,7 +651,9 @@ def tables(draw):
     return draw(st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=12))
 
 
-@given(tables(), st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n", "\r"]), st.integers(1, 20))
+@given(
+    tables(), st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n", "\r"]), st.integers(1, 20)
+)
 def test_what_the_standard_library_writes_is_read(rows, separator, ending, n_cells):
     names = [f"n{j}" for j in range(len(rows[0]))]
     content = io.StringIO(newline="")
@@ -626,12 +678,17 @@ def test_what_the_standard_library_writes_is_read(rows, separator, ending, n_cel
         assert [value is None for value in kept.kept[name]] == [value is None for value in expected]
         if known and not is_numeric and not is_truth:
             assert kept.kept[name].tolist() == [
-                None if value is None else row[j].strip() for row, value in zip(rows, expected, strict=True)
+                None if value is None else row[j].strip()
+                for row, value in zip(rows, expected, strict=True)
             ]
 
 
 @given(
-    st.lists(st.lists(CELLS.filter(lambda cell: not set(cell) & set('";\n\r')), min_size=2, max_size=2), min_size=1, max_size=8),
+    st.lists(
+        st.lists(CELLS.filter(lambda cell: not set(cell) & set('";\n\r')), min_size=2, max_size=2),
+        min_size=1,
+        max_size=8,
+    ),
     st.sampled_from(["\n", "\r\n", "\r"]),
 )
 def test_two_ways_to_the_same_numbers(rows, ending):
@@ -640,7 +697,9 @@ def test_two_ways_to_the_same_numbers(rows, ending):
     body = [*first, *([*row, "b"] for row in rows)]
     found = []
     for quote in ("", '"'):
-        content = ending.join(["r;w;k", *(";".join(f"{quote}{cell}{quote}" for cell in row) for row in body)])
+        content = ending.join(
+            ["r;w;k", *(";".join(f"{quote}{cell}{quote}" for cell in row) for row in body)]
+        )
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphSieveWarning)
             patch.setattr(text_module, "CELLS_AT_ONCE", 6)
@@ -657,7 +716,21 @@ def test_two_ways_to_the_same_numbers(rows, ending):
 def plain_value(cell: str) -> float | bool | str | None:
     """What a cell means, said in the plainest way."""
     text = cell.strip()
-    if text in ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA"):
+    if text in (
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "NaN",
+        "nan",
+        "NAN",
+        "null",
+        "NULL",
+        "None",
+        "<NA>",
+        "#N/A",
+        "#NA",
+    ):
         return None
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
@@ -735,7 +808,10 @@ def through_a_pipe(tmp_path, content):
     return path
 
 
-@pytest.mark.parametrize("how", [lambda _, content: io.BytesIO(content), lambda _, content: Once(content), through_a_pipe])
+@pytest.mark.parametrize(
+    "how",
+    [lambda _, content: io.BytesIO(content), lambda _, content: Once(content), through_a_pipe],
+)
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_probabilities_without_names_of_rows_from_a_stream(tmp_path, how, compress):
     """Whether the column is there shows only once the stream has been read."""

@@ -1,4 +1,6 @@
-"""Parquet, Feather, NPZ, MTX and h5ad: the same table, whatever holds it; and files that hold none."""
+"""Parquet, Feather, NPZ, MTX and h5ad: the same table, whatever holds it; and files that hold
+none.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ KINDS = ["red", None, "blue"]
 
 
 def write_csv(path: Path) -> None:
-    path.write_text("whole,real,counts,gaps,kind\n1,0.5,0,,red\n2,-3.25,7,inf,NA\n3,1e300,0,NA,blue\n")
+    path.write_text(
+        "whole,real,counts,gaps,kind\n1,0.5,0,,red\n2,-3.25,7,inf,NA\n3,1e300,0,NA,blue\n"
+    )
 
 
 def arrow_table():
@@ -62,12 +66,19 @@ def write_stream(path: Path) -> None:
 
 
 def write_npz(path: Path) -> None:
-    np.savez_compressed(path, X=X, feature_names=np.array(NAMES), kind=np.array(["red", "NA", "blue"]))
+    np.savez_compressed(
+        path, X=X, feature_names=np.array(NAMES), kind=np.array(["red", "NA", "blue"])
+    )
 
 
 def write_sparse_npz(path: Path) -> None:
     rows = sp.csr_array(X)
-    parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
+    parts = {
+        "data": rows.data,
+        "indices": rows.indices,
+        "indptr": rows.indptr,
+        "shape": np.array(rows.shape),
+    }
     np.savez(path, **parts, feature_names=np.array(NAMES), kind=np.array([b"red", b"", b"blue"]))
 
 
@@ -108,7 +119,9 @@ def check_same(table: TableFile) -> None:
     assert "real" not in table.whole
     assert table.kept["kind"].tolist() == KINDS
     assert table.left_out == {}
-    with pytest.raises(InputError, match=r"1 infinite value in 1 column \('gaps': 1\), first in (row 1|line 3)"):
+    with pytest.raises(
+        InputError, match=r"1 infinite value in 1 column \('gaps': 1\), first in (row 1|line 3)"
+    ):
         without_missing(table, "fill")
 
 
@@ -135,7 +148,11 @@ def test_the_same_table_in_every_format(tmp_path, name):
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.feather", "t.arrow", "t.npz"])
 def test_na_can_be_text_in_every_format(tmp_path, name):
     WRITERS[name](tmp_path / name)
-    assert read_table(tmp_path / name, keep=["kind"], keep_na_text=True).kept["kind"].tolist() == ["red", "NA", "blue"]
+    assert read_table(tmp_path / name, keep=["kind"], keep_na_text=True).kept["kind"].tolist() == [
+        "red",
+        "NA",
+        "blue",
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "t.csv"])
@@ -196,7 +213,9 @@ def test_anything_behind_a_known_beginning(tmp_path_factory, beginning, rest):
 def test_a_name_that_promises_something_else(tmp_path, suffix):
     path = tmp_path / f"t.{suffix}"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=f"is called .{suffix} but does not begin like such a file"):
+    with pytest.raises(
+        InputError, match=f"is called .{suffix} but does not begin like such a file"
+    ):
         read_table(path)
     assert read_table(path, format="csv").matrix.tolist() == [[1, 2]]
     with pytest.raises(InputError, match=r"cannot be read as|does not begin like"):
@@ -219,7 +238,9 @@ def test_pickles_are_never_opened(tmp_path, name):
 def test_options_that_the_format_cannot_use(tmp_path):
     write_npz(tmp_path / "t.npz")
     for options in ({"sep": ";"}, {"encoding": "latin-1"}, {"header": False}, {"comment": "#"}):
-        with pytest.raises(UsageError, match=f"NPZ file; {next(iter(options))} can be used for text only"):
+        with pytest.raises(
+            UsageError, match=f"NPZ file; {next(iter(options))} can be used for text only"
+        ):
             read_table(tmp_path / "t.npz", **options)
     write_parquet(tmp_path / "t.parquet")
     with pytest.raises(UsageError, match="key chooses an array of NPZ files only"):
@@ -296,7 +317,13 @@ def test_types_of_parquet(tmp_path):
 
 def test_categories_are_no_numbers(tmp_path):
     pa = pytest.importorskip("pyarrow")
-    table = pa.table({"a": [1, 2], "codes": pa.array([5, 6]).dictionary_encode(), "text": pa.array(["u", "v"], pa.string_view())})
+    table = pa.table(
+        {
+            "a": [1, 2],
+            "codes": pa.array([5, 6]).dictionary_encode(),
+            "text": pa.array(["u", "v"], pa.string_view()),
+        }
+    )
     pytest.importorskip("pyarrow.feather").write_feather(table, tmp_path / "t.feather")
     assert read_table(tmp_path / "t.feather").left_out == {"codes": "categories", "text": "text"}
     assert read_table(tmp_path / "t.feather", keep=["codes"]).kept["codes"].tolist() == [5, 6]
@@ -340,7 +367,10 @@ def test_parquet_that_swells(tmp_path):
         read_table(path, max_bytes=10**7)
 
 
-@pytest.mark.parametrize(("library", "extra", "name"), [("pyarrow", "arrow", "t.parquet"), ("anndata.io", "anndata", "t.h5ad")])
+@pytest.mark.parametrize(
+    ("library", "extra", "name"),
+    [("pyarrow", "arrow", "t.parquet"), ("anndata.io", "anndata", "t.h5ad")],
+)
 def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch, library, extra, name):
     WRITERS[name](tmp_path / name)
     monkeypatch.setitem(sys.modules, library, None)
@@ -378,7 +408,10 @@ def test_arrays_of_an_archive(tmp_path):
     assert table.notes == ("arrays that are no columns of the table are not used: 'target_names'",)
     assert table.row_label(2) == "row 2 (counted from 0)"
     assert read_table(path, key="table", keep=["x1"]).kept["x1"].tolist() == [1, 3, 5]
-    with pytest.raises(UsageError, match=r"no array 'tabel' \(did you mean 'table'\?\); its arrays are 'table' 3 × 2"):
+    with pytest.raises(
+        UsageError,
+        match=r"no array 'tabel' \(did you mean 'table'\?\); its arrays are 'table' 3 × 2",
+    ):
         read_table(path, key="tabel")
     with pytest.raises(UsageError, match="'y' is not 2-D"):
         read_table(path, key="y")
@@ -396,7 +429,9 @@ def test_archives_without_a_table(tmp_path):
     with pytest.raises(InputError, match="no data rows"):
         read_table(npz(tmp_path / "t.npz", X=np.ones((0, 2))))
     with pytest.raises(InputError, match="2 columns and 3 feature_names"):
-        read_table(npz(tmp_path / "t.npz", X=np.ones((2, 2)), feature_names=np.array(["a", "b", "c"])))
+        read_table(
+            npz(tmp_path / "t.npz", X=np.ones((2, 2)), feature_names=np.array(["a", "b", "c"]))
+        )
     with pytest.raises(InputError, match="duplicated column names"):
         read_table(npz(tmp_path / "t.npz", X=np.ones((2, 2)), feature_names=np.array(["a", "a"])))
 
@@ -411,8 +446,15 @@ def test_sparse_matrices_as_scipy_saves_them(tmp_path, layout):
 
 
 def test_sparse_matrices_that_lie(tmp_path):
-    parts = {"data": np.ones(2), "indices": np.array([0, 99]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3])}
-    with pytest.raises(InputError, match=r"t.npz is a sparse matrix whose indices do not fit its shape"):
+    parts = {
+        "data": np.ones(2),
+        "indices": np.array([0, 99]),
+        "indptr": np.array([0, 1, 2]),
+        "shape": np.array([2, 3]),
+    }
+    with pytest.raises(
+        InputError, match=r"t.npz is a sparse matrix whose indices do not fit its shape"
+    ):
         read_table(npz(tmp_path / "t.npz", **parts))
     with pytest.raises(InputError, match="--max-bytes"):
         read_table(npz(tmp_path / "t.npz", **parts | {"shape": np.array([2, 10**15])}))
@@ -438,14 +480,17 @@ def test_a_single_array(tmp_path):
 
 def test_an_array_that_claims_too_much(tmp_path):
     content = io.BytesIO()
-    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)})
+    np.lib.format.write_array_header_1_0(
+        content, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)}
+    )
     (tmp_path / "t.npy").write_bytes(content.getvalue() + b"\0" * 80)
     with pytest.raises(InputError, match="--max-bytes"):
         read_table(tmp_path / "t.npy")
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("f2", "f4"), (">f8", "f8"), ("?", "u1"), ("i1", "i1"), ("f4", "f4"), (">i4", "i4")]
+    ("given", "expected"),
+    [("f2", "f4"), (">f8", "f8"), ("?", "u1"), ("i1", "i1"), ("f4", "f4"), (">i4", "i4")],
 )
 def test_kinds_of_numbers(tmp_path, given, expected):
     values = np.array([[1, 0], [1, 1]]).astype(given)
@@ -472,7 +517,9 @@ def test_missing_values_of_sparse_tables(tmp_path):
     sparse = np.array([[0, np.nan, 1], [0, 4, np.nan], [3, 0, 1], [0, 6, np.nan]])
     sp.save_npz(tmp_path / "t.npz", sp.csr_array(sparse))
     table = read_table(tmp_path / "t.npz")
-    with pytest.raises(InputError, match=r"3 missing values in 2 columns \('x1': 1, 'x2': 2\), first in row 0"):
+    with pytest.raises(
+        InputError, match=r"3 missing values in 2 columns \('x1': 1, 'x2': 2\), first in row 0"
+    ):
         without_missing(table, "refuse")
     filled = without_missing(table, "fill").matrix
     assert sp.issparse(filled)
@@ -502,8 +549,14 @@ def test_matrix_market_as_scipy_writes_it(tmp_path, field, symmetry):
     square = np.array([[0, 2, 0], [7, 0, 0], [-5, 0, 0]]) / (2 if field == "real" else 1)
     if field == "integer":
         square = square.astype(int)
-    square = {"general": square, "symmetric": square + square.T, "skew-symmetric": square - square.T}[symmetry]
-    scipy.io.mmwrite(tmp_path / "t.mtx", sp.coo_array(square), comment="by hand", field=field, symmetry=symmetry)
+    square = {
+        "general": square,
+        "symmetric": square + square.T,
+        "skew-symmetric": square - square.T,
+    }[symmetry]
+    scipy.io.mmwrite(
+        tmp_path / "t.mtx", sp.coo_array(square), comment="by hand", field=field, symmetry=symmetry
+    )
     table = read_table(tmp_path / "t.mtx")
     assert sp.issparse(table.matrix)
     # The last column of the general one has no entries: it is one of zeros, not one without values.
@@ -596,8 +649,12 @@ def test_duplicate_genes(tmp_path):
     pandas = pytest.importorskip("pandas")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        anndata.AnnData(X=np.ones((2, 2)), var=pandas.DataFrame(index=["g", "g"])).write_h5ad(tmp_path / "t.h5ad")
-    with pytest.raises(InputError, match=r"duplicated names of genes \('g'\).*var_names_make_unique"):
+        anndata.AnnData(X=np.ones((2, 2)), var=pandas.DataFrame(index=["g", "g"])).write_h5ad(
+            tmp_path / "t.h5ad"
+        )
+    with pytest.raises(
+        InputError, match=r"duplicated names of genes \('g'\).*var_names_make_unique"
+    ):
         read_table(tmp_path / "t.h5ad")
 
 
@@ -616,7 +673,9 @@ def test_columns_of_cells(tmp_path):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = anndata.AnnData(X=np.ones((2, 2), np.float32), obs=obs, var=pandas.DataFrame(index=["g0", "g1"]))
+        data = anndata.AnnData(
+            X=np.ones((2, 2), np.float32), obs=obs, var=pandas.DataFrame(index=["g0", "g1"])
+        )
         data.layers["more"] = np.zeros((2, 2))
         data.write_h5ad(tmp_path / "t.h5ad")
     table = read_table(tmp_path / "t.h5ad", keep=["n", "ok", "text", "count"])

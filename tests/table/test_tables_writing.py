@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve.table.files.reading import read_table
-from graphsieve.table.files.writing import check_writable_format, csv_text, output_columns, write_table
+from graphsieve.table.files.writing import (
+    check_writable_format,
+    csv_text,
+    output_columns,
+    write_table,
+)
 
 SUFFIXES = ("csv", "tsv", "csv.gz", "tsv.gz", "parquet", "feather")
 
@@ -22,7 +27,9 @@ SUFFIXES = ("csv", "tsv", "csv.gz", "tsv.gz", "parquet", "feather")
 def test_what_is_written_is_read_back(tmp_path, suffix):
     if suffix in ("parquet", "feather"):
         pytest.importorskip("pyarrow")
-    source = io.BytesIO(b'id,n,r,gap,kind,ok\n1,1,0.1,,"a,b",true\n2,-5,1e300,7,,false\n3,9,2.0,8,"say ""so""",\n')
+    source = io.BytesIO(
+        b'id,n,r,gap,kind,ok\n1,1,0.1,,"a,b",true\n2,-5,1e300,7,,false\n3,9,2.0,8,"say ""so""",\n'
+    )
     table = read_table(source, keep=["id", "kind"])
     path = tmp_path / f"out.{suffix}"
     write_table(path, output_columns(table, ["kind", "gap", "n", "id", "r", "ok"]))
@@ -30,7 +37,10 @@ def test_what_is_written_is_read_back(tmp_path, suffix):
     assert again.columns == ("kind", "gap", "n", "id", "r", "ok")
     assert again.names == ("gap", "n", "r", "ok")
     for name in again.names:
-        old, new = table.matrix[:, table.names.index(name)], again.matrix[:, again.names.index(name)]
+        old, new = (
+            table.matrix[:, table.names.index(name)],
+            again.matrix[:, again.names.index(name)],
+        )
         assert np.array_equal(old, new, equal_nan=True)
     assert again.whole == table.whole == {"n", "gap", "ok"}
     assert {name: values.tolist() for name, values in again.kept.items()} == {
@@ -48,10 +58,16 @@ def test_text_of_numbers():
         "mixed": np.array([None, 5], dtype=object),
     }
     rows = zip(*(list(values) for values in columns.values()), strict=True)
-    assert csv_text(list(columns), rows) == "whole,real,single,truth,mixed\n1,0.1,0.1,true,\n-2,1e+22,,false,5\n"
+    assert (
+        csv_text(list(columns), rows)
+        == "whole,real,single,truth,mixed\n1,0.1,0.1,true,\n-2,1e+22,,false,5\n"
+    )
 
 
-@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20), st.sampled_from([np.float64, np.float32]))
+@given(
+    st.lists(st.floats(allow_nan=False), min_size=1, max_size=20),
+    st.sampled_from([np.float64, np.float32]),
+)
 def test_numbers_read_back_equal(values, dtype):
     with np.errstate(over="ignore"):
         array = np.array(values).astype(dtype)
@@ -69,12 +85,20 @@ def test_formulas_are_defused(start):
 
 
 @given(
-    st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), min_size=2, max_size=2), max_size=6),
+    st.lists(
+        st.lists(
+            st.text(st.characters(exclude_categories=["Cs"]), max_size=6), min_size=2, max_size=2
+        ),
+        max_size=6,
+    ),
     st.sampled_from(",;\t"),
 )
 def test_quoting_is_understood_by_the_standard_library(rows, delimiter):
     text = csv_text(["a", "b"], rows, delimiter, raw_names=True)
-    assert list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) == [["a", "b"], *rows]
+    assert list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) == [
+        ["a", "b"],
+        *rows,
+    ]
 
 
 def test_a_lonely_empty_cell_is_a_row():
@@ -109,7 +133,10 @@ def test_same_table_same_bytes_and_nothing_half_written(tmp_path):
 
 def test_columns_of_mixed_kinds_are_text_in_parquet(tmp_path):
     pytest.importorskip("pyarrow")
-    write_table(tmp_path / "out.parquet", {"a": np.array(["x", 1, None], dtype=object), "=b": np.array([1, 2, 3])})
+    write_table(
+        tmp_path / "out.parquet",
+        {"a": np.array(["x", 1, None], dtype=object), "=b": np.array([1, 2, 3])},
+    )
     table = read_table(tmp_path / "out.parquet", keep=["a"])
     assert table.kept["a"].tolist() == ["x", "1", None]
     assert table.names == ("=b",)
@@ -117,7 +144,11 @@ def test_columns_of_mixed_kinds_are_text_in_parquet(tmp_path):
 
 def test_sparse_features_are_written(tmp_path):
     np.savez(
-        tmp_path / "t.npz", data=np.array([1.5, 2]), indices=np.array([1, 0]), indptr=np.array([0, 1, 2]), shape=np.array([2, 2])
+        tmp_path / "t.npz",
+        data=np.array([1.5, 2]),
+        indices=np.array([1, 0]),
+        indptr=np.array([0, 1, 2]),
+        shape=np.array([2, 2]),
     )
     table = read_table(tmp_path / "t.npz")
     write_table(tmp_path / "out.csv", output_columns(table, ["x1", "x0"]))

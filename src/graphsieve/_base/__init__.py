@@ -1,1 +1,3 @@
-"""What every other package needs: errors, parameter checks, progress, threads, files written whole, randomness."""
+"""What every other package needs: errors, parameter checks, progress, threads, files written
+whole, randomness.
+"""

@@ -1,4 +1,6 @@
-"""What scikit-learn has had only since 1.6; whoever has an older one is told so, not that some name cannot be imported."""
+"""What scikit-learn has had only since 1.6; whoever has an older one is told so, not that some
+name cannot be imported.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ try:
     from sklearn.utils.validation import validate_data
 except ImportError as error:
     raise ImportError(
-        f"graphsieve needs scikit-learn 1.6 or newer, but {sklearn.__version__} is installed; pip install -U scikit-learn."
+        f"graphsieve needs scikit-learn 1.6 or newer, but {sklearn.__version__} is installed; pip "
+        "install -U scikit-learn."
     ) from error
 
 __all__ = ["get_tags", "validate_data"]

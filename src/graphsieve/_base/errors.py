@@ -1,4 +1,6 @@
-"""What graphsieve raises and warns: one sentence each, naming what was given, what was expected, what to do."""
+"""What graphsieve raises and warns: one sentence each, naming what was given, what was expected,
+what to do.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ class InputTypeError(InputError, TypeError):
 
 
 class UsageError(InputError):
-    """An argument names what is not there: a column, a file, an array. The command line exits with 2 for it, not with 3."""
+    """An argument names what is not there: a column, a file, an array. The command line exits
+    with 2 for it, not with 3.
+    """
 
 
 class ConstraintConflictError(InputError):
@@ -31,7 +35,8 @@ class LostProcessError(RuntimeError):
 
 
 class EndedError(KeyboardInterrupt):
-    """Somebody asked this process to end; an interruption, so that the processes it started end with it.
+    """Somebody asked this process to end; an interruption, so that the processes it started end
+    with it.
 
     A search answers an interruption with the best that it has found so far; not this one.
     """
@@ -47,7 +52,9 @@ class GraphSieveWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning that was held back: its text, its category, and the place in our code that gave it."""
+    """A warning that was held back: its text, its category, and the place in our code that gave
+    it.
+    """
 
     message: str
     category: type[Warning]
@@ -59,7 +66,9 @@ _held_back: ContextVar[list[Warned] | None] = ContextVar("held_back", default=No
 
 @contextmanager
 def held_back() -> Iterator[list[Warned]]:
-    """Hold our warnings back in a list, for work of many rounds that would repeat them. Other threads are not concerned."""
+    """Hold our warnings back in a list, for work of many rounds that would repeat them. Other
+    threads are not concerned.
+    """
     found: list[Warned] = []
     token = _held_back.set(found)
     try:
@@ -99,7 +108,9 @@ def noting_warnings() -> Iterator[list[str]]:
 
 
 class RoundWarnings:
-    """The warnings of many rounds (or what they are `called`), each kind given once, with the number of rounds it came up in."""
+    """The warnings of many rounds (or what they are `called`), each kind given once, with the
+    number of rounds it came up in.
+    """
 
     def __init__(self, called: str = "round") -> None:
         self._called = called
@@ -122,5 +133,9 @@ class RoundWarnings:
         for place, warned in self._first.items():
             rounds = sorted(set(self._rounds[place]))
             name, total = self._called, self._n_rounds
-            often = f" (in {len(rounds)} of {total} {name}s, first in {name} {rounds[0] + 1})" if total > 1 else ""
+            often = (
+                f" (in {len(rounds)} of {total} {name}s, first in {name} {rounds[0] + 1})"
+                if total > 1
+                else ""
+            )
             warn(warned.message.removesuffix(".") + often + ".", warned.category)

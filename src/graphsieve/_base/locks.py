@@ -1,4 +1,6 @@
-"""Locks over what belongs to the whole process, such as its filters of warnings and its number of threads."""
+"""Locks over what belongs to the whole process, such as its filters of warnings and its number
+of threads.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from threading import Lock
 def lock_of_the_process(in_child: Callable[[], None] | None = None) -> Lock:
     """A lock that nobody but the one who forks holds while the process forks.
 
-    A child has one thread only. If another one held the lock at that moment, the child would wait for it for ever. What other
-    threads were about to restore, `in_child` restores.
+    A child has one thread only. If another one held the lock at that moment, the child would wait
+    for it for ever. What other threads were about to restore, `in_child` restores.
     """
     lock = Lock()
 
@@ -21,5 +23,7 @@ def lock_of_the_process(in_child: Callable[[], None] | None = None) -> Lock:
             in_child()
 
     if hasattr(os, "register_at_fork"):  # not on every system
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=release_in_child)
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=release_in_child
+        )
     return lock

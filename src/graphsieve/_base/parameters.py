@@ -1,6 +1,7 @@
 """Checks of scalar parameters: a small vocabulary that selectors and builders share.
 
-A rule is a function from (name, value) to the value to use; it raises `InputError` with one sentence otherwise.
+A rule is a function from (name, value) to the value to use; it raises `InputError` with one
+sentence otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ def quoted(value: Any, most: int = MOST_SHOWN) -> str:
     """A value as a message shows it: on one line, not too long, and 0 rather than np.int64(0)."""
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
-    except Exception:  # of an object without words, or of a number with more digits than Python writes
+    except Exception:
+        # Of an object without words, or of a number with more digits than Python writes
         text = f"a value of type {type(value).__name__}"
     return one_line(text, most)
 
@@ -38,7 +40,8 @@ def as_text(value: Any) -> str:
 
 
 def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
-    """A text with its line breaks as blanks and without what would steer a terminal, cut where it is too long.
+    """A text with its line breaks as blanks and without what would steer a terminal, cut where it
+    is too long.
 
     Examples
     --------
@@ -51,7 +54,9 @@ def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
 
 
 def as_float(value: Any) -> float:
-    """A real number as a float; infinite where it is too large for one, as 10**400 and some fractions are."""
+    """A real number as a float; infinite where it is too large for one, as 10**400 and some
+    fractions are.
+    """
     try:
         return float(value)
     except OverflowError:
@@ -93,11 +98,18 @@ def whole_number() -> Rule:
 
 
 def jobs() -> Rule:
-    """As in scikit-learn: None, or a whole number other than 0, of which negative ones count from all cores downwards."""
+    """As in scikit-learn: None, or a whole number other than 0, of which negative ones count
+    from all cores downwards.
+    """
 
     def check(name: str, value: Any) -> int | None:
-        if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value == 0):
-            raise InputError(f"{name} must be None or a whole number other than 0 (-1 for all cores), got {quoted(value)}.")
+        if value is not None and (
+            not isinstance(value, Integral) or isinstance(value, bool) or value == 0
+        ):
+            raise InputError(
+                f"{name} must be None or a whole number other than 0 (-1 for all cores), got "
+                f"{quoted(value)}."
+            )
         return None if value is None else int(value)
 
     return check
@@ -108,7 +120,11 @@ def positive(most: float = sys.float_info.max) -> Rule:
     limit = "finite" if most == sys.float_info.max else f"up to {most:g}"
 
     def check(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < as_float(value) <= most:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, Real)
+            or not 0 < as_float(value) <= most
+        ):
             raise InputError(f"{name} must be a positive number, {limit}, got {quoted(value)}.")
         return float(value)
 
@@ -119,8 +135,14 @@ def between(low: float, high: float) -> Rule:
     """A number in the closed interval from `low` to `high`."""
 
     def check(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not low <= as_float(value) <= high:
-            raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {quoted(value)}.")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, Real)
+            or not low <= as_float(value) <= high
+        ):
+            raise InputError(
+                f"{name} must be a number from {low:g} to {high:g}, got {quoted(value)}."
+            )
         return float(value)
 
     return check
@@ -152,7 +174,9 @@ def texts() -> Rule:
     """Several texts; one alone stands for itself."""
 
     def check(name: str, value: Any) -> tuple[str, ...]:
-        parts = (value,) if isinstance(value, str) else tuple(value) if has_parts(value) else (value,)
+        parts = (
+            (value,) if isinstance(value, str) else tuple(value) if has_parts(value) else (value,)
+        )
         odd = next((part for part in parts if not isinstance(part, str)), None)
         if any(not isinstance(part, str) for part in parts):
             raise InputTypeError(f"{name} must be a list of texts, got {quoted(odd)}.")
@@ -166,7 +190,9 @@ def axes() -> Rule:
 
     def check(name: str, value: Any) -> Any:
         if value is not None and not (hasattr(value, "barh") and hasattr(value, "figure")):
-            raise InputTypeError(f"{name} must be None or one pair of matplotlib's axes, got {quoted(value)}.")
+            raise InputTypeError(
+                f"{name} must be None or one pair of matplotlib's axes, got {quoted(value)}."
+            )
         return value
 
     return check
@@ -177,7 +203,9 @@ def mapping() -> Rule:
 
     def check(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise InputTypeError(f"{name} must be a dict of parameter names and values, got {quoted(value)}.")
+            raise InputTypeError(
+                f"{name} must be a dict of parameter names and values, got {quoted(value)}."
+            )
         return dict(value)
 
     return check
@@ -188,10 +216,14 @@ def choice(options: Iterable[str | None]) -> Rule:
     allowed = tuple(options)
 
     def check(name: str, value: Any) -> str | None:
-        if any(value is option or (isinstance(value, str) and value == option) for option in allowed):
+        if any(
+            value is option or (isinstance(value, str) and value == option) for option in allowed
+        ):
             return None if value is None else str(value)
         listed = ", ".join(repr(option) for option in allowed)
-        raise InputError(f"{name} must be one of {listed}, got {quoted(value)}{nearest(value, allowed)}.")
+        raise InputError(
+            f"{name} must be one of {listed}, got {quoted(value)}{nearest(value, allowed)}."
+        )
 
     return check
 
@@ -219,4 +251,6 @@ def nearest(value: Any, options: Iterable[Any]) -> str:
 
 def checked(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
     """Every value after its rule; a value without a rule is passed as it is."""
-    return {name: rules[name](name, value) if name in rules else value for name, value in values.items()}
+    return {
+        name: rules[name](name, value) if name in rules else value for name, value in values.items()
+    }

@@ -19,7 +19,9 @@ _wanted: ContextVar[bool | None] = ContextVar("wanted", default=None)
 
 @contextmanager
 def showing(wanted: bool | None) -> Iterator[None]:
-    """While inside, whoever is not told otherwise shows progress or does not; None: on a terminal."""
+    """While inside, whoever is not told otherwise shows progress or does not; None: on a
+    terminal.
+    """
     before = _wanted.set(wanted)
     try:
         yield
@@ -42,7 +44,8 @@ def _is_shown(wanted: bool | None) -> bool:
 
 
 class Progress:
-    """Tells on the error stream how far work has come, in one line that is rewritten and removed at the end.
+    """Tells on the error stream how far work has come, in one line that is rewritten and removed at
+    the end.
 
     Parameters
     ----------
@@ -69,7 +72,12 @@ class Progress:
         self._next = now + PAUSE
         self._write(f"{self.title}: {state}")
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._width:
             self._write("")
             write_error("\r")

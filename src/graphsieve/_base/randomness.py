@@ -15,21 +15,30 @@ LARGEST_SEED = 2**32  # what scikit-learn's splitters and k-means accept, exclus
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator for None, a whole number, several of them, a SeedSequence, a RandomState, or a generator (used as it is)."""
+    """A generator for None, a whole number, several of them, a SeedSequence, a RandomState, or a
+    generator (used as it is).
+    """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(LARGEST_SEED, size=4, dtype=np.uint32))
     if not (
         random_state is None
         or isinstance(random_state, np.random.SeedSequence | np.random.Generator)
         or _is_seed(random_state)
-        or (isinstance(random_state, Sequence) and len(random_state) and all(_is_seed(part) for part in random_state))
+        or (
+            isinstance(random_state, Sequence)
+            and len(random_state)
+            and all(_is_seed(part) for part in random_state)
+        )
     ):
         raise InputError(
-            "random_state must be None, a whole number of at least 0, several of them, a SeedSequence, a RandomState "
+            "random_state must be None, a whole number of at least 0, several of them, a "
+            "SeedSequence, a RandomState "
             f"or a Generator, got {quoted(random_state)}."
         )
     # Bytes are whole numbers, too, but numpy takes no bytes.
-    return np.random.default_rng(list(random_state) if isinstance(random_state, Sequence) else random_state)
+    return np.random.default_rng(
+        list(random_state) if isinstance(random_state, Sequence) else random_state
+    )
 
 
 def seed_number(random_state: Any) -> int:

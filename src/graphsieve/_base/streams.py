@@ -22,7 +22,8 @@ def write_error(text: str) -> None:
 def flush_or_discard() -> None:
     """Flush the standard streams, for a process that is about to end.
 
-    Python does the same at exit. If that fails, it ends the process with code 120, whatever the command returned.
+    Python does the same at exit. If that fails, it ends the process with code 120, whatever the
+    command returned.
     """
     for stream in (sys.stdout, sys.stderr):
         if stream is None:

@@ -1,4 +1,6 @@
-"""Who works in parallel: BLAS alone, or several threads of ours with one BLAS thread each, but never both at once."""
+"""Who works in parallel: BLAS alone, or several threads of ours with one BLAS thread each, but
+never both at once.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,24 @@ _found: list[Any] = []  # what the first of them found
 
 @cache
 def controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, so it is done once; all that matter here are loaded with scikit-learn."""
+    """Looking for the libraries takes milliseconds, so it is done once; all that matter here are
+    loaded with scikit-learn.
+    """
     return ThreadpoolController()
 
 
 @contextmanager
 def _at_most(n_threads: int) -> Iterator[None]:
-    """While anybody is inside, BLAS uses no more threads than the strictest allows; the last one out restores what was before.
+    """While anybody is inside, BLAS uses no more threads than the strictest allows; the last one
+    out restores what was before.
 
-    The number of threads belongs to the process, so that two who each restored what they found might leave it as it was not.
+    The number of threads belongs to the process, so that two who each restored what they found
+    might leave it as it was not.
     """
     here = os.getpid()
     with _lock:
-        # Threads that were inside when this process was forked are not in it, and will not restore anything.
+        # Threads that were inside when this process was forked are not in it, and will not restore
+        # anything.
         _change([limit for limit in _limits if limit[0] == here])
         _change([*_limits, (here, n_threads)])
     try:
@@ -50,7 +57,9 @@ def _at_most(n_threads: int) -> Iterator[None]:
 def _change(limits: list[tuple[int, int]]) -> None:
     if limits == _limits:
         return
-    before, after = (min((number for _, number in some), default=None) for some in (_limits, limits))
+    before, after = (
+        min((number for _, number in some), default=None) for some in (_limits, limits)
+    )
     _free_control()
     if after is None:
         _found.pop().restore_original_limits()
@@ -63,7 +72,9 @@ def _change(limits: list[tuple[int, int]]) -> None:
 
 
 def _free_control() -> None:
-    """From 3.8 on, threadpoolctl ignores all threads but the first that sets a limit, also where that one does not restore it."""
+    """From 3.8 on, threadpoolctl ignores all threads but the first that sets a limit, also where
+    that one does not restore it.
+    """
     for library in controller().lib_controllers:
         free = getattr(library, "clear_controlling_thread", None)
         if free is not None:
@@ -77,10 +88,12 @@ def one_product_thread() -> AbstractContextManager[None]:
 
 @contextmanager
 def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
-    """While inside, what we do uses so many threads: ours, those of BLAS and those of OpenMP, never one times the other.
+    """While inside, what we do uses so many threads: ours, those of BLAS and those of OpenMP, never
+    one times the other.
 
-    As in scikit-learn, None changes nothing, -1 is all cores that this process has, -2 all but one. Threads that somebody else
-    forbids, by threadpoolctl, OMP_NUM_THREADS or as the workers of joblib do, stay forbidden.
+    As in scikit-learn, None changes nothing, -1 is all cores that this process has, -2 all but one.
+    Threads that somebody else forbids, by threadpoolctl, OMP_NUM_THREADS or as the workers of
+    joblib do, stay forbidden.
     """
     if n_jobs is None:
         yield
@@ -89,7 +102,11 @@ def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
     wanted = min(wanted, available_threads())
     loops = [library for library in controller().lib_controllers if library.user_api == "openmp"]
     allowed = min((library.num_threads for library in loops), default=wanted)
-    with _at_most(wanted), controller().select(user_api="openmp").limit(limits=min(wanted, allowed)):  # OpenMP counts by thread
+    # OpenMP counts by thread
+    with (
+        _at_most(wanted),
+        controller().select(user_api="openmp").limit(limits=min(wanted, allowed)),
+    ):
         yield
 
 
@@ -100,15 +117,26 @@ def cores() -> int:
 
 
 def available_threads() -> int:
-    """As many threads as BLAS may use now, on the cores that this process has: so whoever limits BLAS limits us too."""
-    allowed = max((library.num_threads for library in controller().lib_controllers if library.user_api == "blas"), default=1)
+    """As many threads as BLAS may use now, on the cores that this process has: so whoever limits
+    BLAS limits us too.
+    """
+    allowed = max(
+        (
+            library.num_threads
+            for library in controller().lib_controllers
+            if library.user_api == "blas"
+        ),
+        default=1,
+    )
     return max(1, min(allowed, cores()))
 
 
 def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_threads: int) -> None:
-    """Call `work` in several threads at once with one list of jobs, from which each takes the next when it is free.
+    """Call `work` in several threads at once with one list of jobs, from which each takes the next
+    when it is free.
 
-    Meanwhile BLAS uses one thread in each; also where there is one of ours, because then the work is little.
+    Meanwhile BLAS uses one thread in each; also where there is one of ours, because then the work
+    is little.
     """
     with one_product_thread():
         if n_threads == 1:
@@ -128,8 +156,8 @@ def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_thr
 class _Helpers(Generic[Job]):
     """Threads that share the work of the one who calls them, and without whom it is done as well.
 
-    Where memory is short, a thread may not start, or die before its first line; `Thread.start` would wait for that one for ever.
-    So only those are waited for who have begun.
+    Where memory is short, a thread may not start, or die before its first line; `Thread.start`
+    would wait for that one for ever. So only those are waited for who have begun.
     """
 
     def __init__(self, work: Callable[[Iterator[Job]], None], queue: _Queue[Job]) -> None:

@@ -13,9 +13,11 @@ T = TypeVar("T")
 
 
 def vanishing(function: Callable[P, T]) -> Callable[P, T]:
-    """Let what underflows in the function vanish, as it is meant to, also for whoever has told numpy to raise.
+    """Let what underflows in the function vanish, as it is meant to, also for whoever has told
+    numpy to raise.
 
-    `numpy.errstate` as a decorator would do, but before numpy 2 all calls, in all threads, share what it remembers.
+    `numpy.errstate` as a decorator would do, but before numpy 2 all calls, in all threads, share
+    what it remembers.
     """
 
     @wraps(function)

@@ -1,7 +1,8 @@
 """Warnings of other libraries, ignored, raised or kept for later.
 
-What is done about warnings belongs to the process. Of several threads that are in here, the first remembers how it was and the
-last restores it, however they overlap; `warnings.catch_warnings` alone would leave the filters of one to everybody.
+What is done about warnings belongs to the process. Of several threads that are in here, the first
+remembers how it was and the last restores it, however they overlap; `warnings.catch_warnings` alone
+would leave the filters of one to everybody.
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ def warnings_kept(*, everything: bool = False) -> Iterator[list[warnings.Warning
 
 
 @contextmanager
-def _filtered(action: Literal["ignore", "error", "always"], message: str, category: type[Warning]) -> Iterator[None]:
-    # `warnings.filterwarnings` would take away an equal filter of somebody else, who may need it for longer.
+def _filtered(
+    action: Literal["ignore", "error", "always"], message: str, category: type[Warning]
+) -> Iterator[None]:
+    # `warnings.filterwarnings` would take away an equal filter of somebody else, who may need it
+    # for longer.
     ours = (action, re.compile(message, re.IGNORECASE) if message else None, category, None, 0)
     with _filters_shared():
         filters: list[Any] = warnings.filters  # type: ignore[assignment]

@@ -1,6 +1,8 @@
-"""Loops that numpy has no words for, in C where it was compiled, and plainly in numpy where it was not; the results are the same.
+"""Loops that numpy has no words for, in C where it was compiled, and plainly in numpy where it was
+not; the results are the same.
 
-Each file here holds kernels and nothing else. ``GRAPHSIEVE_PLAIN=1`` in the environment chooses the plain ones.
+Each file here holds kernels and nothing else. ``GRAPHSIEVE_PLAIN=1`` in the environment chooses the
+plain ones.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from typing import Any
 
 from graphsieve._base.errors import warn
 
-LARGE_SEARCH = 2**36  # products of numbers in a search, from which it takes so long without compiled kernels that we say so
+# Products of numbers in a search, from which it takes so long without compiled kernels that we say
+# so
+LARGE_SEARCH = 2**36
 
 try:
     _compiled: Any = import_module("graphsieve._kernels._compiled")
@@ -34,6 +38,7 @@ def mention_plain_kernels(work: int) -> None:
 @cache
 def _mention() -> None:
     warn(
-        "graphsieve was installed without its compiled kernels, so large neighbour searches take several times as long; "
+        "graphsieve was installed without its compiled kernels, so large neighbour searches take "
+        "several times as long; "
         "install it where a C compiler is at hand. The results are the same."
     )

@@ -1,12 +1,14 @@
-"""A graph whose edges join near places of an order: each place is linked with the next few after it, and with nobody beyond."""
+"""A graph whose edges join near places of an order: each place is linked with the next few after
+it, and with nobody beyond.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels import compiled
 from graphsieve._kernels.edges import plain_sums
 from graphsieve._kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
@@ -15,12 +17,11 @@ from graphsieve._kernels.samples import mean_and_scatter
 PLACES_AT_ONCE = 2**16  # places of one sum: whole groups
 GROUP = 32  # places whose mean is taken together, as the compiled kernel does
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 class Band(NamedTuple):
-    """The edges of place i are with the ``begin[i + 1] - begin[i]`` places after it, nearest first."""
+    """The edges of place i are with the ``begin[i + 1] - begin[i]`` places after it, nearest
+    first.
+    """
 
     order: Integers  # the sample of each place
     begin: Integers  # (n_places + 1,)
@@ -52,9 +53,11 @@ class Band(NamedTuple):
         return np.asarray(self._sums(numbers, 1, None, None, None)[0])
 
     def energy_and_spread(self, numbers: Numbers) -> tuple[Floats, Floats]:
-        """The same, and Σ_i d_i (f_i − mean)² with degrees d and the mean that they weigh, in one reading.
+        """The same, and Σ_i d_i (f_i − mean)² with degrees d and the mean that they weigh, in one
+        reading.
 
-        The samples are taken in groups. Of each, the scatter is taken around its own mean, and then that of the means.
+        The samples are taken in groups. Of each, the scatter is taken around its own mean, and then
+        that of the means.
         """
         degree, width = self.degree_of_places(), numbers.rows.shape[1]
         mass = weighted_rows(degree, _group_borders(len(degree))) @ np.ones(len(degree))
@@ -63,7 +66,14 @@ class Band(NamedTuple):
         between = mean_and_scatter(Numbers(means), mass[:, None], np.add.reduceat(mass, [0]))[1][0]
         return energy, within + between
 
-    def _sums(self, numbers: Numbers, n_rows: int, degree: Floats | None, mass: Floats | None, means: Floats | None) -> Floats:
+    def _sums(
+        self,
+        numbers: Numbers,
+        n_rows: int,
+        degree: Floats | None,
+        mass: Floats | None,
+        means: Floats | None,
+    ) -> Floats:
         """The energies and, where `means` are to be filled, the scatter around them."""
         parts = in_parts(len(self.order), PLACES_AT_ONCE)
         if readable(numbers.rows) and hasattr(compiled(), "band_sums"):
@@ -71,13 +81,21 @@ class Band(NamedTuple):
 
             def work(number: int, start: int, stop: int, total: Floats) -> None:
                 part = parts[number]
-                kernel(*numbers, *self, degree, mass, means, part.start, part.stop, start, stop, total)
+                kernel(
+                    *numbers, *self, degree, mass, means, part.start, part.stop, start, stop, total
+                )
 
             return summed((n_rows, numbers.rows.shape[1]), len(parts), len(self.weights), work)
         values = numbers.values()
         sums = [self._plain_energies(values, parts)]
         if degree is not None and mass is not None and means is not None:
-            sums.append(in_turn(np.array([self._plain_scatter(values, part, degree, mass, means) for part in parts])))
+            sums.append(
+                in_turn(
+                    np.array(
+                        [self._plain_scatter(values, part, degree, mass, means) for part in parts]
+                    )
+                )
+            )
         return np.stack(sums)
 
     # ---- Without a compiler ----
@@ -86,15 +104,26 @@ class Band(NamedTuple):
         low, high = self.places()
         first, second = self.order[low], self.order[high]
         edges = [slice(self.begin[part.start], self.begin[part.stop]) for part in parts]
-        return in_turn(np.array([plain_sums(values, first[part], second[part], self.weights[part], 2) for part in edges]))
+        return in_turn(
+            np.array(
+                [
+                    plain_sums(values, first[part], second[part], self.weights[part], 2)
+                    for part in edges
+                ]
+            )
+        )
 
-    def _plain_scatter(self, values: Floats, part: slice, degree: Floats, mass: Floats, means: Floats) -> Floats:
+    def _plain_scatter(
+        self, values: Floats, part: slice, degree: Floats, mass: Floats, means: Floats
+    ) -> Floats:
         """Fills the means of the groups of a part of the places."""
         weights, rows = degree[part], values[self.order[part]]
         borders, group = _group_borders(len(weights)), np.arange(len(weights)) // GROUP
         here = slice(part.start // GROUP, part.start // GROUP + len(borders) - 1)
         used = mass[here] > 0
-        first = np.minimum.reduceat(np.where(weights > 0, np.arange(len(weights)), len(weights)), borders[:-1])
+        first = np.minimum.reduceat(
+            np.where(weights > 0, np.arange(len(weights)), len(weights)), borders[:-1]
+        )
         origin = rows[np.where(used, first, borders[:-1])]
         rows -= origin[group]
         relative = np.zeros_like(origin)

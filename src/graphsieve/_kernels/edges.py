@@ -5,25 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels import compiled
 from graphsieve._kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
 
-CACHED_ELEMENTS = 2**16  # numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
-EDGES_AT_ONCE = 2**19  # edges of one sum: so many that it is worth to copy columns for them, and a few parts of a large graph
+# Numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
+CACHED_ELEMENTS = 2**16
+# Edges of one sum: so many that it is worth to copy columns for them, and a few parts of a large
+# graph
+EDGES_AT_ONCE = 2**19
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
-
-def edge_sums(numbers: Numbers, first: Integers, second: Integers, weights: Floats, power: int = 2) -> Floats:
+def edge_sums(
+    numbers: Numbers, first: Integers, second: Integers, weights: Floats, power: int = 2
+) -> Floats:
     """Σ_e w_e |f_first − f_second|^power for every column, for a power of 1 or 2."""
     parts = in_parts(len(weights), EDGES_AT_ONCE)
     if not readable(numbers.rows):
         values = numbers.values()
-        return in_turn(np.array([plain_sums(values, first[part], second[part], weights[part], power) for part in parts]))
-    ends = (np.ascontiguousarray(first, dtype=np.int64), np.ascontiguousarray(second, dtype=np.int64))
+        return in_turn(
+            np.array(
+                [
+                    plain_sums(values, first[part], second[part], weights[part], power)
+                    for part in parts
+                ]
+            )
+        )
+    ends = (
+        np.ascontiguousarray(first, dtype=np.int64),
+        np.ascontiguousarray(second, dtype=np.int64),
+    )
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     kernel = compiled().edge_sums
 
@@ -37,8 +49,12 @@ def edge_sums(numbers: Numbers, first: Integers, second: Integers, weights: Floa
 # ---- Without a compiler ----
 
 
-def row_differences(rows: Floats, first: Integers, second: Integers, *, spare: int = 0) -> Iterator[tuple[slice, Floats]]:
-    """``rows[first] - rows[second]``, a few pairs at a time, below `spare` free rows, in an array that the next overwrite."""
+def row_differences(
+    rows: Floats, first: Integers, second: Integers, *, spare: int = 0
+) -> Iterator[tuple[slice, Floats]]:
+    """``rows[first] - rows[second]``, a few pairs at a time, below `spare` free rows, in an
+    array that the next overwrite.
+    """
     step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))
     one, other = np.empty((spare + step, rows.shape[1])), np.empty((step, rows.shape[1]))
     for start in range(0, len(first), step):
@@ -50,7 +66,9 @@ def row_differences(rows: Floats, first: Integers, second: Integers, *, spare: i
         yield part, one[: spare + size]
 
 
-def plain_sums(values: Floats, first: Integers, second: Integers, weights: Floats, power: int) -> Floats:
+def plain_sums(
+    values: Floats, first: Integers, second: Integers, weights: Floats, power: int
+) -> Floats:
     """The sums over all edges in one go."""
     total, gather = np.zeros(values.shape[1]), None
     for edges, rows in row_differences(values, first, second, spare=1):
@@ -60,7 +78,8 @@ def plain_sums(values: Floats, first: Integers, second: Integers, weights: Float
             rows[1:] *= rows[1:]
         if gather is None or gather.shape[1] != len(rows):
             gather = weighted_rows(np.ones(len(rows)), np.array([0, len(rows)]))
-        # The total so far is the first term, so that the sum is the same however many edges come at a time.
+        # The total so far is the first term, so that the sum is the same however many edges come at
+        # a time.
         rows[0] = total
         gather.data[1:] = weights[edges]
         total = (gather @ rows)[0]

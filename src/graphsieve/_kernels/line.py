@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels import compiled
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def line_reach(values: Floats, n_neighbors: int) -> Floats:
-    """How far from each of increasing values its k-th nearest other one is; there are more than k."""
+    """How far from each of increasing values its k-th nearest other one is; there are more than
+    k.
+    """
     reach = np.full(len(values), np.inf)
     if hasattr(compiled(), "line_reach"):
         compiled().line_reach(np.ascontiguousarray(values), n_neighbors, reach)
         return reach
     k, n = n_neighbors, len(values)
     padded = np.concatenate([np.full(k, -np.inf), values, np.full(k, np.inf)])
-    # The k nearest and the value itself stand side by side: of all such windows, the one that ends nearest.
+    # The k nearest and the value itself stand side by side: of all such windows, the one that ends
+    # nearest.
     for before in range(k + 1):
         to_left = values - padded[k - before : k - before + n]
         to_right = padded[2 * k - before : 2 * k - before + n] - values
@@ -28,17 +28,19 @@ def line_reach(values: Floats, n_neighbors: int) -> Floats:
 
 
 def line_band(values: Floats, reach: Floats, n_neighbors: int) -> Integers | None:
-    """Where the pairs begin of each of increasing values with those right after it, of which either is within reach of the other.
+    """Where the pairs begin of each of increasing values with those right after it, of which either
+    is within reach of the other.
 
-    `reach` is that of `line_reach`, so that all pairs are among the next k, without gaps. Where distances tie by rounding they
-    may not be: then None.
+    `reach` is that of `line_reach`, so that all pairs are among the next k, without gaps. Where
+    distances tie by rounding they may not be: then None.
     """
     begin = np.zeros(len(values) + 1, dtype=np.int64)
     if hasattr(compiled(), "line_band"):
         given = np.ascontiguousarray(values), np.ascontiguousarray(reach)
         return begin if compiled().line_band(*given, n_neighbors, begin) else None
     counts, before = begin[1:], np.ones(len(values), dtype=bool)
-    for step in range(1, min(n_neighbors + 2, len(values))):  # one more, as a proof that nobody reaches farther
+    # One more, as a proof that nobody reaches farther
+    for step in range(1, min(n_neighbors + 2, len(values))):
         gap = values[step:] - values[:-step]
         near = (gap <= reach[:-step]) | (gap <= reach[step:])
         if (near & ~before[: len(near)]).any():
@@ -52,7 +54,9 @@ def line_band(values: Floats, reach: Floats, n_neighbors: int) -> Integers | Non
 
 
 def line_squares(values: Floats, begin: Integers) -> Floats:
-    """The squared distances of the pairs of each value with as many right after it as `begin` says."""
+    """The squared distances of the pairs of each value with as many right after it as `begin`
+    says.
+    """
     if hasattr(compiled(), "line_squares"):
         squared = np.empty(int(begin[-1]))
         compiled().line_squares(np.ascontiguousarray(values), begin, squared)
@@ -62,10 +66,14 @@ def line_squares(values: Floats, begin: Integers) -> Floats:
     return np.asarray((values[high] - values[low]) ** 2)
 
 
-def line_pairs(values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0) -> tuple[Integers, Integers, Floats]:
-    """The pairs of which either is within reach of the other, by increasing value, and their squared distances.
+def line_pairs(
+    values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0
+) -> tuple[Integers, Integers, Floats]:
+    """The pairs of which either is within reach of the other, by increasing value, and their
+    squared distances.
 
-    `values` increase, and are those of the samples in `order`. `n_expected` pairs, or fewer, are found in one go.
+    `values` increase, and are those of the samples in `order`. `n_expected` pairs, or fewer, are
+    found in one go.
     """
     if not hasattr(compiled(), "line_pairs"):
         low, high = _plain_pairs(values, reach)
@@ -87,7 +95,8 @@ def _room(size: int) -> tuple[Integers, Integers, Floats]:
 
 def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
     linked = []
-    # Rounded distances never shrink on the way outwards, but those that tie only by rounding may leave gaps between.
+    # Rounded distances never shrink on the way outwards, but those that tie only by rounding may
+    # leave gaps between.
     n_steps = max(_farthest_left(values, reach), _farthest_left(-values[::-1], reach[::-1]))
     for step in range(1, n_steps + 1):
         gap = values[step:] - values[:-step]

@@ -1,4 +1,6 @@
-"""Squared distances of pairs of rows from explicit differences, summed from the first feature on."""
+"""Squared distances of pairs of rows from explicit differences, summed from the first feature
+on.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels import compiled
 from graphsieve._kernels.edges import row_differences
 from graphsieve._kernels.tiles import SparseRows
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result: Floats) -> None:
@@ -51,5 +50,9 @@ def _contiguous(first: Integers, second: Integers) -> tuple[Integers, Integers]:
 def _filled(shape: tuple[int, ...]) -> Any:
     """A sparse matrix in which every place is stored, row by row."""
     n_rows, width = shape
-    entries = (np.ones(n_rows * width), np.tile(np.arange(width), n_rows), np.arange(n_rows + 1) * width)
+    entries = (
+        np.ones(n_rows * width),
+        np.tile(np.arange(width), n_rows),
+        np.arange(n_rows + 1) * width,
+    )
     return sp.csr_array(entries, shape=shape)

@@ -1,7 +1,8 @@
 """Columns as the sums read them, and how their work is shared among threads.
 
-A sum grows term by term in the order given; of very many terms, so many at a time are summed, and then these sums in turn. So its
-bits depend neither on the columns beside it nor on the number of threads, and copies of a column tie.
+A sum grows term by term in the order given; of very many terms, so many at a time are summed, and
+then these sums in turn. So its bits depend neither on the columns beside it nor on the number of
+threads, and copies of a column tie.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels import compiled
 
 SHARED_FROM = 2**21  # terms of a sum from which it is worth starting threads
 TOGETHER = 16  # columns are divided among threads in groups that fill a cache line, even in float32
 
-Floats = NDArray[np.float64]
-Work = Callable[[int, int, int, Floats], None]  # number of a part, first and last column, where to add
+# Number of a part, first and last column, where to add
+Work = Callable[[int, int, int, Floats], None]
 
 
 class Numbers(NamedTuple):
-    """Columns as ``rows * scale - shift``, without doing it; or, without scale and shift, float64 `rows` as they are."""
+    """Columns as ``rows * scale - shift``, without doing it; or, without scale and shift,
+    float64 `rows` as they are.
+    """
 
     rows: NDArray[Any]
     scale: Floats | None = None
@@ -42,7 +46,9 @@ class Numbers(NamedTuple):
 
 
 def readable(rows: Any) -> bool:
-    """Whether there are compiled kernels, and they can read the array: float32 or float64, row by row."""
+    """Whether there are compiled kernels, and they can read the array: float32 or float64, row
+    by row.
+    """
     return bool(
         hasattr(compiled(), "edge_sums")  # an older build may lack it
         and isinstance(rows, np.ndarray)
@@ -56,16 +62,22 @@ def readable(rows: Any) -> bool:
 
 def in_parts(n_terms: int, at_once: int) -> list[slice]:
     """The terms, so many at a time; at least one part, even of nothing."""
-    return [slice(start, min(start + at_once, n_terms)) for start in range(0, max(1, n_terms), at_once)]
+    return [
+        slice(start, min(start + at_once, n_terms)) for start in range(0, max(1, n_terms), at_once)
+    ]
 
 
 def summed(shape: tuple[int, ...], n_parts: int, n_terms: int, work: Work) -> Floats:
-    """The sum of what `work` adds for each part, in turn; several threads share the parts, or else the columns."""
+    """The sum of what `work` adds for each part, in turn; several threads share the parts, or
+    else the columns.
+    """
     totals, n_columns = np.zeros((n_parts, *shape)), shape[-1]
     n_threads = available_threads() if n_columns * n_terms >= SHARED_FROM else 1
     n_ranges = 1 if n_parts >= n_threads else min(n_threads, -(-n_columns // TOGETHER))
     groups = -(-n_columns // TOGETHER)
-    borders = [min(n_columns, TOGETHER * (groups * place // n_ranges)) for place in range(n_ranges + 1)]
+    borders = [
+        min(n_columns, TOGETHER * (groups * place // n_ranges)) for place in range(n_ranges + 1)
+    ]
     jobs = [(part, *ends) for part in range(n_parts) for ends in pairwise(borders)]
 
     def work_on(given: Iterator[tuple[int, int, int]]) -> None:
@@ -88,8 +100,11 @@ def in_turn(totals: Floats) -> Floats:
 
 
 def weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
-    """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what it is multiplied with.
+    """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what
+    it is multiplied with.
 
     A sparse product adds in this order, too.
     """
-    return sp.csr_array((weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights)))
+    return sp.csr_array(
+        (weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights))
+    )

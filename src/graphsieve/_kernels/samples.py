@@ -9,21 +9,30 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels import compiled
-from graphsieve._kernels.rows import SHARED_FROM, Numbers, in_parts, in_turn, readable, summed, weighted_rows
+from graphsieve._kernels.rows import (
+    SHARED_FROM,
+    Numbers,
+    in_parts,
+    in_turn,
+    readable,
+    summed,
+    weighted_rows,
+)
 
 TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
 SAMPLES_AT_ONCE = 2**16  # samples of one sum …
-FEW_WEIGHTINGS = 64  # … of so few weightings that a sum for each part is small; of more, each has fewer samples anyway
+# … of so few weightings that a sum for each part is small; of more, each has fewer samples anyway
+FEW_WEIGHTINGS = 64
 FEW_PLACES = 2**12  # samples × weightings that are quicker written out than turned into lists
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class BySample(NamedTuple):
-    """Weightings as kernels read them: for each sample, which it is in and by how much; where each is in all, just how much."""
+    """Weightings as kernels read them: for each sample, which it is in and by how much; where
+    each is in all, just how much.
+    """
 
     begin: Integers | None
     which: Integers | None
@@ -38,15 +47,21 @@ class BySample(NamedTuple):
             if not (len(weightings) and weightings[0].all()):
                 present = weightings != 0
                 first = np.where(present.any(axis=0), present.argmax(axis=0), -1)
-            return cls(None, None, np.ascontiguousarray(weightings, dtype=np.float64).ravel(), first)
+            return cls(
+                None, None, np.ascontiguousarray(weightings, dtype=np.float64).ravel(), first
+            )
         used = np.diff(weightings.indptr) > 0
         first = np.full(len(used), -1, dtype=np.int64)
         first[used] = weightings.indices[weightings.indptr[:-1][used]]
         n_places = weightings.shape[0] * len(used)
-        if n_places <= FEW_PLACES or (len(used) == 1 and 2 * weightings.nnz >= n_places):  # no need to say who: zeros add nothing
+        # No need to say who: zeros add nothing
+        if n_places <= FEW_PLACES or (len(used) == 1 and 2 * weightings.nnz >= n_places):
             return cls(None, None, weightings.toarray().ravel(), first)
         entries = sp.csr_array(weightings)
-        places = (entries.indptr.astype(np.int64, copy=False), entries.indices.astype(np.int64, copy=False))
+        places = (
+            entries.indptr.astype(np.int64, copy=False),
+            entries.indices.astype(np.int64, copy=False),
+        )
         return cls(*places, entries.data.astype(np.float64, copy=False), first)
 
     def part(self, here: slice) -> tuple[Integers | None, Integers | None, Floats]:
@@ -60,7 +75,9 @@ class BySample(NamedTuple):
 
 
 def mean_and_scatter(numbers: Numbers, weightings: Any, mass: Floats) -> tuple[Floats, Floats]:
-    """Σ_i w_i f_i / mass and Σ_i w_i (f_i − mean)² for every column of `weightings`: an array, or CSC with sorted indices."""
+    """Σ_i w_i f_i / mass and Σ_i w_i (f_i − mean)² for every column of `weightings`: an array,
+    or CSC with sorted indices.
+    """
     if not readable(numbers.rows):
         return _plain_mean_and_scatter(numbers.values(), sp.csc_array(weightings), mass)
     by = BySample.of(weightings)
@@ -78,8 +95,11 @@ def mean_alone(numbers: Numbers, weightings: Any, mass: Floats) -> Floats:
     return mean + origin
 
 
-def weighted_sums(numbers: Numbers, by: BySample, origin: Floats, center: Floats | None = None) -> Floats:
-    """Σ_i w_i (f_i − origin) for every weighting (row) and column; with a center, Σ_i w_i ((f_i − origin) − center)².
+def weighted_sums(
+    numbers: Numbers, by: BySample, origin: Floats, center: Floats | None = None
+) -> Floats:
+    """Σ_i w_i (f_i − origin) for every weighting (row) and column; with a center, Σ_i w_i ((f_i −
+    origin) − center)².
 
     The center has a row per weighting; the origin, too, or one for all. Only compiled.
     """
@@ -95,11 +115,15 @@ def weighted_sums(numbers: Numbers, by: BySample, origin: Floats, center: Floats
 
 
 def _parts(n_samples: int, n_weightings: int) -> list[slice]:
-    return in_parts(n_samples, SAMPLES_AT_ONCE if n_weightings <= FEW_WEIGHTINGS else max(1, n_samples))
+    return in_parts(
+        n_samples, SAMPLES_AT_ONCE if n_weightings <= FEW_WEIGHTINGS else max(1, n_samples)
+    )
 
 
 def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats, Floats]:
-    """The first sample of each weighting, and the mean relative to it: values that are all equal leave exact zeros."""
+    """The first sample of each weighting, and the mean relative to it: values that are all equal
+    leave exact zeros.
+    """
     used = by.first >= 0
     if len(used) and used[0] and (by.first == by.first[0]).all():
         origin = numbers.values(by.first[:1])
@@ -112,7 +136,9 @@ def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats
 
 
 def column_extremes(rows: NDArray[Any]) -> Floats:
-    """The smallest and the largest value of every column, and the first of least magnitude; NaN where one is NaN."""
+    """The smallest and the largest value of every column, and the first of least magnitude; NaN
+    where one is NaN.
+    """
     if readable(rows):
         return _shared_extremes(rows)
     found = np.empty((3, rows.shape[1]))
@@ -122,7 +148,9 @@ def column_extremes(rows: NDArray[Any]) -> Floats:
 
 
 def _shared_extremes(rows: NDArray[Any]) -> Floats:
-    """By rows, since extremes do not depend on an order; of equal magnitudes the earlier one stays."""
+    """By rows, since extremes do not depend on an order; of equal magnitudes the earlier one
+    stays.
+    """
     kernel = compiled().column_extremes
     n_threads = min(len(rows), available_threads()) if rows.size >= SHARED_FROM else 1
     found = np.empty((n_threads, 3, rows.shape[1]))
@@ -154,7 +182,9 @@ def _plain_mean_and_scatter(values: Floats, weightings: Any, mass: Floats) -> tu
     return mean, scatter
 
 
-def _plain_fill(values: Floats, weightings: Any, mass: Floats, mean: Floats, scatter: Floats) -> None:
+def _plain_fill(
+    values: Floats, weightings: Any, mass: Floats, mean: Floats, scatter: Floats
+) -> None:
     filled = np.diff(weightings.indptr)
     used = filled > 0
     owner = np.repeat(np.arange(len(filled)), filled)
@@ -163,7 +193,9 @@ def _plain_fill(values: Floats, weightings: Any, mass: Floats, mean: Floats, sca
     origin[used] = entries[weightings.indptr[:-1][used]]
     entries -= origin[owner]
     gathers = _gathers(weightings)
-    mean[used] = in_turn(np.array([gather @ entries for gather in gathers]))[used] / mass[used, None]
+    mean[used] = (
+        in_turn(np.array([gather @ entries for gather in gathers]))[used] / mass[used, None]
+    )
     entries -= mean[owner]
     entries *= entries
     scatter[:] = in_turn(np.array([gather @ entries for gather in gathers]))
@@ -171,7 +203,9 @@ def _plain_fill(values: Floats, weightings: Any, mass: Floats, mean: Floats, sca
 
 
 def _gathers(weightings: Any) -> list[Any]:
-    """The sums of each part of the samples: matrices to be multiplied with the rows of all entries."""
+    """The sums of each part of the samples: matrices to be multiplied with the rows of all
+    entries.
+    """
     parts = _parts(*weightings.shape)
     if len(parts) == 1:
         return [weighted_rows(weightings.data, weightings.indptr)]

@@ -8,11 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels import compiled
 
 
 class Lists:
-    """For each of many samples the nearest found so far: `values` sorted, with the `indices` of whose they are."""
+    """For each of many samples the nearest found so far: `values` sorted, with the `indices` of
+    whose they are.
+    """
 
     def __init__(self, n_samples: int, n_kept: int, kind: type[np.floating[Any]]) -> None:
         self.values: NDArray[Any] = np.full((n_samples, n_kept), np.inf, dtype=kind)
@@ -45,7 +48,7 @@ class SparseRows:
         )
 
 
-def sparse_products(left: SparseRows, right: SparseRows, products: NDArray[np.float64]) -> None:
+def sparse_products(left: SparseRows, right: SparseRows, products: Floats) -> None:
     """Fill `products` with the inner products of the rows of `left` and the columns of `right`."""
     kernels = compiled()
     if kernels is not None:
@@ -54,14 +57,17 @@ def sparse_products(left: SparseRows, right: SparseRows, products: NDArray[np.fl
         products[:] = sp.csr_array(left.matrix @ right.matrix).toarray()
 
 
-def sort_lists(values: NDArray[np.float64], indices: NDArray[np.int64]) -> None:
+def sort_lists(values: Floats, indices: Integers) -> None:
     """Sort each row of both by value, equal ones by index."""
     kernels = compiled()
     if kernels is not None:
         kernels.sort_lists(values, indices)
         return
     order = np.lexsort((indices, values), axis=1)
-    values[:], indices[:] = np.take_along_axis(values, order, axis=1), np.take_along_axis(indices, order, axis=1)
+    values[:], indices[:] = (
+        np.take_along_axis(values, order, axis=1),
+        np.take_along_axis(indices, order, axis=1),
+    )
 
 
 def keep_nearest(
@@ -72,16 +78,29 @@ def keep_nearest(
     *,
     diagonal: bool = False,
 ) -> None:
-    """Enter into the lists of the rows, and of the columns if they have any, whoever a tile of inner products shows to be nearer.
+    """Enter into the lists of the rows, and of the columns if they have any, whoever a tile of
+    inner products shows to be nearer.
 
-    `norms` are those of the tile's rows and columns; the distance is norm + norm − 2 product. Of two at the same distance the one
-    that came first stays. On the diagonal rows and columns are the same samples, and nobody gets into the own list.
+    `norms` are those of the tile's rows and columns; the distance is norm + norm − 2 product. Of
+    two at the same distance the one that came first stays. On the diagonal rows and columns are the
+    same samples, and nobody gets into the own list.
     """
     (row_lists, here), (column_lists, there) = rows, columns
-    row_part, column_part = row_lists.part(here), None if column_lists is None else column_lists.part(there)
+    row_part, column_part = (
+        row_lists.part(here),
+        None if column_lists is None else column_lists.part(there),
+    )
     kernels = compiled()
     if kernels is not None:
-        kernels.keep_nearest(products, *norms, *row_part, *(column_part or (None, None)), here.start, there.start, diagonal)
+        kernels.keep_nearest(
+            products,
+            *norms,
+            *row_part,
+            *(column_part or (None, None)),
+            here.start,
+            there.start,
+            diagonal,
+        )
         return
     distances = (norms[0][:, None] + norms[1]) - 2 * products
     if diagonal:
@@ -91,12 +110,16 @@ def keep_nearest(
     _enter(*row_part, distances, there.start)
 
 
-def _enter(values: NDArray[Any], indices: NDArray[np.int32], distances: NDArray[Any], start: int) -> None:
+def _enter(
+    values: NDArray[Any], indices: NDArray[np.int32], distances: NDArray[Any], start: int
+) -> None:
     n_kept = values.shape[1]
     limit = values[:, -1]
     if distances.shape[1] > n_kept and not np.isfinite(limit).all():
         # Lists that have room would take everybody; nobody beyond the last that fits is needed.
-        limit = np.minimum(limit, np.nextafter(np.partition(distances, n_kept - 1, axis=1)[:, n_kept - 1], np.inf))
+        limit = np.minimum(
+            limit, np.nextafter(np.partition(distances, n_kept - 1, axis=1)[:, n_kept - 1], np.inf)
+        )
     owner, place = np.nonzero(distances < limit[:, None])
     if not len(owner):
         return

@@ -1,4 +1,6 @@
-"""How good a selection is, and how sure: evaluation, comparison of methods, stability and p-values."""
+"""How good a selection is, and how sure: evaluation, comparison of methods, stability and
+p-values.
+"""
 
 from graphsieve.assess.comparison.comparing import compare
 from graphsieve.assess.evaluation.clustering import clustering_accuracy

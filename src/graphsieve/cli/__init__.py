@@ -1,8 +1,9 @@
 """The command ``graphsieve``: each subcommand a thin shell over the public names.
 
-The result goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a bug of ours, 2 wrong usage, 3 wrong
-input or a lost process, 4 output that cannot be written, 130 interrupted, 141 the reader of our output went away, 143 ended from
-outside. What a command does not need is not loaded.
+The result goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a bug
+of ours, 2 wrong usage, 3 wrong input or a lost process, 4 output that cannot be written, 130
+interrupted, 141 the reader of our output went away, 143 ended from outside. What a command does not
+need is not loaded.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from graphsieve.cli.outputs import OutputError
 __all__ = ["main"]
 
 _SIGNALS = {signal.SIGINT: (130, "interrupted."), signal.SIGTERM: (143, "ended from outside.")}
-_MEMORY = "graphsieve: the memory does not suffice; take fewer rows or columns, or a machine with more.\n"
+_MEMORY = (
+    "graphsieve: the memory does not suffice; take fewer rows or columns, or a machine with more.\n"
+)
 _ENDINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (OutputError, 4, None),
     (UsageError, 2, None),
@@ -36,10 +39,17 @@ _ENDINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (ImportError, 3, None),  # an optional library; the message names it
     (KeyboardInterrupt, 130, "interrupted."),
 )
-# Bytes of address space that loading takes: numpy, scipy and scikit-learn; pandas, where scikit-learn finds it; a thread of BLAS.
+# Bytes of address space that loading takes: numpy, scipy and scikit-learn; pandas, where
+# scikit-learn finds it; a thread of BLAS.
 _LIBRARIES, _PANDAS, _THREAD = 352 * 2**20, 224 * 2**20, 96 * 2**20
-# What the loader of libraries says, in the words of several systems, where there is no memory for one that is there.
-_NOT_LOADED = ("failed to map", "cannot allocate memory", "cannot create shared object descriptor", "out of memory")
+# What the loader of libraries says, in the words of several systems, where there is no memory for
+# one that is there.
+_NOT_LOADED = (
+    "failed to map",
+    "cannot allocate memory",
+    "cannot create shared object descriptor",
+    "out of memory",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _leave(code)
     finally:
         for number, handler in before.items():
-            # A process that is about to end leaves it to the system, or Python would show where its last steps were interrupted.
+            # A process that is about to end leaves it to the system, or Python would show where its
+            # last steps were interrupted.
             is_last = arguments is None and handler is signal.default_int_handler
             signal.signal(number, signal.SIG_DFL if is_last else handler)
     if arguments is None:
@@ -74,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_address_space() -> None:
-    """Where this process may have little (ulimit -v), BLAS would wait for more without end, or end it without a word."""
+    """Where this process may have little (ulimit -v), BLAS would wait for more without end, or
+    end it without a word.
+    """
     allowed = _allowed_address_space()
     if allowed is None:
         return
@@ -97,21 +110,27 @@ def _allowed_address_space() -> int | None:
 
 
 def _handlers() -> dict[signal.Signals, Any]:
-    """What answers the signals now, where that is ours to change: not in threads, and not where it was changed or is ignored.
+    """What answers the signals now, where that is ours to change: not in threads, and not where it
+    was changed or is ignored.
 
     In the background of a shell an interruption is ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         return {}
     usual = (signal.SIG_DFL, signal.default_int_handler)
-    return {number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) in usual}
+    return {
+        number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) in usual
+    }
 
 
 def _hear(before: Mapping[signal.Signals, Any]) -> None:
-    """Whoever asks this process to end is heard, and nobody takes that for a wish to see what there is so far."""
+    """Whoever asks this process to end is heard, and nobody takes that for a wish to see what
+    there is so far.
+    """
 
     def end(number: int, frame: object) -> NoReturn:
-        _hear_no_more(before)  # whoever is impatient and asks twice must not interrupt what is left to be cleaned up
+        # Whoever is impatient and asks twice must not interrupt what is left to be cleaned up
+        _hear_no_more(before)
         raise EndedError(number)
 
     for number in before:
@@ -131,7 +150,8 @@ def _answer_to(error: BaseException, *, debug: bool) -> int:
         code, said = _SIGNALS[signal.Signals(error.number)]
         return _complain(said, code)
     if _is_for_want_of_memory(error):
-        error.__traceback__ = error.__context__ = error.__cause__ = None  # what the run held is free for the answer
+        # What the run held is free for the answer
+        error.__traceback__ = error.__context__ = error.__cause__ = None
         return _put(_MEMORY, 3)
     for kind, code, message in _ENDINGS:
         if isinstance(error, kind):
@@ -139,11 +159,15 @@ def _answer_to(error: BaseException, *, debug: bool) -> int:
     if debug or not isinstance(error, Exception):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return _complain(f"this is a bug of ours ({what}); run it again with --debug and report what it says.", 1)
+    return _complain(
+        f"this is a bug of ours ({what}); run it again with --debug and report what it says.", 1
+    )
 
 
 def _is_for_want_of_memory(error: BaseException) -> bool:
-    """Also where libraries are loaded, files opened or threads started, which say so each in its own way."""
+    """Also where libraries are loaded, files opened or threads started, which say so each in its
+    own way.
+    """
     if isinstance(error, MemoryError):
         return True
     if isinstance(error, SystemError):  # of a library that fails without a reason
@@ -157,7 +181,9 @@ def _is_for_want_of_memory(error: BaseException) -> bool:
 
 
 def _leave(code: int) -> NoReturn:
-    """End this process at once: libraries that found no memory while they were loaded crash when they are taken down."""
+    """End this process at once: libraries that found no memory while they were loaded crash when
+    they are taken down.
+    """
     atexit._run_exitfuncs()
     flush_or_discard()
     os._exit(code)

@@ -1,4 +1,6 @@
-"""From a table and options to what is ranked: the numbers, what is known of the rows, and what to say about both."""
+"""From a table and options to what is ranked: the numbers, what is known of the rows, and what
+to say about both.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve._base.errors import ConstraintConflictError, InputError, UsageError, Warned, held_back, warn
+from graphsieve._base.array_types import Floats
+from graphsieve._base.errors import (
+    ConstraintConflictError,
+    InputError,
+    UsageError,
+    Warned,
+    held_back,
+    warn,
+)
 from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.option_names import outside_quotes
@@ -23,7 +33,14 @@ from graphsieve.table.files.cells import number
 from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file, row_ids
 from graphsieve.table.files.opening import name_of
 from graphsieve.table.files.reading import read_table
-from graphsieve.table.files.table_file import TableFile, check_kept, counted, listed, without_columns, without_missing
+from graphsieve.table.files.table_file import (
+    TableFile,
+    check_kept,
+    counted,
+    listed,
+    without_columns,
+    without_missing,
+)
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6
@@ -88,10 +105,17 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     )
     table = without_missing(_without(whole, options.exclude), options.missing)
     if not table.names:
-        raise InputError(f"{table.name} has no numeric column that could be a feature ({_left_out(table) or 'none is left'}).")
+        raise InputError(
+            f"{table.name} has no numeric column that could be a feature "
+            f"({_left_out(table) or 'none is left'})."
+        )
     _warn_of_counted_rows(_without(whole, options.exclude))
     y = None if options.target is None else table.kept[options.target]
-    known = None if y is None else Supervision.from_y(y, target_type=options.target_type, unlabeled=options.unlabeled)
+    known = (
+        None
+        if y is None
+        else Supervision.from_y(y, target_type=options.target_type, unlabeled=options.unlabeled)
+    )
     _check_mark_of_the_unknown(options, y, known)
     supervision = _further_knowledge(options, whole, table)
     if known is not None and supervision is not None and options.pairs is not None:
@@ -111,65 +135,105 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
     }
     given = [name for name, value in named.items() if value is not None]
     if options.unsupervised and given:
-        raise UsageError(f"--unsupervised says that nothing is known, and {given[0]} that something is; leave one of them out.")
+        raise UsageError(
+            f"--unsupervised says that nothing is known, and {given[0]} that something is; leave "
+            "one of them out."
+        )
     if options.proba is not None and options.proba_columns is not None:
-        raise UsageError("--proba and --proba-columns both bring class probabilities; leave one of them out.")
+        raise UsageError(
+            "--proba and --proba-columns both bring class probabilities; leave one of them out."
+        )
     if options.normalize_proba and not {"--proba", "--proba-columns"} & set(given):
-        raise UsageError("--normalize-proba is about --proba or --proba-columns, and neither was given; leave it out.")
-    about_target = {"--target-type": options.target_type != "auto", "--unlabeled": options.unlabeled != UNLABELED}
+        raise UsageError(
+            "--normalize-proba is about --proba or --proba-columns, and neither was given; leave "
+            "it out."
+        )
+    about_target = {
+        "--target-type": options.target_type != "auto",
+        "--unlabeled": options.unlabeled != UNLABELED,
+    }
     about_target["--keep-na-text"] = options.keep_na_text
     unused = [name for name, is_given in about_target.items() if is_given]
     if options.target is None and unused:
-        raise UsageError(f"{unused[0]} is about the target, and none was named; add --target, or leave it out.")
+        raise UsageError(
+            f"{unused[0]} is about the target, and none was named; add --target, or leave it out."
+        )
     streams = [value for value in (options.table, options.pairs, options.proba) if value == "-"]
     if len(streams) > 1:
         raise UsageError("standard input can be read only once; name files for the others.")
-    if options.target is not None and options.target in (options.id_column, *(options.proba_columns or ()), *options.exclude):
-        raise UsageError(f"column {quoted(options.target)} is named as the target and as something else; name it once.")
+    if options.target is not None and options.target in (
+        options.id_column,
+        *(options.proba_columns or ()),
+        *options.exclude,
+    ):
+        raise UsageError(
+            f"column {quoted(options.target)} is named as the target and as something else; name "
+            "it once."
+        )
 
 
 def _without(table: TableFile, excluded: list[str]) -> TableFile:
     """The table without the columns that are to be no features."""
     check_kept(table.name, excluded, table.columns)
-    return without_columns(table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as asked")
+    return without_columns(
+        table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as asked"
+    )
 
 
 def _warn_of_counted_rows(table: TableFile) -> None:
-    """A column 1, 2, 3, … says where a row stands, and in a table that is sorted it tells the target better than any other."""
+    """A column 1, 2, 3, … says where a row stands, and in a table that is sorted it tells the
+    target better than any other.
+    """
     if sp.issparse(table.matrix) or table.matrix.shape[0] < FEWEST_COUNTED:
         return
     rows, first = np.arange(table.matrix.shape[0]), table.matrix[0].astype(np.float64)
     with np.errstate(over="ignore"):
-        likely = np.flatnonzero(table.matrix[-1] - first == rows[-1])  # so that not every column is looked through
-        found = [table.names[at] for at in likely if (table.matrix[:, at] - first[at] == rows).all()]
+        # So that not every column is looked through
+        likely = np.flatnonzero(table.matrix[-1] - first == rows[-1])
+        found = [
+            table.names[at] for at in likely if (table.matrix[:, at] - first[at] == rows).all()
+        ]
     if found:
         warn(
-            f"{listed(found)} {'counts' if len(found) == 1 else 'count'} the rows of {table.name}; if that is no measurement, "
+            f"{listed(found)} {'counts' if len(found) == 1 else 'count'} the rows of {table.name}; "
+            "if that is no measurement, "
             "name it by --id-column or --exclude."
         )
 
 
-def _check_mark_of_the_unknown(options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None) -> None:
-    """The number that marks an unknown class does so among classes that are numbers; elsewhere it would be data unsaid."""
+def _check_mark_of_the_unknown(
+    options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None
+) -> None:
+    """The number that marks an unknown class does so among classes that are numbers; elsewhere
+    it would be data unsaid.
+    """
     mark = options.unlabeled
     if y is None or known is None or mark is None:
         return
     if known.targets is not None and mark != UNLABELED:
         raise UsageError(
-            f"--unlabeled {mark} marks an unknown class, and column {quoted(options.target)} is taken for a quantity; "
+            f"--unlabeled {mark} marks an unknown class, and column {quoted(options.target)} is "
+            "taken for a quantity; "
             "leave its unknown cells empty, or add --target-type classes."
         )
     texts = {value for value in y if isinstance(value, str) and number(value) == mark}
     if texts:
         warn(
-            f"column {quoted(options.target)} holds texts, and {quoted(min(texts))} is taken for one of its classes; leave these "
+            f"column {quoted(options.target)} holds texts, and {quoted(min(texts))} is taken for "
+            "one of its classes; leave these "
             "cells empty if they are unknown, or add --unlabeled none if they are not."
         )
 
 
-def _further_knowledge(options: argparse.Namespace, whole: TableFile, table: TableFile) -> Supervision | None:
+def _further_knowledge(
+    options: argparse.Namespace, whole: TableFile, table: TableFile
+) -> Supervision | None:
     """Pairs and probabilities, of the rows that are left."""
-    ids = row_ids(whole, options.id_column) if options.id_column or options.pairs or options.proba else np.empty(0)
+    ids = (
+        row_ids(whole, options.id_column)
+        if options.id_column or options.pairs or options.proba
+        else np.empty(0)
+    )
     stay = np.isin(whole.positions, table.positions)
     found = None
     if options.pairs is not None:
@@ -177,14 +241,22 @@ def _further_knowledge(options: argparse.Namespace, whole: TableFile, table: Tab
     if options.proba is not None:
         limits = {"id_column": options.id_column, "max_bytes": options.max_bytes}
         matrix, classes = read_probabilities_file(options.proba, list(ids), **limits)
-        with _probabilities_by_name(name_of(options.proba), [f"row {quoted(name)}" for name in ids[stay]], classes):
-            of_rows = Supervision.from_probabilities(matrix[stay], classes=np.array(classes), normalize=options.normalize_proba)
+        with _probabilities_by_name(
+            name_of(options.proba), [f"row {quoted(name)}" for name in ids[stay]], classes
+        ):
+            of_rows = Supervision.from_probabilities(
+                matrix[stay], classes=np.array(classes), normalize=options.normalize_proba
+            )
         found = of_rows if found is None else found | of_rows
     if options.proba_columns is not None:
         matrix = np.stack([_probabilities(table, name) for name in options.proba_columns], axis=1)
         names = np.array(options.proba_columns)
-        with _probabilities_by_name(table.name, [table.row_label(row) for row in range(len(matrix))], options.proba_columns):
-            of_rows = Supervision.from_probabilities(matrix, classes=names, normalize=options.normalize_proba)
+        with _probabilities_by_name(
+            table.name, [table.row_label(row) for row in range(len(matrix))], options.proba_columns
+        ):
+            of_rows = Supervision.from_probabilities(
+                matrix, classes=names, normalize=options.normalize_proba
+            )
         found = of_rows if found is None else found | of_rows
     return found
 
@@ -194,12 +266,22 @@ def _names_of_rows(options: argparse.Namespace, whole: TableFile, table: TableFi
     return row_ids(whole, options.id_column)[np.isin(whole.positions, table.positions)]
 
 
-def _linked(source: str, ids: NDArray[Any], gone: NDArray[Any], max_bytes: int | None) -> Supervision:
-    """The pairs of a file; what is wrong with them is said by the names that the rows have there."""
-    name, pairs = name_of(source), read_pairs_file(source, list(ids), gone=list(gone), max_bytes=max_bytes)
+def _linked(
+    source: str, ids: NDArray[Any], gone: NDArray[Any], max_bytes: int | None
+) -> Supervision:
+    """The pairs of a file; what is wrong with them is said by the names that the rows have
+    there.
+    """
+    name, pairs = (
+        name_of(source),
+        read_pairs_file(source, list(ids), gone=list(gone), max_bytes=max_bytes),
+    )
     for one, other in pairs.cannot_link:
         if one == other:
-            raise InputError(f"{name} says that row {quoted(ids[one])} does not belong with itself; take that pair out.")
+            raise InputError(
+                f"{name} says that row {quoted(ids[one])} does not belong with itself; take that "
+                "pair out."
+            )
     must_link = [(one, other) for one, other in pairs.must_link if one != other]
     if len(must_link) < len(pairs.must_link):
         itself = next(one for one, other in pairs.must_link if one == other)
@@ -234,45 +316,68 @@ def columns_by_name(names: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _conflicts_by_name(ids: NDArray[Any]) -> Iterator[None]:
-    """Say by name which rows contradict each other; the library counts them from 0, and people do not."""
+    """Say by name which rows contradict each other; the library counts them from 0, and people
+    do not.
+    """
     try:
         yield
     except ConstraintConflictError as error:
-        found = re.fullmatch(r"samples (\d+) and (\d+) (.*?: )(.*)(; [^;]*)", str(error), flags=re.DOTALL)
+        found = re.fullmatch(
+            r"samples (\d+) and (\d+) (.*?: )(.*)(; [^;]*)", str(error), flags=re.DOTALL
+        )
         if found is None:
             raise
         one, other, what, chain, hint = found.groups()
-        names = [quoted(ids[int(node)]) if node.isdecimal() else node for node in chain.split(" = ")]
+        names = [
+            quoted(ids[int(node)]) if node.isdecimal() else node for node in chain.split(" = ")
+        ]
         ends = f"rows {quoted(ids[int(one)])} and {quoted(ids[int(other)])}"
         raise ConstraintConflictError(f"{ends} {what}{' = '.join(names)}{hint}") from None
 
 
 @contextmanager
-def _probabilities_by_name(file: str, rows: Sequence[str], classes: Sequence[str]) -> Iterator[None]:
-    """Say in which row and column of the file a probability is wrong, where the library counts both from 0."""
+def _probabilities_by_name(
+    file: str, rows: Sequence[str], classes: Sequence[str]
+) -> Iterator[None]:
+    """Say in which row and column of the file a probability is wrong, where the library counts
+    both from 0.
+    """
     try:
         yield
     except InputError as error:
-        text = re.sub(r"\bcolumn (\d+)", lambda found: f"column {quoted(str(classes[int(found[1])]))}", str(error))
+        text = re.sub(
+            r"\bcolumn (\d+)",
+            lambda found: f"column {quoted(str(classes[int(found[1])]))}",
+            str(error),
+        )
         text = re.sub(r"\brow (\d+)", lambda found: rows[int(found[1])], text, count=1)
         raise InputError(text.replace("label_proba", file)) from None
 
 
-def _probabilities(table: TableFile, name: str) -> NDArray[np.float64]:
+def _probabilities(table: TableFile, name: str) -> Floats:
     for row, value in enumerate(table.kept[name]):
         if not isinstance(value, int | float):
             what = "nothing" if value is None else quoted(value)
-            raise InputError(f"column {quoted(name)} holds {what} in {table.row_label(row)}; expected a probability.")
+            raise InputError(
+                f"column {quoted(name)} holds {what} in {table.row_label(row)}; expected a "
+                "probability."
+            )
     return table.kept[name].astype(np.float64)
 
 
 def _table_line(table: TableFile) -> str:
     size = f"{counted(table.matrix.shape[0], 'row')}, {counted(len(table.columns), 'column')}"
-    return f"{table.name}: {size}, {len(table.names):,} of them {'a feature' if len(table.names) == 1 else 'features'}"
+    return (
+        f"{table.name}: {size}, {len(table.names):,} of them "
+        f"{'a feature' if len(table.names) == 1 else 'features'}"
+    )
 
 
 def _known_lines(
-    options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None, supervision: Supervision | None
+    options: argparse.Namespace,
+    y: NDArray[np.object_] | None,
+    known: Supervision | None,
+    supervision: Supervision | None,
 ) -> list[str]:
     lines = []
     if y is not None and known is not None:
@@ -280,7 +385,10 @@ def _known_lines(
     if supervision is not None:
         lines.append(f"known: {repr(supervision).partition(': ')[2].removesuffix(')')}")
     if not lines and not options.unsupervised:
-        lines.append("nothing is known of the rows; name a column of classes or values by --target if there is one")
+        lines.append(
+            "nothing is known of the rows; name a column of classes or values by --target if there "
+            "is one"
+        )
     return lines
 
 
@@ -295,10 +403,16 @@ def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Su
         return f"a quantity{limits}, {share}{hint}"
     classes = [] if known.classes is None else [quoted(str(name)) for name in known.classes]
     listed = ", ".join(classes[:CLASSES_SHOWN]) + (", …" if len(classes) > CLASSES_SHOWN else "")
-    hint = "; --target-type continuous if it is a quantity" if numbers and options.target_type == "auto" else ""
+    hint = (
+        "; --target-type continuous if it is a quantity"
+        if numbers and options.target_type == "auto"
+        else ""
+    )
     return f"{len(classes)} classes ({listed}), {share}{hint}"
 
 
 def _left_out(table: TableFile) -> str:
     shown = [f"{quoted(column)} ({why})" for column, why in table.left_out.items()]
-    return ", ".join(shown[:LEFT_OUT_SHOWN]) + (f" and {len(shown) - LEFT_OUT_SHOWN} more" if len(shown) > LEFT_OUT_SHOWN else "")
+    return ", ".join(shown[:LEFT_OUT_SHOWN]) + (
+        f" and {len(shown) - LEFT_OUT_SHOWN} more" if len(shown) > LEFT_OUT_SHOWN else ""
+    )

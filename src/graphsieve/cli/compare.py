@@ -14,7 +14,14 @@ from graphsieve.assess.evaluation.learners import LEARNERS
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
 from graphsieve.cli.outputs import put, write
-from graphsieve.cli.rank import as_json, check_options_of_results, named_files, ranked, result_format, rounded
+from graphsieve.cli.rank import (
+    as_json,
+    check_options_of_results,
+    named_files,
+    ranked,
+    result_format,
+    rounded,
+)
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import say, told_warnings
 from graphsieve.report.page import page
@@ -51,17 +58,32 @@ def run(options: argparse.Namespace) -> None:
 
 def _check_names(options: argparse.Namespace) -> None:
     """A misspelt name is refused before the table is read."""
-    for option, given, names in (("--methods", options.methods, NAMES), ("--learners", options.learners, tuple(LEARNERS))):
+    for option, given, names in (
+        ("--methods", options.methods, NAMES),
+        ("--learners", options.learners, tuple(LEARNERS)),
+    ):
         for name in given or ():
             if name not in names:
-                raise UsageError(f"{option} holds {quoted(name)}{nearest(name, names)}; choose from {', '.join(names)}.")
+                raise UsageError(
+                    f"{option} holds {quoted(name)}{nearest(name, names)}; choose from "
+                    f"{', '.join(names)}."
+                )
 
 
 def _check_judging(options: argparse.Namespace) -> None:
     """Without a target nobody is judged."""
-    judging = {"--learners": options.learners, "--folds": options.folds, "--repeats": options.repeats}
-    for name in (name for name, value in judging.items() if value is not None and options.target is None):
-        raise UsageError(f"{name} is about how well a target is predicted, and none was named; add --target, or leave it out.")
+    judging = {
+        "--learners": options.learners,
+        "--folds": options.folds,
+        "--repeats": options.repeats,
+    }
+    for name in (
+        name for name, value in judging.items() if value is not None and options.target is None
+    ):
+        raise UsageError(
+            f"{name} is about how well a target is predicted, and none was named; add --target, or "
+            "leave it out."
+        )
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
@@ -76,18 +98,27 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
         "n_jobs": options.jobs,
         **_of_target(options),
     }
-    return {name: value for name, value in given.items() if value is not None or name == "unlabeled"}
+    return {
+        name: value for name, value in given.items() if value is not None or name == "unlabeled"
+    }
 
 
 def _of_target(options: argparse.Namespace) -> dict[str, Any]:
-    asked = {"target_type": (options.target_type, "auto"), "unlabeled": (options.unlabeled, UNLABELED)}
+    asked = {
+        "target_type": (options.target_type, "auto"),
+        "unlabeled": (options.unlabeled, UNLABELED),
+    }
     return {name: value for name, (value, usual) in asked.items() if value != usual}
 
 
 def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
     """The report of the default's ranking, with the comparison in it."""
     with told_warnings(quiet=True, debug=False):  # they have been said
-        ranking = ranked(case, options, {"n_features_to_select": "auto", "random_state": options.seed, **_of_target(options)})
+        ranking = ranked(
+            case,
+            options,
+            {"n_features_to_select": "auto", "random_state": options.seed, **_of_target(options)},
+        )
     facts = ranking.report_facts(
         title=f"Which columns of {case.table.name} matter",
         target=case.target,
@@ -99,7 +130,9 @@ def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: li
     return page(facts)
 
 
-def _result(found: Comparison, case: Case, options: argparse.Namespace, chosen: str, warned: list[str]) -> str:
+def _result(
+    found: Comparison, case: Case, options: argparse.Namespace, chosen: str, warned: list[str]
+) -> str:
     if chosen == "json":
         return as_json({"command": "compare", **found.facts()}, None, case, options, warned)
     if chosen in ("csv", "tsv"):

@@ -30,12 +30,23 @@ def run(options: argparse.Namespace) -> None:
     names, classes = table.feature_names.tolist(), table.target_names[table.target]
     known = few_labels(classes, PER_CLASS, options.seed)
     say(
-        f"Breast cancer (Wisconsin): {len(known)} tumours, {len(names)} measurements of cell nuclei in each.", quiet=options.quiet
+        f"Breast cancer (Wisconsin): {len(known)} tumours, {len(names)} measurements of cell "
+        "nuclei in each.",
+        quiet=options.quiet,
     )
-    say(f"We pretend to know the diagnosis of {2 * PER_CLASS}. Which measurements matter?\n", quiet=options.quiet)
-    ranking = rank(table.data, known, feature_names=names, n_features_to_select="auto", progress=progress)
+    say(
+        f"We pretend to know the diagnosis of {2 * PER_CLASS}. Which measurements matter?\n",
+        quiet=options.quiet,
+    )
+    ranking = rank(
+        table.data, known, feature_names=names, n_features_to_select="auto", progress=progress
+    )
     show(ranking_lines(ranking, rows=None, on_terminal=sys.stdout.isatty()) + "\n")
-    say("Is that any good? Methods that see these labels, judged on tumours held out, by all diagnoses:\n", quiet=options.quiet)
+    say(
+        "Is that any good? Methods that see these labels, judged on tumours held out, by all "
+        "diagnoses:\n",
+        quiet=options.quiet,
+    )
     judged = compare(
         table.data,
         classes,
@@ -52,7 +63,11 @@ def run(options: argparse.Namespace) -> None:
         repeat={"command": "graphsieve demo", "python": None},
     )
     write(report, page(facts))
-    say("Try it on a table of yours: graphsieve rank TABLE.csv --target COLUMN --report report.html", quiet=options.quiet)
+    say(
+        "Try it on a table of yours: graphsieve rank TABLE.csv --target COLUMN --report "
+        "report.html",
+        quiet=options.quiet,
+    )
     show(f"The report: {report}\n")
 
 

@@ -39,7 +39,10 @@ def explanation(name: str) -> str:
     about = METHODS.get(name) or SEARCHES.get(name)
     if about is None:
         names = ("auto", *METHODS, *SEARCHES)
-        raise UsageError(f"there is no method {quoted(name)}{nearest(name, names)}; choose from {', '.join(names)}.")
+        raise UsageError(
+            f"there is no method {quoted(name)}{nearest(name, names)}; choose from "
+            f"{', '.join(names)}."
+        )
     needs = " or ".join(about.uses) or "nothing"
     method = METHODS.get(name)
     good = f"\n{method.direction} scores are good" if method is not None else ""
@@ -47,11 +50,18 @@ def explanation(name: str) -> str:
     before_examples = re.split(r"\nExamples\n-+\n", text)[0]
     call = f"{about.function.__module__.split('.')[1]}.{about.function.__name__}"
     parameters = inspect.signature(about.function).parameters.values()
-    bare = inspect.Signature([one.replace(annotation=inspect.Parameter.empty) for one in parameters])
+    bare = inspect.Signature(
+        [one.replace(annotation=inspect.Parameter.empty) for one in parameters]
+    )
     place = f"graphsieve.{call}{bare}"
-    use = f"graphsieve compare TABLE --methods {name}" if name == "floating" else f"graphsieve rank TABLE --method {name}"
+    use = (
+        f"graphsieve compare TABLE --methods {name}"
+        if name == "floating"
+        else f"graphsieve rank TABLE --method {name}"
+    )
     subject = "a good feature" if method is not None else "it"
     return (
-        f"{name}: {subject} {about.summary}\n\nneeds {needs}{good}\npublished: {about.reference}\nhere: {use}\n\n"
+        f"{name}: {subject} {about.summary}\n\nneeds {needs}{good}\npublished: "
+        f"{about.reference}\nhere: {use}\n\n"
         f"in Python: {place}\n\n{before_examples.rstrip()}\n"
     )

@@ -20,10 +20,18 @@ def run(options: argparse.Namespace) -> None:
     check_outputs([], force=False)
     rows = registry()
     if options.format == "json":
-        show(json.dumps({"schema": SCHEMA, "methods": rows}, ensure_ascii=False, indent=1) + "\n", "json")
+        show(
+            json.dumps({"schema": SCHEMA, "methods": rows}, ensure_ascii=False, indent=1) + "\n",
+            "json",
+        )
     elif options.format in ("csv", "tsv"):
         show(
-            csv_text(list(HEADER), [list(row.values()) for row in rows], "," if options.format == "csv" else "\t"), options.format
+            csv_text(
+                list(HEADER),
+                [list(row.values()) for row in rows],
+                "," if options.format == "csv" else "\t",
+            ),
+            options.format,
         )
     else:
         show(_as_text(rows))
@@ -31,13 +39,22 @@ def run(options: argparse.Namespace) -> None:
 
 def registry() -> list[dict[str, Any]]:
     """Every method and search as plain values."""
-    entries: list[tuple[Any, str, str | None]] = [(about, "score", about.direction) for about in METHODS.values()]
+    entries: list[tuple[Any, str, str | None]] = [
+        (about, "score", about.direction) for about in METHODS.values()
+    ]
     entries += [(about, "search", None) for about in SEARCHES.values()]
     return [
         dict(
             zip(
                 HEADER,
-                (about.name, kind, " or ".join(about.uses) or "nothing", good, about.summary, about.reference),
+                (
+                    about.name,
+                    kind,
+                    " or ".join(about.uses) or "nothing",
+                    good,
+                    about.summary,
+                    about.reference,
+                ),
                 strict=True,
             )
         )
@@ -51,7 +68,8 @@ def _as_text(rows: list[dict[str, Any]]) -> str:
         ("score", "Scores judge columns one by one; name one by --method. A good feature …"),
         (
             "search",
-            "Searches look more than once; diverse is the default (auto), floating runs in graphsieve compare. A search …",
+            "Searches look more than once; diverse is the default (auto), floating runs in "
+            "graphsieve compare. A search …",
         ),
     ):
         some = [row for row in rows if row["kind"] == kind]
@@ -61,7 +79,8 @@ def _as_text(rows: list[dict[str, Any]]) -> str:
         for row in some:
             good = f"  {row['good']:<5}" if row["good"] else ""
             lines.append(
-                f"  {row['method']:<{width}}  {row['needs']:<{needs}}{good}  {row['a good feature']} ({row['published']})"
+                f"  {row['method']:<{width}}  {row['needs']:<{needs}}{good}  "
+                f"{row['a good feature']} ({row['published']})"
             )
         lines.append("")
     return "\n".join([*lines, "graphsieve explain METHOD says more.", ""])

@@ -1,4 +1,6 @@
-"""Messages of the library in the words of the command line: a person there sees options, not keyword arguments."""
+"""Messages of the library in the words of the command line: a person there sees options, not
+keyword arguments.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ _WORDS = (
     ("label_proba", "the table of probabilities"),
     ("y must hold", "the target must hold"),
     ("pass y with some of them", "name them by --target"),
-    ("but nothing is known of the samples.", "but nothing is known of the samples; name a column of them by --target."),
+    (
+        "but nothing is known of the samples.",
+        "but nothing is known of the samples; name a column of them by --target.",
+    ),
     ("they are NaN and rank last", "they have no score and rank last"),
     ("X has ", "the table has "),
     ("; divide X by a constant first", "; divide its numbers by a constant first"),
@@ -49,8 +54,13 @@ _QUOTED = re.compile(r"""((?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
 
 
 def for_the_command(message: str) -> str:
-    """The message with options in the place of keyword arguments; on one line. What stands in quotes is somebody's data."""
-    message = _SETTING.sub(lambda found: f"--{_OTHERWISE.get(found[1], found[1].replace('_', '-'))} {found[2]}", message)
+    """The message with options in the place of keyword arguments; on one line. What stands in
+    quotes is somebody's data.
+    """
+    message = _SETTING.sub(
+        lambda found: f"--{_OTHERWISE.get(found[1], found[1].replace('_', '-'))} {found[2]}",
+        message,
+    )
     return " ".join(outside_quotes(message, _in_options).split())
 
 
@@ -63,6 +73,9 @@ def outside_quotes(message: str, change: Callable[[str], str]) -> str:
 
 def _in_options(text: str) -> str:
     for ours, theirs in _WORDS:
-        before, after = r"(?<![\w.-])" if ours[0].isalnum() else "", r"(?!\.?\w)" if ours[-1].isalnum() else ""
+        before, after = (
+            r"(?<![\w.-])" if ours[0].isalnum() else "",
+            r"(?!\.?\w)" if ours[-1].isalnum() else "",
+        )
         text = re.sub(before + re.escape(ours) + after, theirs, text)
     return text

@@ -1,4 +1,6 @@
-"""Where results go: standard output or a file that is written whole, checked before any work is done."""
+"""Where results go: standard output or a file that is written whole, checked before any work is
+done.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from graphsieve._base.atomic_files import check_compression, named_file, replace
 from graphsieve._base.errors import InputError
 from graphsieve._base.streams import discard
 
-_ASCII = str.maketrans({"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"})
+_ASCII = str.maketrans(
+    {"█": "#", "─": "-", "…": "...", "−": "-", "·": ".", "±": "+-", "×": "x", "∞": "inf"}
+)
 
 
 class OutputError(Exception):
@@ -40,11 +44,15 @@ def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] =
         try:
             _check_output(path, force=force)
         except OSError as error:  # a name that no file can have, such as one that is too long
-            raise OutputError(f"{path} cannot be written: {error.strerror}; write elsewhere.") from None
+            raise OutputError(
+                f"{path} cannot be written: {error.strerror}; write elsewhere."
+            ) from None
 
 
 def _real(path: str | Path) -> str:
-    """Where a path leads; unlike `Path.resolve`, links that lead in a circle are no error here but where they are opened."""
+    """Where a path leads; unlike `Path.resolve`, links that lead in a circle are no error here
+    but where they are opened.
+    """
     try:
         return os.path.realpath(path)
     except OSError:  # in a folder that was removed, where no relative path leads anywhere
@@ -58,7 +66,9 @@ def _check_output(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it.")
     if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist; create it first, or write elsewhere.")
+        raise OutputError(
+            f"the folder {path.parent} does not exist; create it first, or write elsewhere."
+        )
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"the folder {path.parent} cannot be written to; write elsewhere.")
     if path.exists() and not path.is_file():
@@ -68,7 +78,9 @@ def _check_output(path: Path, *, force: bool) -> None:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Put the content there: whole or not at all. A link is replaced, what it points to is not touched."""
+    """Put the content there: whole or not at all. A link is replaced, what it points to is not
+    touched.
+    """
     try:
         replace_file(path, content)
     except OSError as error:
@@ -87,16 +99,26 @@ def put(text: str, output: Path | None = None, format: str = "table") -> None:
 
 def _json_in_ascii(text: str) -> str:
     """The same document: what is beyond ASCII stands in its strings alone."""
-    return "".join(character if character.isascii() else json.dumps(character)[1:-1] for character in text)
+    return "".join(
+        character if character.isascii() else json.dumps(character)[1:-1] for character in text
+    )
 
 
 def show(text: str, format: str = "table") -> None:
-    """To standard output; signs that it has no letters for are written otherwise, in JSON as JSON writes them."""
+    """To standard output; signs that it has no letters for are written otherwise, in JSON as
+    JSON writes them.
+    """
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        text = _json_in_ascii(text) if format == "json" else text.translate(_ASCII) if format == "table" else text
+        text = (
+            _json_in_ascii(text)
+            if format == "json"
+            else text.translate(_ASCII)
+            if format == "table"
+            else text
+        )
         text = text.encode(encoding, errors="backslashreplace").decode(encoding)
     try:
         sys.stdout.write(text)
@@ -105,4 +127,6 @@ def show(text: str, format: str = "table") -> None:
         discard(sys.stdout)
         if isinstance(error, BrokenPipeError):
             raise
-        raise OutputError(f"the result cannot be written to standard output: {error.strerror}.") from None
+        raise OutputError(
+            f"the result cannot be written to standard output: {error.strerror}."
+        ) from None

@@ -27,7 +27,8 @@ from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.table.files.writing import csv_text
 
 SCHEMA = 1
-DIGITS = 12  # of numbers in CSV and JSON: the rest is rounding, which differs from machine to machine
+# Of numbers in CSV and JSON: the rest is rounding, which differs from machine to machine
+DIGITS = 12
 NARROW = 104  # columns of a terminal below which what is already said is not shown
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".txt": "table"}
 
@@ -63,7 +64,9 @@ def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
     output = None if options.output is None else output_file(options.output)
     report = None if options.report is None else output_file(options.report)
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
-    check_outputs([path for path in (output, report) if path is not None], force=options.force, inputs=inputs)
+    check_outputs(
+        [path for path in (output, report) if path is not None], force=options.force, inputs=inputs
+    )
     return output, report
 
 
@@ -90,12 +93,18 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
                 f"run graphsieve compare --methods {options.method}, or use it in Python."
             )
         raise UsageError(
-            f"--method must be one of {', '.join(names)}, got {quoted(options.method)}{nearest(options.method, names)}."
+            f"--method must be one of {', '.join(names)}, got "
+            f"{quoted(options.method)}{nearest(options.method, names)}."
         )
     if options.method in ITERATED and options.top == "auto":
-        raise UsageError(f"--method {options.method} does not find how many matter; ask for a number by --top, or leave it out.")
+        raise UsageError(
+            f"--method {options.method} does not find how many matter; ask for a number by --top, "
+            "or leave it out."
+        )
     settings = {
-        "n_features_to_select": options.fraction or options.top or (None if options.method in ITERATED else "auto"),
+        "n_features_to_select": options.fraction
+        or options.top
+        or (None if options.method in ITERATED else "auto"),
         "method": options.method,
         "max_features": options.max_features,
         "redundancy": None if options.redundancy == "none" else options.redundancy,
@@ -115,7 +124,16 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
     usual = {
         "unlabeled": UNLABELED,
         "random_state": 0,
-        **dict.fromkeys(("max_features", "method_params", "n_features_to_select", "compress", "n_prototypes", "n_jobs")),
+        **dict.fromkeys(
+            (
+                "max_features",
+                "method_params",
+                "n_features_to_select",
+                "compress",
+                "n_prototypes",
+                "n_jobs",
+            )
+        ),
     }
     return {name: value for name, value in settings.items() if value != usual.get(name, "auto")}
 
@@ -153,7 +171,8 @@ def check_options_of_results(options: argparse.Namespace, chosen: str) -> None:
     """An option that would change nothing was meant for another kind of result."""
     is_text, has_paths = chosen in ("csv", "tsv"), chosen == "json" or options.report is not None
     unused = {
-        "--rows is about the table": getattr(options, "rows", None) is not None and chosen != "table",
+        "--rows is about the table": getattr(options, "rows", None) is not None
+        and chosen != "table",
         "--raw-names is about CSV and TSV": options.raw_names and not is_text,
         "--full-paths is about JSON and the report": options.full_paths and not has_paths,
     }
@@ -161,17 +180,29 @@ def check_options_of_results(options: argparse.Namespace, chosen: str) -> None:
         raise UsageError(f"{what}, and the result is {chosen}; leave one of the two out.")
 
 
-def _result(ranking: Ranking, case: Case, options: argparse.Namespace, chosen: str, warned: list[str]) -> str:
+def _result(
+    ranking: Ranking, case: Case, options: argparse.Namespace, chosen: str, warned: list[str]
+) -> str:
     if chosen == "json":
         return as_json({"command": "rank", **ranking.facts()}, ranking, case, options, warned)
     if chosen in ("csv", "tsv"):
         records = [rounded(record) for record in ranking.to_records()]
         rows = [[_cell(value) for value in record.values()] for record in records]
         return csv_text(list(records[0]), rows, "," if chosen == "csv" else "\t", options.raw_names)
-    return ranking_lines(ranking, rows=options.rows or ROWS_SHOWN, on_terminal=options.output is None and sys.stdout.isatty())
+    return ranking_lines(
+        ranking,
+        rows=options.rows or ROWS_SHOWN,
+        on_terminal=options.output is None and sys.stdout.isatty(),
+    )
 
 
-def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
+def as_json(
+    facts: dict[str, Any],
+    ranking: Ranking | None,
+    case: Case,
+    options: argparse.Namespace,
+    warned: list[str],
+) -> str:
     """A document with a version, without NaN, and the same bytes from the same input."""
     known = {"text": facts["known"]} if ranking is None else ranking.known or {}
     further = {
@@ -181,7 +212,11 @@ def as_json(facts: dict[str, Any], ranking: Ranking | None, case: Case, options:
         "versions": dict(versions()),
         "warnings": warned,
     }
-    document = {"schema": SCHEMA, **{name: value for name, value in facts.items() if name != "schema"}, **further}
+    document = {
+        "schema": SCHEMA,
+        **{name: value for name, value in facts.items() if name != "schema"},
+        **further,
+    }
     return json_text(rounded(document)) + "\n"
 
 
@@ -201,11 +236,16 @@ def _cell(value: Any) -> Any:
 
 
 def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> str:
-    """The ranking as lines of text, with all rows or some; in colour on a terminal, and no wider than it can be."""
+    """The ranking as lines of text, with all rows or some; in colour on a terminal, and no wider
+    than it can be.
+    """
     facts = ranking.page_facts()
     features = facts["features"]
     if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(facts):
-        features = [{name: value for name, value in record.items() if name != "redundancy"} for record in features]
+        features = [
+            {name: value for name, value in record.items() if name != "redundancy"}
+            for record in features
+        ]
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts), subline(facts), *recall_line(facts)]
     why = f": {facts['count_reason']}" if facts["count_reason"] else ""
@@ -213,5 +253,14 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     more = "--rows all, --format csv or --report have them all"
     paint = painter(sys.stdout) if on_terminal else painter(None)
     return (
-        "\n".join([*lines, "", *table_lines(features, rows=rows or len(features), more=more, paint=paint, show_cut=True)]) + "\n"
+        "\n".join(
+            [
+                *lines,
+                "",
+                *table_lines(
+                    features, rows=rows or len(features), more=more, paint=paint, show_cut=True
+                ),
+            ]
+        )
+        + "\n"
     )

@@ -1,4 +1,6 @@
-"""How to do it again: the command, and the same in Python. Paths are file names alone unless asked for in full."""
+"""How to do it again: the command, and the same in Python. Paths are file names alone unless
+asked for in full.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,12 @@ from typing import Any
 from graphsieve.cli.case import Case
 
 
-def repeated(options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str = "rank") -> dict[str, Any]:
-    """The command and the Python that give this result; `call` is the function of ours that does the work."""
+def repeated(
+    options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str = "rank"
+) -> dict[str, Any]:
+    """The command and the Python that give this result; `call` is the function of ours that does
+    the work.
+    """
     return {"command": _command(options), "python": _python(options, case, settings, call)}
 
 
@@ -38,15 +44,23 @@ def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], c
     further += ["without_columns"] if options.exclude else []
     lines = [f"from graphsieve import {call}, read_table"]
     if options.pairs or options.proba or options.proba_columns:
-        lines = ["import numpy as np"] * bool(options.proba_columns) + [f"from graphsieve import Supervision, {call}, read_table"]
-        further += ["read_pairs_file"] * bool(options.pairs) + ["read_probabilities_file"] * bool(options.proba)
+        lines = ["import numpy as np"] * bool(options.proba_columns) + [
+            f"from graphsieve import Supervision, {call}, read_table"
+        ]
+        further += ["read_pairs_file"] * bool(options.pairs) + ["read_probabilities_file"] * bool(
+            options.proba
+        )
         further += ["row_ids"] * bool(options.pairs or options.proba)
     lines += [f"from graphsieve.table.files import {', '.join(sorted(further))}"] if further else []
     lines += ["", f"table = read_table({', '.join(reading)})"]
     lines += _changes(options)
     lines += _knowledge(options)
-    given = ["table.matrix"] + ([f"table.kept[{options.target!r}]"] if options.target is not None else [])
-    given += ["feature_names=table.names"] + (["supervision=known"] if case.supervision is not None else [])
+    given = ["table.matrix"] + (
+        [f"table.kept[{options.target!r}]"] if options.target is not None else []
+    )
+    given += ["feature_names=table.names"] + (
+        ["supervision=known"] if case.supervision is not None else []
+    )
     given += [f"{name}={value!r}" for name, value in settings.items()]
     result = {"rank": "ranking", "compare": "comparison"}[call]
     lines += [f"{result} = {call}(", *(f"    {one}," for one in given), ")", f"print({result})"]
@@ -69,7 +83,10 @@ def _reading(options: argparse.Namespace) -> list[str]:
         "keep_na_text": options.keep_na_text or None,
     }
     source = options.table if options.table == "-" else shown_path(options.table, options)
-    return [repr(source), *(f"{name}={value!r}" for name, value in asked.items() if value is not None)]
+    return [
+        repr(source),
+        *(f"{name}={value!r}" for name, value in asked.items() if value is not None),
+    ]
 
 
 def _changes(options: argparse.Namespace) -> list[str]:
@@ -78,10 +95,15 @@ def _changes(options: argparse.Namespace) -> list[str]:
     if options.pairs or options.proba:
         lines.append(f"ids = row_ids(table, {options.id_column!r})")
     if options.exclude:
-        lines.append(f"excluded = [table.names.index(name) for name in {options.exclude!r} if name in table.names]")
+        lines.append(
+            f"excluded = [table.names.index(name) for name in {options.exclude!r} if name in "
+            "table.names]"
+        )
         lines.append('table = without_columns(table, excluded, "as asked")')
     if options.missing != "refuse":
-        lines += ["before = table.positions"] * (options.missing == "drop-rows" and bool(options.pairs or options.proba))
+        lines += ["before = table.positions"] * (
+            options.missing == "drop-rows" and bool(options.pairs or options.proba)
+        )
         lines.append(f"table = without_missing(table, {options.missing!r})")
     return lines
 
@@ -93,15 +115,27 @@ def _knowledge(options: argparse.Namespace) -> list[str]:
         lines += ["stay = [position in set(table.positions) for position in before]"]
     rows, gone = ("ids[stay]", ", gone=ids[[not one for one in stay]]") if dropped else ("ids", "")
     if options.pairs:
-        lines.append(f"pairs = read_pairs_file({shown_path(options.pairs, options)!r}, {rows}{gone})")
-        parts.append("Supervision.from_pairs(table.matrix.shape[0], pairs.must_link, pairs.cannot_link)")
+        lines.append(
+            f"pairs = read_pairs_file({shown_path(options.pairs, options)!r}, {rows}{gone})"
+        )
+        parts.append(
+            "Supervision.from_pairs(table.matrix.shape[0], pairs.must_link, pairs.cannot_link)"
+        )
     normalize = ", normalize=True" if options.normalize_proba else ""
     if options.proba:
         by = f", id_column={options.id_column!r}" if options.id_column else ""
-        lines.append(f"proba, classes = read_probabilities_file({shown_path(options.proba, options)!r}, ids{by})")
-        parts.append(f"Supervision.from_probabilities(proba{'[stay]' if dropped else ''}, classes=classes{normalize})")
+        lines.append(
+            f"proba, classes = read_probabilities_file({shown_path(options.proba, options)!r}, "
+            f"ids{by})"
+        )
+        parts.append(
+            f"Supervision.from_probabilities(proba{'[stay]' if dropped else ''}, "
+            f"classes=classes{normalize})"
+        )
     if options.proba_columns:
         lines.append(f"classes = {options.proba_columns!r}")
-        lines.append("proba = np.stack([table.kept[name].astype(float) for name in classes], axis=1)")
+        lines.append(
+            "proba = np.stack([table.kept[name].astype(float) for name in classes], axis=1)"
+        )
         parts.append(f"Supervision.from_probabilities(proba, classes=classes{normalize})")
     return lines + ([f"known = {' | '.join(parts)}"] if parts else [])

@@ -36,15 +36,26 @@ def run(options: argparse.Namespace) -> None:
     for path, render in ((page, as_page), (markdown, as_markdown)):
         if path is not None:
             write(path, render(found, command=command))
-    show(json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n" if options.json else as_text(found))
+    show(
+        json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n"
+        if options.json
+        else as_text(found)
+    )
     if page is not None:
         say(f"The page with the figures: {page}")
 
 
 def _refuse_options_of_a_run(options: argparse.Namespace) -> None:
-    given = {"--seed": options.seed is not None, "--jobs": options.jobs is not None, "--no-download": options.no_download}
+    given = {
+        "--seed": options.seed is not None,
+        "--jobs": options.jobs is not None,
+        "--no-download": options.no_download,
+    }
     for name in (name for name, is_given in given.items() if is_given):
-        raise InputError(f"--results shows what an earlier run found, so that {name} means nothing; leave one of the two out.")
+        raise InputError(
+            f"--results shows what an earlier run found, so that {name} means nothing; leave one "
+            "of the two out."
+        )
 
 
 def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -64,7 +75,9 @@ def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
-    """Results of an earlier run, made whole again and shown once, so that anything odd is refused here."""
+    """Results of an earlier run, made whole again and shown once, so that anything odd is
+    refused here.
+    """
     from graphsieve._base.parameters import quoted
     from graphsieve.papers.output.html_page import as_page
     from graphsieve.papers.output.plain_text import as_text
@@ -74,11 +87,15 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
         with path.open("rb") as file:
             content = file.read(LONGEST_RESULTS + 1)
         if len(content) > LONGEST_RESULTS:
-            raise InputError(f"{path} holds more than the {LONGEST_RESULTS:,} bytes that results ever take; name another file.")
+            raise InputError(
+                f"{path} holds more than the {LONGEST_RESULTS:,} bytes that results ever take; "
+                "name another file."
+            )
         document = json.loads(content.decode("utf-8"))
         if document["schema"] != SCHEMA:
             raise InputError(
-                f"{path} has results of version {quoted(document['schema'])}, this version reads {SCHEMA}; run it again."
+                f"{path} has results of version {quoted(document['schema'])}, this version reads "
+                f"{SCHEMA}; run it again."
             )
         found = [from_facts(facts).facts() for facts in document["papers"]]
         as_page(found, command="")
@@ -88,7 +105,9 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
     except InputError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise InputError(f"{path} does not hold what graphsieve reproduce --json prints; run it again.") from None
+        raise InputError(
+            f"{path} does not hold what graphsieve reproduce --json prints; run it again."
+        ) from None
     wanted = [facts for facts in found if paper in ("all", facts["paper"])]
     if not wanted:
         raise InputError(f"{path} has no results of {paper}; run it again.")

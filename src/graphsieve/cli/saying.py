@@ -1,4 +1,6 @@
-"""What a person sees beside the result: lines and warnings on the error stream, colours on a terminal."""
+"""What a person sees beside the result: lines and warnings on the error stream, colours on a
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,20 @@ from graphsieve._base.streams import write_error
 from graphsieve._base.warning_filters import warnings_kept
 from graphsieve.cli.option_names import for_the_command
 
-_COLORS = {"chosen": "\x1b[36m", "rest": "\x1b[90m", "soft": "\x1b[90m", "warning": "\x1b[33m", "strong": "\x1b[1m"}
+_COLORS = {
+    "chosen": "\x1b[36m",
+    "rest": "\x1b[90m",
+    "soft": "\x1b[90m",
+    "warning": "\x1b[33m",
+    "strong": "\x1b[1m",
+}
 _END = "\x1b[0m"
 
 
 def has_colors(stream: IO[str] | None) -> bool:
-    """Whether the stream is a terminal that shows colours, and nobody asked for none (no-color.org)."""
+    """Whether the stream is a terminal that shows colours, and nobody asked for none
+    (no-color.org).
+    """
     if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
@@ -32,10 +42,14 @@ def painter(stream: IO[str] | None) -> Any:
 
 
 def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
-    """A line for people, on the error stream; where that cannot be written, it is no reason to lose the result."""
+    """A line for people, on the error stream; where that cannot be written, it is no reason to
+    lose the result.
+    """
     if quiet:
         return
-    text = "".join(character if character.isprintable() or character == "\n" else "·" for character in line)
+    text = "".join(
+        character if character.isprintable() or character == "\n" else "·" for character in line
+    )
     shown = painter(sys.stderr)(text, kind) if kind else text
     write_error(f"{shown}\n")
 
@@ -44,7 +58,8 @@ def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
 def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
     """Gather the warnings of the work, and say each once in the words of the command line.
 
-    What other libraries warn of concerns us, not the person at the terminal, unless they look for a bug.
+    What other libraries warn of concerns us, not the person at the terminal, unless they look for a
+    bug.
     """
     messages: list[str] = []
     found: list[warnings.WarningMessage] = []
@@ -55,7 +70,9 @@ def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
         _tell(found, messages, quiet=quiet, debug=debug)
 
 
-def _tell(found: list[warnings.WarningMessage], messages: list[str], *, quiet: bool, debug: bool) -> None:
+def _tell(
+    found: list[warnings.WarningMessage], messages: list[str], *, quiet: bool, debug: bool
+) -> None:
     for one in found:
         text = for_the_command(str(one.message))
         if issubclass(one.category, GraphSieveWarning):

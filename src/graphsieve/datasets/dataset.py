@@ -17,7 +17,9 @@ Task = Literal["classification", "regression"]
 
 
 class DataUnavailableError(InputError):
-    """A data set cannot be had: it is not at hand and cannot be fetched, or it is not what it should be."""
+    """A data set cannot be had: it is not at hand and cannot be fetched, or it is not what it
+    should be.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,10 +45,11 @@ class Dataset:
     relevant : array or None
         Artificial problems: the columns that y depends on.
     extras : mapping of str to array
-        What else is known of the samples: ``is_train``, ``is_test``, ``part``, ``domain``, ``year``, ``y_all``; and
-        ``y_all_names``, what the columns of ``y_all`` are.
+        What else is known of the samples: ``is_train``, ``is_test``, ``part``, ``domain``,
+        ``year``, ``y_all``; and ``y_all_names``, what the columns of ``y_all`` are.
     source, licence : str
-        Where it came from, and what its source says about its use; with a note where one must go with the data.
+        Where it came from, and what its source says about its use; with a note where one must go
+        with the data.
 
     Examples
     --------
@@ -71,8 +74,15 @@ class Dataset:
     licence: str = ""
 
     def __repr__(self) -> str:
-        wanted = f"{len(self.class_names)} classes" if self.class_names is not None else f"target {self.target_name}"
-        return f"Dataset({self.name!r}, {self.X.shape[0]} samples × {self.X.shape[1]} features, {wanted})"
+        wanted = (
+            f"{len(self.class_names)} classes"
+            if self.class_names is not None
+            else f"target {self.target_name}"
+        )
+        return (
+            f"Dataset({self.name!r}, {self.X.shape[0]} samples × {self.X.shape[1]} features, "
+            f"{wanted})"
+        )
 
 
 def numbered(prefix: str, count: int, first: int = 1) -> tuple[str, ...]:
@@ -83,12 +93,13 @@ def numbered(prefix: str, count: int, first: int = 1) -> tuple[str, ...]:
 def content_hash(dataset: Dataset) -> str:
     """SHA-256 of the numbers of a data set, whichever file they came from.
 
-    Hashed are, in this order, X, y and the extras by name. Each part is a line ``name kind shape`` followed by its values in C
-    order, little-endian:
+    Hashed are, in this order, X, y and the extras by name. Each part is a line ``name kind shape``
+    followed by its values in C order, little-endian:
 
-    - real numbers in single precision, since programs that read decimals differ in the last bit of double precision; every NaN
-      is the same one, and −0 is 0;
-    - a sparse X as three parts (data, indices, indptr) with sorted indices and without stored zeros, its shape in the first line;
+    - real numbers in single precision, since programs that read decimals differ in the last bit of
+      double precision; every NaN is the same one, and −0 is 0;
+    - a sparse X as three parts (data, indices, indptr) with sorted indices and without stored
+      zeros, its shape in the first line;
     - texts in UTF-8, a zero byte after each.
 
     Names of features, classes and targets are not hashed: sources spell them differently.
@@ -119,11 +130,14 @@ def content_hash(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def _add(digest: Any, name: str, values: NDArray[Any], shape: tuple[int, ...] | None = None) -> None:
+def _add(
+    digest: Any, name: str, values: NDArray[Any], shape: tuple[int, ...] | None = None
+) -> None:
     if values.dtype.kind == "U":
         kind, content = "text", b"".join(text.encode() + b"\0" for text in values.ravel().tolist())
     elif values.dtype.kind == "f":
-        with np.errstate(invalid="ignore", over="ignore"):  # R marks its missing values by signalling NaNs
+        # R marks its missing values by signalling NaNs
+        with np.errstate(invalid="ignore", over="ignore"):
             single = values.astype("<f4")
         single[np.isnan(single)] = np.nan
         single[single == 0] = 0.0

@@ -1,4 +1,6 @@
-"""Reads the files that data sets come in: ARFF, tables of text, MATLAB's and R's, also compressed."""
+"""Reads the files that data sets come in: ARFF, tables of text, MATLAB's and R's, also
+compressed.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.io import arff
 
+from graphsieve._base.array_types import Floats
 from graphsieve.datasets.rdata import RVector, read_rdata
 
 MOST_BYTES = 256 * 2**20  # unpacked; the largest set here has 30 million
@@ -26,21 +29,29 @@ COMPRESSIONS: dict[bytes, Callable[[], Any]] = {
 
 
 def unpacked(content: bytes, most_bytes: int = MOST_BYTES) -> bytes:
-    """What a file holds once it is decompressed, if it is compressed; `ValueError` where that is cut short or too much."""
+    """What a file holds once it is decompressed, if it is compressed; `ValueError` where that is
+    cut short or too much.
+    """
     for beginning, method in COMPRESSIONS.items():
         if content.startswith(beginning):
             machine = method()
             data: bytes = machine.decompress(content, most_bytes)
             if not machine.eof:
-                raise ValueError(f"it is cut short, or larger than {most_bytes} bytes when unpacked")
+                raise ValueError(
+                    f"it is cut short, or larger than {most_bytes} bytes when unpacked"
+                )
             return data
     return content
 
 
-def read_arff(content: bytes, *, own_numbers: bool = False) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.str_]]]:
-    """The columns of an ARFF file by name: all as numbers (missing: NaN), and those with a list of values as texts too.
+def read_arff(
+    content: bytes, *, own_numbers: bool = False
+) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
+    """The columns of an ARFF file by name: all as numbers (missing: NaN), and those with a list of
+    values as texts too.
 
-    A value from a list becomes its place in that list, or, with `own_numbers`, the number that it is.
+    A value from a list becomes its place in that list, or, with `own_numbers`, the number that it
+    is.
     """
     rows, described = arff.loadarff(io.StringIO(unpacked(content).decode("latin-1")))
     numbers, texts = {}, {}
@@ -50,7 +61,9 @@ def read_arff(content: bytes, *, own_numbers: bool = False) -> tuple[dict[str, N
         if kind == "nominal":
             texts[name] = np.char.decode(rows[column], "latin-1")
             # A question mark may be one of the values; otherwise it is a missing one.
-            number = {"?": np.nan} | {value: float(value) if own_numbers else at for at, value in enumerate(values)}
+            number = {"?": np.nan} | {
+                value: float(value) if own_numbers else at for at, value in enumerate(values)
+            }
             numbers[name] = np.array([number[text] for text in texts[name]], dtype=np.float64)
         else:
             numbers[name] = rows[column].astype(np.float64)
@@ -60,31 +73,47 @@ def read_arff(content: bytes, *, own_numbers: bool = False) -> tuple[dict[str, N
 def read_texts(content: bytes, *, delimiter: str = ",", skip: int = 0) -> NDArray[np.str_]:
     """The cells of a delimited table, as they are, without the first `skip` lines."""
     lines = unpacked(content).decode("utf-8-sig").splitlines()[skip:]
-    cells = [[cell.strip().strip('"') for cell in line.split(delimiter)] for line in lines if line.strip()]
+    cells = [
+        [cell.strip().strip('"') for cell in line.split(delimiter)]
+        for line in lines
+        if line.strip()
+    ]
     return np.array(cells, dtype=np.str_)
 
 
-def as_numbers(cells: NDArray[np.str_]) -> NDArray[np.float64]:
+def as_numbers(cells: NDArray[np.str_]) -> Floats:
     """Cells of text as numbers; a question mark is a missing one."""
     return np.where(cells == "?", "nan", cells).astype(np.float64)
 
 
-def read_numbers(content: bytes, *, delimiter: str = ",") -> NDArray[np.float64]:
+def read_numbers(content: bytes, *, delimiter: str = ",") -> Floats:
     """A delimited table of numbers alone."""
     text = io.StringIO(unpacked(content).decode("ascii"))
     return np.loadtxt(text, delimiter=delimiter, ndmin=2, comments=None)
 
 
 def read_matlab(content: bytes, n_features: int) -> tuple[Any, NDArray[Any]]:
-    """The table with that many columns in a MATLAB file, and the list with an entry for each of its rows."""
-    variables = [value for name, value in scipy.io.loadmat(io.BytesIO(content)).items() if not name.startswith("__")]
+    """The table with that many columns in a MATLAB file, and the list with an entry for each of
+    its rows.
+    """
+    variables = [
+        value
+        for name, value in scipy.io.loadmat(io.BytesIO(content)).items()
+        if not name.startswith("__")
+    ]
     tables = [value for value in variables if value.ndim == 2 and value.shape[1] == n_features]
     if len(tables) != 1:
         raise ValueError(f"{len(tables)} of its variables have {n_features} columns")
     n_samples = tables[0].shape[0]
-    lists = [value for value in variables if value is not tables[0] and sorted(value.shape) == sorted((1, n_samples))]
+    lists = [
+        value
+        for value in variables
+        if value is not tables[0] and sorted(value.shape) == sorted((1, n_samples))
+    ]
     if len(lists) != 1:
-        raise ValueError(f"{len(lists)} of its variables have one value for each of the {n_samples} rows")
+        raise ValueError(
+            f"{len(lists)} of its variables have one value for each of the {n_samples} rows"
+        )
     labels = lists[0].toarray() if sp.issparse(lists[0]) else lists[0]
     return tables[0], labels.ravel()
 

@@ -20,10 +20,11 @@ from graphsieve.datasets.ready import read_ready, shown
 def load(name: str, *, download: bool = True) -> Dataset:
     """A real data set by its name.
 
-    It is looked for in the folder that the environment variable GRAPHSIEVE_DATA names (a file ``<name>.npz``, see
-    `graphsieve.datasets.ready`), among the sets that scikit-learn brings along, in the folder of earlier downloads (named by
-    GRAPHSIEVE_CACHE, or among the user's caches), and at last at its public address. Wherever it comes from, its numbers must
-    have the SHA-256 that `DATASETS` states; only a file under a name that is not in `DATASETS` is taken as it is.
+    It is looked for in the folder that the environment variable GRAPHSIEVE_DATA names (a file
+    ``<name>.npz``, see `graphsieve.datasets.ready`), among the sets that scikit-learn brings along,
+    in the folder of earlier downloads (named by GRAPHSIEVE_CACHE, or among the user's caches), and
+    at last at its public address. Wherever it comes from, its numbers must have the SHA-256 that
+    `DATASETS` states; only a file under a name that is not in `DATASETS` is taken as it is.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ def load(name: str, *, download: bool = True) -> Dataset:
     if source is None:
         if file is None:
             raise InputError(
-                f"there is no data set called {quoted(name)}{nearest(name, DATASETS)}; graphsieve.datasets.DATASETS lists those "
+                f"there is no data set called {quoted(name)}{nearest(name, DATASETS)}; "
+                "graphsieve.datasets.DATASETS lists those "
                 "there are, or put a file of that name into the folder that GRAPHSIEVE_DATA names."
             )
         return replace(read_ready(file), source=f"the file {file.name}", licence="unknown")
@@ -73,7 +75,8 @@ def _in_data_folder(name: str) -> Path | None:
     folder = os.path.expanduser(folder)
     if not os.path.isdir(folder):
         raise InputError(
-            f"GRAPHSIEVE_DATA must name a folder of .npz files, but {quoted(shown(Path(folder)))} is none; correct or unset it."
+            f"GRAPHSIEVE_DATA must name a folder of .npz files, but {quoted(shown(Path(folder)))} "
+            "is none; correct or unset it."
         )
     if Path(name).name != name:
         return None  # a name is no path: it must not lead out of the folder
@@ -85,7 +88,8 @@ def _checked(dataset: Dataset, source: Source, where: str) -> Dataset:
     found = content_hash(dataset)
     if found != source.sha256:
         raise DataUnavailableError(
-            f"{where} does not hold the data set {source.name!r}: the SHA-256 of its numbers is {found}, not {source.sha256}; "
+            f"{where} does not hold the data set {source.name!r}: the SHA-256 of its numbers is "
+            f"{found}, not {source.sha256}; "
             "replace or remove it."
         )
     return dataset
@@ -105,10 +109,12 @@ def _kept_or_fetched(source: Source, download: bool) -> Dataset:
     elsewhere = f"put {source.name}.npz into the folder that GRAPHSIEVE_DATA names"
     if source.recipe is None:
         raise DataUnavailableError(
-            f"the data set {source.name!r} cannot be fetched automatically: {source.by_hand}, and {elsewhere}."
+            f"the data set {source.name!r} cannot be fetched automatically: {source.by_hand}, and "
+            f"{elsewhere}."
         )
     raise DataUnavailableError(
-        f"the data set {source.name!r} is not at hand and may not be fetched (download=False); allow that, or {elsewhere}."
+        f"the data set {source.name!r} is not at hand and may not be fetched (download=False); "
+        f"allow that, or {elsewhere}."
     )
 
 

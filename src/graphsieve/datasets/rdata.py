@@ -1,7 +1,8 @@
-"""Reads the files in which R keeps its data (``.RData``, ``.rda``): as much of the format as tables of numbers need.
+"""Reads the files in which R keeps its data (``.RData``, ``.rda``): as much of the format as tables
+of numbers need.
 
-The format is described in "R Internals", section "Serialization Formats". Nothing in such a file is ever run: anything but
-vectors, lists and their attributes is refused.
+The format is described in "R Internals", section "Serialization Formats". Nothing in such a file is
+ever run: anything but vectors, lists and their attributes is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphsieve._base.array_types import Floats
 
 BEGINNINGS = (b"RDX2\nX\n", b"RDX3\nX\n")
 MISSING_INTEGER = -(2**31)
@@ -44,7 +47,7 @@ class RVector:
         return found
 
     @property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """A matrix, or a data frame of numbers, as rows and columns."""
         if "dim" in self.attributes:
             return np.reshape(self.values, self.attributes["dim"].values.astype(int), order="F")
@@ -62,7 +65,9 @@ class RVector:
 
 
 def read_rdata(content: bytes) -> dict[str, RVector]:
-    """The variables in a file that is not, or no longer, compressed; `ValueError` where it is no such file."""
+    """The variables in a file that is not, or no longer, compressed; `ValueError` where it is no
+    such file.
+    """
     if not content.startswith(BEGINNINGS):
         raise ValueError("it does not begin like a file of R's")
     reader = _Reader(content, len(BEGINNINGS[0]))
@@ -142,7 +147,9 @@ class _Reader:
         raise ValueError(f"it holds something of R's type {kind}, which is no table")
 
     def _compact(self) -> Any:
-        """A vector in one of the forms that R 3.5 brought: of what kind, its state, its attributes."""
+        """A vector in one of the forms that R 3.5 brought: of what kind, its state, its
+        attributes.
+        """
         kind, state, attributes = self.item(), self.item(), self.item()
         name = kind["0"]
         if name == "compact_intseq":

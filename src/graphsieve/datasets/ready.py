@@ -1,7 +1,9 @@
-"""Data sets ready to use, one ``<name>.npz`` each: the format of the folder GRAPHSIEVE_DATA and of the cache.
+"""Data sets ready to use, one ``<name>.npz`` each: the format of the folder GRAPHSIEVE_DATA and of
+the cache.
 
-Keys: ``X``, or ``data``, ``indices``, ``indptr`` and ``shape`` of a sparse table by rows; ``y``; optionally ``feature_names``,
-``target_names`` (of the classes), ``target_name``, and the extras. Nothing in such a file is ever executed.
+Keys: ``X``, or ``data``, ``indices``, ``indptr`` and ``shape`` of a sparse table by rows; ``y``;
+optionally ``feature_names``, ``target_names`` (of the classes), ``target_name``, and the extras.
+Nothing in such a file is ever executed.
 """
 
 from __future__ import annotations
@@ -37,13 +39,17 @@ def read_ready(path: Path) -> Dataset:
             arrays = {key: file[key] for key in file.files}
         return dataset_of(path.stem, arrays)
     except _WrongFileError as error:
-        raise DataUnavailableError(f"{shown(path)} is no data set of ours: {error}; replace or remove the file.") from None
+        raise DataUnavailableError(
+            f"{shown(path)} is no data set of ours: {error}; replace or remove the file."
+        ) from None
     except MemoryError:
         raise
     except Exception as error:
-        # A pickle in the file, a truncated archive, a bare .npy file, ...: readers of archives raise whatever they like.
+        # A pickle in the file, a truncated archive, a bare .npy file, ...: readers of archives
+        # raise whatever they like.
         raise DataUnavailableError(
-            f"{shown(path)} cannot be read ({one_line(str(error)) or type(error).__name__}); replace or remove the file."
+            f"{shown(path)} cannot be read ({one_line(str(error)) or type(error).__name__}); "
+            "replace or remove the file."
         ) from None
 
 
@@ -60,7 +66,12 @@ def ready_file(dataset: Dataset) -> bytes:
     arrays: dict[str, Any] = {}
     if sp.issparse(dataset.X):
         rows = sp.csr_array(dataset.X)
-        arrays |= {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
+        arrays |= {
+            "data": rows.data,
+            "indices": rows.indices,
+            "indptr": rows.indptr,
+            "shape": np.array(rows.shape),
+        }
     else:
         arrays["X"] = dataset.X
     arrays |= {"y": dataset.y, "feature_names": np.array(dataset.feature_names), **dataset.extras}
@@ -80,16 +91,29 @@ def dataset_of(name: str, arrays: Arrays) -> Dataset:
     _require(len(y) == n_samples, f"X has {n_samples} rows, y has {len(y)}")
     extras = {key: arrays[key] for key in EXTRAS if key in arrays}
     for key in PER_SAMPLE:
-        _require(key not in extras or len(np.atleast_1d(extras[key])) == n_samples, f"{key} has another length than y")
+        _require(
+            key not in extras or len(np.atleast_1d(extras[key])) == n_samples,
+            f"{key} has another length than y",
+        )
     names = _texts(arrays, "feature_names")
-    _require(names is None or len(names) == n_features, f"X has {n_features} columns and another number of feature_names")
+    _require(
+        names is None or len(names) == n_features,
+        f"X has {n_features} columns and another number of feature_names",
+    )
     classes = None
     if y.dtype.kind == "i":
         classes, largest = _texts(arrays, "target_names"), int(y.max())
         if classes is None:
-            _require(largest < n_samples, f"y has the class code {largest} of {n_samples} samples (a quantity must be float64)")
+            _require(
+                largest < n_samples,
+                f"y has the class code {largest} of {n_samples} samples (a quantity must be "
+                "float64)",
+            )
             classes = numbered("", largest + 1, first=0)
-        _require(largest < len(classes), f"y has codes up to {largest}, and target_names only {len(classes)} names")
+        _require(
+            largest < len(classes),
+            f"y has codes up to {largest}, and target_names only {len(classes)} names",
+        )
     return Dataset(
         name=name,
         X=X,
@@ -105,12 +129,18 @@ def dataset_of(name: str, arrays: Arrays) -> Dataset:
 def _features(arrays: Arrays) -> Any:
     if "X" in arrays:
         X = arrays["X"]
-        _require(X.ndim == 2 and min(X.shape) > 0 and _is_float(X), "X is not a table of float32 or float64 numbers")
+        _require(
+            X.ndim == 2 and min(X.shape) > 0 and _is_float(X),
+            "X is not a table of float32 or float64 numbers",
+        )
         return X
     missing = [key for key in SPARSE_KEYS if key not in arrays]
     _require(not missing, f"it has neither X nor {', '.join(missing)}")
     data, indices, indptr, shape = (arrays[key] for key in SPARSE_KEYS)
-    _require(_is_float(data) and shape.shape == (2,), "its sparse table is not one of float32 or float64 numbers")
+    _require(
+        _is_float(data) and shape.shape == (2,),
+        "its sparse table is not one of float32 or float64 numbers",
+    )
     rows = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     refuse_unsound(rows, "X")
     return rows
@@ -119,7 +149,10 @@ def _features(arrays: Arrays) -> Any:
 def _wanted(arrays: Arrays) -> NDArray[Any]:
     _require("y" in arrays, "it has no y")
     y = arrays["y"]
-    _require(y.ndim == 1 and len(y) > 0 and y.dtype in (np.int64, np.float64), "y is no list of int64 codes or float64 values")
+    _require(
+        y.ndim == 1 and len(y) > 0 and y.dtype in (np.int64, np.float64),
+        "y is no list of int64 codes or float64 values",
+    )
     _require(y.dtype.kind == "f" or int(y.min()) >= 0, "y has negative class codes")
     return y
 
@@ -139,7 +172,9 @@ def _target_name(arrays: Arrays) -> str:
 def _texts(arrays: Arrays, key: str) -> tuple[str, ...] | None:
     if key not in arrays:
         return None
-    _require(arrays[key].dtype.kind == "U" and arrays[key].ndim <= 1, f"{key} is not a list of texts")
+    _require(
+        arrays[key].dtype.kind == "U" and arrays[key].ndim <= 1, f"{key} is not a list of texts"
+    )
     return tuple(np.atleast_1d(arrays[key]).tolist())
 
 

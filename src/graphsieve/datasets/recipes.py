@@ -1,7 +1,8 @@
 """From the files as their authors published them to the arrays of a data set.
 
-A recipe takes the contents of the files, in the order of the catalog, and returns the features, what is to be predicted
-(class labels of any kind, or target values), and the extras. Which label is which class is settled afterwards.
+A recipe takes the contents of the files, in the order of the catalog, and returns the features,
+what is to be predicted (class labels of any kind, or target values), and the extras. Which label is
+which class is settled afterwards.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve.datasets.dataset import numbered
-from graphsieve.datasets.formats import as_numbers, read_arff, read_matlab, read_numbers, read_r, read_texts
+from graphsieve.datasets.formats import (
+    as_numbers,
+    read_arff,
+    read_matlab,
+    read_numbers,
+    read_r,
+    read_texts,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +56,17 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 SOYBEAN_FEATURES = _words(
-    "date plant-stand precip temp hail crop-hist area-damaged severity seed-tmt germination plant-growth leaves "
-    "leafspots-halo leafspots-marg leafspot-size leaf-shread leaf-malf leaf-mild stem lodging stem-cankers canker-lesion "
-    "fruiting-bodies external-decay mycelium int-discolor sclerotia fruit-pods fruit-spots seed mold-growth seed-discolor "
+    "date plant-stand precip temp hail crop-hist area-damaged severity seed-tmt germination "
+    "plant-growth leaves "
+    "leafspots-halo leafspots-marg leafspot-size leaf-shread leaf-malf leaf-mild stem lodging "
+    "stem-cankers canker-lesion "
+    "fruiting-bodies external-decay mycelium int-discolor sclerotia fruit-pods fruit-spots seed "
+    "mold-growth seed-discolor "
     "seed-size shriveling roots"
 )
 CELL_MEASURES = _words(
-    "radius texture perimeter area smoothness compactness concativity concave_points symmetry fractal_dimension"
+    "radius texture perimeter area smoothness compactness concativity concave_points symmetry "
+    "fractal_dimension"
 )
 RECURRENCE_FEATURES = (
     "time",
@@ -63,8 +75,10 @@ RECURRENCE_FEATURES = (
     "lymph_node_status",
 )
 VOICE_FEATURES = _words(
-    "MDVP:Fo(Hz) MDVP:Fhi(Hz) MDVP:Flo(Hz) MDVP:Jitter(%) MDVP:Jitter(Abs) MDVP:RAP MDVP:PPQ Jitter:DDP MDVP:Shimmer "
-    "MDVP:Shimmer(dB) Shimmer:APQ3 Shimmer:APQ5 MDVP:APQ Shimmer:DDA NHR HNR RPDE DFA spread1 spread2 D2 PPE"
+    "MDVP:Fo(Hz) MDVP:Fhi(Hz) MDVP:Flo(Hz) MDVP:Jitter(%) MDVP:Jitter(Abs) MDVP:RAP MDVP:PPQ "
+    "Jitter:DDP MDVP:Shimmer "
+    "MDVP:Shimmer(dB) Shimmer:APQ3 Shimmer:APQ5 MDVP:APQ Shimmer:DDA NHR HNR RPDE DFA spread1 "
+    "spread2 D2 PPE"
 )
 TISSUE_FEATURES = ("I0", "PA500", "HFS", "DA", "Area", "A/DA", "Max IP", "DR", "P")
 NEAR_INFRARED = tuple(f"{wavelength} nm" for wavelength in range(1100, 2500, 2))
@@ -72,7 +86,9 @@ MEAT_PARTS = {"C": 129, "M": 43, "T": 43, "E1": 8, "E2": 17}  # samples, in the 
 
 
 def arff_classes(label: str, *, without: Sequence[str] = (), own_numbers: bool = False) -> Recipe:
-    """An ARFF file with a column of class labels; the other columns, but those named, are the features."""
+    """An ARFF file with a column of class labels; the other columns, but those named, are the
+    features.
+    """
 
     def cook(files: Sequence[bytes]) -> Cooked:
         numbers, texts = read_arff(files[0], own_numbers=own_numbers)
@@ -93,13 +109,17 @@ def labeled_table(label: int, features: slice, names: Sequence[str], *, skip: in
 
 
 def matlab(n_features: int) -> Recipe:
-    """A MATLAB file with a table and its labels; several are stacked, and ``domain`` tells whose row is whose."""
+    """A MATLAB file with a table and its labels; several are stacked, and ``domain`` tells whose
+    row is whose.
+    """
 
     def cook(files: Sequence[bytes]) -> Cooked:
         tables, labels = zip(*(read_matlab(content, n_features) for content in files), strict=True)
         X = sp.vstack(tables, format="csr") if any(map(sp.issparse, tables)) else np.vstack(tables)
         domain = np.repeat(np.arange(len(files)), [len(part) for part in labels])
-        return Cooked(X, np.concatenate(labels), extras={"domain": domain} if len(files) > 1 else {})
+        return Cooked(
+            X, np.concatenate(labels), extras={"domain": domain} if len(files) > 1 else {}
+        )
 
     return cook
 
@@ -131,16 +151,26 @@ def cookies(files: Sequence[bytes]) -> Cooked:
     """The content of fat, from the spectrum: a data frame of 700 wavelengths and four contents."""
     table = read_r(files[0])["cookie"].matrix
     targets = np.array(["fat", "sucrose", "dry_flour", "water"])
-    extras = {"y_all": table[:, 700:], "y_all_names": targets, "is_test": np.arange(len(table)) >= 40}
+    extras = {
+        "y_all": table[:, 700:],
+        "y_all_names": targets,
+        "is_test": np.arange(len(table)) >= 40,
+    }
     return Cooked(table[:, :700], table[:, 700], NEAR_INFRARED, extras)
 
 
 def soils(files: Sequence[bytes]) -> Cooked:
-    """The content of nitrogen, from the spectrum: a data frame in which the spectrum is one column, a matrix."""
+    """The content of nitrogen, from the spectrum: a data frame in which the spectrum is one
+    column, a matrix.
+    """
     frame = read_r(files[0])["NIRsoil"]
     targets = ("Nt", "Ciso", "CEC")
     y_all = np.column_stack([frame[name].values for name in targets])
-    extras = {"y_all": y_all, "y_all_names": np.array(targets), "is_train": frame["train"].values == 1}
+    extras = {
+        "y_all": y_all,
+        "y_all_names": np.array(targets),
+        "is_train": frame["train"].values == 1,
+    }
     return Cooked(frame["spc"].matrix, y_all[:, 0], NEAR_INFRARED, extras)
 
 
@@ -148,7 +178,9 @@ def leukemia(files: Sequence[bytes]) -> Cooked:
     """A list of a matrix and a factor; the samples of the original test set come first."""
     data = read_r(files[0])["golub"]
     X = data["x"].matrix
-    return Cooked(X, data["y"].labels, tuple(data["x"].column_names), {"is_train": np.arange(len(X)) >= 34})
+    return Cooked(
+        X, data["y"].labels, tuple(data["x"].column_names), {"is_train": np.arange(len(X)) >= 34}
+    )
 
 
 def colon(files: Sequence[bytes]) -> Cooked:
@@ -159,9 +191,14 @@ def colon(files: Sequence[bytes]) -> Cooked:
 
 def postal_digits(files: Sequence[bytes]) -> Cooked:
     """Two matrices, for training and for tests, with the digit in the first column."""
-    parts = [read_r(content)[name].matrix for content, name in zip(files, ("zip.train", "zip.test"), strict=True)]
+    parts = [
+        read_r(content)[name].matrix
+        for content, name in zip(files, ("zip.train", "zip.test"), strict=True)
+    ]
     table = np.vstack(parts)
-    return Cooked(table[:, 1:], table[:, 0], extras={"is_test": np.arange(len(table)) >= len(parts[0])})
+    return Cooked(
+        table[:, 1:], table[:, 0], extras={"is_test": np.arange(len(table)) >= len(parts[0])}
+    )
 
 
 def written_digits(files: Sequence[bytes]) -> Cooked:
@@ -174,7 +211,9 @@ def cassava(files: Sequence[bytes]) -> Cooked:
     """A table of the spectra and one of year and target, both with a line of names."""
     spectra = read_texts(files[0], delimiter=";")
     year, target = as_numbers(read_texts(files[1], delimiter=";", skip=1)).T
-    return Cooked(as_numbers(spectra[1:]), target, tuple(spectra[0].tolist()), {"year": year.astype(np.int64)})
+    return Cooked(
+        as_numbers(spectra[1:]), target, tuple(spectra[0].tolist()), {"year": year.astype(np.int64)}
+    )
 
 
 def fermentation(files: Sequence[bytes]) -> Cooked:

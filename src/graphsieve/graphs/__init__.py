@@ -1,1 +1,3 @@
-"""Graphs over the samples: how they are built, and the energies and spreads that features have on them."""
+"""Graphs over the samples: how they are built, and the energies and spreads that features have
+on them.
+"""

@@ -1,8 +1,9 @@
 """From features and what is known of the samples to graphs.
 
-Every builder that weighs edges by a heat kernel exp(−d²/t) subtracts the smallest d² first. All scores are ratios, which
-ignore the scale of the weights, so this changes nothing but that a small t can never empty the graph by underflow.
-`bandwidth=None` stands for the mean d² of the edges that have a length.
+Every builder that weighs edges by a heat kernel exp(−d²/t) subtracts the smallest d² first. All
+scores are ratios, which ignore the scale of the weights, so this changes nothing but that a small t
+can never empty the graph by underflow. `bandwidth=None` stands for the mean d² of the edges that
+have a length.
 """
 
 from __future__ import annotations
@@ -14,28 +15,42 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import warn
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels.rounds import list_links
-from graphsieve.graphs.graph import BandGraph, CrossGraph, Edges, FactorGraph, Graph, SparseGraph, StreamedGraph, lifted
-from graphsieve.graphs.neighbors.exact import RowsElsewhere, TargetRuns, nearest_in, squared_distances, target_runs
+from graphsieve.graphs.graph import (
+    BandGraph,
+    CrossGraph,
+    Edges,
+    FactorGraph,
+    Graph,
+    SparseGraph,
+    StreamedGraph,
+    lifted,
+)
+from graphsieve.graphs.neighbors.exact import (
+    RowsElsewhere,
+    TargetRuns,
+    nearest_in,
+    squared_distances,
+    target_runs,
+)
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import LARGEST_EXPONENT, Table
 from graphsieve.table.sums import group_weightings
 
-FARTHEST_APART = 400  # powers of two between targets and features, beyond which they are brought nearer together
+# Powers of two between targets and features, beyond which they are brought nearer together
+FARTHEST_APART = 400
 EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
 EDGES_PER_CHUNK = 2**19
 MANY_EDGES = 2**20  # whose weights are worth starting threads for, …
 EDGES_IN_CACHE = 2**15  # … each of which makes so many at a time
-FEW_NEIGHBORS = 32  # whether two are in each other's lists is seen by looking; in longer ones by sorting
+# Whether two are in each other's lists is seen by looking; in longer ones by sorting
+FEW_NEIGHBORS = 32
 EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,17 +65,22 @@ class Neighborhood:
 def neighbor_graph(
     table: Table, n_neighbors: int, bandwidth: float | None, *, not_between: Integers | None = None
 ) -> Neighborhood:
-    """Samples are linked if either is among the k nearest of the other in the space of all features.
+    """Samples are linked if either is among the k nearest of the other in the space of all
+    features.
 
     Edges between two samples whose codes `not_between` are both ≥ 0 are left out.
     """
     if table.compressed is not None:
         small = table.compressed
         codes = None if not_between is None else small.known.codes
-        return _lifted(neighbor_graph(small.table, n_neighbors, bandwidth, not_between=codes), small)
+        return _lifted(
+            neighbor_graph(small.table, n_neighbors, bandwidth, not_between=codes), small
+        )
     k = capped_neighbors(n_neighbors, table.n_samples)
     exponent = table.rows[1]
-    first, second, squared = _union(*nearest_in(table, k, None, None), np.arange(table.n_samples), table.n_samples)
+    first, second, squared = _union(
+        *nearest_in(table, k, None, None), np.arange(table.n_samples), table.n_samples
+    )
     weights, used = heat_weights(squared, bandwidth, exponent=exponent)
     warn_if_few_edges(weights, table.n_samples)
     graph = SparseGraph.of_distinct(table.n_samples, first, second, weights)
@@ -75,7 +95,8 @@ def _lifted(near: Neighborhood, small: Any) -> Neighborhood:
 
 
 def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
-    """Samples are linked if either is among the k nearest of the other along a continuous target, ties kept.
+    """Samples are linked if either is among the k nearest of the other along a continuous target,
+    ties kept.
 
     Samples of equal target form a complete block, which is kept low-rank.
     """
@@ -90,7 +111,9 @@ def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> N
         return Neighborhood(BandGraph(runs.order, band[0], weights), k, used)
     first, second, squared = runs.sample_pairs()
     smallest = 0.0 if has_blocks else None
-    weights, used = heat_weights(squared, bandwidth, exponent=exponent, smallest=smallest, overwrite=True)
+    weights, used = heat_weights(
+        squared, bandwidth, exponent=exponent, smallest=smallest, overwrite=True
+    )
     graph: Graph = SparseGraph.of_distinct(len(target), first, second, weights)
     if has_blocks:
         graph = graph + _equal_target_graph(runs, 1.0)
@@ -102,23 +125,33 @@ def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> N
 def partly_known_target_graph(
     table: Table, target: Floats, n_neighbors: int, bandwidth: float | None, label_weight: float
 ) -> Neighborhood:
-    """Neighbours by target where both targets are known, else by the mean squared difference of the features (SSLS, Eq. 10–11).
+    """Neighbours by target where both targets are known, else by the mean squared difference of the
+    features (SSLS, Eq. 10–11).
 
-    Two searches give the exact graph. An unlabelled sample looks among all samples in X. A labelled one merges its k nearest
-    unlabelled in X with its nearest labelled along the target; there, at the distance of its k-th neighbour, all labelled
-    ones are kept, and unlabelled ones only as far as places are left.
+    Two searches give the exact graph. An unlabelled sample looks among all samples in X. A labelled
+    one merges its k nearest unlabelled in X with its nearest labelled along the target; there, at
+    the distance of its k-th neighbour, all labelled ones are kept, and unlabelled ones only as far
+    as places are left.
     """
     if table.compressed is not None:
         small = table.compressed
-        return _lifted(partly_known_target_graph(small.table, small.known.targets, n_neighbors, bandwidth, label_weight), small)
+        return _lifted(
+            partly_known_target_graph(
+                small.table, small.known.targets, n_neighbors, bandwidth, label_weight
+            ),
+            small,
+        )
     n = table.n_samples
     k = capped_neighbors(n_neighbors, n)
     known = np.flatnonzero(~np.isnan(target))
     unknown = np.flatnonzero(np.isnan(target))
     rows, row_exponent = table.rows
     scaled, target_exponent = _scaled_target(target[known])
-    row_exponent, target_exponent = _comparable(row_exponent, target_exponent if scaled.any() else row_exponent, bandwidth)
-    exponent = (row_exponent + target_exponent) // 2  # of the unit in which targets and features are compared
+    row_exponent, target_exponent = _comparable(
+        row_exponent, target_exponent if scaled.any() else row_exponent, bandwidth
+    )
+    # Of the unit in which targets and features are compared
+    exponent = (row_exponent + target_exponent) // 2
 
     def mean_squares(squared: Floats) -> Floats:
         return _in_original_units(squared / rows.shape[1], row_exponent - exponent)
@@ -135,7 +168,9 @@ def partly_known_target_graph(
             blocks = runs
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
     first, second, lengths = _distinct(joined[0], joined[1], joined[2], n)
-    weights, used = heat_weights(lengths, bandwidth, exponent=exponent, smallest=None if blocks is None else 0.0)
+    weights, used = heat_weights(
+        lengths, bandwidth, exponent=exponent, smallest=None if blocks is None else 0.0
+    )
     both_known = ~np.isnan(target[first]) & ~np.isnan(target[second])
     weights = np.where(both_known, label_weight * weights, weights)
     graph: Graph = SparseGraph.of_distinct(n, first, second, weights)
@@ -162,23 +197,34 @@ def pair_graph(n_samples: int, pairs: Integers, weights: Floats | None = None) -
 
 
 def constrained_neighbor_graph(
-    table: Table, known: Supervision, n_neighbors: int, bandwidth: float | None, *, cut_cannot_link: bool
+    table: Table,
+    known: Supervision,
+    n_neighbors: int,
+    bandwidth: float | None,
+    *,
+    cut_cannot_link: bool,
 ) -> Neighborhood:
-    """Neighbours in X ∪ must-linked pairs, all with heat weights (CLS, Eq. 5); equal labels must-link.
+    """Neighbours in X ∪ must-linked pairs, all with heat weights (CLS, Eq. 5); equal labels
+    must-link.
 
     The pairs implied by class labels are made on the fly where there are many.
     """
     if table.compressed is not None:
         small = table.compressed
         return _lifted(
-            constrained_neighbor_graph(small.table, small.known, n_neighbors, bandwidth, cut_cannot_link=cut_cannot_link), small
+            constrained_neighbor_graph(
+                small.table, small.known, n_neighbors, bandwidth, cut_cannot_link=cut_cannot_link
+            ),
+            small,
         )
     n, codes = table.n_samples, known.codes
     k = capped_neighbors(n_neighbors, n)
     rows, exponent = table.rows
     first, second, squared = _union(*nearest_in(table, k, None, None), np.arange(n), n)
     if cut_cannot_link:
-        kept = ~_contains(known.cannot_link, first, second, n) & ~_labeled_apart(codes, first, second)
+        kept = ~_contains(known.cannot_link, first, second, n) & ~_labeled_apart(
+            codes, first, second
+        )
         first, second, squared = first[kept], second[kept], squared[kept]
     low, high = known.must_link[:, 0], known.must_link[:, 1]
     first, second = np.concatenate([first, low]), np.concatenate([second, high])
@@ -203,8 +249,14 @@ def constrained_neighbor_graph(
     if keep:
         warn_if_few_edges(weights, n)
     else:
-        graph = graph + StreamedGraph(n, lambda: _heat_edges(rows, codes, smallest, scaled_bandwidth))
-    used = bandwidth if bandwidth is not None else float(_in_original_units(np.asarray(scaled_bandwidth), exponent))
+        graph = graph + StreamedGraph(
+            n, lambda: _heat_edges(rows, codes, smallest, scaled_bandwidth)
+        )
+    used = (
+        bandwidth
+        if bandwidth is not None
+        else float(_in_original_units(np.asarray(scaled_bandwidth), exponent))
+    )
     return Neighborhood(graph, k, used)
 
 
@@ -214,11 +266,16 @@ def _heat_edges(rows: Any, codes: Integers, smallest: float, bandwidth: float) -
 
 
 def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
-    """All pairs of samples with the same code ≥ 0, each once, with their squared distances, in chunks."""
-    if isinstance(rows, RowsElsewhere):  # one code after the other is brought here, and is then as any rows are
+    """All pairs of samples with the same code ≥ 0, each once, with their squared distances, in
+    chunks.
+    """
+    # One code after the other is brought here, and is then as any rows are
+    if isinstance(rows, RowsElsewhere):
         for code in np.unique(codes[codes >= 0]):
             members = np.flatnonzero(codes == code)
-            for one, other, squared in _same_code_distances(rows[members], np.zeros(len(members), dtype=np.int64)):
+            for one, other, squared in _same_code_distances(
+                rows[members], np.zeros(len(members), dtype=np.int64)
+            ):
                 yield members[one], members[other], squared
         return
     if sp.issparse(rows):
@@ -231,7 +288,11 @@ def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
         for start in range(0, len(members), step):
             here, later = members[start : start + step], members[start:]
             row, column = np.triu_indices(len(here), k=1, m=len(later))
-            yield here[row], later[column], cdist(rows[here], rows[later], "sqeuclidean")[row, column]
+            yield (
+                here[row],
+                later[column],
+                cdist(rows[here], rows[later], "sqeuclidean")[row, column],
+            )
 
 
 def same_code_pairs(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
@@ -249,41 +310,62 @@ def same_code_pairs(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
         stop = min(max(stop, start + 1), len(order))
         places = np.arange(start, stop)
         one = np.repeat(places, partners[places])
-        other = one + 1 + np.arange(len(one)) - np.repeat(total[places] - total[start], partners[places])
+        other = (
+            one
+            + 1
+            + np.arange(len(one))
+            - np.repeat(total[places] - total[start], partners[places])
+        )
         if len(one):
             yield order[one], order[other]
         start = stop
 
 
 def heat_weights(
-    squared: Floats, bandwidth: float | None, *, exponent: int = 0, smallest: float | None = None, overwrite: bool = False
+    squared: Floats,
+    bandwidth: float | None,
+    *,
+    exponent: int = 0,
+    smallest: float | None = None,
+    overwrite: bool = False,
 ) -> tuple[Floats, float]:
-    """exp(−(d² − smallest d²)/t), and t; `squared` is in units of ``2**(2 * exponent)``, t in the original ones."""
+    """exp(−(d² − smallest d²)/t), and t; `squared` is in units of ``2**(2 * exponent)``, t in
+    the original ones.
+    """
     least = float(squared.min(initial=np.inf)) if smallest is None else smallest
     if bandwidth is None:
         mean = _MeanLength()
         mean.add(squared)
         used = float(_in_original_units(np.asarray(mean.value), exponent))
         return _heat(squared, least, mean.value, overwrite=overwrite), used
-    return _heat(squared, least, in_scaled_units(bandwidth, exponent), overwrite=overwrite), bandwidth
+    return _heat(
+        squared, least, in_scaled_units(bandwidth, exponent), overwrite=overwrite
+    ), bandwidth
 
 
 def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
     """`n_neighbors`, or one fewer than there are samples."""
     if n_neighbors < n_samples:
         return n_neighbors
-    warn(f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples (or prototypes) to link.")
+    warn(
+        f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} "
+        "samples (or prototypes) to link."
+    )
     return n_samples - 1
 
 
 def warn_if_few_edges(weights: Floats, n_samples: int) -> None:
-    """Warn where the weights of a few edges dwarf all others, so that the score hears only of a few samples."""
+    """Warn where the weights of a few edges dwarf all others, so that the score hears only of a
+    few samples.
+    """
     squares = float(weights @ weights)
     effective = float(weights.sum()) ** 2 / squares if squares else 0.0
     if n_samples > 2 and effective < EFFECTIVE_EDGES_PER_SAMPLE * n_samples:
         warn(
-            f"the graph is uninformative: of {len(weights)} edges among {n_samples} samples only about {effective:.1f} count, "
-            "because the bandwidth is small against the distances; scale the features or raise the bandwidth."
+            f"the graph is uninformative: of {len(weights)} edges among {n_samples} samples only "
+            f"about {effective:.1f} count, "
+            "because the bandwidth is small against the distances; scale the features or raise the "
+            "bandwidth."
         )
 
 
@@ -309,7 +391,9 @@ def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool
     if len(squared) < MANY_EDGES:
         _fill_heat(squared, smallest, bandwidth, weights)
         return weights
-    parts = [np.array_split(column, -(-len(column) // EDGES_IN_CACHE)) for column in (squared, weights)]
+    parts = [
+        np.array_split(column, -(-len(column) // EDGES_IN_CACHE)) for column in (squared, weights)
+    ]
 
     def work(places: Iterator[int]) -> None:
         for place in places:
@@ -322,7 +406,8 @@ def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool
 def _fill_heat(squared: Floats, smallest: float, bandwidth: float, weights: Floats) -> None:
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         np.subtract(squared, smallest, out=weights)
-        if bandwidth == 0:  # one that underflows beside huge features leaves the shortest edges only, as its limit does
+        # One that underflows beside huge features leaves the shortest edges only, as its limit does
+        if bandwidth == 0:
             weights[:] = weights == 0
             return
         weights /= -bandwidth
@@ -335,18 +420,23 @@ def _in_original_units(squared: Floats, exponent: int) -> Floats:
 
 
 def in_scaled_units(squared: float, exponent: int) -> float:
-    """A squared length, such as a bandwidth, in units of ``2**(2 * exponent)``; infinite where it is too large."""
+    """A squared length, such as a bandwidth, in units of ``2**(2 * exponent)``; infinite where
+    it is too large.
+    """
     try:
         return math.ldexp(squared, -2 * exponent)
     except OverflowError:
         return math.inf
 
 
-def _comparable(row_exponent: int, target_exponent: int, bandwidth: float | None) -> tuple[int, int]:
+def _comparable(
+    row_exponent: int, target_exponent: int, bandwidth: float | None
+) -> tuple[int, int]:
     """The two exponents, brought so near that their squares fit into one unit.
 
-    Both keep their place beside the bandwidth: what is far below it weighs 1, and what is far above it nothing, from half of
-    `FARTHEST_APART` on as from any distance. Without one the larger, which is the mean length, stays where it is.
+    Both keep their place beside the bandwidth: what is far below it weighs 1, and what is far above
+    it nothing, from half of `FARTHEST_APART` on as from any distance. Without one the larger, which
+    is the mean length, stays where it is.
     """
     low, high = sorted((row_exponent, target_exponent))
     if high - low <= FARTHEST_APART:
@@ -365,7 +455,9 @@ def _scaled_target(target: Floats) -> tuple[Floats, int]:
     return np.ldexp(target, -exponent), exponent
 
 
-def _union(near: Integers, squared: Floats, queries: Integers, n_samples: int) -> tuple[Integers, Integers, Floats]:
+def _union(
+    near: Integers, squared: Floats, queries: Integers, n_samples: int
+) -> tuple[Integers, Integers, Floats]:
     """The distinct undirected edges of a list of neighbours."""
     if len(queries) == n_samples and near.shape[1] <= FEW_NEIGHBORS:
         more = ((0, 0), (0, 1))  # the last column of these lists is nobody's
@@ -377,7 +469,9 @@ def _union(near: Integers, squared: Floats, queries: Integers, n_samples: int) -
     return _distinct(query, near.ravel(), squared.ravel(), n_samples)
 
 
-def _distinct(first: Integers, second: Integers, squared: Floats, n_samples: int) -> tuple[Integers, Integers, Floats]:
+def _distinct(
+    first: Integers, second: Integers, squared: Floats, n_samples: int
+) -> tuple[Integers, Integers, Floats]:
     key = np.minimum(first, second) * n_samples + np.maximum(first, second)
     key, where = np.unique(key, return_index=True)
     return key // n_samples, key % n_samples, squared[where]
@@ -386,7 +480,9 @@ def _distinct(first: Integers, second: Integers, squared: Floats, n_samples: int
 def _equal_target_graph(
     runs: TargetRuns, weight: float, samples: Integers | None = None, n_samples: int | None = None
 ) -> FactorGraph:
-    """Complete blocks of the samples with equal target; `samples` are their indices among all `n_samples`."""
+    """Complete blocks of the samples with equal target; `samples` are their indices among all
+    `n_samples`.
+    """
     codes = np.where(runs.size > 1, np.cumsum(runs.size > 1) - 1, -1)[runs.run]
     if samples is not None and n_samples is not None:
         everyone = np.full(n_samples, -1, dtype=np.int64)
@@ -402,7 +498,8 @@ def _merge_labeled(
     ordered = _nearest_labeled(runs, gaps, k)[runs.run]
     both = np.concatenate([ordered, squared], axis=1)
     reach = np.partition(both, k - 1, axis=1)[:, k - 1]
-    # Unlabelled neighbours: all that are nearer, and at the very reach as many as places are left, lower index first.
+    # Unlabelled neighbours: all that are nearer, and at the very reach as many as places are left,
+    # lower index first.
     nearer, at_reach = squared < reach[:, None], squared == reach[:, None]
     places = k - (ordered <= reach[:, None]).sum(axis=1) - nearer.sum(axis=1)
     chosen = nearer | (at_reach & (np.cumsum(at_reach, axis=1) <= places[:, None]))
@@ -417,10 +514,14 @@ def _merge_labeled(
 
 
 def _nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
-    """For each run, the squared target distances of the k nearest other labelled samples; infinite where there are fewer."""
+    """For each run, the squared target distances of the k nearest other labelled samples;
+    infinite where there are fewer.
+    """
     n_runs = len(runs.size)
     lengths = np.concatenate([np.zeros((n_runs, 1)), gaps], axis=1)
-    sizes = np.concatenate([runs.size[:, None] - 1, np.where(runs.linked >= 0, runs.size[runs.linked], 0)], axis=1)
+    sizes = np.concatenate(
+        [runs.size[:, None] - 1, np.where(runs.linked >= 0, runs.size[runs.linked], 0)], axis=1
+    )
     filled = np.cumsum(sizes, axis=1)
     lengths = np.concatenate([lengths, np.full((n_runs, 1), np.inf)], axis=1)
     # The r-th nearest lies in the first run at which the count passes r.
@@ -428,16 +529,16 @@ def _nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
     return np.take_along_axis(lengths, places, axis=1)
 
 
-def _contains(pairs: Integers, first: Integers, second: Integers, n_samples: int) -> NDArray[np.bool_]:
+def _contains(pairs: Integers, first: Integers, second: Integers, n_samples: int) -> Booleans:
     key = np.minimum(first, second) * n_samples + np.maximum(first, second)
     return np.isin(key, pairs[:, 0] * n_samples + pairs[:, 1])
 
 
-def _labeled_alike(codes: Integers, first: Integers, second: Integers) -> NDArray[np.bool_]:
+def _labeled_alike(codes: Integers, first: Integers, second: Integers) -> Booleans:
     return np.asarray((codes[first] == codes[second]) & (codes[first] >= 0))
 
 
-def _labeled_apart(codes: Integers, first: Integers, second: Integers) -> NDArray[np.bool_]:
+def _labeled_apart(codes: Integers, first: Integers, second: Integers) -> Booleans:
     return np.asarray((codes[first] != codes[second]) & (codes[first] >= 0) & (codes[second] >= 0))
 
 

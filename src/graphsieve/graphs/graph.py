@@ -6,7 +6,8 @@ A graph has non-negative weights W_ij = W_ji and no self-loops. It answers three
 - `energy(X)`: ½ Σ_ij W_ij (f_i − f_j)² for every feature f;
 - `spread(X)`: Σ_i d_i (f_i − μ)² with the degree-weighted mean μ.
 
-Graphs are immutable. How they are stored (edges, edges made on the fly, low rank, sums, differences) is nobody else's business.
+Graphs are immutable. How they are stored (edges, edges made on the fly, low rank, sums,
+differences) is nobody else's business.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._kernels.band import Band
 from graphsieve.graphs.neighbors.out_of_core import as_table
@@ -35,8 +37,6 @@ from graphsieve.table.sums import (
     weighted_sum,
 )
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Edges = tuple[Integers, Integers, Floats]
 
 
@@ -87,7 +87,9 @@ class Graph(ABC):
         table = X if isinstance(X, Table) else as_table(X)
         check_same_samples(self.n_samples, table.n_samples)
         with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(table.evaluated(lambda block: np.ldexp(form(block), 2 * block.exponent), wide=True))
+            return np.asarray(
+                table.evaluated(lambda block: np.ldexp(form(block), 2 * block.exponent), wide=True)
+            )
 
 
 class EdgeGraph(Graph):
@@ -100,7 +102,9 @@ class EdgeGraph(Graph):
     def degree(self) -> Floats:
         total = np.zeros(self.n_samples)
         for first, second, weights in self.edges():
-            total += np.bincount(first, weights, self.n_samples) + np.bincount(second, weights, self.n_samples)
+            total += np.bincount(first, weights, self.n_samples) + np.bincount(
+                second, weights, self.n_samples
+            )
         return total
 
     def block_energy(self, block: Block) -> Floats:
@@ -114,7 +118,8 @@ class EdgeGraph(Graph):
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
         if not block.is_stored:
             return super().block_forms(block)
-        energy, spread = on_columns(block, self._energy_and_spread)  # both while the columns are there
+        # Both while the columns are there
+        energy, spread = on_columns(block, self._energy_and_spread)
         return energy, spread
 
 
@@ -139,7 +144,9 @@ class SparseGraph(EdgeGraph):
     array([5.])
     """
 
-    def __init__(self, n_samples: int, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None = None) -> None:
+    def __init__(
+        self, n_samples: int, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None = None
+    ) -> None:
         super().__init__(n_samples)
         ends = _checked_ends(n_samples, first, second)
         values = np.ones(len(ends)) if weights is None else _checked_weights(weights, len(ends))
@@ -152,8 +159,12 @@ class SparseGraph(EdgeGraph):
         self.second: Integers = key % n_samples
 
     @classmethod
-    def of_distinct(cls, n_samples: int, first: Integers, second: Integers, weights: Floats) -> SparseGraph:
-        """The graph of edges that are known to be good and distinct, in their order: sums go along it."""
+    def of_distinct(
+        cls, n_samples: int, first: Integers, second: Integers, weights: Floats
+    ) -> SparseGraph:
+        """The graph of edges that are known to be good and distinct, in their order: sums go
+        along it.
+        """
         graph = cls.__new__(cls)
         Graph.__init__(graph, n_samples)
         kept = slice(None) if weights.all() else weights > 0
@@ -162,20 +173,29 @@ class SparseGraph(EdgeGraph):
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> SparseGraph:
-        """The graph of a symmetric non-negative weight matrix, dense or sparse; its diagonal is left out."""
+        """The graph of a symmetric non-negative weight matrix, dense or sparse; its diagonal is
+        left out.
+        """
         weights = sp.coo_array(matrix)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
             raise InputError(f"a weight matrix must be square, got shape {weights.shape}.")
         if abs(weights - weights.T).max() > 1e-12 * abs(weights).max():
-            raise InputError("a weight matrix must be symmetric; use np.maximum(W, W.T) to make it so.")
+            raise InputError(
+                "a weight matrix must be symmetric; use np.maximum(W, W.T) to make it so."
+            )
         upper = sp.coo_array(sp.triu(weights, k=1))
         return cls(weights.shape[0], upper.row, upper.col, upper.data)
 
     @cached_property
     def matrix(self) -> Any:
         """The weights as a symmetric CSR matrix."""
-        ends = (np.concatenate([self.first, self.second]), np.concatenate([self.second, self.first]))
-        return sp.csr_array((np.tile(self.weights, 2), ends), shape=(self.n_samples, self.n_samples))
+        ends = (
+            np.concatenate([self.first, self.second]),
+            np.concatenate([self.second, self.first]),
+        )
+        return sp.csr_array(
+            (np.tile(self.weights, 2), ends), shape=(self.n_samples, self.n_samples)
+        )
 
     def edges(self) -> Iterator[Edges]:
         yield self.first, self.second, self.weights
@@ -188,24 +208,30 @@ class SparseGraph(EdgeGraph):
         """The number of the component of each sample."""
         return np.asarray(connected_components(self.matrix, directed=False)[1], dtype=np.int64)
 
-    def keep(self, chosen: NDArray[np.bool_]) -> SparseGraph:
+    def keep(self, chosen: Booleans) -> SparseGraph:
         """The graph of the chosen edges."""
-        return SparseGraph.of_distinct(self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen])
+        return SparseGraph.of_distinct(
+            self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen]
+        )
 
 
 class BandGraph(EdgeGraph):
-    """A graph along an order of the samples: each is linked with the next few after it, and with nobody beyond.
+    """A graph along an order of the samples: each is linked with the next few after it, and with
+    nobody beyond.
 
-    Sums walk the samples in this order and fetch each once, so that they neither list the edges nor read the ends of each anew.
+    Sums walk the samples in this order and fetch each once, so that they neither list the edges nor
+    read the ends of each anew.
 
     Parameters
     ----------
     order : array of int of shape (n_samples,)
         The samples, each once.
     begin : array of int of shape (n_samples + 1,)
-        Where the edges of each sample in `order` begin: it is linked with as many of those right after it.
+        Where the edges of each sample in `order` begin: it is linked with as many of those right
+        after it.
     weights : array of float of shape (n_edges,)
-        Non-negative; those of the first in `order` to its next ones, nearest first, then those of the second, and so on.
+        Non-negative; those of the first in `order` to its next ones, nearest first, then those of
+        the second, and so on.
 
     Examples
     --------
@@ -236,7 +262,11 @@ class BandGraph(EdgeGraph):
         return super().block_spread(block) if _listed(block) else self.block_forms(block)[1]
 
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
-        return super().block_forms(block) if _listed(block) else self._band.energy_and_spread(block.numbers)
+        return (
+            super().block_forms(block)
+            if _listed(block)
+            else self._band.energy_and_spread(block.numbers)
+        )
 
 
 def _listed(block: Block) -> bool:
@@ -245,7 +275,8 @@ def _listed(block: Block) -> bool:
 
 
 class StreamedGraph(EdgeGraph):
-    """A graph with too many edges to keep: they are made anew, chunk by chunk, whenever they are needed.
+    """A graph with too many edges to keep: they are made anew, chunk by chunk, whenever they are
+    needed.
 
     Parameters
     ----------
@@ -276,8 +307,8 @@ class FactorGraph(Graph):
     Parameters
     ----------
     factor : array or sparse matrix of shape (n_samples, n_factors)
-        Non-negative. Class indicators make a complete graph of each class; class probabilities make the
-        probability that two samples share a class; a column of ones makes the complete graph.
+        Non-negative. Class indicators make a complete graph of each class; class probabilities make
+        the probability that two samples share a class; a column of ones makes the complete graph.
 
     Examples
     --------
@@ -309,8 +340,8 @@ class FactorGraph(Graph):
 class CrossGraph(Graph):
     """The low-rank graph W_ij = Σ_{c ≠ d} F_ic F_jd without its diagonal, never expanded.
 
-    Class indicators make all pairs of different classes; class probabilities the probability that two samples do not share a
-    class, 1 − F Fᵀ.
+    Class indicators make all pairs of different classes; class probabilities the probability that
+    two samples do not share a class, 1 − F Fᵀ.
 
     Parameters
     ----------
@@ -360,9 +391,11 @@ class SumGraph(Graph):
 
 
 class DifferenceGraph(Graph):
-    """The graph of the weights of `whole` that are not in `part`: a complement, where `whole` is complete.
+    """The graph of the weights of `whole` that are not in `part`: a complement, where `whole` is
+    complete.
 
-    `part` must nowhere outweigh `whole`; that is the caller's promise, since low-rank weights are never expanded.
+    `part` must nowhere outweigh `whole`; that is the caller's promise, since low-rank weights are
+    never expanded.
     """
 
     def __init__(self, whole: Graph, part: Graph) -> None:
@@ -378,12 +411,14 @@ class DifferenceGraph(Graph):
 
 
 class LiftedGraph(Graph):
-    """A graph over kept samples and prototypes, as a graph over all samples that they stand for; never expanded.
+    """A graph over kept samples and prototypes, as a graph over all samples that they stand for;
+    never expanded.
 
-    An edge of weight w between rows that stand for a and b samples links all of the one with all of the other, each pair with
-    weight w / √(a b): together w √(a b). So the energy of a feature hears of its means by prototype and of its variances within
-    them, and no feature looks smoother because prototypes have averaged its noise away. Samples of one prototype are near each
-    other, so they too are linked, each pair of a samples with weight `own` / a.
+    An edge of weight w between rows that stand for a and b samples links all of the one with all of
+    the other, each pair with weight w / √(a b): together w √(a b). So the energy of a feature hears
+    of its means by prototype and of its variances within them, and no feature looks smoother
+    because prototypes have averaged its noise away. Samples of one prototype are near each other,
+    so they too are linked, each pair of a samples with weight `own` / a.
 
     Parameters
     ----------
@@ -416,7 +451,8 @@ class LiftedGraph(Graph):
         return _few_at_a_time(block, self.graph.n_samples, self._energy)
 
     def _energy(self, block: Block) -> Floats:
-        # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i + scatter_j / c_j
+        # Σ_{a ∈ i, b ∈ j} (f_a − f_b)² / (c_i c_j) = (mean_i − mean_j)² + scatter_i / c_i +
+        # scatter_j / c_j
         found = moments(block, self._members)
         means = block.with_values(found.mean)
         # … and Σ_{a < b ∈ i} (f_a − f_b)² / c_i = scatter_i.
@@ -434,7 +470,9 @@ class LiftedGraph(Graph):
         """The degree of every row, divided among its samples."""
         total = np.zeros(len(self.counts))
         for first, second, weights in self._edges():
-            total += np.bincount(first, weights, len(total)) + np.bincount(second, weights, len(total))
+            total += np.bincount(first, weights, len(total)) + np.bincount(
+                second, weights, len(total)
+            )
         return np.asarray(total / self.counts)
 
     def times(self, vectors: Floats) -> Floats:
@@ -446,11 +484,16 @@ class LiftedGraph(Graph):
 
     def components(self) -> Integers:
         """The number of the component of each sample."""
-        return np.asarray(connected_components(_adjacency(self.graph), directed=False)[1][self.member], dtype=np.int64)
+        return np.asarray(
+            connected_components(_adjacency(self.graph), directed=False)[1][self.member],
+            dtype=np.int64,
+        )
 
 
 def _few_at_a_time(block: Block, n_weightings: int, form: Callable[[Block], Floats]) -> Floats:
-    """A form of the block, of so few columns at a time that what is kept for each of them and each weighting stays small."""
+    """A form of the block, of so few columns at a time that what is kept for each of them and
+    each weighting stays small.
+    """
     width = columns_at_once(block, n_weightings)
     if block.is_sparse or block.width <= width:
         return form(block)
@@ -461,11 +504,15 @@ def _adjacency(graph: EdgeGraph) -> Any:
     """The weights of a graph that can list its edges, as a symmetric CSR matrix."""
     if isinstance(graph, SparseGraph):
         return graph.matrix
-    return SparseGraph(graph.n_samples, *(np.concatenate(column) for column in zip(*graph.edges(), strict=True))).matrix
+    return SparseGraph(
+        graph.n_samples, *(np.concatenate(column) for column in zip(*graph.edges(), strict=True))
+    ).matrix
 
 
 def lifted(graph: Graph, member: Integers, *, own: float = 1.0) -> Graph:
-    """A graph over kept samples and prototypes as one over all samples; low-rank parts must lie on kept samples alone."""
+    """A graph over kept samples and prototypes as one over all samples; low-rank parts must lie
+    on kept samples alone.
+    """
     if isinstance(graph, SumGraph):
         return lifted(graph.one, member, own=own) + lifted(graph.other, member, own=0.0)
     if isinstance(graph, FactorGraph):
@@ -474,14 +521,16 @@ def lifted(graph: Graph, member: Integers, *, own: float = 1.0) -> Graph:
     return LiftedGraph(graph, member, own=own)
 
 
-def complete_graph(n_samples: int, members: NDArray[np.bool_] | None = None) -> FactorGraph:
+def complete_graph(n_samples: int, members: Booleans | None = None) -> FactorGraph:
     """Everyone linked with everyone, or all `members` among themselves, with weight 1."""
     column = np.ones(n_samples) if members is None else members.astype(np.float64)
     return FactorGraph(column[:, None])
 
 
 def _checked_factor(factor: Any) -> Any:
-    matrix = sp.csc_array(factor if sp.issparse(factor) else np.atleast_2d(factor), dtype=np.float64)
+    matrix = sp.csc_array(
+        factor if sp.issparse(factor) else np.atleast_2d(factor), dtype=np.float64
+    )
     if matrix.nnz and (not np.isfinite(matrix.data).all() or matrix.data.min() < 0):
         raise InputError("the factor of a low-rank graph must be finite and non-negative.")
     matrix.eliminate_zeros()
@@ -490,28 +539,40 @@ def _checked_factor(factor: Any) -> Any:
 
 def check_same_samples(one: int, other: int) -> None:
     if one != other:
-        raise InputError(f"two things that must describe the same samples have {one} and {other} of them.")
+        raise InputError(
+            f"two things that must describe the same samples have {one} and {other} of them."
+        )
 
 
 def _checked_ends(n_samples: int, first: ArrayLike, second: ArrayLike) -> Integers:
     if np.shape(first) != np.shape(second) or np.ndim(first) != 1:
-        raise InputError(f"edges must have two ends each, got {np.shape(first)} first and {np.shape(second)} second ends.")
+        raise InputError(
+            f"edges must have two ends each, got {np.shape(first)} first and {np.shape(second)} "
+            "second ends."
+        )
     ends = np.stack([np.asarray(first), np.asarray(second)], axis=1)
     if ends.size and ends.dtype.kind not in "iu":
         raise InputError(f"edges must be given as integer indices, got {ends.dtype}.")
     ends = ends.astype(np.int64).reshape(-1, 2)
     if ends.size and (ends.min() < 0 or ends.max() >= n_samples):
-        raise InputError(f"edges must join samples 0 to {n_samples - 1}, got {ends.min()} to {ends.max()}.")
+        raise InputError(
+            f"edges must join samples 0 to {n_samples - 1}, got {ends.min()} to {ends.max()}."
+        )
     loops = np.flatnonzero(ends[:, 0] == ends[:, 1])
     if len(loops):
-        raise InputError(f"edge {loops[0]} joins sample {ends[loops[0], 0]} to itself; a graph has no self-loops.")
+        raise InputError(
+            f"edge {loops[0]} joins sample {ends[loops[0], 0]} to itself; a graph has no "
+            "self-loops."
+        )
     return ends
 
 
 def _checked_weights(weights: ArrayLike, n_edges: int) -> Floats:
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (n_edges,):
-        raise InputError(f"there must be one weight per edge ({n_edges}), got shape {values.shape}.")
+        raise InputError(
+            f"there must be one weight per edge ({n_edges}), got shape {values.shape}."
+        )
     if values.size and not (np.isfinite(values).all() and values.min() >= 0):
         raise InputError("edge weights must be finite and non-negative.")
     return values

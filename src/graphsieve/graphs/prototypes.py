@@ -1,16 +1,20 @@
 """Many samples of which nothing is known → a few prototypes that stand for them.
 
-A score over the neighbours of all samples costs the square of their number; over prototypes it costs the square of theirs.
-Samples of which something is known are never touched: they are few, and what is known belongs to them alone.
+A score over the neighbours of all samples costs the square of their number; over prototypes it
+costs the square of theirs. Samples of which something is known are never touched: they are few, and
+what is known belongs to them alone.
 
-Two ways, one result. A self-organizing map (`som`) moves a lattice of units through the samples and keeps units that are
-neighbours on the lattice near each other; `kmeans` only wants every sample near its prototype. Either way a prototype is in the
-end the mean of its samples, so that prototypes weighted by their counts have exactly the mean of what they stand for.
+Two ways, one result. A self-organizing map (`som`) moves a lattice of units through the samples and
+keeps units that are neighbours on the lattice near each other; `kmeans` only wants every sample
+near its prototype. Either way a prototype is in the end the mean of its samples, so that prototypes
+weighted by their counts have exactly the mean of what they stand for.
 
-How counts enter a score was measured (benchmarks/prototypes.py): the graph of the prototypes is lifted to the samples.
+How counts enter a score was measured (benchmarks/prototypes.py): the graph of the prototypes is
+lifted to the samples.
 
-Rows that are read piece by piece (`StoredRows`) are asked what rows in memory are asked, group by group: sums are added up,
-choices are put in line. Only prototypes travel, and no more is ever held than a group and a few arrays of their size.
+Rows that are read piece by piece (`StoredRows`) are asked what rows in memory are asked, group by
+group: sums are added up, choices are put in line. Only prototypes travel, and no more is ever held
+than a group and a few arrays of their size.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice, count, either, quoted
 from graphsieve._base.underflow import vanishing
@@ -41,19 +46,20 @@ from graphsieve.table.stored.pieces import BYTES
 from graphsieve.table.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 
 EPOCHS = 20
-FINAL_RADIUS = 0.3  # a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean
+# a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean
+FINAL_RADIUS = 0.3
 LONGEST_SIDES_RATIO = 10.0  # of an arranged lattice, however flat the samples lie
-EXACT_AXES_UP_TO = 512  # features; beyond, the principal axes come from a few products with a thin matrix
+# Features; beyond, the principal axes come from a few products with a thin matrix
+EXACT_AXES_UP_TO = 512
 AXES_TRIED, AXES_ROUNDS = 12, 6
 GRID = 2.0**-24  # of the longest sample: distances are squared, so that half of the digits are left
 MINIBATCH_FROM = 2**27  # samples × prototypes
 BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances taken at once: they stay in the cache
-DRAWS = 4  # times as many rows as prototypes, one after the other, stand for all where not all are in memory …
+# Times as many rows as prototypes, one after the other, stand for all where not all are in memory …
+DRAWS = 4
 ROUNDS = 5  # … and so often k-means reads all of them after that, at most
 UNITS_HELD = 8  # arrays of the size of all prototypes that are in memory at once
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Size = int | tuple[int, int] | None
 
 
@@ -86,7 +92,8 @@ class Compressed:
     Attributes
     ----------
     table : Table
-        The samples of which something is known, in their order, and then the prototypes of all others.
+        The samples of which something is known, in their order, and then the prototypes of all
+        others.
     known : Supervision
         What is known of these rows: of a prototype, nothing.
     counts : array of float of shape (n_rows,)
@@ -106,29 +113,35 @@ class Compressed:
 
 @vanishing
 def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
-    """Prototypes by a self-organizing map, trained in batches of all samples; nothing in it is random.
+    """Prototypes by a self-organizing map, trained in batches of all samples; nothing in it is
+    random.
 
-    In every epoch each sample finds its best matching unit c(i), the lower one among equals, and then every unit s moves to
+    In every epoch each sample finds its best matching unit c(i), the lower one among equals, and
+    then every unit s moves to
 
         p_s = Σ_i h(s, c(i)) x_i / Σ_i h(s, c(i)),    h(s, c) = exp(−δ(s, c)² / (2T²)),
 
-    where δ is the shortest path on a rectangular lattice with four neighbours each. (The paper prints δ without the square, as it
-    does with its heat kernel; the usual Gaussian has it.) The radius T shrinks evenly on a logarithmic scale from half the
-    longer side to 0.3. The map starts as a piece of the plane of the two first principal axes, the longer side along the first.
+    where δ is the shortest path on a rectangular lattice with four neighbours each. (The paper
+    prints δ without the square, as it does with its heat kernel; the usual Gaussian has it.) The
+    radius T shrinks evenly on a logarithmic scale from half the longer side to 0.3. The map starts
+    as a piece of the plane of the two first principal axes, the longer side along the first.
 
-    A unit ends as the mean of the samples that chose it: that is nearer to them than the smoothed vector, and the order of the
-    lattice lies in the choice, which the smoothed vectors made. So a sample at a border may be nearer to another prototype than
-    to its own. Units that no sample chose stand for nothing and are left out; the paper keeps all.
+    A unit ends as the mean of the samples that chose it: that is nearer to them than the smoothed
+    vector, and the order of the lattice lies in the choice, which the smoothed vectors made. So a
+    sample at a border may be nearer to another prototype than to its own. Units that no sample
+    chose stand for nothing and are left out; the paper keeps all.
 
-    Rows that are read piece by piece are read once in every epoch, and a few times before and after; the map is the same.
+    Rows that are read piece by piece are read once in every epoch, and a few times before and
+    after; the map is the same.
 
     Parameters
     ----------
     rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
         The samples, finite float64 numbers whose squares are so too.
     shape : (int, int), int or None
-        The sides of the lattice; or a number of units, not exceeded, arranged such that the sides are to each other about as the
-        deviations along the two first principal axes; None for the square root of the number of samples.
+        The sides of the lattice; or a number of units, not exceeded, arranged such that the sides
+        are to each other about as the deviations along the two first principal axes; None for the
+        square root of the number of samples.
     n_epochs : int
         How often all samples are presented.
 
@@ -138,8 +151,8 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
 
     References
     ----------
-    Benabdeslem, Hindawi (2011), Constrained Laplacian score for semi-supervised feature selection, Sec. 4.1, Eq. 14.
-    Kohonen (2001), Self-organizing maps, third edition.
+    Benabdeslem, Hindawi (2011), Constrained Laplacian score for semi-supervised feature selection,
+    Sec. 4.1, Eq. 14. Kohonen (2001), Self-organizing maps, third edition.
 
     Examples
     --------
@@ -155,18 +168,21 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
 
 @vanishing
 def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
-    """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are very many.
+    """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are
+    very many.
 
-    Rows that are read piece by piece are first divided among four times as many of them: the first quarter drawn evenly, each
-    further one by the squared distance to those before. K-means on the means of these parts, weighted by their sizes, is the
-    start of at most five rounds over all rows. Together the rows are read about a dozen times.
+    Rows that are read piece by piece are first divided among four times as many of them: the first
+    quarter drawn evenly, each further one by the squared distance to those before. K-means on the
+    means of these parts, weighted by their sizes, is the start of at most five rounds over all
+    rows. Together the rows are read about a dozen times.
 
     Parameters
     ----------
     rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
         The samples, finite float64 numbers whose squares are so too.
     n_prototypes : int or None
-        How many, at most: fewer where fewer samples differ. None for the square root of the number of samples.
+        How many, at most: fewer where fewer samples differ. None for the square root of the number
+        of samples.
     random_state : int
         Seed of the start.
 
@@ -176,8 +192,8 @@ def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Pr
 
     References
     ----------
-    Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding.
-    Bahmani, Moseley, Vattani, Kumar, Vassilvitskii (2012), Scalable k-means++ (the draws of very many rows).
+    Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding. Bahmani, Moseley,
+    Vattani, Kumar, Vassilvitskii (2012), Scalable k-means++ (the draws of very many rows).
 
     Examples
     --------
@@ -197,21 +213,26 @@ COMPRESSIONS: Mapping[str, Callable[[Any, Size, int], Prototypes]] = MappingProx
 )
 
 
-def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, random_state: int = 0) -> Compressed:
+def compressed(
+    table: Table, known: Supervision, how: str, n_prototypes: Size, random_state: int = 0
+) -> Compressed:
     """The table with prototypes in place of all samples of which nothing is known.
 
-    Where neighbours are to be found on a common scale, scale first: the deviations of prototypes are not those of samples.
+    Where neighbours are to be found on a common scale, scale first: the deviations of prototypes
+    are not those of samples.
 
     Parameters
     ----------
     table : Table
         The features.
     known : Supervision
-        What is known of the samples. Class probabilities describe all of them and leave none to compress.
+        What is known of the samples. Class probabilities describe all of them and leave none to
+        compress.
     how : {"som", "kmeans"}
         The way to prototypes.
     n_prototypes : int, (int, int) or None
-        How many at most, or the sides of a map; None for the square root of the number of samples to compress.
+        How many at most, or the sides of a map; None for the square root of the number of samples
+        to compress.
     random_state : int
         Seed of k-means; a map needs none.
 
@@ -232,7 +253,8 @@ def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, r
         _refuse_lattice(n_prototypes)
     if known.probabilities is not None:
         raise InputError(
-            "class probabilities describe every sample, so that none is left to compress; leave out the probabilities, "
+            "class probabilities describe every sample, so that none is left to compress; leave "
+            "out the probabilities, "
             "or do not compress."
         )
     described = _described(known)
@@ -240,24 +262,36 @@ def compressed(table: Table, known: Supervision, how: str, n_prototypes: Size, r
     if not _worth_compressing(len(others), n_prototypes):
         return _as_they_are(table, known)
     if len(kept) + _asked_units(n_prototypes, len(others)) < 2:
-        raise InputError(f"n_prototypes={n_prototypes} would leave a graph of a single prototype; ask for at least 2.")
+        raise InputError(
+            f"n_prototypes={n_prototypes} would leave a graph of a single prototype; ask for at "
+            "least 2."
+        )
     above = _kept_rows(table, kept)
     samples = _samples(_some_rows(table.rows[0], others))
     assignment = _numbered(
-        _chosen_on_map(samples, n_prototypes) if how == "som" else _chosen_by_kmeans(samples, n_prototypes, random_state)
+        _chosen_on_map(samples, n_prototypes)
+        if how == "som"
+        else _chosen_by_kmeans(samples, n_prototypes, random_state)
     )
     n_found = int(assignment.max()) + 1
     if len(kept) + n_found < 2:
-        warn("nothing to compress: all samples have the same prototype; the samples are taken as they are.")
+        warn(
+            "nothing to compress: all samples have the same prototype; the samples are taken as "
+            "they are."
+        )
         return _as_they_are(table, known)
     member = np.empty(table.n_samples, dtype=np.int64)
     member[kept], member[others] = np.arange(len(kept)), len(kept) + assignment
     counts = np.concatenate([np.ones(len(kept)), np.bincount(assignment)])
     below = _group_means(table, member - len(kept), n_found)
-    return Compressed(_stacked(table, above, below), _padded(known[kept], n_found), counts, n_found, member)
+    return Compressed(
+        _stacked(table, above, below), _padded(known[kept], n_found), counts, n_found, member
+    )
 
 
-def _chosen_on_map(samples: _Samples | _StoredSamples, shape: Size, n_epochs: int = EPOCHS) -> Integers:
+def _chosen_on_map(
+    samples: _Samples | _StoredSamples, shape: Size, n_epochs: int = EPOCHS
+) -> Integers:
     """The unit of a trained map that is nearest to each sample."""
     samples.refuse_many(_asked_units(shape, samples.n_samples))
     axes, deviations = samples.principal_plane()
@@ -270,7 +304,9 @@ def _chosen_on_map(samples: _Samples | _StoredSamples, shape: Size, n_epochs: in
     return samples.nearest(units)
 
 
-def _chosen_by_kmeans(samples: _Samples | _StoredSamples, n_prototypes: Size, random_state: int) -> Integers:
+def _chosen_by_kmeans(
+    samples: _Samples | _StoredSamples, n_prototypes: Size, random_state: int
+) -> Integers:
     """The center of k-means that is nearest to each sample."""
     _refuse_lattice(n_prototypes)
     wanted = _n_units(n_prototypes, samples.n_samples)
@@ -280,7 +316,9 @@ def _chosen_by_kmeans(samples: _Samples | _StoredSamples, n_prototypes: Size, ra
     return samples.nearest(_streamed_centers(samples, wanted, random_state))
 
 
-def _kmeans_centers(samples: _Samples, wanted: int, random_state: int, weights: Integers | None = None) -> Floats:
+def _kmeans_centers(
+    samples: _Samples, wanted: int, random_state: int, weights: Integers | None = None
+) -> Floats:
     """The centers of the rows as they are held."""
     wanted = samples.n_different(wanted)
     many = samples.n_samples * wanted > MINIBATCH_FROM
@@ -293,7 +331,9 @@ def _kmeans_centers(samples: _Samples, wanted: int, random_state: int, weights: 
 def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
     """The centers, as deviations."""
     if samples.n_samples <= DRAWS * wanted:  # so many rows are held in any case
-        return _kmeans_centers(_Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state)
+        return _kmeans_centers(
+            _Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state
+        )
     centers = _first_centers(samples, wanted, random_state)
     for _ in range(ROUNDS):
         counts, sums = samples.unit_sums(centers)
@@ -306,7 +346,9 @@ def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -
 
 
 def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
-    """K-means on the means of many small parts. Even draws alone would miss the few samples that are far from all others."""
+    """K-means on the means of many small parts. Even draws alone would miss the few samples that
+    are far from all others.
+    """
     rng = np.random.default_rng(random_state)
     drawn = [samples.fetched(drawn_rows(samples.n_samples, wanted, seed=random_state))]
     squared = np.full(samples.n_samples, np.inf)
@@ -318,15 +360,20 @@ def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> F
         drawn.append(samples.fetched(chosen))
     counts, sums = samples.unit_sums(np.concatenate(drawn))
     used = np.flatnonzero(counts)
-    return _kmeans_centers(_Samples(sums[used] / counts[used, None]), wanted, random_state, counts[used])
+    return _kmeans_centers(
+        _Samples(sums[used] / counts[used, None]), wanted, random_state, counts[used]
+    )
 
 
 def _drawn_by_weight(weights: Floats, n_drawn: int, rng: np.random.Generator) -> Integers:
-    """Some positions, one after the other by their weights, none twice and none without weight; in their order."""
+    """Some positions, one after the other by their weights, none twice and none without weight;
+    in their order.
+    """
     present = np.flatnonzero(weights > 0)
     if len(present) <= n_drawn:
         return present
-    # Whose time is up first, if each waits for a random time that is the shorter the larger its weight.
+    # Whose time is up first, if each waits for a random time that is the shorter the larger its
+    # weight.
     waiting = rng.exponential(size=len(weights))[present] / weights[present]
     return np.sort(present[np.argpartition(waiting, n_drawn)[:n_drawn]])
 
@@ -335,9 +382,9 @@ def _as_they_are(table: Table, known: Supervision) -> Compressed:
     return Compressed(table, known, np.ones(table.n_samples), 0, np.arange(table.n_samples))
 
 
-def _described(known: Supervision) -> NDArray[np.bool_]:
+def _described(known: Supervision) -> Booleans:
     """Whether anything is known of each sample."""
-    described: NDArray[np.bool_] = known.codes >= 0
+    described: Booleans = known.codes >= 0
     if known.targets is not None:
         described = described | ~np.isnan(known.targets)
     described[known.must_link.ravel()] = True
@@ -347,12 +394,16 @@ def _described(known: Supervision) -> NDArray[np.bool_]:
 
 def _worth_compressing(n_samples: int, size: Size) -> bool:
     if n_samples < 2:
-        warn(f"nothing to compress: of {_all_but(n_samples)} samples something is known; the samples are taken as they are.")
+        warn(
+            f"nothing to compress: of {_all_but(n_samples)} samples something is known; the "
+            "samples are taken as they are."
+        )
         return False
     asked = _asked_units(size, n_samples)
     if asked >= n_samples:
         warn(
-            f"nothing to compress: {asked} prototypes were asked for, but of only {n_samples} samples nothing is known; "
+            f"nothing to compress: {asked} prototypes were asked for, but of only {n_samples} "
+            "samples nothing is known; "
             "the samples are taken as they are."
         )
         return False
@@ -369,7 +420,9 @@ def _padded(known: Supervision, n_more: int) -> Supervision:
     return replace(
         known,
         n_samples=known.n_samples + n_more,
-        labels=None if labels is None else np.concatenate([labels, np.full(n_more, -1, dtype=np.int64)]),
+        labels=None
+        if labels is None
+        else np.concatenate([labels, np.full(n_more, -1, dtype=np.int64)]),
         targets=None if targets is None else np.concatenate([targets, np.full(n_more, np.nan)]),
     )
 
@@ -389,8 +442,10 @@ def _kept_rows(table: Table, kept: Integers) -> Any:
     if isinstance(above, StoredTable):
         raise InputError(
             f"the {len(kept):,} samples of which something is known are kept as they are and take "
-            f"{memory_text(above.stored.n_bytes)} in memory, of which they may have half, and memory is "
-            f"{memory_text(above.stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or do not compress."
+            f"{memory_text(above.stored.n_bytes)} in memory, of which they may have half, and "
+            "memory is "
+            f"{memory_text(above.stored.memory)}; pass graphsieve.stored(X, memory=…) with more, "
+            "or do not compress."
         )
     return above.matrix
 
@@ -398,7 +453,8 @@ def _kept_rows(table: Table, kept: Integers) -> Any:
 def _group_means(table: Table, codes: Integers, n_groups: int) -> list[Any]:
     """The mean of every group, by blocks of columns; code < 0 is in no group.
 
-    From the table's own blocks, not from the rows for distances: there, a column of 1e-300 beside one of 1e300 is lost.
+    From the table's own blocks, not from the rows for distances: there, a column of 1e-300 beside
+    one of 1e300 is lost.
     """
     groups = group_weightings(codes, n_groups)
     found = []
@@ -409,10 +465,16 @@ def _group_means(table: Table, codes: Integers, n_groups: int) -> list[Any]:
 
 
 def _narrow_blocks(table: Table, n_groups: int) -> Iterator[Block]:
-    """Blocks of which the means of so many groups are not too much; of a stored table each is a reading of it."""
+    """Blocks of which the means of so many groups are not too much; of a stored table each is a
+    reading of it.
+    """
     if not isinstance(table, StoredTable):
         return table.blocks()
-    return (part for block in table.wide_blocks() for part in block.parts(columns_at_once(block, n_groups)))
+    return (
+        part
+        for block in table.wide_blocks()
+        for part in block.parts(columns_at_once(block, n_groups))
+    )
 
 
 def _stacked(table: Table, above: Any, below: list[Any]) -> Table:
@@ -420,7 +482,9 @@ def _stacked(table: Table, above: Any, below: list[Any]) -> Table:
         rows = [sp.hstack(below)] if above is None else [above, sp.hstack(below)]
         return Table.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
     joined = np.concatenate(below, axis=1)
-    return Table.trusted(joined if above is None else np.concatenate([above, joined]), table.feature_names)
+    return Table.trusted(
+        joined if above is None else np.concatenate([above, joined]), table.feature_names
+    )
 
 
 class _Deviations(ABC):
@@ -431,7 +495,9 @@ class _Deviations(ABC):
 
     @abstractmethod
     def nearest(self, units: Floats) -> Integers:
-        """The nearest unit of each sample; of those that are equally near as far as rounding can tell, the first."""
+        """The nearest unit of each sample; of those that are equally near as far as rounding can
+        tell, the first.
+        """
 
     @abstractmethod
     def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
@@ -458,7 +524,9 @@ class _Deviations(ABC):
         """So many units must fit into memory."""
 
     def principal_plane(self) -> tuple[Floats, Floats]:
-        """The two first principal axes as columns, and the standard deviations along them; zeros where there is only one."""
+        """The two first principal axes as columns, and the standard deviations along them; zeros
+        where there is only one.
+        """
         basis = self._basis()
         scatter = self.scatter_along(basis)
         size = len(scatter)
@@ -469,7 +537,9 @@ class _Deviations(ABC):
         return axes, deviations
 
     def _basis(self) -> Floats:
-        """An orthonormal basis of all features, or where they are many of a small space near to the first principal axes."""
+        """An orthonormal basis of all features, or where they are many of a small space near to
+        the first principal axes.
+        """
         if self.n_features <= EXACT_AXES_UP_TO:
             return np.eye(self.n_features)
         basis = np.random.default_rng(0).normal(size=(self.n_features, AXES_TRIED))
@@ -480,7 +550,9 @@ class _Deviations(ABC):
 
 @dataclass(frozen=True)
 class _Middle:
-    """The mean of some rows in two parts: the offsets that their columns lose first, and the mean of what is left."""
+    """The mean of some rows in two parts: the offsets that their columns lose first, and the
+    mean of what is left.
+    """
 
     origin: Floats
     center: Floats
@@ -491,8 +563,9 @@ class _Middle:
 
 
 class _Samples(_Deviations):
-    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix stays sparse, its columns
-    without zeros lose their offsets, and what is left of the mean enters the products."""
+    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix
+    stays sparse, its columns without zeros lose their offsets, and what is left of the mean enters
+    the products."""
 
     def __init__(self, rows: Any, middle: _Middle | None = None) -> None:
         rows = _as_rows(rows)
@@ -502,16 +575,22 @@ class _Samples(_Deviations):
         self.origin, self.center, self.mean = middle.origin, middle.center, middle.mean
         self.rows = _without_offsets(rows, self.origin)
         self.centered: Floats | None = None if self.is_sparse else self.rows - self.center
-        # As long as the numbers that enter the products, because these are what rounding errors are made of.
+        # As long as the numbers that enter the products, because these are what rounding errors are
+        # made of.
         if self.centered is None:
-            self.lengths = np.sqrt(np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()) + la.norm(self.center)
+            self.lengths = np.sqrt(
+                np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
+            ) + la.norm(self.center)
         else:
             self.lengths = np.sqrt(np.einsum("ij,ij->i", self.centered, self.centered))
 
     def parts(self, width: int, elements: int = TEMPORARY_ELEMENTS) -> Iterator[slice]:
         """Runs of samples such that a result with `width` numbers for each stays small."""
         step = max(1, elements // max(1, width))
-        return (slice(start, min(start + step, self.n_samples)) for start in range(0, self.n_samples, step))
+        return (
+            slice(start, min(start + step, self.n_samples))
+            for start in range(0, self.n_samples, step)
+        )
 
     def products(self, part: slice, vectors: Floats) -> Floats:
         """The deviations of some samples times the columns of `vectors`."""
@@ -525,7 +604,9 @@ class _Samples(_Deviations):
             return np.asarray(weights @ self.centered)
         raw = weights @ self.rows
         total = np.asarray(weights.sum(axis=1)).ravel()
-        return np.asarray((raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.center))
+        return np.asarray(
+            (raw.toarray() if sp.issparse(raw) else raw) - np.outer(total, self.center)
+        )
 
     def nearest(self, units: Floats) -> Integers:
         found = np.empty(self.n_samples, dtype=np.int64)
@@ -535,7 +616,9 @@ class _Samples(_Deviations):
         return found
 
     def nearer(self, squared: Floats, units: Floats) -> Floats:
-        """The squared distance to the nearest unit, if that is less than the given one; 0 where it is only rounding."""
+        """The squared distance to the nearest unit, if that is less than the given one; 0 where
+        it is only rounding.
+        """
         found, own = squared.copy(), self._squares()
         for part, distances, rounding in self._compared(units):
             here = distances.min(axis=1) + own[part]
@@ -543,10 +626,17 @@ class _Samples(_Deviations):
         return found
 
     def _compared(self, units: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
-        """For some samples after the other: squared distances to all units, less the sample's own square; and their rounding."""
+        """For some samples after the other: squared distances to all units, less the sample's
+        own square; and their rounding.
+        """
         squares = np.einsum("ij,ij->i", units, units)
         longest = np.sqrt(squares.max())
-        rounding = np.finfo(np.float64).eps * (2 * self.n_features + 16) * longest * (longest + 2 * self.lengths)
+        rounding = (
+            np.finfo(np.float64).eps
+            * (2 * self.n_features + 16)
+            * longest
+            * (longest + 2 * self.lengths)
+        )
         vectors = np.ascontiguousarray(-2 * units.T)
         for part in self.parts(len(units), BLOCK_ELEMENTS):
             distances = self.products(part, vectors)
@@ -558,19 +648,24 @@ class _Samples(_Deviations):
         if self.centered is not None:
             return np.asarray(self.lengths**2)
         own = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
-        return np.asarray(np.maximum(own - 2 * (self.rows @ self.center) + self.center @ self.center, 0.0))
+        return np.asarray(
+            np.maximum(own - 2 * (self.rows @ self.center) + self.center @ self.center, 0.0)
+        )
 
     def n_different(self, enough: int) -> int:
-        """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them apart.
+        """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them
+        apart.
 
-        K-means warns where it finds fewer clusters than it was asked for, and to silence it is not safe beside other threads. It
-        still may, where samples that differ by rounding alone stand on two sides of a line of the grid.
+        K-means warns where it finds fewer clusters than it was asked for, and to silence it is not
+        safe beside other threads. It still may, where samples that differ by rounding alone stand
+        on two sides of a line of the grid.
         """
         step = float(self.lengths.max()) * GRID or 1.0
         seen: set[bytes] = set()
         for part in self.parts(self.n_features, BLOCK_ELEMENTS):
             values = self.rows[part].toarray() if self.centered is None else self.centered[part]
-            seen.update(row.tobytes() for row in np.round(values / step) + 0.0)  # + 0.0: there is no −0
+            # + 0.0: there is no −0
+            seen.update(row.tobytes() for row in np.round(values / step) + 0.0)
             if len(seen) >= enough:
                 return enough
         return len(seen)
@@ -580,7 +675,9 @@ class _Samples(_Deviations):
 
     def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
         order = np.arange(self.n_samples)
-        members = sp.csr_array((np.ones(len(order)), (assignment, order)), shape=(n_groups, len(order)))
+        members = sp.csr_array(
+            (np.ones(len(order)), (assignment, order)), shape=(n_groups, len(order))
+        )
         return np.bincount(assignment, minlength=n_groups), self.sums(members)
 
     def scatter_along(self, basis: Floats) -> Floats:
@@ -606,14 +703,18 @@ class _Samples(_Deviations):
 
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
         squared = np.empty(self.n_samples)
-        for part in self.parts(max(1, self.rows.nnz // self.n_samples) if self.is_sparse else self.n_features):
+        for part in self.parts(
+            max(1, self.rows.nnz // self.n_samples) if self.is_sparse else self.n_features
+        ):
             measure = _sparse_squares if self.is_sparse else _dense_squares
             squared[part] = measure(self.rows[part], centers - self.origin, assignment[part])
         return np.sqrt(squared)
 
 
 class _StoredSamples(_Deviations):
-    """Rows that are read piece by piece, less the mean of all of them: every answer is put together from those of its groups."""
+    """Rows that are read piece by piece, less the mean of all of them: every answer is put
+    together from those of its groups.
+    """
 
     def __init__(self, rows: StoredRows) -> None:
         self.pieces = rows.pieces
@@ -623,7 +724,9 @@ class _StoredSamples(_Deviations):
     @cached_property
     def _middle(self) -> _Middle:
         origin = mean = np.zeros(self.n_features)
-        for group, here in zip(self.groups, self.pieces.over_rows(self.groups, _middle_of), strict=True):
+        for group, here in zip(
+            self.groups, self.pieces.over_rows(self.groups, _middle_of), strict=True
+        ):
             if group.start == 0:
                 origin, mean = here.origin, here.mean
                 continue
@@ -665,18 +768,28 @@ class _StoredSamples(_Deviations):
 
     def refuse_many(self, n_units: int) -> None:
         needed, memory = UNITS_HELD * BYTES * n_units * self.n_features, self.pieces.memory
-        if needed > max(memory, BYTES * TEMPORARY_ELEMENTS):  # whatever the memory, other arrays are as large as that
+        # Whatever the memory, other arrays are as large as that
+        if needed > max(memory, BYTES * TEMPORARY_ELEMENTS):
             fitting = max(1, memory // (UNITS_HELD * BYTES * self.n_features))
             raise InputError(
-                f"{n_units:,} prototypes of {self.n_features:,} features take {memory_text(needed)} while they are found, and "
-                f"memory is {memory_text(memory)}; pass n_prototypes={fitting} or less, or graphsieve.stored(X, memory=…) with "
+                f"{n_units:,} prototypes of {self.n_features:,} features take "
+                f"{memory_text(needed)} while they are found, and "
+                f"memory is {memory_text(memory)}; pass n_prototypes={fitting} or less, or "
+                "graphsieve.stored(X, memory=…) with "
                 "more."
             )
 
-    def _answers(self, question: Callable[..., Any], *given: NDArray[Any], shared: tuple[Any, ...]) -> Iterator[Any]:
+    def _answers(
+        self, question: Callable[..., Any], *given: NDArray[Any], shared: tuple[Any, ...]
+    ) -> Iterator[Any]:
         """What samples in memory answer, for group after group; `given` is known of each sample."""
         work = partial(_answer, question=question, middle=self._middle)
-        return self.pieces.over_rows(self.groups, work, *([one[group] for group in self.groups] for one in given), shared=shared)
+        return self.pieces.over_rows(
+            self.groups,
+            work,
+            *([one[group] for group in self.groups] for one in given),
+            shared=shared,
+        )
 
 
 def _samples(rows: Any) -> _Samples | _StoredSamples:
@@ -713,11 +826,15 @@ def _as_rows(rows: Any) -> Any:
 def _middle_of(rows: Any) -> _Middle:
     rows = _as_rows(rows)
     origin = _offsets(rows)
-    return _Middle(origin, np.asarray(_without_offsets(rows, origin).mean(axis=0), dtype=np.float64).ravel())
+    return _Middle(
+        origin, np.asarray(_without_offsets(rows, origin).mean(axis=0), dtype=np.float64).ravel()
+    )
 
 
 def _offsets(rows: Any) -> Floats:
-    """Of each column of CSR rows without zeros, its value of least magnitude: to take it off costs no digits. Of others, 0."""
+    """Of each column of CSR rows without zeros, its value of least magnitude: to take it off
+    costs no digits. Of others, 0.
+    """
     origin = np.zeros(rows.shape[1])
     if not sp.issparse(rows):
         return origin
@@ -731,7 +848,9 @@ def _without_offsets(rows: Any, origin: Floats) -> Any:
     """The rows less what is 0 for every column with zeros, so that CSR stays CSR."""
     if not origin.any():
         return rows
-    return sp.csr_array((rows.data - origin[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+    return sp.csr_array(
+        (rows.data - origin[rows.indices], rows.indices, rows.indptr), shape=rows.shape
+    )
 
 
 def _dense_squares(rows: Floats, centers: Floats, assignment: Integers) -> Floats:
@@ -748,7 +867,9 @@ def _sparse_squares(rows: Any, centers: Floats, assignment: Integers) -> Floats:
 
 
 def _with_fixed_signs(axes: Floats) -> Floats:
-    """Axes whose entry of largest magnitude, the first of those that are equal but for rounding, is positive."""
+    """Axes whose entry of largest magnitude, the first of those that are equal but for rounding,
+    is positive.
+    """
     sizes = np.abs(axes)
     place = (sizes >= sizes.max(axis=0) * (1 - 1e-9)).argmax(axis=0)
     signs = np.sign(np.take_along_axis(axes, place[None], axis=0))
@@ -757,19 +878,27 @@ def _with_fixed_signs(axes: Floats) -> Floats:
 
 def _refuse_lattice(size: Size) -> None:
     if isinstance(size, tuple):
-        raise InputError(f"n_prototypes={quoted(size)} is a lattice, and k-means has none; give a number, or use 'som'.")
+        raise InputError(
+            f"n_prototypes={quoted(size)} is a lattice, and k-means has none; give a number, or "
+            "use 'som'."
+        )
 
 
 def _n_units(size: Size, n_samples: int) -> int:
     asked = either(None, count(1))("n_prototypes", size)
     wanted = max(1, round(n_samples**0.5)) if asked is None else int(asked)
     if wanted > n_samples:
-        raise InputError(f"n_prototypes must be at most the number of samples they stand for, {n_samples}, got {wanted}.")
+        raise InputError(
+            f"n_prototypes must be at most the number of samples they stand for, {n_samples}, got "
+            f"{wanted}."
+        )
     return wanted
 
 
 def _asked_units(size: Size, n_samples: int) -> int:
-    """How many prototypes a checked size asks for, before it is known whether there are samples enough."""
+    """How many prototypes a checked size asks for, before it is known whether there are samples
+    enough.
+    """
     if isinstance(size, tuple):
         rows, columns = _checked_sides(size)
         return rows * columns
@@ -785,7 +914,9 @@ def _check_size(size: Any) -> None:
 
 def _checked_sides(shape: tuple[int, int]) -> tuple[int, int]:
     if len(shape) != 2:
-        raise InputError(f"the shape of a map must be two sides, (rows, columns), got {quoted(shape)}.")
+        raise InputError(
+            f"the shape of a map must be two sides, (rows, columns), got {quoted(shape)}."
+        )
     side = count(1)
     return side("each side of a map", shape[0]), side("each side of a map", shape[1])
 
@@ -797,12 +928,16 @@ def _lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int
         _n_units(sides[0] * sides[1], n_samples)
         return sides
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = float(np.nan_to_num(deviations[0] / deviations[1], nan=1.0, posinf=LONGEST_SIDES_RATIO))
+        ratio = float(
+            np.nan_to_num(deviations[0] / deviations[1], nan=1.0, posinf=LONGEST_SIDES_RATIO)
+        )
     return _arranged(_n_units(shape, n_samples), min(ratio, LONGEST_SIDES_RATIO))
 
 
 def _arranged(n_units: int, ratio: float) -> tuple[int, int]:
-    """A rectangle of at most `n_units`, nearly filled by them, with sides nearly in the given ratio."""
+    """A rectangle of at most `n_units`, nearly filled by them, with sides nearly in the given
+    ratio.
+    """
     columns = np.arange(1, isqrt(n_units) + 1)
     rows = n_units // columns
     # A share of units left out counts as much as a quarter of it in the ratio of the sides.
@@ -812,13 +947,17 @@ def _arranged(n_units: int, ratio: float) -> tuple[int, int]:
 
 
 def _lattice_paths(sides: tuple[int, int]) -> Integers:
-    """The shortest paths between all units of a rectangle whose units have four neighbours: rows apart plus columns apart."""
+    """The shortest paths between all units of a rectangle whose units have four neighbours: rows
+    apart plus columns apart.
+    """
     row, column = np.divmod(np.arange(sides[0] * sides[1]), sides[1])
     return np.asarray(np.abs(row[:, None] - row) + np.abs(column[:, None] - column))
 
 
 def _initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> Floats:
-    """Units on a rectangle in the principal plane, from −1 to 1 standard deviations; the longer side along the first axis."""
+    """Units on a rectangle in the principal plane, from −1 to 1 standard deviations; the longer
+    side along the first axis.
+    """
     along = axes * deviations
     if sides[1] > sides[0]:
         along = along[:, ::-1]
@@ -827,12 +966,15 @@ def _initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> 
     return np.asarray(np.stack([row.ravel(), column.ravel()], axis=1) @ along.T)
 
 
-def _epoch(samples: _Samples | _StoredSamples, units: Floats, path: Integers, radius: float) -> Floats:
+def _epoch(
+    samples: _Samples | _StoredSamples, units: Floats, path: Integers, radius: float
+) -> Floats:
     """Eq. 14, by the sums over each unit's own samples, which are then mixed along the lattice."""
     counts, sums = samples.unit_sums(units)
     won = np.flatnonzero(counts)
     exponent = path[:, won] ** 2 / (2 * radius**2)
-    # Relative to the nearest unit that won anything, so that no unit is left without weight by underflow.
+    # Relative to the nearest unit that won anything, so that no unit is left without weight by
+    # underflow.
     influence = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
     return np.asarray((influence @ sums[won]) / (influence @ counts[won])[:, None])
 

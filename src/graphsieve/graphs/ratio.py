@@ -1,4 +1,6 @@
-"""Walking X with two forms and dividing them: the only place where a feature can turn out degenerate."""
+"""Walking X with two forms and dividing them: the only place where a feature can turn out
+degenerate.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,18 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve.graphs.graph import Graph, check_same_samples
 from graphsieve.table.columns import Block, Table
 
-Floats = NDArray[np.float64]
 Form = Callable[[Block], Floats]
 
 
 def per_feature(table: Table, value: Form, *, wide: bool = False) -> Floats:
-    """A value for every feature; NaN where the feature is constant. A form that takes only sums can do with wide blocks."""
+    """A value for every feature; NaN where the feature is constant. A form that takes only sums
+    can do with wide blocks.
+    """
     return np.asarray(table.evaluated(partial(_where_it_varies, value=value), wide=wide))
 
 
@@ -27,9 +30,12 @@ def _where_it_varies(block: Block, *, value: Form) -> Floats:
 def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
     """Numerator over denominator for every feature.
 
-    A constant feature, and 0/0, is NaN: it cannot be scored. A positive numerator over zero is infinite.
+    A constant feature, and 0/0, is NaN: it cannot be scored. A positive numerator over zero is
+    infinite.
     """
-    return per_feature(table, lambda block: divided(numerator(block), denominator(block)), wide=True)
+    return per_feature(
+        table, lambda block: divided(numerator(block), denominator(block)), wide=True
+    )
 
 
 def divided(numerator: Floats, denominator: Floats) -> Floats:

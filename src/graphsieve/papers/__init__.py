@@ -11,6 +11,9 @@ from graphsieve.papers.experiment import Experiment, perform
 __all__ = ["EXPERIMENTS", "perform"]
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {module.EXPERIMENT.paper: module.EXPERIMENT for module in (sls, cls, iteragraph, wls, iterative_ls)}
+    {
+        module.EXPERIMENT.paper: module.EXPERIMENT
+        for module in (sls, cls, iteragraph, wls, iterative_ls)
+    }
 )
 """Every paper by its short name."""

@@ -1,7 +1,9 @@
-"""Constrained Laplacian score (CLS): feature selection by neighbours and a few must-link and cannot-link pairs.
+"""Constrained Laplacian score (CLS): feature selection by neighbours and a few must-link and
+cannot-link pairs.
 
-The paper's figures are curves without printed numbers, so what it says of them is judged by differences: on the paper's own
-halves of each data set, where nothing is random, and on random halves, which have standard errors.
+The paper's figures are curves without printed numbers, so what it says of them is judged by
+differences: on the paper's own halves of each data set, where nothing is random, and on random
+halves, which have standard errors.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.graph import SparseGraph
@@ -60,14 +62,20 @@ from graphsieve.papers.halves import (
     measure_levels,
     reading_table,
 )
-from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
+from graphsieve.papers.results import (
+    Cell,
+    Figure,
+    Findings,
+    Judgement,
+    Series,
+    Statement,
+    Table,
+    Verdict,
+)
 from graphsieve.scores.geometry import laplacian_score, variance_score
 from graphsieve.scores.method import best_first
 from graphsieve.scores.pairs import constrained_laplacian_score
 from graphsieve.supervision.value import Supervision
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # What the paper printed and how it worked.
 
@@ -77,7 +85,8 @@ IRIS_LAPLACIAN_ORDER = 4312  # by LS for 3 ≤ k < 15
 IRIS_NEIGHBORS = range(1, 21)
 IRIS_SCORES = {"F1": 1.07e-2, "F2": 1.77e-2, "F3": 1.4e-3, "F4": 2.7e-3}
 IRIS_LABELS = 10  # which make 45 constraints
-IRIS_CLOSE_PAIRS = ((73, 150), (78, 111))  # samples counted from 1; cannot-linked, and said to be neighbours
+# Samples counted from 1; cannot-linked, and said to be neighbours
+IRIS_CLOSE_PAIRS = ((73, 150), (78, 111))
 WAVE_LABELS, WAVE_MAP = 8, (26, 14)
 WAVE_NOISE = range(20, 40)  # "the features (21 to 40) have high values"; counted from 0 here
 TABLE_2 = {  # accuracy in %, mean and standard deviation over the numbers of selected features
@@ -88,7 +97,13 @@ TABLE_2 = {  # accuracy in %, mean and standard deviation over the numbers of se
         "CS": (85.1, 2.9),
         "CLS": (86.73, 2.1),
     },
-    "sonar": {"Variance": (79.3, 6.3), "Laplacian": (79.5, 7.2), "Fisher": (86.4, 6.9), "CS": (80.7, 7.8), "CLS": (83.3, 1.7)},
+    "sonar": {
+        "Variance": (79.3, 6.3),
+        "Laplacian": (79.5, 7.2),
+        "Fisher": (86.4, 6.9),
+        "CS": (80.7, 7.8),
+        "CLS": (83.3, 1.7),
+    },
     "soybean_small": {
         "Variance": (88.9, 12.7),
         "Laplacian": (79.4, 28.4),
@@ -97,14 +112,17 @@ TABLE_2 = {  # accuracy in %, mean and standard deviation over the numbers of se
         "CLS": (95.06, 1.3),
     },
 }
-SUPERIOR_FROM = {"leukemia": 2500, "colon": 500}  # Sec. 5.4: features beyond which CLS is said to be the best
+# Sec. 5.4: features beyond which CLS is said to be the best
+SUPERIOR_FROM = {"leukemia": 2500, "colon": 500}
 
 # What it leaves open.
 
 
 # By what the verdicts are decided.
 
-CELL_TOLERANCE = 1.5  # points; k, λ, ties and the choice of labels, which the paper leaves open, move a cell by about as much
+# Points; k, λ, ties and the choice of labels, which the paper leaves open, move a cell by about as
+# much
+CELL_TOLERANCE = 1.5
 MATERIAL = 1.0  # points: what is worth speaking of
 COMPARABLE = 3.0  # points
 NOISE_TOLERANCE = 1  # column that may be out of place in Fig. 3
@@ -116,7 +134,9 @@ SAME = 1e-9  # relative difference of numbers that are equal but for rounding
 
 
 def _order_number(scores: Floats, *, large_is_good: bool = False) -> int:
-    """The order of at most nine features as the paper writes it, in one number: 3412 is F3, F4, F1, F2."""
+    """The order of at most nine features as the paper writes it, in one number: 3412 is F3, F4,
+    F1, F2.
+    """
     return int("".join(str(place + 1) for place in best_first(scores, large_is_good=large_is_good)))
 
 
@@ -124,7 +144,9 @@ def _order_number(scores: Floats, *, large_is_good: bool = False) -> int:
 
 
 def _cosine_graph(X: Floats, n_neighbors: int) -> SparseGraph:
-    """Samples are linked with weight 1 if either is among the k nearest of the other by angle, ties for the k-th place kept."""
+    """Samples are linked with weight 1 if either is among the k nearest of the other by angle,
+    ties for the k-th place kept.
+    """
     distances = cdist(X, X, "cosine")
     np.fill_diagonal(distances, np.inf)
     reach = np.sort(distances, axis=1)[:, n_neighbors - 1]
@@ -149,7 +171,10 @@ class IrisOrders:
     @property
     def printed(self) -> tuple[int | None, ...]:
         """What the paper says of the Laplacian score; nothing below 3 neighbours."""
-        return tuple(None if k < 3 else IRIS_LAPLACIAN_ORDER if k < 15 else IRIS_ORDER for k in IRIS_NEIGHBORS)
+        return tuple(
+            None if k < 3 else IRIS_LAPLACIAN_ORDER if k < 15 else IRIS_ORDER
+            for k in IRIS_NEIGHBORS
+        )
 
 
 def _iris_orders(X: Floats, y: Integers) -> IrisOrders:
@@ -160,17 +185,24 @@ def _iris_orders(X: Floats, y: Integers) -> IrisOrders:
         graph = _cosine_graph(X, k)
         euclidean.append(_order_number(laplacian_score(X, n_neighbors=k, bandwidth=BANDWIDTH)))
         cosine.append(_order_number(graph.energy(X) / graph.spread(X)))
-        scores = constrained_laplacian_score(X, must_link, cannot_link, n_neighbors=k, bandwidth=BANDWIDTH)
+        scores = constrained_laplacian_score(
+            X, must_link, cannot_link, n_neighbors=k, bandwidth=BANDWIDTH
+        )
         constrained.append(_order_number(scores))
     return IrisOrders(tuple(euclidean), tuple(cosine), tuple(constrained))
 
 
 def _share_of_order(X: Floats, y: Integers, seed: np.random.SeedSequence) -> float:
-    """For ten labels drawn by chance: in which share of the numbers of neighbours does CLS give the paper's order?"""
+    """For ten labels drawn by chance: in which share of the numbers of neighbours does CLS give
+    the paper's order?
+    """
     labeled = np.random.default_rng(seed).choice(len(y), IRIS_LABELS, replace=False)
     must_link, cannot_link = labeled_pairs(y, labeled)
     with held_back():
-        orders = [_order_number(constrained_laplacian_score(X, must_link, cannot_link, n_neighbors=k)) for k in IRIS_NEIGHBORS]
+        orders = [
+            _order_number(constrained_laplacian_score(X, must_link, cannot_link, n_neighbors=k))
+            for k in IRIS_NEIGHBORS
+        ]
     return float(np.mean([order == IRIS_ORDER for order in orders]))
 
 
@@ -179,7 +211,9 @@ def _runs(orders: Iterable[int]) -> str:
     parts = []
     for order, run in groupby(zip(orders, IRIS_NEIGHBORS, strict=True), key=lambda pair: pair[0]):
         numbers = [k for _, k in run]
-        parts.append(f"{order} for k = {numbers[0]}" + (f"–{numbers[-1]}" if len(numbers) > 1 else ""))
+        parts.append(
+            f"{order} for k = {numbers[0]}" + (f"–{numbers[-1]}" if len(numbers) > 1 else "")
+        )
     return ", ".join(parts)
 
 
@@ -187,7 +221,9 @@ def _neighbor_rank(X: Floats, one: int, other: int) -> int:
     """From which k on two samples are linked."""
     distances = cdist(X, X, "sqeuclidean")
     np.fill_diagonal(distances, np.inf)
-    return int(min((distances[a] < distances[a, b]).sum() + 1 for a, b in ((one, other), (other, one))))
+    return int(
+        min((distances[a] < distances[a, b]).sum() + 1 for a, b in ((one, other), (other, one)))
+    )
 
 
 def _iris(run: Run) -> Findings:
@@ -195,7 +231,9 @@ def _iris(run: Run) -> Findings:
     X, y = data.X, data.y
     orders = _iris_orders(X, y)
     count = run.repetitions(quick=5, full=25)
-    shares = run.each(_share_of_order, [(X, y, seed) for seed in run.seeds(count, "Iris labels")], "CLS, Iris")
+    shares = run.each(
+        _share_of_order, [(X, y, seed) for seed in run.seeds(count, "Iris labels")], "CLS, Iris"
+    )
     variance = _order_number(variance_score(X), large_is_good=True)
     scores = _iris_scores(X, y)
     ranks = [_neighbor_rank(X, one - 1, other - 1) for one, other in IRIS_CLOSE_PAIRS]
@@ -211,11 +249,15 @@ def _iris(run: Run) -> Findings:
             "iris-help": _judged_help(orders),
         },
         settings=(
-            "Iris, features as they are. The ten labelled samples are the four that the paper names (73, 78, 111, 150) and the "
-            "first two of each class; it does not name the others. Figures 1 and 2, a diagram and scatter plots, are not "
+            "Iris, features as they are. The ten labelled samples are the four that the paper "
+            "names (73, 78, 111, 150) and the "
+            "first two of each class; it does not name the others. Figures 1 and 2, a diagram and "
+            "scatter plots, are not "
             "redrawn.",
-            "The paper's Laplacian orders on Iris come from He, Cai and Niyogi; their neighbours by angle, all that tie for "
-            "the last place and weights of 1 are our reading, shown beside Euclidean neighbours with the heat kernel.",
+            "The paper's Laplacian orders on Iris come from He, Cai and Niyogi; their neighbours "
+            "by angle, all that tie for "
+            "the last place and weights of 1 are our reading, shown beside Euclidean neighbours "
+            "with the heat kernel.",
         ),
     )
 
@@ -228,21 +270,29 @@ def _iris_order_table(orders: IrisOrders, variance: int, shares: Sequence[float]
         "CLS": ((IRIS_ORDER,) * len(orders.constrained), orders.constrained),
     }
     for place, k in enumerate(IRIS_NEIGHBORS):
-        cells += [Cell(f"k = {k}", column, printed[place], ours[place]) for column, (printed, ours) in columns.items()]
+        cells += [
+            Cell(f"k = {k}", column, printed[place], ours[place])
+            for column, (printed, ours) in columns.items()
+        ]
     note = (
-        "3412 means F3, F4, F1, F2, the best first. With ten labels drawn by chance CLS gives 3412 in "
+        "3412 means F3, F4, F1, F2, the best first. With ten labels drawn by chance CLS gives 3412 "
+        "in "
         f"{100 * np.mean(shares):.1f} % of {len(shares)} draws × 20 numbers of neighbours."
     )
     return Table("Sec. 5.2", "Iris: the order of the features", "order", tuple(cells), note)
 
 
 def _iris_scores(X: Floats, y: Integers) -> dict[str, Floats]:
-    """By what they are: CLS of Eq. 4 without and with the cannot-linked edges cut, LS of Eq. 1 and LS of He et al."""
+    """By what they are: CLS of Eq. 4 without and with the cannot-linked edges cut, LS of Eq. 1
+    and LS of He et al.
+    """
     pairs = labeled_pairs(y, _iris_labels(y))
     options: dict[str, Any] = {"n_neighbors": NEIGHBORS, "bandwidth": BANDWIDTH}
     return {
         "CLS": constrained_laplacian_score(X, *pairs, **options),
-        "CLS, cannot-links cut": constrained_laplacian_score(X, *pairs, **options, cut_cannot_link=True),
+        "CLS, cannot-links cut": constrained_laplacian_score(
+            X, *pairs, **options, cut_cannot_link=True
+        ),
         "LS, Eq. 1": constrained_laplacian_score(X, [], [], **options),
         "LS": laplacian_score(X, **options),
     }
@@ -254,14 +304,18 @@ def _iris_score_table(scores: Mapping[str, Floats]) -> Table:
         for place, feature in enumerate(IRIS_SCORES)
         for name, values in scores.items()
     ]
-    note = "k = 10, λ = 0.1. LS of Eq. 1 counts every edge twice and takes the plain mean; LS is that of He, Cai and Niyogi."
+    note = (
+        "k = 10, λ = 0.1. LS of Eq. 1 counts every edge twice and takes the plain mean; LS is that "
+        "of He, Cai and Niyogi."
+    )
     return Table("Sec. 5.2", "Iris: scores", "score", tuple(cells), note)
 
 
 def _judged_variance(order: int) -> Judgement:
     return Judgement(
         holds(order == IRIS_VARIANCE_ORDER),
-        f"The variances of the four features, largest first, give the order {order}; the paper says {IRIS_VARIANCE_ORDER}.",
+        f"The variances of the four features, largest first, give the order {order}; the paper "
+        f"says {IRIS_VARIANCE_ORDER}.",
     )
 
 
@@ -269,11 +323,19 @@ def _judged_laplacian(orders: IrisOrders) -> Judgement:
     def agrees(found: Sequence[int]) -> bool:
         return all(order in (None, ours) for order, ours in zip(orders.printed, found, strict=True))
 
-    verdict = Verdict.HOLDS if agrees(orders.laplacian) else Verdict.CORRECTED if agrees(orders.cosine) else Verdict.FAILS
+    verdict = (
+        Verdict.HOLDS
+        if agrees(orders.laplacian)
+        else Verdict.CORRECTED
+        if agrees(orders.cosine)
+        else Verdict.FAILS
+    )
     return Judgement(
         verdict,
-        "The paper says 4312 for 3 ≤ k < 15 and 3412 from 15 on. With Euclidean neighbours and the heat kernel of Eq. 2, which "
-        f"it prints, the order is {_runs(orders.laplacian)}. With neighbours by angle, ties kept and weights of 1 it is "
+        "The paper says 4312 for 3 ≤ k < 15 and 3412 from 15 on. With Euclidean neighbours and the "
+        "heat kernel of Eq. 2, which "
+        f"it prints, the order is {_runs(orders.laplacian)}. With neighbours by angle, ties kept "
+        "and weights of 1 it is "
         f"{_runs(orders.cosine)}. These neighbours are those of the first paper on the score.",
     )
 
@@ -281,20 +343,25 @@ def _judged_laplacian(orders: IrisOrders) -> Judgement:
 def _judged_constrained(orders: IrisOrders, shares: Sequence[float]) -> Judgement:
     return Judgement(
         holds(set(orders.constrained) == {IRIS_ORDER}),
-        f"With the four samples that the paper names among the ten labelled ones CLS gives {_runs(orders.constrained)}. With "
-        f"ten labels drawn by chance it gives 3412 in {100 * np.mean(shares):.1f} % of {len(shares)} draws times 20 values of k.",
+        "With the four samples that the paper names among the ten labelled ones CLS gives "
+        f"{_runs(orders.constrained)}. With "
+        f"ten labels drawn by chance it gives 3412 in {100 * np.mean(shares):.1f} % of "
+        f"{len(shares)} draws times 20 values of k.",
     )
 
 
 def _judged_edges(ranks: Sequence[int]) -> Judgement:
     linked = [rank <= NEIGHBORS for rank in ranks]
     named = "; ".join(
-        f"{a} and {b} are neighbours from k = {rank} on" for (a, b), rank in zip(IRIS_CLOSE_PAIRS, ranks, strict=True)
+        f"{a} and {b} are neighbours from k = {rank} on"
+        for (a, b), rank in zip(IRIS_CLOSE_PAIRS, ranks, strict=True)
     )
     return Judgement(
         Verdict.FAILS if not all(linked) else Verdict.CORRECTED,
-        f"By Euclidean distance {named}; the paper uses k = 10 and tries up to 20. Nor does Eq. 5 take the edge of a "
-        "cannot-linked pair away: it only adds must-links. It takes the cut that the text describes, and the library offers as "
+        f"By Euclidean distance {named}; the paper uses k = 10 and tries up to 20. Nor does Eq. 5 "
+        "take the edge of a "
+        "cannot-linked pair away: it only adds must-links. It takes the cut that the text "
+        "describes, and the library offers as "
         "an option, to remove it.",
     )
 
@@ -307,15 +374,20 @@ def _judged_smaller(scores: Mapping[str, Floats]) -> Judgement:
     reason_holds = smaller and by_edges >= by_all / 2
     return Judgement(
         Verdict.HOLDS if reason_holds else Verdict.CORRECTED if smaller else Verdict.FAILS,
-        f"The Laplacian score of Eq. 1 is {(plain / uncut).min():.1f} to {(plain / uncut).max():.1f} times CLS. To cut the "
+        f"The Laplacian score of Eq. 1 is {(plain / uncut).min():.1f} to "
+        f"{(plain / uncut).max():.1f} times CLS. To cut the "
         "cannot-linked edges, which the paper gives as the reason, changes CLS by at most "
-        f"{100 * np.abs(cut / uncut - 1).max():.2f} %. The denominator of Eq. 4 counts every sample once for each of the "
-        f"{IRIS_LABELS} samples with a cannot-link; that says nothing of how well features are told apart.",
+        f"{100 * np.abs(cut / uncut - 1).max():.2f} %. The denominator of Eq. 4 counts every "
+        "sample once for each of the "
+        f"{IRIS_LABELS} samples with a cannot-link; that says nothing of how well features are "
+        "told apart.",
     )
 
 
 def _gap(scores: Floats) -> float:
-    """By how much the better of the two irrelevant features scores worse than the worse of the two relevant ones."""
+    """By how much the better of the two irrelevant features scores worse than the worse of the
+    two relevant ones.
+    """
     return float(scores[:2].min() / scores[2:].max())
 
 
@@ -324,8 +396,10 @@ def _judged_gap(scores: Mapping[str, Floats]) -> Judgement:
     printed = _gap(np.array(list(IRIS_SCORES.values())))
     return Judgement(
         holds(constrained > 1.1 * plain),
-        f"The printed scores of the sepal features are {printed:.1f} times those of the petal features or more. Ours are "
-        f"{constrained:.2f} times; those of the plain Laplacian score, with the same neighbours and no constraint, {plain:.2f} "
+        f"The printed scores of the sepal features are {printed:.1f} times those of the petal "
+        "features or more. Ours are "
+        f"{constrained:.2f} times; those of the plain Laplacian score, with the same neighbours "
+        f"and no constraint, {plain:.2f} "
         "times. The claim is taken to hold if constraints widen the gap by a tenth.",
     )
 
@@ -335,33 +409,51 @@ def _judged_help(orders: IrisOrders) -> Judgement:
     helped = sum(plain != ours == IRIS_ORDER for plain, ours in both)
     return Judgement(
         holds(helped > 0),
-        f"With the same Euclidean neighbours and heat kernel the plain Laplacian score gives {_runs(orders.laplacian)}, and CLS "
-        f"{_runs(orders.constrained)}, so that the constraints put the order right for {helped} of {len(orders.laplacian)} "
-        "numbers of neighbours. What the paper sets against CLS are orders by the angle between samples.",
+        "With the same Euclidean neighbours and heat kernel the plain Laplacian score gives "
+        f"{_runs(orders.laplacian)}, and CLS "
+        f"{_runs(orders.constrained)}, so that the constraints put the order right for {helped} of "
+        f"{len(orders.laplacian)} "
+        "numbers of neighbours. What the paper sets against CLS are orders by the angle between "
+        "samples.",
     )
 
 
 IRIS = Part(
     (
-        Statement("iris-variance", "Sec. 5.2", "The variance orders the features of Iris F3, F1, F4, F2."),
+        Statement(
+            "iris-variance", "Sec. 5.2", "The variance orders the features of Iris F3, F1, F4, F2."
+        ),
         Statement(
             "iris-laplacian",
             "Sec. 5.2",
-            "The Laplacian score orders them F4, F3, F1, F2 for 3 ≤ k < 15 and F3, F4, F1, F2 for k ≥ 15.",
+            "The Laplacian score orders them F4, F3, F1, F2 for 3 ≤ k < 15 and F3, F4, F1, F2 for "
+            "k ≥ 15.",
         ),
-        Statement("iris-cls", "Sec. 5.2", "CLS orders them F3, F4, F1, F2 for every k from 1 to 20."),
+        Statement(
+            "iris-cls", "Sec. 5.2", "CLS orders them F3, F4, F1, F2 for every k from 1 to 20."
+        ),
         Statement(
             "iris-edges",
             "Sec. 5.2",
-            "The Laplacian score links samples 73 and 150, and 78 and 111, which are of different classes; with CLS these "
+            "The Laplacian score links samples 73 and 150, and 78 and 111, which are of different "
+            "classes; with CLS these "
             "edges never exist.",
         ),
-        Statement("iris-smaller", "Sec. 5.2", "CLS is smaller than the Laplacian score, because edges between classes are gone."),
         Statement(
-            "iris-gap", "Sec. 5.2", "The scores of relevant and irrelevant features lie far apart, thanks to the constraints."
+            "iris-smaller",
+            "Sec. 5.2",
+            "CLS is smaller than the Laplacian score, because edges between classes are gone.",
         ),
         Statement(
-            "iris-help", "Sec. 5.2", "The constraints correct the ranking of the Laplacian score where two classes overlap."
+            "iris-gap",
+            "Sec. 5.2",
+            "The scores of relevant and irrelevant features lie far apart, thanks to the "
+            "constraints.",
+        ),
+        Statement(
+            "iris-help",
+            "Sec. 5.2",
+            "The constraints correct the ranking of the Laplacian score where two classes overlap.",
         ),
     ),
     _iris,
@@ -373,7 +465,9 @@ IRIS = Part(
 
 @dataclass(frozen=True)
 class DenseScore:
-    """Everything in Eq. 4 to 8, as matrices: weights of the neighbour graph, who is cannot-linked with whom."""
+    """Everything in Eq. 4 to 8, as matrices: weights of the neighbour graph, who is
+    cannot-linked with whom.
+    """
 
     weights: Floats
     cannot_link: Floats
@@ -411,7 +505,9 @@ def _dense_score(X: Floats, y: Integers, labeled: Integers, *, cut: bool = False
     if cut:
         linked &= ~(both & ~same)
     linked |= both & same
-    return DenseScore(np.where(linked, np.exp(-squared / BANDWIDTH), 0.0), (both & ~same).astype(np.float64))
+    return DenseScore(
+        np.where(linked, np.exp(-squared / BANDWIDTH), 0.0), (both & ~same).astype(np.float64)
+    )
 
 
 def _algebra(run: Run) -> Findings:
@@ -427,20 +523,25 @@ def _algebra(run: Run) -> Findings:
         tables=(_spectral_table(X, few),),
         judgements={
             "no-labels": _judged_no_labels(X, _dense_score(X, y, labeled[:0])),
-            "all-labels": _judged_all_labels(X, y, _dense_score(X, y, everyone), _dense_score(X, y, everyone, cut=True)),
+            "all-labels": _judged_all_labels(
+                X, y, _dense_score(X, y, everyone), _dense_score(X, y, everyone, cut=True)
+            ),
             "spectral": _judged_spectral(exact, shifted, negative),
             "lemma-1": _judged_lemma_1(),
             "lemma-2": _judged_lemma_2(),
         },
         settings=(
-            "What the paper says of its formulas is checked with numbers, on Iris with the ten labels of Sec. 5.2, k = 10, λ = "
+            "What the paper says of its formulas is checked with numbers, on Iris with the ten "
+            "labels of Sec. 5.2, k = 10, λ = "
             "0.1.",
         ),
     )
 
 
 def _negative_share(X: Floats, y: Integers, seed: np.random.SeedSequence) -> float:
-    """The share of features for which the spectral form is negative, for ten labels drawn by chance."""
+    """The share of features for which the spectral form is negative, for ten labels drawn by
+    chance.
+    """
     labeled = np.random.default_rng(seed).choice(len(y), IRIS_LABELS, replace=False)
     score = _dense_score(X, y, labeled)
     return float(np.mean([score.spectral(f) < 0 for f in X.T]))
@@ -457,7 +558,11 @@ def _spectral_table(X: Floats, score: DenseScore) -> Table:
         cells += [Cell(f"F{place + 1}", name, None, value) for name, value in values.items()]
     note = "Eq. 4 does not change when a constant is added to a feature."
     return Table(
-        "Study: Sec. 4", "the denominator of CLS on Iris, and the form that is said to equal it", "sum", tuple(cells), note
+        "Study: Sec. 4",
+        "the denominator of CLS on Iris, and the form that is said to equal it",
+        "sum",
+        tuple(cells),
+        note,
     )
 
 
@@ -468,16 +573,21 @@ def _judged_no_labels(X: Floats, score: DenseScore) -> Judgement:
     apart = float(np.abs(ours / printed - 1).max())
     return Judgement(
         holds(apart < SAME),
-        f"Without pairs CLS and the Laplacian score as Eq. 1 prints it differ by {apart:.0e} of their value. Eq. 1 counts every "
-        "edge twice and takes the plain mean where He, Cai and Niyogi take the one weighted by degrees, so that it is "
-        f"{(ours / usual).min():.3f} to {(ours / usual).max():.3f} times theirs; on Iris the order of the features is "
+        f"Without pairs CLS and the Laplacian score as Eq. 1 prints it differ by {apart:.0e} of "
+        "their value. Eq. 1 counts every "
+        "edge twice and takes the plain mean where He, Cai and Niyogi take the one weighted by "
+        "degrees, so that it is "
+        f"{(ours / usual).min():.3f} to {(ours / usual).max():.3f} times theirs; on Iris the order "
+        "of the features is "
         f"{'the same' if _order_number(ours) == _order_number(usual) else 'another'}.",
     )
 
 
 def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScore) -> Judgement:
     squared = cdist(X, X, "sqeuclidean")
-    alike = np.where((y[:, None] == y) & ~np.eye(len(y), dtype=bool), np.exp(-squared / BANDWIDTH), 0.0)
+    alike = np.where(
+        (y[:, None] == y) & ~np.eye(len(y), dtype=bool), np.exp(-squared / BANDWIDTH), 0.0
+    )
     must_link = DenseScore(alike, score.cannot_link)
 
     def equal(one: DenseScore) -> bool:
@@ -488,34 +598,49 @@ def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScor
     pushed = _cannot_link_share(X, cut)
     return Judgement(
         verdict,
-        f"With all labels of Iris known, the numerator of Eq. 4 still holds {between} edges between neighbours of different "
-        "classes. If these are cut, as the text has it, it is the sum over must-links weighted by the heat kernel, as claimed. "
-        "The denominator is the sum over cannot-links weighted by degrees plus one of the variance around the mean; the "
+        f"With all labels of Iris known, the numerator of Eq. 4 still holds {between} edges "
+        "between neighbours of different "
+        "classes. If these are cut, as the text has it, it is the sum over must-links weighted by "
+        "the heat kernel, as claimed. "
+        "The denominator is the sum over cannot-links weighted by degrees plus one of the variance "
+        "around the mean; the "
         f"cannot-links make {100 * min(pushed):.0f} to {100 * max(pushed):.0f} % of it.",
     )
 
 
 def _cannot_link_share(X: Floats, score: DenseScore) -> list[float]:
     """For every feature: how much of the denominator comes from cannot-links, not from the mean."""
-    return [float(score.degree @ ((f[:, None] - f) ** 2 * score.cannot_link).sum(axis=1)) / score.denominator(f) for f in X.T]
+    return [
+        float(score.degree @ ((f[:, None] - f) ** 2 * score.cannot_link).sum(axis=1))
+        / score.denominator(f)
+        for f in X.T
+    ]
 
 
-def _judged_spectral(exact: Sequence[float], shifted: Sequence[float], negative: Sequence[float]) -> Judgement:
+def _judged_spectral(
+    exact: Sequence[float], shifted: Sequence[float], negative: Sequence[float]
+) -> Judgement:
     def span(values: Sequence[float]) -> str:
         return f"{written(min(values), '.2f')} to {written(max(values), '.2f')}"
 
     return Judgement(
         holds(all(abs(value - 1) < SAME for value in exact)),
-        f"On Iris 2 fᵀL^CL D f is {span(exact)} times the denominator of Eq. 4, and adding 10 to a feature, which leaves Eq. 4 "
-        f"as it is, multiplies it by {span(shifted)}. With ten labels drawn by chance it is negative for "
-        f"{100 * np.mean(negative):.0f} % of the features. Two samples show why: cannot-linked, of degrees 1 and 3, with f = "
-        "(−2, −1), they give fᵀL^CL D f = −1, and +3 after adding 2. The form is no sum of squares, because L^CL D is not "
+        f"On Iris 2 fᵀL^CL D f is {span(exact)} times the denominator of Eq. 4, and adding 10 to a "
+        "feature, which leaves Eq. 4 "
+        f"as it is, multiplies it by {span(shifted)}. With ten labels drawn by chance it is "
+        "negative for "
+        f"{100 * np.mean(negative):.0f} % of the features. Two samples show why: cannot-linked, of "
+        "degrees 1 and 3, with f = "
+        "(−2, −1), they give fᵀL^CL D f = −1, and +3 after adding 2. The form is no sum of "
+        "squares, because L^CL D is not "
         "symmetric; nor does it hold the terms around the mean.",
     )
 
 
 def _operations(n: float, m: float, *, units: float = 0.0) -> float:
-    """Multiplications of Algorithm 1 in their leading order: distances and scores of n samples, after a map of `units` if any."""
+    """Multiplications of Algorithm 1 in their leading order: distances and scores of n samples,
+    after a map of `units` if any.
+    """
     scored = units or n
     return float(m * (EPOCHS * n * units + 2 * scored**2 + np.log(m)))
 
@@ -525,22 +650,32 @@ def _judged_lemma_1() -> Judgement:
     shares = [_operations(n, m) / (m * max(n**2, np.log(m))) for n, m in sizes]
     return Judgement(
         holds(max(shares) < 10),
-        "Distances and scores take m N² operations each, sorting m log m. For N from 100 to 1,000,000 and m from 10 to 100,000 "
-        f"the count is {min(shares):.2f} to {max(shares):.2f} times the bound m · max(N², log m). (The proof gives N² for the "
+        "Distances and scores take m N² operations each, sorting m log m. For N from 100 to "
+        "1,000,000 and m from 10 to 100,000 "
+        f"the count is {min(shares):.2f} to {max(shares):.2f} times the bound m · max(N², log m). "
+        "(The proof gives N² for the "
         "graph and forgets that every distance takes m; the bound stands.)",
     )
 
 
 def _judged_lemma_2() -> Judgement:
     small, large = 1e4, 1e6
-    growth = np.log(_operations(large, 100, units=large**0.5) / _operations(small, 100, units=small**0.5)) / np.log(large / small)
+    growth = np.log(
+        _operations(large, 100, units=large**0.5) / _operations(small, 100, units=small**0.5)
+    ) / np.log(large / small)
     n = 5000 - WAVE_LABELS
-    used, smaller = (_operations(n, 40, units=units) / _operations(n, 40) for units in (WAVE_MAP[0] * WAVE_MAP[1], n**0.5))
+    used, smaller = (
+        _operations(n, 40, units=units) / _operations(n, 40)
+        for units in (WAVE_MAP[0] * WAVE_MAP[1], n**0.5)
+    )
     return Judgement(
         Verdict.HOLDS if growth < 1.1 else Verdict.CORRECTED if growth < 1.9 else Verdict.FAILS,
-        "The lemma counts the score of √u prototypes and forgets the map: every epoch compares u samples with √u units, so "
-        f"that the cost grows as u to the power of {growth:.2f}, where the lemma has 1 and no map has 2. With {EPOCHS} epochs "
-        f"and √u units, Waveform takes {100 * smaller:.0f} % of the operations without a map; with the paper's own 26 × 14 "
+        "The lemma counts the score of √u prototypes and forgets the map: every epoch compares u "
+        "samples with √u units, so "
+        f"that the cost grows as u to the power of {growth:.2f}, where the lemma has 1 and no map "
+        f"has 2. With {EPOCHS} epochs "
+        f"and √u units, Waveform takes {100 * smaller:.0f} % of the operations without a map; with "
+        "the paper's own 26 × 14 "
         f"units, five times √u, {100 * used:.0f} %.",
     )
 
@@ -548,10 +683,18 @@ def _judged_lemma_2() -> Judgement:
 ALGEBRA = Part(
     (
         Statement("no-labels", "Sec. 3", "Without labels CLS is the Laplacian score."),
-        Statement("all-labels", "Sec. 3", "With all labels known CLS is an adjusted constraint score, weighted by S and D."),
+        Statement(
+            "all-labels",
+            "Sec. 3",
+            "With all labels known CLS is an adjusted constraint score, weighted by S and D.",
+        ),
         Statement("spectral", "Sec. 4", "The denominator of CLS is 2 fᵀ L^CL D f."),
         Statement("lemma-1", "Sec. 4, Lemma 1", "The algorithm takes O(m · max(N², log m))."),
-        Statement("lemma-2", "Sec. 4, Lemma 2", "With the unlabelled samples clustered it takes O(m · max(u, log m))."),
+        Statement(
+            "lemma-2",
+            "Sec. 4, Lemma 2",
+            "With the unlabelled samples clustered it takes O(m · max(u, log m)).",
+        ),
     ),
     _algebra,
 )
@@ -562,7 +705,9 @@ ALGEBRA = Part(
 
 @dataclass(frozen=True)
 class NoiseFound:
-    """How many columns of noise stand in the last places: of the paper's 21 to 40, and of all that have no signal."""
+    """How many columns of noise stand in the last places: of the paper's 21 to 40, and of all
+    that have no signal.
+    """
 
     named: int
     all_noise: int
@@ -574,14 +719,20 @@ SILENT = (0, *WAVE_NOISE)  # the base waves are 0 at both ends, so that x1 and x
 def _noise_found(scores: Floats) -> NoiseFound:
     """Count the noise columns of Waveform among the worst scores, where small is good."""
     order = best_first(scores, large_is_good=False)
-    return NoiseFound(len(set(order[-len(WAVE_NOISE) :]) & set(WAVE_NOISE)), len(set(order[-len(SILENT) :]) & set(SILENT)))
+    return NoiseFound(
+        len(set(order[-len(WAVE_NOISE) :]) & set(WAVE_NOISE)),
+        len(set(order[-len(SILENT) :]) & set(SILENT)),
+    )
 
 
 def _waveform(run: Run) -> Findings:
     data = run.load("waveform40")
     X, y = data.X, data.y
     few = np.concatenate([y[:WAVE_LABELS], np.full(len(y) - WAVE_LABELS, -1)])
-    tables = {"map": som(X[WAVE_LABELS:], WAVE_MAP), "k-means": kmeans(X[WAVE_LABELS:], WAVE_MAP[0] * WAVE_MAP[1])}
+    tables = {
+        "map": som(X[WAVE_LABELS:], WAVE_MAP),
+        "k-means": kmeans(X[WAVE_LABELS:], WAVE_MAP[0] * WAVE_MAP[1]),
+    }
     scores = {}
     for how, found in tables.items():
         rows = np.concatenate([X[:WAVE_LABELS], found.centers])
@@ -596,12 +747,18 @@ def _waveform(run: Run) -> Findings:
     return Findings(
         tables=(_noise_table(found_noise),),
         figures=(_figure_3(scores),),
-        judgements={"fig-3": _judged_noise(found_noise), "any-clustering": _judged_clustering(found_noise)},
+        judgements={
+            "fig-3": _judged_noise(found_noise),
+            "any-clustering": _judged_clustering(found_noise),
+        },
         settings=(
-            "Waveform: the first eight samples are labelled; the map is trained in batches from the principal plane; "
-            "prototypes count as samples, as in the paper. The library itself links the samples that prototypes stand for "
+            "Waveform: the first eight samples are labelled; the map is trained in batches from "
+            "the principal plane; "
+            "prototypes count as samples, as in the paper. The library itself links the samples "
+            "that prototypes stand for "
             "(“lifted”), which is shown beside it.",
-            "λ = mean d² is the mean squared length of the graph's edges, the library's own choice, shown wherever λ = 0.1 is "
+            "λ = mean d² is the mean squared length of the graph's edges, the library's own "
+            "choice, shown wherever λ = 0.1 is "
             "far below all squared distances.",
         ),
     )
@@ -611,11 +768,21 @@ def _noise_table(found: Mapping[str, NoiseFound]) -> Table:
     cells = []
     for name, count in found.items():
         cells.append(
-            Cell(name, "of x21–x40 among the worst 20", 20.0 if name == "CLS, map, λ = 0.1" else None, float(count.named))
+            Cell(
+                name,
+                "of x21–x40 among the worst 20",
+                20.0 if name == "CLS, map, λ = 0.1" else None,
+                float(count.named),
+            )
         )
         cells.append(Cell(name, "of all noise among the worst 21", None, float(count.all_noise)))
-    note = "The 21 columns of noise are x1, x21 and x22–x40. The paper prints no count; its figure has 21 to 40 above all others."
-    return Table("Figure 3", "Waveform: noise columns in the last places", "columns", tuple(cells), note)
+    note = (
+        "The 21 columns of noise are x1, x21 and x22–x40. The paper prints no count; its figure "
+        "has 21 to 40 above all others."
+    )
+    return Table(
+        "Figure 3", "Waveform: noise columns in the last places", "columns", tuple(cells), note
+    )
 
 
 def _figure_3(scores: Mapping[str, Floats]) -> Figure:
@@ -625,42 +792,70 @@ def _figure_3(scores: Mapping[str, Floats]) -> Figure:
         for name, values in scores.items()
         if name.startswith("CLS, map")
     )
-    return Figure("Figure 3", "Waveform: CLS of each feature", "feature", "CLS, relative to the largest", series)
+    return Figure(
+        "Figure 3",
+        "Waveform: CLS of each feature",
+        "feature",
+        "CLS, relative to the largest",
+        series,
+    )
 
 
 def _judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
     enough = len(WAVE_NOISE) - NOISE_TOLERANCE
-    literal, widened, plain = (found[name] for name in ("CLS, map, λ = 0.1", "CLS, map, λ = mean d²", "LS, map, λ = mean d²"))
+    literal, widened, plain = (
+        found[name]
+        for name in ("CLS, map, λ = 0.1", "CLS, map, λ = mean d²", "LS, map, λ = mean d²")
+    )
     lifted = found["CLS, map lifted to the samples, λ = 0.1"]
-    verdict = Verdict.HOLDS if literal.named >= enough else Verdict.CORRECTED if widened.named >= enough else Verdict.FAILS
+    verdict = (
+        Verdict.HOLDS
+        if literal.named >= enough
+        else Verdict.CORRECTED
+        if widened.named >= enough
+        else Verdict.FAILS
+    )
     return Judgement(
         verdict,
-        "With λ = 0.1, where squared distances between prototypes start above 6 and a handful of edges outweigh all others, "
-        f"the 20 worst columns hold {literal.named} of x21–x40. With λ at the mean squared length of the edges they hold "
-        f"{widened.named}, and the 21 worst hold {widened.all_noise} of the 21 columns without signal: x1 is noise too, and the "
-        f"paper counts it as relevant. Lifted to the samples it is {lifted.all_noise} of 21 even with λ = 0.1. The plain "
-        f"Laplacian score of the same prototypes, which sees no label, finds {plain.all_noise} of 21.",
+        "With λ = 0.1, where squared distances between prototypes start above 6 and a handful of "
+        "edges outweigh all others, "
+        f"the 20 worst columns hold {literal.named} of x21–x40. With λ at the mean squared length "
+        "of the edges they hold "
+        f"{widened.named}, and the 21 worst hold {widened.all_noise} of the 21 columns without "
+        "signal: x1 is noise too, and the "
+        f"paper counts it as relevant. Lifted to the samples it is {lifted.all_noise} of 21 even "
+        "with λ = 0.1. The plain "
+        f"Laplacian score of the same prototypes, which sees no label, finds {plain.all_noise} of "
+        "21.",
     )
 
 
 def _judged_clustering(found: Mapping[str, NoiseFound]) -> Judgement:
     pairs = [
-        (found[f"CLS, map, {named}"].all_noise, found[f"CLS, k-means, {named}"].all_noise) for named in ("λ = 0.1", "λ = mean d²")
+        (found[f"CLS, map, {named}"].all_noise, found[f"CLS, k-means, {named}"].all_noise)
+        for named in ("λ = 0.1", "λ = mean d²")
     ]
     return Judgement(
         holds(all(abs(one - other) <= NOISE_TOLERANCE for one, other in pairs)),
-        f"With as many prototypes from k-means the 21 worst columns hold {pairs[0][1]} of the 21 noise columns with λ = 0.1 "
-        f"(map: {pairs[0][0]}) and {pairs[1][1]} with λ at the mean squared length of the edges (map: {pairs[1][0]}).",
+        f"With as many prototypes from k-means the 21 worst columns hold {pairs[0][1]} of the 21 "
+        "noise columns with λ = 0.1 "
+        f"(map: {pairs[0][0]}) and {pairs[1][1]} with λ at the mean squared length of the edges "
+        f"(map: {pairs[1][0]}).",
     )
 
 
 WAVEFORM = Part(
     (
         Statement(
-            "fig-3", "Figure 3", "On Waveform, with 8 labels and a map of 26 × 14, features 21 to 40 have the highest CLS."
+            "fig-3",
+            "Figure 3",
+            "On Waveform, with 8 labels and a map of 26 × 14, features 21 to 40 have the highest "
+            "CLS.",
         ),
         Statement(
-            "any-clustering", "Sec. 4.1", "Another clustering of the unlabelled samples could be used in place of the map."
+            "any-clustering",
+            "Sec. 4.1",
+            "Another clustering of the unlabelled samples could be used in place of the map.",
         ),
     ),
     _waveform,
@@ -680,22 +875,33 @@ def _table_2(name: str, run: Run) -> Findings:
     problem = PROBLEMS[name]
     found = explored(problem, run)
     data = run.load(name)
-    spread = {which: float(found.curves[PRINTED.title][which][0].std()) for which in problem.filters}
+    spread = {
+        which: float(found.curves[PRINTED.title][which][0].std()) for which in problem.filters
+    }
     bound = least_spread(data, TABLE_2[name]["CLS"][0])
     printed = {which: mean for which, (mean, _) in TABLE_2[name].items()}
     judgements = {
-        f"table-2-{name}-rivals": _judged_cells(found, printed, [which for which in problem.filters if which != "CLS"]),
+        f"table-2-{name}-rivals": _judged_cells(
+            found, printed, [which for which in problem.filters if which != "CLS"]
+        ),
         f"table-2-{name}-cls": _judged_cells(found, printed, ["CLS"]),
         f"table-2-{name}-spread": _judged_spread(spread, TABLE_2[name]["CLS"][1], bound),
         f"fig-4-{name}": _judged_better(
-            {rival: gain_over(found, rival) for rival in ("Variance", "Laplacian", "CS")}, baseline_text(found)
+            {rival: gain_over(found, rival) for rival in ("Variance", "Laplacian", "CS")},
+            baseline_text(found),
         ),
-        f"fig-4-{name}-fisher": _judged_fisher(gain_over(found, "Fisher"), superior=name != "sonar"),
+        f"fig-4-{name}-fisher": _judged_fisher(
+            gain_over(found, "Fisher"), superior=name != "sonar"
+        ),
     }
-    note = f"The mean over 1 to {found.n_features} features. CS and CLS see {TABLE_2_LABELS} labels, Fisher all of the half."
+    note = (
+        f"The mean over 1 to {found.n_features} features. CS and CLS see {TABLE_2_LABELS} labels, "
+        "Fisher all of the half."
+    )
     if name == "sonar":
         note += (
-            " UCI's file is sorted by the angle of the sonar, so that the second half of a class shows what the first does not."
+            " UCI's file is sorted by the angle of the sonar, so that the second half of a class "
+            "shows what the first does not."
         )
     levels = measure_levels(data, run)
     return Findings(
@@ -713,8 +919,13 @@ def _table_2(name: str, run: Run) -> Findings:
 
 
 def _spread_table(problem: Problem, spread: Mapping[str, float]) -> Table:
-    cells = tuple(Cell(problem.title, name, TABLE_2[problem.name][name][1], value) for name, value in spread.items())
-    return Table("Table 2", f"{problem.title}: standard deviation over the numbers of features", "%", cells)
+    cells = tuple(
+        Cell(problem.title, name, TABLE_2[problem.name][name][1], value)
+        for name, value in spread.items()
+    )
+    return Table(
+        "Table 2", f"{problem.title}: standard deviation over the numbers of features", "%", cells
+    )
 
 
 def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) -> Judgement:
@@ -722,9 +933,12 @@ def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) ->
     others = ", ".join(f"{name} {value:.1f}" for name, value in spread.items() if name != "CLS")
     return Judgement(
         holds(possible and smallest),
-        f"Over the numbers of features the accuracy of CLS has a standard deviation of {spread['CLS']:.1f} points here "
-        f"(printed: {printed:.1f}); {others}. The curve starts with one column: since none does better alone on the paper's "
-        f"halves than it does, a curve with the printed mean must have a standard deviation of at least {bound:.1f}, so that "
+        "Over the numbers of features the accuracy of CLS has a standard deviation of "
+        f"{spread['CLS']:.1f} points here "
+        f"(printed: {printed:.1f}); {others}. The curve starts with one column: since none does "
+        "better alone on the paper's "
+        "halves than it does, a curve with the printed mean must have a standard deviation of at "
+        f"least {bound:.1f}, so that "
         f"the printed one is {'possible' if possible else 'impossible'}.",
     )
 
@@ -736,8 +950,15 @@ def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence
         return abs(ours.mean - printed[name]) <= CELL_TOLERANCE + chance
 
     as_printed = {name: near(PRINTED, name) or near(DRAWN, name) for name in names}
-    by_halves = {name: near(HALVES, name) for name in printed}  # random halves must explain the whole row
-    verdict = Verdict.HOLDS if all(as_printed.values()) else Verdict.CORRECTED if all(by_halves.values()) else Verdict.FAILS
+    # Random halves must explain the whole row
+    by_halves = {name: near(HALVES, name) for name in printed}
+    verdict = (
+        Verdict.HOLDS
+        if all(as_printed.values())
+        else Verdict.CORRECTED
+        if all(by_halves.values())
+        else Verdict.FAILS
+    )
     listed = "; ".join(
         f"{name} {printed[name]:.1f} printed, {found.means(PRINTED, name).mean():.1f} here, "
         f"{found.means(HALVES, name).mean():.1f} on random halves"
@@ -745,28 +966,38 @@ def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence
     )
     return Judgement(
         verdict,
-        f"{listed} (per cent). With the paper's halves, and its labels or drawn ones, {_counted(as_printed)} within "
-        f"{CELL_TOLERANCE} points and chance of the printed; with random halves, of the whole row of the table, "
+        f"{listed} (per cent). With the paper's halves, and its labels or drawn ones, "
+        f"{_counted(as_printed)} within "
+        f"{CELL_TOLERANCE} points and chance of the printed; with random halves, of the whole row "
+        "of the table, "
         f"{_counted(by_halves)}.",
     )
 
 
 def _counted(near: Mapping[str, bool]) -> str:
     out = [name for name, one in near.items() if not one]
-    return "all lie" if not out else "none lies" if len(out) == len(near) else f"all but {joined(out)} lie"
+    return (
+        "all lie"
+        if not out
+        else "none lies"
+        if len(out) == len(near)
+        else f"all but {joined(out)} lie"
+    )
 
 
 def _judged_better(gains: Mapping[str, Gain], baselines: str) -> Judgement:
     return Judgement(
         worst(gain.verdict() for gain in gains.values()),
-        f"CLS against the others, {IN_POINTS}: {listed(gains)}. {RULE} For comparison, {baselines}.",
+        f"CLS against the others, {IN_POINTS}: {listed(gains)}. {RULE} For comparison, "
+        f"{baselines}.",
     )
 
 
 def _judged_fisher(gain: Gain, *, superior: bool) -> Judgement:
     return Judgement(
         (gain if superior else -gain).verdict(),
-        f"CLS against Fisher, which sees all labels of the half, {IN_POINTS}: {gain}. The paper has it "
+        f"CLS against Fisher, which sees all labels of the half, {IN_POINTS}: {gain}. The paper "
+        "has it "
         f"{'ahead' if superior else 'behind'}.",
     )
 
@@ -785,7 +1016,9 @@ def _judged_levels(name: str, levels: Levels) -> dict[str, Judgement]:
     return judgements
 
 
-def _leads(levels: Levels, halves: str, leader: str, others: Sequence[str], at: slice) -> tuple[list[Estimate], str]:
+def _leads(
+    levels: Levels, halves: str, leader: str, others: Sequence[str], at: slice
+) -> tuple[list[Estimate], str]:
     """How far a filter is ahead of each other, as numbers and as text."""
     found = [levels.lead(halves, leader, other, at) for other in others]
     return found, ", ".join(f"{other} {one}" for other, one in zip(others, found, strict=True))
@@ -797,8 +1030,10 @@ def _judged_lead(levels: Levels, leader: str, others: Sequence[str], at: slice) 
     counts = levels.counts[at]
     return Judgement(
         holds(all(lead.may_reach(MATERIAL) for lead in leads)),
-        f"With {counts[0]} to {counts[-1]} labels the lead of {leader} (points ± standard error over draws of labels) on the "
-        f"paper's halves is, over {first}; on random halves, over {random}. The claim is given up where chance cannot explain "
+        f"With {counts[0]} to {counts[-1]} labels the lead of {leader} (points ± standard error "
+        "over draws of labels) on the "
+        f"paper's halves is, over {first}; on random halves, over {random}. The claim is given up "
+        "where chance cannot explain "
         f"why it is less than {MATERIAL:.0f} point on the paper's halves.",
     )
 
@@ -810,10 +1045,14 @@ def _judged_rise(levels: Levels) -> Judgement:
     slower = Estimate.of(early / (some - few) - late / (many - some))
     return Judgement(
         holds(Estimate.of(early + late).may_reach(MATERIAL) and slower.may_reach(0.0)),
-        f"On the paper's halves the accuracy of CLS starts at {levels.values['first', 'CLS'][:, 0].mean():.1f} % with {few} "
-        f"labels and changes by {Estimate.of(early)} points up to {some} labels and by {Estimate.of(late)} from there to "
-        f"{many}. On random halves it changes by {Estimate.of(levels.rise('random', 'CLS', 0, last))} in all. The claim needs a "
-        f"rise of {MATERIAL:.0f} point in all, and per label no faster at the end than in the beginning, as far as chance "
+        "On the paper's halves the accuracy of CLS starts at "
+        f"{levels.values['first', 'CLS'][:, 0].mean():.1f} % with {few} "
+        f"labels and changes by {Estimate.of(early)} points up to {some} labels and by "
+        f"{Estimate.of(late)} from there to "
+        f"{many}. On random halves it changes by "
+        f"{Estimate.of(levels.rise('random', 'CLS', 0, last))} in all. The claim needs a "
+        f"rise of {MATERIAL:.0f} point in all, and per label no faster at the end than in the "
+        "beginning, as far as chance "
         "allows.",
     )
 
@@ -825,9 +1064,12 @@ def _judged_enough(levels: Levels) -> Judgement:
     few_do = not ours.clearly_above(MATERIAL)
     return Judgement(
         holds(few_do and fisher.may_reach(MATERIAL) and start.may_reach(0.0)),
-        f"On the paper's halves, from {levels.counts[0]} to {levels.counts[last]} labels CLS gains {ours} points and Fisher "
-        f"{fisher}; with up to {levels.counts[FEWEST][-1]} CLS is ahead of Fisher by {start}. The claim needs, as far as chance "
-        f"allows, CLS to gain at most {MATERIAL:.0f} point, Fisher at least as much, and CLS not to be behind at the start.",
+        f"On the paper's halves, from {levels.counts[0]} to {levels.counts[last]} labels CLS gains "
+        f"{ours} points and Fisher "
+        f"{fisher}; with up to {levels.counts[FEWEST][-1]} CLS is ahead of Fisher by {start}. The "
+        "claim needs, as far as chance "
+        f"allows, CLS to gain at most {MATERIAL:.0f} point, Fisher at least as much, and CLS not "
+        "to be behind at the start.",
     )
 
 
@@ -835,25 +1077,50 @@ def _table_2_part(name: str) -> Part:
     title = PROBLEMS[name].title
     fisher, few = ("superior", "much") if name != "sonar" else ("inferior", "always")
     statements = [
-        Statement(f"table-2-{name}-rivals", "Table 2", f"{title}: the printed accuracies of Variance, Laplacian, Fisher and CS."),
+        Statement(
+            f"table-2-{name}-rivals",
+            "Table 2",
+            f"{title}: the printed accuracies of Variance, Laplacian, Fisher and CS.",
+        ),
         Statement(f"table-2-{name}-cls", "Table 2", f"{title}: the printed accuracy of CLS."),
         Statement(
             f"table-2-{name}-spread",
             "Table 2",
-            f"{title}: CLS varies least with the number of features, by {TABLE_2[name]['CLS'][1]} points.",
-        ),
-        Statement(f"fig-4-{name}", "Figure 4", f"{title}: CLS is better than Variance, Laplacian and CS."),
-        Statement(f"fig-4-{name}-fisher", "Sec. 5.3", f"{title}: CLS is {fisher} to Fisher, which sees all labels."),
-        Statement(f"fig-5-{name}-few", "Figure 5", f"{title}: CLS is {few} better than Fisher and CS with few labels."),
-        Statement(
-            f"fig-5-{name}-rise", "Figure 5", f"{title}: the accuracy of CLS rises fast with the first labels, then slowly."
+            f"{title}: CLS varies least with the number of features, by {TABLE_2[name]['CLS'][1]} "
+            "points.",
         ),
         Statement(
-            f"fig-5-{name}-enough", "Figure 5", f"{title}: a few constraints are enough for CLS; Fisher needs more labels."
+            f"fig-4-{name}", "Figure 4", f"{title}: CLS is better than Variance, Laplacian and CS."
+        ),
+        Statement(
+            f"fig-4-{name}-fisher",
+            "Sec. 5.3",
+            f"{title}: CLS is {fisher} to Fisher, which sees all labels.",
+        ),
+        Statement(
+            f"fig-5-{name}-few",
+            "Figure 5",
+            f"{title}: CLS is {few} better than Fisher and CS with few labels.",
+        ),
+        Statement(
+            f"fig-5-{name}-rise",
+            "Figure 5",
+            f"{title}: the accuracy of CLS rises fast with the first labels, then slowly.",
+        ),
+        Statement(
+            f"fig-5-{name}-enough",
+            "Figure 5",
+            f"{title}: a few constraints are enough for CLS; Fisher needs more labels.",
         ),
     ]
     if name == "sonar":
-        statements.append(Statement("fig-5-sonar-many", "Figure 5", "Sonar: with many labels CS and CLS are inferior to Fisher."))
+        statements.append(
+            Statement(
+                "fig-5-sonar-many",
+                "Figure 5",
+                "Sonar: with many labels CS and CLS are inferior to Fisher.",
+            )
+        )
     return Part(tuple(statements), partial(_table_2, name))
 
 
@@ -863,8 +1130,10 @@ def _table_2_part(name: str) -> Part:
 def _large_findings(label: str, found: Explored, judgements: dict[str, Judgement]) -> Findings:
     title = found.problem.title
     note = (
-        f"The mean over {GRID} equal steps up to all {found.n_features} features. Squared distances are so far above λ = 0.1 "
-        "that Eq. 5 gives weights of 0 in double precision, but for copies; here weights are relative to the shortest edge, so "
+        f"The mean over {GRID} equal steps up to all {found.n_features} features. Squared "
+        "distances are so far above λ = 0.1 "
+        "that Eq. 5 gives weights of 0 in double precision, but for copies; here weights are "
+        "relative to the shortest edge, so "
         "that it alone counts."
     )
     return Findings(
@@ -893,25 +1162,35 @@ def _genes(name: str, run: Run) -> Findings:
         found,
         {
             f"fig-6-{name}-few": _judged_comparable(gains_over(found, rivals, few)),
-            f"fig-6-{name}-many": _judged_superior(gains_over(found, rivals, many), baseline_text(found)),
+            f"fig-6-{name}-many": _judged_superior(
+                gains_over(found, rivals, many), baseline_text(found)
+            ),
         },
     )
 
 
 def _judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
     return Judgement(
-        _best(worst(gain.verdict(-COMPARABLE) for gain in against.values()) for against in gains.values()),
-        f"CLS against the others below that number of features, {IN_POINTS}: {by_lambda(gains)}. It counts as comparable, with "
-        f"either λ, where it is less than {COMPARABLE:.0f} points behind on the paper's halves and, as far as chance allows, on "
-        "random ones; where it is so on random halves alone, with the correction that halves are random.",
+        _best(
+            worst(gain.verdict(-COMPARABLE) for gain in against.values())
+            for against in gains.values()
+        ),
+        f"CLS against the others below that number of features, {IN_POINTS}: {by_lambda(gains)}. "
+        "It counts as comparable, with "
+        f"either λ, where it is less than {COMPARABLE:.0f} points behind on the paper's halves "
+        "and, as far as chance allows, on "
+        "random ones; where it is so on random halves alone, with the correction that halves are "
+        "random.",
     )
 
 
 def _judged_superior(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
     return Judgement(
         _best(worst(gain.verdict() for gain in against.values()) for against in gains.values()),
-        f"CLS against the others from that number of features on, all features excepted, {IN_POINTS}: {by_lambda(gains)}. "
-        f"{RULE} Either λ will do. For comparison, with λ = 0.1 and over all numbers of features, {baselines}.",
+        "CLS against the others from that number of features on, all features excepted, "
+        f"{IN_POINTS}: {by_lambda(gains)}. "
+        f"{RULE} Either λ will do. For comparison, with λ = 0.1 and over all numbers of features, "
+        f"{baselines}.",
     )
 
 
@@ -922,9 +1201,14 @@ def _gene_part(name: str) -> Part:
             Statement(
                 f"fig-6-{name}-few",
                 "Figure 6",
-                f"{title}: below {limit} features CLS is comparable with Laplacian, Fisher, C4 and CS.",
+                f"{title}: below {limit} features CLS is comparable with Laplacian, Fisher, C4 and "
+                "CS.",
             ),
-            Statement(f"fig-6-{name}-many", "Figure 6", f"{title}: from {limit} features on CLS is superior to them."),
+            Statement(
+                f"fig-6-{name}-many",
+                "Figure 6",
+                f"{title}: from {limit} features on CLS is superior to them.",
+            ),
         ),
         partial(_genes, name),
     )
@@ -933,12 +1217,17 @@ def _gene_part(name: str) -> Part:
 def _pix(run: Run) -> Findings:
     found = explored(PROBLEMS["pix10p"], run)
     rivals = ("Laplacian", "ReliefF", "F2+r4")
-    smallest = {title: min(_worst_gap(found, rival, first) for rival in rivals) for title, (first, _) in LAMBDAS.items()}
+    smallest = {
+        title: min(_worst_gap(found, rival, first) for rival in rivals)
+        for title, (first, _) in LAMBDAS.items()
+    }
     return _large_findings(
         "Figure 7",
         found,
         {
-            "fig-7-pix10p": _judged_everywhere(gains_over(found, rivals), smallest, baseline_text(found)),
+            "fig-7-pix10p": _judged_everywhere(
+                gains_over(found, rivals), smallest, baseline_text(found)
+            ),
             "fig-7-pix10p-level": _judged_level(found, EXCELLENT),
         },
     )
@@ -950,16 +1239,22 @@ def _worst_gap(found: Explored, rival: str, reading: Reading) -> float:
     return float((by_name["CLS"] - by_name[rival])[0].min())
 
 
-def _judged_everywhere(gains: Mapping[str, Mapping[str, Gain]], smallest: Mapping[str, float], baselines: str) -> Judgement:
+def _judged_everywhere(
+    gains: Mapping[str, Mapping[str, Gain]], smallest: Mapping[str, float], baselines: str
+) -> Judgement:
     verdicts = [
-        worst(gain.verdict() for gain in against.values()) if smallest[title] >= 0 else Verdict.FAILS
+        worst(gain.verdict() for gain in against.values())
+        if smallest[title] >= 0
+        else Verdict.FAILS
         for title, against in gains.items()
     ]
     lowest = "; ".join(f"with {title} {written(value)}" for title, value in smallest.items())
     return Judgement(
         _best(verdicts),
-        f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. At the number of features "
-        f"where it does worst against any of them on the paper's halves, the lead is {lowest}. {RULE} Either λ will do, but it "
+        f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. At "
+        "the number of features "
+        f"where it does worst against any of them on the paper's halves, the lead is {lowest}. "
+        f"{RULE} Either λ will do, but it "
         f"may be behind nowhere on the paper's halves. For comparison, with λ = 0.1, {baselines}.",
     )
 
@@ -970,15 +1265,21 @@ def _pie(run: Run) -> Findings:
     return _large_findings(
         "Figure 7",
         found,
-        {"fig-7-pie10p": _judged_pie(gains, baseline_text(found)), "fig-7-pie10p-level": _judged_level(found, VERY_GOOD)},
+        {
+            "fig-7-pie10p": _judged_pie(gains, baseline_text(found)),
+            "fig-7-pie10p-level": _judged_level(found, VERY_GOOD),
+        },
     )
 
 
 def _judged_pie(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
-    claimed = [(against["Laplacian"], against["F3+r"], -against["ReliefF"]) for against in gains.values()]
+    claimed = [
+        (against["Laplacian"], against["F3+r"], -against["ReliefF"]) for against in gains.values()
+    ]
     return Judgement(
         _best(worst(gain.verdict() for gain in against) for against in claimed),
-        f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. {RULE} Against ReliefF it is "
+        f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. "
+        f"{RULE} Against ReliefF it is "
         f"the other way round, and either λ will do. For comparison, with λ = 0.1, {baselines}.",
     )
 
@@ -990,10 +1291,17 @@ def _judged_level(found: Explored, level: float) -> Judgement:
     first, random = max(best(PRINTED), best(WIDE)), max(best(HALVES), best(WIDE_HALVES))
     baseline = float(found.means(HALVES, RANDOM).mean())
     return Judgement(
-        Verdict.HOLDS if first >= level else Verdict.CORRECTED if random >= level else Verdict.FAILS,
-        f"At the best number of features CLS reaches {first:.1f} % on the first half of each class and {random:.1f} % on random "
-        f"halves, where random columns have {baseline:.1f} % over all numbers of features. {level:.0f} % is asked for; if only "
-        "random halves give it, the correction is that the first half of each class, as the files order the pictures, is not "
+        Verdict.HOLDS
+        if first >= level
+        else Verdict.CORRECTED
+        if random >= level
+        else Verdict.FAILS,
+        f"At the best number of features CLS reaches {first:.1f} % on the first half of each class "
+        f"and {random:.1f} % on random "
+        f"halves, where random columns have {baseline:.1f} % over all numbers of features. "
+        f"{level:.0f} % is asked for; if only "
+        "random halves give it, the correction is that the first half of each class, as the files "
+        "order the pictures, is not "
         "what the paper can have learned from.",
     )
 
@@ -1004,7 +1312,8 @@ FACES = (
             Statement(
                 "fig-7-pix10p",
                 "Figure 7",
-                "Pix10P: CLS outperforms Laplacian, ReliefF and F2+r4 whatever the number of features.",
+                "Pix10P: CLS outperforms Laplacian, ReliefF and F2+r4 whatever the number of "
+                "features.",
             ),
             Statement("fig-7-pix10p-level", "Sec. 5.5", "Pix10P: CLS has an excellent accuracy."),
         ),
@@ -1012,7 +1321,11 @@ FACES = (
     ),
     Part(
         (
-            Statement("fig-7-pie10p", "Figure 7", "Pie10P: CLS is better than Laplacian and F3+r, and inferior to ReliefF."),
+            Statement(
+                "fig-7-pie10p",
+                "Figure 7",
+                "Pie10P: CLS is better than Laplacian and F3+r, and inferior to ReliefF.",
+            ),
             Statement("fig-7-pie10p-level", "Sec. 5.5", "Pie10P: CLS has a very good accuracy."),
         ),
         _pie,
@@ -1046,7 +1359,11 @@ def _bandwidth_study(run: Run) -> Findings:
         }
         cells += [Cell(name, column, None, value) for column, value in values.items()]
     table = Table(
-        "Study: Sec. 5.1", "what λ = 0.1 leaves of the ten nearest neighbours", "number", tuple(cells), "Features as they are."
+        "Study: Sec. 5.1",
+        "what λ = 0.1 leaves of the ten nearest neighbours",
+        "number",
+        tuple(cells),
+        "Features as they are.",
     )
     return Findings(tables=(table,), judgements={"bandwidth": _judged_bandwidth(found)})
 
@@ -1056,9 +1373,12 @@ def _judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
     empty = [name for name, one in found.items() if one.without_weight >= 0.5]
     return Judgement(
         holds(2 * len(serves) > len(found)),
-        f"Of {len(found)} data sets, features as they are, λ = 0.1 gives a usable graph on {len(serves)} "
-        f"({', '.join(serves) or 'none'}). On {', '.join(empty) or 'none'} most samples have no neighbour of positive weight in "
-        "double precision, so that Eq. 1 and 4 are 0/0; on the others a handful of edges outweigh all the rest. The paper does "
+        f"Of {len(found)} data sets, features as they are, λ = 0.1 gives a usable graph on "
+        f"{len(serves)} "
+        f"({', '.join(serves) or 'none'}). On {', '.join(empty) or 'none'} most samples have no "
+        "neighbour of positive weight in "
+        "double precision, so that Eq. 1 and 4 are 0/0; on the others a handful of edges outweigh "
+        "all the rest. The paper does "
         "not say how features were scaled.",
     )
 
@@ -1075,30 +1395,43 @@ def _all_sets(run: Run) -> Findings:
             better[rival] = better.get(rival, 0) + lead.clearly_above(0)
             worse[rival] = worse.get(rival, 0) + lead.clearly_below(0)
     table = Table(
-        "Study: Sec. 6", "accuracy of 1-NN on random halves, over the numbers of features", "%", tuple(cells), "λ = 0.1, k = 10."
+        "Study: Sec. 6",
+        "accuracy of 1-NN on random halves, over the numbers of features",
+        "%",
+        tuple(cells),
+        "λ = 0.1, k = 10.",
     )
     judgement = _judged_conclusion(better, worse, len(found))
     return Findings(tables=(table,), judgements={"conclusion": judgement}, settings=HALVES_SETTINGS)
 
 
 HALVES_SETTINGS = (
-    "Accuracies: features as they are, unless marked; filters see the half that is learned from; the first samples of every "
-    f"class in turn are labelled; k = {NEIGHBORS} and λ = {BANDWIDTH}, unless marked, for every graph; of equally near samples "
-    "the first counts; columns without a score come last in their order; of an odd class the larger half is learned from.",
-    f"The paper states {TABLE_2_LABELS} labels for Table 2 alone; Leukemia and Colon get as many, Pix10P and Pie10P two of each "
+    "Accuracies: features as they are, unless marked; filters see the half that is learned from; "
+    "the first samples of every "
+    f"class in turn are labelled; k = {NEIGHBORS} and λ = {BANDWIDTH}, unless marked, for every "
+    "graph; of equally near samples "
+    "the first counts; columns without a score come last in their order; of an odd class the "
+    "larger half is learned from.",
+    f"The paper states {TABLE_2_LABELS} labels for Table 2 alone; Leukemia and Colon get as many, "
+    "Pix10P and Pie10P two of each "
     "class, the fewest that make a must-link of each.",
-    "The paper has one division of each set; random halves are ours: 100 of the small sets, 30 of the others (quick: 20 or 6).",
-    "What lies within a 95 % interval of Student's t over repetitions is put down to chance. Random halves of one data set "
+    "The paper has one division of each set; random halves are ours: 100 of the small sets, 30 of "
+    "the others (quick: 20 or 6).",
+    "What lies within a 95 % interval of Student's t over repetitions is put down to chance. "
+    "Random halves of one data set "
     "overlap, so that standard errors over them are too small, if anything.",
 )
 
 
-def _judged_conclusion(better: Mapping[str, int], worse: Mapping[str, int], n_sets: int) -> Judgement:
+def _judged_conclusion(
+    better: Mapping[str, int], worse: Mapping[str, int], n_sets: int
+) -> Judgement:
     listed = "; ".join(f"{rival} {better[rival]} and {worse[rival]}" for rival in better)
     behind = [rival for rival in better if rival != RANDOM and worse[rival] > better[rival]]
     return Judgement(
         holds(not behind),
-        f"On random halves of {n_sets} data sets, λ = 0.1, the sets where CLS is better and where it is worse beyond chance: "
+        f"On random halves of {n_sets} data sets, λ = 0.1, the sets where CLS is better and where "
+        "it is worse beyond chance: "
         f"{listed}. The claim is given up if any filter is ahead more often than behind.",
     )
 
@@ -1114,11 +1447,23 @@ EXPERIMENT = Experiment(
         *(_table_2_part(name) for name in TABLE_2),
         *(_gene_part(name) for name in SUPERIOR_FROM),
         *FACES,
-        Part((Statement("bandwidth", "Sec. 5.1", "λ = 0.1 and k = 10 serve for most of the nine data sets."),), _bandwidth_study),
         Part(
             (
                 Statement(
-                    "conclusion", "Sec. 6", "With a small number of constraints CLS significantly outperforms other filters."
+                    "bandwidth",
+                    "Sec. 5.1",
+                    "λ = 0.1 and k = 10 serve for most of the nine data sets.",
+                ),
+            ),
+            _bandwidth_study,
+        ),
+        Part(
+            (
+                Statement(
+                    "conclusion",
+                    "Sec. 6",
+                    "With a small number of constraints CLS significantly outperforms other "
+                    "filters.",
                 ),
             ),
             _all_sets,

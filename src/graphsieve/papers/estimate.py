@@ -22,8 +22,9 @@ INTERVAL = float(normal.isf(0.025))  # standard errors on either side that make 
 class Estimate:
     """A mean over independent repetitions.
 
-    A rule that counts standard errors asks `above` or `below`; one that also allows for few repetitions asks `clearly_above`,
-    `clearly_below` or `may_reach`, which go by Student's t and, unless told otherwise, by its interval of 95 %.
+    A rule that counts standard errors asks `above` or `below`; one that also allows for few
+    repetitions asks `clearly_above`, `clearly_below` or `may_reach`, which go by Student's t and,
+    unless told otherwise, by its interval of 95 %.
 
     Attributes
     ----------
@@ -41,7 +42,11 @@ class Estimate:
     def of(cls, values: ArrayLike) -> Estimate:
         """Of one number per repetition."""
         numbers = np.asarray(values, dtype=np.float64)
-        return cls(float(numbers.mean()) if len(numbers) else math.nan, standard_error(numbers), len(numbers))
+        return cls(
+            float(numbers.mean()) if len(numbers) else math.nan,
+            standard_error(numbers),
+            len(numbers),
+        )
 
     def above(self, limit: float = 0.0, errors: float = 2.0) -> bool:
         """Whether it is above the limit by more than so many standard errors."""
@@ -52,7 +57,9 @@ class Estimate:
         return self.mean - limit < -errors * self.error
 
     def margin(self, errors: float = INTERVAL) -> float:
-        """As far out as Student's t is as rare as the normal beyond so many standard errors: with few, the error is a guess."""
+        """As far out as Student's t is as rare as the normal beyond so many standard errors:
+        with few, the error is a guess.
+        """
         return self.error * float(student.isf(normal.sf(errors), self.count - 1))
 
     def clearly_above(self, limit: float, errors: float = INTERVAL) -> bool:
@@ -71,7 +78,9 @@ class Estimate:
         return Estimate(-self.mean, self.error, self.count)
 
     def __format__(self, form: str) -> str:
-        """Mean ± error, both in the form of the mean; without one as a difference in points, which has a sign."""
+        """Mean ± error, both in the form of the mean; without one as a difference in points,
+        which has a sign.
+        """
         form = form or "+.1f"
         return f"{written(self.mean, form)} ± {self.error:{form.lstrip('+')}}"
 
@@ -84,7 +93,9 @@ class Estimate:
 
 
 def share_error(hits: int, trials: int) -> float:
-    """The standard error of a share, in per cent; with one hit and one miss more, so that it is not zero where all were hits."""
+    """The standard error of a share, in per cent; with one hit and one miss more, so that it is
+    not zero where all were hits.
+    """
     smoothed = (hits + 1) / (trials + 2)
     return 100.0 * math.sqrt(smoothed * (1 - smoothed) / trials)
 

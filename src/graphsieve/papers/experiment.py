@@ -45,18 +45,26 @@ class Run:
         return quick if self.quick else full
 
     def seeds(self, count: int, name: str) -> list[np.random.SeedSequence]:
-        """Independent seeds for the repetitions of what is called `name`; the first ones are the same in every depth."""
+        """Independent seeds for the repetitions of what is called `name`; the first ones are the
+        same in every depth.
+        """
         return np.random.SeedSequence([self.seed, zlib.crc32(name.encode())]).spawn(count)
 
-    def each(self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]], title: str) -> list[Any]:
-        """``[function(*item) for item in items]`` by all processes; `function` is one of a module, not an inner one."""
+    def each(
+        self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]], title: str
+    ) -> list[Any]:
+        """``[function(*item) for item in items]`` by all processes; `function` is one of a
+        module, not an inner one.
+        """
         return in_parallel(function, items, title=title, n_jobs=self.n_jobs, progress=self.progress)
 
     def load(self, name: str) -> Dataset:
         """A real data set; `DataUnavailableError` where it cannot be had."""
         return load(name, download=self.download)
 
-    def load_those_at_hand(self, names: Iterable[str]) -> tuple[dict[str, Dataset], dict[str, DataUnavailableError]]:
+    def load_those_at_hand(
+        self, names: Iterable[str]
+    ) -> tuple[dict[str, Dataset], dict[str, DataUnavailableError]]:
         """Of several data sets those that can be had, and why the others cannot."""
         found, missing = {}, {}
         for name in names:
@@ -81,7 +89,8 @@ class Part:
     statements : tuple of Statement
         What the paper claims there.
     run : callable or None
-        Gives the findings, with a judgement of every statement; None where the data exist nowhere in public.
+        Gives the findings, with a judgement of every statement; None where the data exist nowhere
+        in public.
     missing : str
         In that case: what is missing, one sentence.
     """
@@ -107,10 +116,14 @@ def perform(experiment: Experiment, run: Run) -> Reproduction:
     found = [_findings(part, run) for part in experiment.parts]
     claims = []
     for part, findings in zip(experiment.parts, found, strict=True):
-        assert {statement.key for statement in part.statements} == set(findings.judgements), "every statement has its judgement"
+        assert {statement.key for statement in part.statements} == set(findings.judgements), (
+            "every statement has its judgement"
+        )
         for statement in part.statements:
             judged = findings.judgements[statement.key]
-            claims.append(Claim(statement.key, statement.where, statement.text, judged.verdict, judged.why))
+            claims.append(
+                Claim(statement.key, statement.where, statement.text, judged.verdict, judged.why)
+            )
     return Reproduction(
         paper=experiment.paper,
         title=experiment.title,
@@ -132,4 +145,6 @@ def _findings(part: Part, run: Run) -> Findings:
             return part.run(run)
         except DataUnavailableError as error:
             why = str(error)
-    return Findings(judgements={statement.key: Judgement(Verdict.NO_DATA, why) for statement in part.statements})
+    return Findings(
+        judgements={statement.key: Judgement(Verdict.NO_DATA, why) for statement in part.statements}
+    )

@@ -1,7 +1,8 @@
-"""Filters compared by the accuracy of the nearest neighbour on halves of a data set, in several readings of what was done.
+"""Filters compared by the accuracy of the nearest neighbour on halves of a data set, in several
+readings of what was done.
 
-For the paper on the constrained Laplacian score: on its own halves, the first of each class, nothing is random; random halves
-have standard errors.
+For the paper on the constrained Laplacian score: on its own halves, the first of each class,
+nothing is random; random halves have standard errors.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.hiding import hide_labels
 from graphsieve.datasets.dataset import Dataset
@@ -28,8 +29,6 @@ from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Pairs = tuple[Integers, Integers]  # must-link, cannot-link
 
 NEIGHBORS, BANDWIDTH = 10, 0.1  # Sec. 5.1: k and λ "in most experiments"
@@ -67,10 +66,18 @@ FILTERS: Mapping[str, Filter] = {
 RANDOM, ALL = "random columns", "all columns"
 
 
-def fitted(name: str, X: Floats, known: Supervision | None, bandwidth: float | str = BANDWIDTH, **options: Any) -> GraphSieve:
+def fitted(
+    name: str,
+    X: Floats,
+    known: Supervision | None,
+    bandwidth: float | str = BANDWIDTH,
+    **options: Any,
+) -> GraphSieve:
     """The features as they are, scored by one filter."""
     chosen = FILTERS[name]
-    with held_back():  # constant columns, a bandwidth far below all distances, classes with one label: as the paper has it
+    # Constant columns, a bandwidth far below all distances, classes with one label: as the paper
+    # has it
+    with held_back():
         return GraphSieve(
             chosen.method,
             n_neighbors=NEIGHBORS if chosen.has_graph else "auto",
@@ -82,14 +89,18 @@ def fitted(name: str, X: Floats, known: Supervision | None, bandwidth: float | s
         ).fit(X, supervision=known)
 
 
-def ranked(name: str, X: Floats, known: Supervision | None, bandwidth: float | str = BANDWIDTH) -> Integers:
+def ranked(
+    name: str, X: Floats, known: Supervision | None, bandwidth: float | str = BANDWIDTH
+) -> Integers:
     """Columns from the best to the worst by one filter."""
     return np.argsort(fitted(name, X, known, bandwidth).ranking_)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What λ = 0.1 leaves of a neighbour graph with k = 10: shares of the samples, and squared distances."""
+    """What λ = 0.1 leaves of a neighbour graph with k = 10: shares of the samples, and squared
+    distances.
+    """
 
     shortest: float
     median: float
@@ -98,7 +109,9 @@ class Kernel:
 
     @property
     def serves(self) -> bool:
-        """Whether the score hears of more than a handful of samples, by the rule by which the library warns."""
+        """Whether the score hears of more than a handful of samples, by the rule by which the
+        library warns.
+        """
         return self.without_weight < 0.5 and self.effective_edges >= EFFECTIVE_EDGES_PER_SAMPLE
 
 
@@ -112,7 +125,12 @@ def kernel(X: Any) -> Kernel:
         near = neighbor_graph(Columns(rows), NEIGHBORS, BANDWIDTH).graph
     assert isinstance(near, SparseGraph)
     effective = near.weights.sum() ** 2 / (near.weights**2).sum() / len(rows)
-    return Kernel(float(squared.min()), float(np.median(squared)), float((literal.max(axis=1) == 0).mean()), float(effective))
+    return Kernel(
+        float(squared.min()),
+        float(np.median(squared)),
+        float((literal.max(axis=1) == 0).mean()),
+        float(effective),
+    )
 
 
 # What is compared: readings and problems.
@@ -122,7 +140,8 @@ def kernel(X: Any) -> Kernel:
 class Reading:
     """One way to read how the paper divided, labelled, scaled and scored the samples.
 
-    Features are scaled by the rows that are learned from; the bandwidth ``"auto"`` is the mean squared length of the edges.
+    Features are scaled by the rows that are learned from; the bandwidth ``"auto"`` is the mean
+    squared length of the edges.
     """
 
     title: str
@@ -143,7 +162,9 @@ DRAWN = Reading("first halves, labels drawn", labels="drawn")
 HALVES = Reading("random halves", halves="random")
 WIDE = Reading("first halves, λ = mean d²", bandwidth="auto")
 WIDE_HALVES = Reading("random halves, λ = mean d²", halves="random", bandwidth="auto")
-STANDARD = Reading("first halves, features standardised, λ = mean d²", scale="standard", bandwidth="auto")
+STANDARD = Reading(
+    "first halves, features standardised, λ = mean d²", scale="standard", bandwidth="auto"
+)
 SMALL_READINGS = (
     PRINTED,
     DRAWN,
@@ -155,7 +176,8 @@ SMALL_READINGS = (
 )
 LARGE_READINGS = (PRINTED, HALVES, WIDE, WIDE_HALVES, STANDARD)
 LAMBDAS = {"λ = 0.1": (PRINTED, HALVES), "λ = mean d²": (WIDE, WIDE_HALVES)}
-# Readings with the same halves as another, where filters without a graph, or without a few labels, need not be run again.
+# Readings with the same halves as another, where filters without a graph, or without a few labels,
+# need not be run again.
 SAME_HALVES = {DRAWN: PRINTED, WIDE: PRINTED, WIDE_HALVES: HALVES}
 
 
@@ -177,13 +199,17 @@ class Problem:
             return tuple(range(1, n_features + 1))
         return tuple(sorted({*FEW_FEATURES, *_grid(n_features)}))
 
-    def averaged(self, n_features: int) -> NDArray[np.bool_]:
+    def averaged(self, n_features: int) -> Booleans:
         """Which of the sizes a mean accuracy is over: an even grid."""
-        return np.isin(self.sizes(n_features), self.sizes(n_features) if self.every_size else _grid(n_features))
+        return np.isin(
+            self.sizes(n_features), self.sizes(n_features) if self.every_size else _grid(n_features)
+        )
 
     def repetitions(self, run: Run) -> int:
         """How many random halves, and how many draws of labels."""
-        return run.repetitions(quick=6 if self.is_large else 20, full=100 if self.every_size else 30)
+        return run.repetitions(
+            quick=6 if self.is_large else 20, full=100 if self.every_size else 30
+        )
 
 
 def _grid(n_features: int) -> list[int]:
@@ -195,13 +221,43 @@ GENE_FILTERS = ("Laplacian", "Fisher", "C4", "CS", "CLS")
 PROBLEMS = {
     problem.name: problem
     for problem in (
-        Problem("ionosphere", "Ionosphere", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
+        Problem(
+            "ionosphere",
+            "Ionosphere",
+            TABLE_2_FILTERS,
+            TABLE_2_LABELS,
+            SMALL_READINGS,
+            every_size=True,
+        ),
         Problem("sonar", "Sonar", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem("soybean_small", "Soybean", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem("leukemia", "Leukemia", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS, is_large=True),
+        Problem(
+            "soybean_small",
+            "Soybean",
+            TABLE_2_FILTERS,
+            TABLE_2_LABELS,
+            SMALL_READINGS,
+            every_size=True,
+        ),
+        Problem(
+            "leukemia", "Leukemia", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS, is_large=True
+        ),
         Problem("colon", "Colon cancer", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS),
-        Problem("pie10p", "Pie10P", ("Laplacian", "ReliefF", "F3+r", "CLS"), FACE_LABELS, LARGE_READINGS, is_large=True),
-        Problem("pix10p", "Pix10P", ("Laplacian", "ReliefF", "F2+r4", "CLS"), FACE_LABELS, LARGE_READINGS, is_large=True),
+        Problem(
+            "pie10p",
+            "Pie10P",
+            ("Laplacian", "ReliefF", "F3+r", "CLS"),
+            FACE_LABELS,
+            LARGE_READINGS,
+            is_large=True,
+        ),
+        Problem(
+            "pix10p",
+            "Pix10P",
+            ("Laplacian", "ReliefF", "F2+r4", "CLS"),
+            FACE_LABELS,
+            LARGE_READINGS,
+            is_large=True,
+        ),
     )
 }
 
@@ -210,7 +266,9 @@ PROBLEMS = {
 
 
 def first_of_each_class(y: Integers, count: int) -> Integers:
-    """The first samples of every class in turn, `count` in all: "the first labeled examples (with different labels)"."""
+    """The first samples of every class in turn, `count` in all: "the first labeled examples
+    (with different labels)".
+    """
     turns = np.empty(len(y), dtype=np.int64)
     for label in np.unique(y):
         members = np.flatnonzero(y == label)
@@ -234,9 +292,13 @@ def labeled_pairs(y: Integers, labeled: Integers) -> Pairs:
 
 
 def nearest_neighbor_accuracies(
-    order: Integers, sizes: Sequence[int], train: tuple[Floats, Integers], test: tuple[Floats, Integers]
+    order: Integers,
+    sizes: Sequence[int],
+    train: tuple[Floats, Integers],
+    test: tuple[Floats, Integers],
 ) -> Floats:
-    """Per cent of the test samples whose nearest training sample is of their class, for the first features of an order.
+    """Per cent of the test samples whose nearest training sample is of their class, for the first
+    features of an order.
 
     Squared distances are added up from size to size. Of equally near samples the first counts.
     """
@@ -250,7 +312,9 @@ def nearest_neighbor_accuracies(
 
 
 def first_halves(y: Integers, order: Integers) -> Integers:
-    """The first half of every class in the given order of samples; of an odd number the larger half."""
+    """The first half of every class in the given order of samples; of an odd number the larger
+    half.
+    """
     chosen = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         members = order[y[order] == label]
@@ -260,7 +324,9 @@ def first_halves(y: Integers, order: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class Division:
-    """Rows to learn from and to test on, and the labels that semi-supervised filters may see (−1 elsewhere)."""
+    """Rows to learn from and to test on, and the labels that semi-supervised filters may see (−1
+    elsewhere).
+    """
 
     train: Integers
     test: Integers
@@ -286,8 +352,12 @@ def _scaled(X: Floats, train: Integers, scale: str | None) -> Floats:
     return np.asarray((X - X[train].mean(axis=0)) / np.where(unit > 0, unit, 1.0))
 
 
-def ranked_in_half(X: Floats, y: Integers, division: Division, reading: Reading, name: str) -> Integers:
-    """Columns from the best to the worst by one filter, told what it may know of the half that is learned from."""
+def ranked_in_half(
+    X: Floats, y: Integers, division: Division, reading: Reading, name: str
+) -> Integers:
+    """Columns from the best to the worst by one filter, told what it may know of the half that
+    is learned from.
+    """
     rows = division.train if reading.scored_on == "half" else np.arange(len(y))
     told = FILTERS[name].labels
     if told == "none":
@@ -297,9 +367,15 @@ def ranked_in_half(X: Floats, y: Integers, division: Division, reading: Reading,
 
 
 def curves(
-    data: tuple[Any, Integers], problem: Problem, reading: Reading, names: Sequence[str], seeds: Sequence[Any]
+    data: tuple[Any, Integers],
+    problem: Problem,
+    reading: Reading,
+    names: Sequence[str],
+    seeds: Sequence[Any],
 ) -> dict[str, Floats]:
-    """Accuracies over the number of features, in per cent: by filter, of shape (len(seeds), n_sizes)."""
+    """Accuracies over the number of features, in per cent: by filter, of shape (len(seeds),
+    n_sizes).
+    """
     X, y = np.asarray(data[0], dtype=np.float64), data[1]
     sizes = problem.sizes(X.shape[1])
     found: dict[str, list[Floats]] = {name: [] for name in names}
@@ -309,13 +385,18 @@ def curves(
         rows = _scaled(X, division.train, reading.scale)
         halves = [(rows[part], y[part]) for part in (division.train, division.test)]
         for name in names:
-            order = random.permutation(X.shape[1]) if name == RANDOM else ranked_in_half(rows, y, division, reading, name)
+            order = (
+                random.permutation(X.shape[1])
+                if name == RANDOM
+                else ranked_in_half(rows, y, division, reading, name)
+            )
             found[name].append(nearest_neighbor_accuracies(order, sizes, *halves))
     return {name: np.array(values) for name, values in found.items()}
 
 
 def least_spread(data: Dataset, mean: float) -> float:
-    """The least standard deviation of accuracies with the given mean, if one column alone does no better than the best does.
+    """The least standard deviation of accuracies with the given mean, if one column alone does no
+    better than the best does.
 
     One of m accuracies lies at least δ below the mean; the variance is then δ²/(m − 1) or more.
     """
@@ -323,7 +404,10 @@ def least_spread(data: Dataset, mean: float) -> float:
     test = np.setdiff1d(np.arange(len(data.y)), train)
     halves = [(np.asarray(data.X[part], dtype=np.float64), data.y[part]) for part in (train, test)]
     n_features = data.X.shape[1]
-    best = max(nearest_neighbor_accuracies(np.array([column]), [1], *halves)[0] for column in range(n_features))
+    best = max(
+        nearest_neighbor_accuracies(np.array([column]), [1], *halves)[0]
+        for column in range(n_features)
+    )
     return float(max(0.0, mean - best) / np.sqrt(n_features - 1))
 
 
@@ -339,10 +423,14 @@ class Explored:
         """The accuracy of each repetition, averaged over the numbers of features."""
         if name == ALL:
             return np.asarray(self.curves[reading.title][self.problem.filters[0]][:, -1])
-        return np.asarray(self.curves[reading.title][name][:, self.problem.averaged(self.n_features)].mean(axis=1))
+        return np.asarray(
+            self.curves[reading.title][name][:, self.problem.averaged(self.n_features)].mean(axis=1)
+        )
 
-    def gains(self, reading: Reading, rival: str, chosen: NDArray[np.bool_] | None = None) -> Floats:
-        """How much better CLS is than a rival in each repetition, in points, averaged over the (chosen) numbers of features."""
+    def gains(self, reading: Reading, rival: str, chosen: Booleans | None = None) -> Floats:
+        """How much better CLS is than a rival in each repetition, in points, averaged over the
+        (chosen) numbers of features.
+        """
         at = self.problem.averaged(self.n_features) if chosen is None else chosen
         found = self.curves[reading.title]
         return np.asarray((found["CLS"] - found[rival])[:, at].mean(axis=1))
@@ -363,9 +451,13 @@ def explored(problem: Problem, run: Run) -> Explored:
     items: list[tuple[Any, ...]] = []
     for reading in problem.readings:
         # The same halves and labels in every reading that draws them.
-        seeds = run.seeds(count, f"{problem.name}, {reading.halves} halves, {reading.labels} labels")
+        seeds = run.seeds(
+            count, f"{problem.name}, {reading.halves} halves, {reading.labels} labels"
+        )
         names = [name for name in problem.filters if _differs(reading, name)]
-        for batch in batches(seeds if reading.by_chance else seeds[:1], BATCH if problem.every_size else 1):
+        for batch in batches(
+            seeds if reading.by_chance else seeds[:1], BATCH if problem.every_size else 1
+        ):
             items.append(((data.X, data.y), problem, reading, names, batch))
         if reading not in SAME_HALVES:
             items.append(((data.X, data.y), problem, reading, (RANDOM,), seeds))
@@ -373,7 +465,10 @@ def explored(problem: Problem, run: Run) -> Explored:
     for item, result in zip(items, run.each(curves, items, f"CLS, {problem.title}"), strict=True):
         for name, values in result.items():
             found[item[2].title].setdefault(name, []).append(values)
-    joined = {title: {name: np.concatenate(parts) for name, parts in by_name.items()} for title, by_name in found.items()}
+    joined = {
+        title: {name: np.concatenate(parts) for name, parts in by_name.items()}
+        for title, by_name in found.items()
+    }
     for reading, other in SAME_HALVES.items():
         if reading in problem.readings:
             joined[reading.title] = {**joined[other.title], **joined[reading.title]}
@@ -389,24 +484,36 @@ LEVEL_SERIES = ("Fisher", "CS", "CLS", "CS, pairs drawn", "CLS, pairs drawn")
 
 @dataclass(frozen=True)
 class Levels:
-    """Accuracies with half of the features, by halves and series: of shape (repetitions, numbers of labels or pairs)."""
+    """Accuracies with half of the features, by halves and series: of shape (repetitions, numbers
+    of labels or pairs).
+    """
 
     counts: tuple[int, ...]
     values: Mapping[tuple[str, str], Floats]
 
     def lead(self, halves: str, one: str, other: str, at: slice) -> Estimate:
         """By how many points one filter is ahead of another, over some of the numbers of labels."""
-        return Estimate.of((self.values[halves, one] - self.values[halves, other])[:, at].mean(axis=1))
+        return Estimate.of(
+            (self.values[halves, one] - self.values[halves, other])[:, at].mean(axis=1)
+        )
 
     def rise(self, halves: str, name: str, start: int, stop: int) -> Floats:
-        """By how many points a filter gains from one number of labels to another, in each repetition."""
+        """By how many points a filter gains from one number of labels to another, in each
+        repetition.
+        """
         return np.asarray(self.values[halves, name][:, stop] - self.values[halves, name][:, start])
 
 
 def level_accuracies(
-    X: Floats, y: Integers, halves: Literal["first", "random"], counts: Sequence[int], seeds: Sequence[Any]
+    X: Floats,
+    y: Integers,
+    halves: Literal["first", "random"],
+    counts: Sequence[int],
+    seeds: Sequence[Any],
 ) -> dict[str, Floats]:
-    """Accuracies with half of the features for several numbers of labels, or of pairs, drawn by chance."""
+    """Accuracies with half of the features for several numbers of labels, or of pairs, drawn by
+    chance.
+    """
     found: dict[str, list[list[float]]] = {name: [] for name in LEVEL_SERIES}
     for seed in seeds:
         random = np.random.default_rng(seed)
@@ -421,7 +528,9 @@ def level_accuracies(
             for name in LEVEL_SERIES:
                 which, _, drawn = name.partition(", ")
                 order = ranked(which, X[train], pairs if drawn else labels)
-                found[name][-1].append(float(nearest_neighbor_accuracies(order, [X.shape[1] // 2], *rows)[0]))
+                found[name][-1].append(
+                    float(nearest_neighbor_accuracies(order, [X.shape[1] // 2], *rows)[0])
+                )
     return {name: np.array(values) for name, values in found.items()}
 
 
@@ -447,7 +556,9 @@ def measure_levels(data: Dataset, run: Run) -> Levels:
         for batch in batches(run.seeds(n_runs, f"{data.name}, Figure 5, {halves}"), 3)
     ]
     parts: dict[tuple[str, str], list[Floats]] = {}
-    for item, found in zip(items, run.each(level_accuracies, items, f"CLS, Figure 5, {data.name}"), strict=True):
+    for item, found in zip(
+        items, run.each(level_accuracies, items, f"CLS, Figure 5, {data.name}"), strict=True
+    ):
         for name, values in found.items():
             parts.setdefault((item[2], name), []).append(values)
     return Levels(counts, {key: np.concatenate(values) for key, values in parts.items()})
@@ -455,11 +566,21 @@ def measure_levels(data: Dataset, run: Run) -> Levels:
 
 def level_figures(problem: Problem, levels: Levels) -> tuple[Figure, ...]:
     """Figure 5 for one data set."""
-    note = "CS and CLS know all pairs of the labelled samples, or where marked so many pairs, half must-links, half cannot-links."
+    note = (
+        "CS and CLS know all pairs of the labelled samples, or where marked so many pairs, half "
+        "must-links, half cannot-links."
+    )
     figures = []
     for halves, title in (("first", "the paper's halves"), ("random", "random halves")):
-        shown = tuple(series(name, levels.counts, estimates(levels.values[halves, name])) for name in LEVEL_SERIES)
-        titles = (f"{problem.title}, {title}, half of the features", "labels drawn (or pairs, where marked)", "accuracy, %")
+        shown = tuple(
+            series(name, levels.counts, estimates(levels.values[halves, name]))
+            for name in LEVEL_SERIES
+        )
+        titles = (
+            f"{problem.title}, {title}, half of the features",
+            "labels drawn (or pairs, where marked)",
+            "accuracy, %",
+        )
         figures.append(Figure("Figure 5", *titles, shown, note))
     return tuple(figures)
 
@@ -469,13 +590,17 @@ def level_figures(problem: Problem, levels: Levels) -> tuple[Figure, ...]:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better CLS is than another filter, in points: on the paper's halves, and on random ones."""
+    """How much better CLS is than another filter, in points: on the paper's halves, and on
+    random ones.
+    """
 
     first: float
     random: Estimate
 
     def verdict(self, least: float = 0.0) -> Verdict:
-        """Whether it is above `least` on the paper's halves and may be so on random ones; or on random ones alone."""
+        """Whether it is above `least` on the paper's halves and may be so on random ones; or on
+        random ones alone.
+        """
         if self.first > least and self.random.may_reach(least):
             return Verdict.HOLDS
         return Verdict.CORRECTED if self.random.mean > least else Verdict.FAILS
@@ -489,21 +614,33 @@ class Gain:
 
 IN_POINTS = "in points on the paper's halves (on random halves ± standard error)"
 RULE = (
-    "That holds if CLS is ahead on the paper's halves and chance can explain what it lacks on random ones; if it is ahead on "
+    "That holds if CLS is ahead on the paper's halves and chance can explain what it lacks on "
+    "random ones; if it is ahead on "
     "random halves alone, it holds with the correction that halves are random."
 )
 
 
 def gain_over(
-    found: Explored, rival: str, readings: tuple[Reading, Reading] = (PRINTED, HALVES), chosen: NDArray[np.bool_] | None = None
+    found: Explored,
+    rival: str,
+    readings: tuple[Reading, Reading] = (PRINTED, HALVES),
+    chosen: Booleans | None = None,
 ) -> Gain:
     """Over one rival, averaged over the (chosen) numbers of features."""
-    return Gain(float(found.gains(readings[0], rival, chosen).mean()), Estimate.of(found.gains(readings[1], rival, chosen)))
+    return Gain(
+        float(found.gains(readings[0], rival, chosen).mean()),
+        Estimate.of(found.gains(readings[1], rival, chosen)),
+    )
 
 
-def gains_over(found: Explored, rivals: Iterable[str], chosen: NDArray[np.bool_] | None = None) -> dict[str, dict[str, Gain]]:
+def gains_over(
+    found: Explored, rivals: Iterable[str], chosen: Booleans | None = None
+) -> dict[str, dict[str, Gain]]:
     """By λ, and by rival."""
-    return {title: {rival: gain_over(found, rival, readings, chosen) for rival in rivals} for title, readings in LAMBDAS.items()}
+    return {
+        title: {rival: gain_over(found, rival, readings, chosen) for rival in rivals}
+        for title, readings in LAMBDAS.items()
+    }
 
 
 def by_lambda(gains: Mapping[str, Mapping[str, Gain]]) -> str:
@@ -520,12 +657,15 @@ def baseline_text(found: Explored) -> str:
     for reading, name in ((PRINTED, "the paper's"), (HALVES, "random")):
         values = {which: found.means(reading, which).mean() for which in ("CLS", RANDOM, ALL)}
         parts.append(
-            f"on {name} halves CLS has {values['CLS']:.1f} %, random columns {values[RANDOM]:.1f} %, all {values[ALL]:.1f} %"
+            f"on {name} halves CLS has {values['CLS']:.1f} %, random columns {values[RANDOM]:.1f} "
+            f"%, all {values[ALL]:.1f} %"
         )
     return "; ".join(parts)
 
 
-def reading_table(label: str, title: str, found: Explored, printed: Mapping[str, float], note: str) -> Table:
+def reading_table(
+    label: str, title: str, found: Explored, printed: Mapping[str, float], note: str
+) -> Table:
     """Accuracies by reading and filter, averaged over the numbers of features."""
     cells = []
     for reading in found.problem.readings:
@@ -540,6 +680,10 @@ def curve_figure(label: str, found: Explored, reading: Reading, which: str) -> F
     sizes = found.problem.sizes(found.n_features)
     by_name = found.curves[reading.title]
     everything = float(by_name["CLS"][:, -1].mean())
-    shown = [series(name, sizes, estimates(by_name[name])) for name in (*found.problem.filters, RANDOM)]
+    shown = [
+        series(name, sizes, estimates(by_name[name])) for name in (*found.problem.filters, RANDOM)
+    ]
     shown.append(Series(ALL, (float(sizes[0]), float(sizes[-1])), (everything, everything)))
-    return Figure(label, f"{found.problem.title}, {which}", "selected features", "accuracy, %", tuple(shown))
+    return Figure(
+        label, f"{found.problem.title}, {which}", "selected features", "accuracy, %", tuple(shown)
+    )

@@ -1,4 +1,6 @@
-"""Zhong et al. 2008, IteraGraph_FS: the toy, Table 2 on the data at hand, what carries the method, and Fig. 4."""
+"""Zhong et al. 2008, IteraGraph_FS: the toy, Table 2 on the data at hand, what carries the
+method, and Fig. 4.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, written
@@ -28,9 +30,6 @@ from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.hybrid_sieve import HybridSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table as Columns
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # ---- what the paper printed
 
@@ -84,33 +83,49 @@ TABLE_2 = {  # accuracy in %: mean and standard deviation over the 16 sizes, for
 CLAIMED_GAIN = 10.0  # abstract and conclusion: "at least 10 %"
 CLAIMED_SPAN = 5.0  # Section 4 on Fig. 4(c): "less than 5 %"
 
-TOY = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]], dtype=np.float64)  # A, B, C, D of Section 1
+# A, B, C, D of Section 1
+TOY = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]], dtype=np.float64)
 TOY_LABELS = np.array(["-", "+", None, None], dtype=object)
 TOY_TRUTH = ("-", "+", "-", "-")
 
 # ---- what is ours
 
-SEED, ORACLE, RANDOM, ALL = "Fisher, labels alone", "Fisher, true labels of U", "random columns", "all columns"
+SEED, ORACLE, RANDOM, ALL = (
+    "Fisher, labels alone",
+    "Fisher, true labels of U",
+    "random columns",
+    "all columns",
+)
 ROWS = (SFFS, SSELECT, HYBRID, SEED, ORACLE, RANDOM, ALL)
-WORTH = 1.0  # points: where the paper prints no number, a gain that cannot even be this large is none
+# Points: where the paper prints no number, a gain that cannot even be this large is none
+WORTH = 1.0
 CERTAIN, SURE = 2.0, 3.0  # standard errors: for one comparison, and for each of several
 OVERCONFIDENT = 5.0  # points by which a confidence may exceed what is right
 
 GENERAL_SETTINGS = (
-    "The paper reports one random split, with means and standard deviations over the 16 sizes; here every number is a mean over "
+    "The paper reports one random split, with means and standard deviations over the 16 sizes; "
+    "here every number is a mean over "
     "random splits of the mean over sizes, and ± is the standard error over splits.",
-    "Rules speak of two or three standard errors; with few splits these are widened as Student's t demands.",
+    "Rules speak of two or three standard errors; with few splits these are widened as Student's t "
+    "demands.",
     "A split whose labelled samples are all of one class is drawn again.",
-    "The supervised base of IG_FS is not named in the paper: here it is the Fisher score, which keeps ties as the toy needs; "
+    "The supervised base of IG_FS is not named in the paper: here it is the Fisher score, which "
+    "keeps ties as the toy needs; "
     "SFFS as the base is a study of its own.",
-    "The criterion of SFFS is not named either: here it is the leave-one-out R² of a ridge regression of the class indicators; "
+    "The criterion of SFFS is not named either: here it is the leave-one-out R² of a ridge "
+    "regression of the class indicators; "
     "the set of each size is the best that one search up to the largest size met.",
-    "Features are used as given, since the paper mentions no scaling; a study of the full run shows both readings.",
-    "sSelect has 10 neighbours, trade-off 0.1 and a bandwidth chosen from the distances, since with bandwidth 1 all weights of "
+    "Features are used as given, since the paper mentions no scaling; a study of the full run "
+    "shows both readings.",
+    "sSelect has 10 neighbours, trade-off 0.1 and a bandwidth chosen from the distances, since "
+    "with bandwidth 1 all weights of "
     "raw intensities vanish beside the largest.",
-    "IG_FS has 10 iterations and s = 90 % as in the paper; rounds end early where a set comes back, which changes nothing.",
-    "The learners are those of Weka by their defaults as far as scikit-learn has them: Gaussian naive Bayes, one nearest "
-    "neighbour and a linear support vector machine with C = 1, on features scaled to 0 to 1 over the labelled samples; all are "
+    "IG_FS has 10 iterations and s = 90 % as in the paper; rounds end early where a set comes "
+    "back, which changes nothing.",
+    "The learners are those of Weka by their defaults as far as scikit-learn has them: Gaussian "
+    "naive Bayes, one nearest "
+    "neighbour and a linear support vector machine with C = 1, on features scaled to 0 to 1 over "
+    "the labelled samples; all are "
     "trained on the labelled samples alone. Columns that are constant there are left out.",
 )
 
@@ -128,7 +143,8 @@ class Plan:
     test : int or None
         Samples to test on; None: all that are left.
     labeled_pool, unlabeled_pool : int
-        Places kept for L and U, at least as many as are used, so that plans of different |L| or |U| test on the same samples.
+        Places kept for L and U, at least as many as are used, so that plans of different |L| or |U|
+        test on the same samples.
     fewest : int
         Of the first so many labelled samples both classes must be there.
     fraction, base, scale
@@ -152,7 +168,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One split: the accuracy in % of every way to choose columns (one number per learner), and what was seen on the way."""
+    """One split: the accuracy in % of every way to choose columns (one number per learner), and
+    what was seen on the way.
+    """
 
     accuracy: Mapping[str, Floats]
     seen: Mapping[str, float]
@@ -176,7 +194,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a selection sees: the samples of L and U, their labels where known (−1 elsewhere); and the truth, for the oracle."""
+    """What a selection sees: the samples of L and U, their labels where known (−1 elsewhere);
+    and the truth, for the oracle.
+    """
 
     X: Floats
     codes: Integers
@@ -188,7 +208,8 @@ def outcome(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> Ou
     random = np.random.default_rng(seed)
     labeled, unlabeled, test = divided(y, plan, random)
     shown = _shown(X, y, labeled, unlabeled)
-    with held_back():  # constant columns, few labels and capped neighbours are what such splits are made of
+    # Constant columns, few labels and capped neighbours are what such splits are made of
+    with held_back():
         sieves = [_hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         chosen = _chosen(shown, plan, sieves, random)
     train = (X[labeled], y[labeled])
@@ -196,7 +217,9 @@ def outcome(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> Ou
     return Outcome(accuracy, carried_labels(shown, sieves))
 
 
-def divided(y: Integers, plan: Plan, random: np.random.Generator) -> tuple[Integers, Integers, Integers]:
+def divided(
+    y: Integers, plan: Plan, random: np.random.Generator
+) -> tuple[Integers, Integers, Integers]:
     """Rows of L, U and the test samples."""
     first = max(plan.labeled, plan.labeled_pool)
     second = first + max(plan.unlabeled, plan.unlabeled_pool)
@@ -210,14 +233,23 @@ def divided(y: Integers, plan: Plan, random: np.random.Generator) -> tuple[Integ
 def _shown(X: Any, y: Integers, labeled: Integers, unlabeled: Integers) -> Shown:
     rows = np.concatenate([labeled, unlabeled])
     codes = np.where(np.arange(len(rows)) < len(labeled), y[rows], -1)
-    return Shown(_dense(X[rows]), codes, y[rows])  # so few rows are quicker as an array, even where most of it is zero
+    # So few rows are quicker as an array, even where most of it is zero
+    return Shown(_dense(X[rows]), codes, y[rows])
 
 
 def _hybrid(plan: Plan, size: int) -> HybridSieve:
-    return HybridSieve(plan.base, n_features_to_select=size, confident_fraction=plan.fraction, scale=plan.scale, progress=False)
+    return HybridSieve(
+        plan.base,
+        n_features_to_select=size,
+        confident_fraction=plan.fraction,
+        scale=plan.scale,
+        progress=False,
+    )
 
 
-def _chosen(shown: Shown, plan: Plan, sieves: Sequence[HybridSieve], random: np.random.Generator) -> dict[str, list[Integers]]:
+def _chosen(
+    shown: Shown, plan: Plan, sieves: Sequence[HybridSieve], random: np.random.Generator
+) -> dict[str, list[Integers]]:
     """The columns of every method that is asked for, a set for each size."""
     n_features = shown.X.shape[1]
 
@@ -227,7 +259,9 @@ def _chosen(shown: Shown, plan: Plan, sieves: Sequence[HybridSieve], random: np.
 
     ways: dict[str, Callable[[], list[Integers]]] = {
         SFFS: lambda: _floating_sets(shown, plan.sizes),
-        SSELECT: lambda: best("sselect", shown.codes, scale=plan.scale, n_neighbors=10, metric="euclidean"),
+        SSELECT: lambda: best(
+            "sselect", shown.codes, scale=plan.scale, n_neighbors=10, metric="euclidean"
+        ),
         HYBRID: lambda: [np.flatnonzero(sieve.get_support()) for sieve in sieves],
         SEED: lambda: [sieve.path_[0].graph_features for sieve in sieves],
         ORACLE: lambda: best("fisher", shown.truth),
@@ -248,12 +282,15 @@ def _learners() -> tuple[Any, ...]:
     return GaussianNB(), KNeighborsClassifier(1), SVC(kernel="linear", C=1.0)
 
 
-def _accuracies(sets: Sequence[Integers], train: tuple[Any, Integers], test: tuple[Any, Integers]) -> Floats:
+def _accuracies(
+    sets: Sequence[Integers], train: tuple[Any, Integers], test: tuple[Any, Integers]
+) -> Floats:
     """The accuracy in % of each learner, mean over the sets of columns."""
     values = np.empty((len(sets), len(LEARNERS)))
     for row, columns in enumerate(sets):
         known = _dense(train[0][:, columns])
-        telling = known.min(axis=0) < known.max(axis=0)  # no learner can use the others, and naive Bayes divides by zero there
+        # No learner can use the others, and naive Bayes divides by zero there
+        telling = known.min(axis=0) < known.max(axis=0)
         if not telling.any():
             values[row] = 100 * np.mean(test[1] == np.bincount(train[1]).argmax())
             continue
@@ -262,7 +299,9 @@ def _accuracies(sets: Sequence[Integers], train: tuple[Any, Integers], test: tup
         known, unknown = (known - low) / span, (unknown - low) / span  # naive Bayes does not mind
         order = np.arange(known.shape[1])
         for place, learner in enumerate(_learners()):
-            score = score_prefixes(order, known, train[1], unknown, test[1], sizes=[len(order)], learner=learner)
+            score = score_prefixes(
+                order, known, train[1], unknown, test[1], sizes=[len(order)], learner=learner
+            )
             values[row, place] = 100 * score[0]
     return np.asarray(values.mean(axis=0))
 
@@ -272,11 +311,15 @@ def _dense(X: Any) -> Floats:
 
 
 def carried_labels(shown: Shown, sieves: Sequence[HybridSieve]) -> dict[str, float]:
-    """How many of the labels that joined are right, and what was claimed; mean over the sizes, in %."""
+    """How many of the labels that joined are right, and what was claimed; mean over the sizes,
+    in %.
+    """
     rounds = [sieve.path_[sieve.round_] for sieve in sieves if sieve.round_ is not None]
     unknown = shown.truth[shown.codes < 0]
     return {
-        "right": _percent([np.mean(joined.predicted == shown.truth[joined.confident]) for joined in rounds]),
+        "right": _percent(
+            [np.mean(joined.predicted == shown.truth[joined.confident]) for joined in rounds]
+        ),
         "claimed": _percent([joined.confidence for joined in rounds]),
         "larger class": _percent([np.bincount(unknown).max() / len(unknown)]),
     }
@@ -287,7 +330,9 @@ def _percent(shares: Any) -> float:
 
 
 def mechanism(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> dict[str, float]:
-    """One split seen from inside: labels along the graph of the seed and of all columns, and the margins of Theorem 3.3."""
+    """One split seen from inside: labels along the graph of the seed and of all columns, and the
+    margins of Theorem 3.3.
+    """
     labeled, unlabeled, _ = divided(y, plan, np.random.default_rng(seed))
     shown = _shown(X, y, labeled, unlabeled)
     with held_back():
@@ -295,9 +340,20 @@ def mechanism(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> 
         of_seed = [_share_right(shown, sieve.path_[0].graph_features) for sieve in sieves]
         of_all = _share_right(shown, np.arange(shown.X.shape[1]))
     rounds = [sieve.path_[sieve.round_] for sieve in sieves if sieve.round_ is not None]
-    margins = np.array([margin_gain(shown.X[:, joined.graph_features], shown.codes, joined.confident) for joined in rounds])
+    margins = np.array(
+        [
+            margin_gain(shown.X[:, joined.graph_features], shown.codes, joined.confident)
+            for joined in rounds
+        ]
+    )
     lost = _percent(margins < -1e-12)  # beyond rounding
-    return dict(zip(SEEN_INSIDE, (_percent(of_seed), _percent([of_all]), float(margins.mean()), lost), strict=True))
+    return dict(
+        zip(
+            SEEN_INSIDE,
+            (_percent(of_seed), _percent([of_all]), float(margins.mean()), lost),
+            strict=True,
+        )
+    )
 
 
 def _share_right(shown: Shown, columns: Integers) -> float:
@@ -307,7 +363,9 @@ def _share_right(shown: Shown, columns: Integers) -> float:
 
 
 def margin_gain(X: Floats, codes: Integers, confident: Integers) -> float:
-    """The mean normalised margin (Eq. 9) of the confident samples, less that of all unlabelled: what a random draw expects."""
+    """The mean normalised margin (Eq. 9) of the confident samples, less that of all unlabelled:
+    what a random draw expects.
+    """
     unlabeled = np.flatnonzero(codes < 0)
     margin = np.full(len(codes), np.nan)
     margin[unlabeled] = normalized_margins(X[unlabeled], X[codes == 0], X[codes == 1])
@@ -315,7 +373,8 @@ def margin_gain(X: Floats, codes: Integers, confident: Integers) -> float:
 
 
 def normalized_margins(X: Floats, one: Floats, other: Floats) -> Floats:
-    """Eq. 9: the difference of the distances to the nearest labelled sample of each class, over the distance between these two.
+    """Eq. 9: the difference of the distances to the nearest labelled sample of each class, over the
+    distance between these two.
 
     The absolute value makes it the same whichever class is the sample's own.
     """
@@ -341,13 +400,19 @@ def stacked(outcomes: Sequence[Outcome], name: str) -> Floats:
 
 def gains(outcomes: Sequence[Outcome], rivals: Sequence[str] = RIVALS) -> Floats:
     """Paired differences of IG_FS and its rivals: splits × (rivals · learners)."""
-    return np.concatenate([stacked(outcomes, HYBRID) - stacked(outcomes, rival) for rival in rivals], axis=1)
+    return np.concatenate(
+        [stacked(outcomes, HYBRID) - stacked(outcomes, rival) for rival in rivals], axis=1
+    )
 
 
 def printed_gains(title: str) -> Floats:
     """The same differences in Table 2 of the paper: rivals · learners."""
     printed = TABLE_2[title]
-    each = [printed[HYBRID][j][0] - printed[rival][j][0] for rival in RIVALS for j in range(len(LEARNERS))]
+    each = [
+        printed[HYBRID][j][0] - printed[rival][j][0]
+        for rival in RIVALS
+        for j in range(len(LEARNERS))
+    ]
     return np.round(each, 1)  # as many decimals as are printed
 
 
@@ -355,40 +420,57 @@ def printed_gains(title: str) -> Floats:
 
 
 def judge_gain(differences: Floats, claimed: float) -> Verdict:
-    """Whether something is better in all comparisons (splits × comparisons of paired differences in points).
+    """Whether something is better in all comparisons (splits × comparisons of paired differences in
+    points).
 
-    It does not hold where a comparison is lost by more than three standard errors, where the mean over all comparisons is below
-    zero by more than one, or where that mean is not above zero by two and the claimed gain lies above it by more than two.
-    Otherwise it holds: a run too small to exclude the claimed gain refutes nothing.
+    It does not hold where a comparison is lost by more than three standard errors, where the mean
+    over all comparisons is below zero by more than one, or where that mean is not above zero by two
+    and the claimed gain lies above it by more than two. Otherwise it holds: a run too small to
+    exclude the claimed gain refutes nothing.
     """
     overall = estimate(differences.mean(axis=1))
-    lost = overall.clearly_below(0, 1) or any(one.clearly_below(0, SURE) for one in estimates(differences))
+    lost = overall.clearly_below(0, 1) or any(
+        one.clearly_below(0, SURE) for one in estimates(differences)
+    )
     missed = not overall.clearly_above(0, CERTAIN) and overall.clearly_below(claimed, CERTAIN)
     return Verdict.FAILS if lost or missed else Verdict.HOLDS
 
 
 def judge_at_least(differences: Mapping[str, Floats], least: float) -> Verdict:
-    """Whether each gain (a number per split) is at least so large; not so where one is below by more than two standard errors."""
+    """Whether each gain (a number per split) is at least so large; not so where one is below by
+    more than two standard errors.
+    """
     return holds(all(estimate(values).may_reach(least, CERTAIN) for values in differences.values()))
 
 
 def judge_never_behind(differences: Floats) -> Verdict:
     """Whether something is nowhere worse (splits × levels × rivals).
 
-    Not so where it is behind a rival by more than three standard errors at a level, or by more than two in the mean over levels.
+    Not so where it is behind a rival by more than three standard errors at a level, or by more than
+    two in the mean over levels.
     """
     at_levels = estimates(differences.reshape(len(differences), -1))
     overall = estimates(differences.mean(axis=1))
-    return holds(all(one.may_reach(0, SURE) for one in at_levels) and all(one.may_reach(0, CERTAIN) for one in overall))
+    return holds(
+        all(one.may_reach(0, SURE) for one in at_levels)
+        and all(one.may_reach(0, CERTAIN) for one in overall)
+    )
 
 
 def judge_flat(rise: Floats, others: Sequence[Floats]) -> Verdict:
-    """Whether one rise (a number per split) is not significant and none of the others is a loss, by two standard errors."""
-    return holds(not estimate(rise).clearly_above(0, CERTAIN) and all(estimate(other).may_reach(0, CERTAIN) for other in others))
+    """Whether one rise (a number per split) is not significant and none of the others is a loss,
+    by two standard errors.
+    """
+    return holds(
+        not estimate(rise).clearly_above(0, CERTAIN)
+        and all(estimate(other).may_reach(0, CERTAIN) for other in others)
+    )
 
 
 def judge_not_strict(steps: Floats) -> Verdict:
-    """Whether something does not rise with every step (splits × steps); not so where all are up by two standard errors."""
+    """Whether something does not rise with every step (splits × steps); not so where all are up
+    by two standard errors.
+    """
     return holds(not all(step.clearly_above(0, CERTAIN) for step in estimates(steps)))
 
 
@@ -404,13 +486,17 @@ def judge_spans(spans: Sequence[Estimate], limit: float) -> Verdict:
 
 
 def judge_confidence(right: Floats, claimed: Floats) -> Verdict:
-    """Whether labels are as right as claimed: not where they fall short by more than five points and two standard errors."""
+    """Whether labels are as right as claimed: not where they fall short by more than five points
+    and two standard errors.
+    """
     excess = estimate(claimed - right)
     return holds(not (excess.mean > OVERCONFIDENT and excess.clearly_above(0, CERTAIN)))
 
 
 def judge_margins(gained: Floats, lost: Floats) -> Verdict:
-    """Theorem 3.3 holds where no selection loses margin; with a correction where the mean gain exceeds two standard errors."""
+    """Theorem 3.3 holds where no selection loses margin; with a correction where the mean gain
+    exceeds two standard errors.
+    """
     if not np.any(lost > 0):
         return Verdict.HOLDS
     return Verdict.CORRECTED if estimate(gained).clearly_above(0, CERTAIN) else Verdict.FAILS
@@ -427,13 +513,19 @@ def is_possible(percent: float, n_samples: int) -> bool:
 def _toy(run: Run) -> Findings:
     with held_back():
         by_labels = fisher_score(TOY, TOY_LABELS)
-        both = [sselect_score(TOY, TOY_LABELS, n_neighbors=k, bandwidth=t) for k in (1, 2, 3) for t in (0.1, 1.0, 10.0)]
+        both = [
+            sselect_score(TOY, TOY_LABELS, n_neighbors=k, bandwidth=t)
+            for k in (1, 2, 3)
+            for t in (0.1, 1.0, 10.0)
+        ]
         sieve = HybridSieve(n_features_to_select=1, scale=None, progress=False).fit(TOY, TOY_LABELS)
     supervised = np.flatnonzero(by_labels == np.nanmax(by_labels)) + 1
     together = {int(np.nanargmin(scores)) + 1 for scores in both}
     final = np.flatnonzero(sieve.get_support()) + 1
     classes = np.unique([label for label in TOY_LABELS if label is not None])
-    predicted = dict(zip(sieve.path_[0].confident.tolist(), classes[sieve.path_[0].predicted], strict=True))
+    predicted = dict(
+        zip(sieve.path_[0].confident.tolist(), classes[sieve.path_[0].predicted], strict=True)
+    )
     steps = {
         "supervised: A and B": (supervised.tolist(), [2, 4]),
         "semi-supervised: sSelect": (sorted(together), [2]),
@@ -453,18 +545,24 @@ def _toy(run: Run) -> Findings:
         ),
         "toy-semi-supervised": Judgement(
             holds(exact["semi-supervised: sSelect"]),
-            f"sSelect ranks feature {joined(sorted(together))} first with 1, 2 or 3 neighbours and bandwidths 0.1, 1 and 10. "
-            "Features 2 and 4 agree with the labels equally well; in the graph of all features D is as near to B as to A and C, "
+            f"sSelect ranks feature {joined(sorted(together))} first with 1, 2 or 3 neighbours and "
+            "bandwidths 0.1, 1 and 10. "
+            "Features 2 and 4 agree with the labels equally well; in the graph of all features D "
+            "is as near to B as to A and C, "
             "and feature 2 varies less along its edges.",
         ),
         "toy": Judgement(
             holds(exact["hybrid: IG_FS"] and len(right) == 2),
-            f"The graph of features 2 and 4 gives C and D the label {joined(predicted.values())} ({len(right)} of 2 "
-            f"right), and the search ends in feature {joined(final)}. That needs ties at the cut to be kept, and a feature that "
+            f"The graph of features 2 and 4 gives C and D the label {joined(predicted.values())} "
+            f"({len(right)} of 2 "
+            f"right), and the search ends in feature {joined(final)}. That needs ties at the cut "
+            "to be kept, and a feature that "
             "is constant inside the classes but not between them to be infinitely good.",
         ),
     }
-    table = Table("Figure 1", "The toy: which features are selected (1) or not (0)", "selected", tuple(cells))
+    table = Table(
+        "Figure 1", "The toy: which features are selected (1) or not (0)", "selected", tuple(cells)
+    )
     return Findings((table,), (), judgements, GENERAL_SETTINGS)
 
 
@@ -476,7 +574,9 @@ def _printed(run: Run) -> Findings:
     every = np.concatenate(list(gained.values()))
     enough = int((every >= CLAIMED_GAIN).sum())
     own_table = (
-        "the paper's own table has the gain" if enough == len(every) else "the claim is at odds with the paper's own table"
+        "the paper's own table has the gain"
+        if enough == len(every)
+        else "the claim is at odds with the paper's own table"
     )
     relative = 100 * np.concatenate([gained[title] / _printed_means(title) for title in TABLE_2])
     impossible = impossible_cells()
@@ -496,20 +596,26 @@ def _printed(run: Run) -> Findings:
     judgements = {
         "printed-highest": Judgement(
             holds(bool((every > 0).all())),
-            f"In the printed table IG_FS has the higher mean in {int((every > 0).sum())} of {len(every)} comparisons. That is "
-            "what one split each gave; the claims on the single data sets below are about many splits.",
+            f"In the printed table IG_FS has the higher mean in {int((every > 0).sum())} of "
+            f"{len(every)} comparisons. That is "
+            "what one split each gave; the claims on the single data sets below are about many "
+            "splits.",
         ),
         "printed-ten-percent": Judgement(
             holds(enough == len(every)),
-            f"Of the {len(every)} differences that follow from the printed means, {enough} are at least ten points and "
-            f"{int((relative >= CLAIMED_GAIN).sum())} at least ten percent of the rival's accuracy; the smallest is "
+            f"Of the {len(every)} differences that follow from the printed means, {enough} are at "
+            "least ten points and "
+            f"{int((relative >= CLAIMED_GAIN).sum())} at least ten percent of the rival's "
+            "accuracy; the smallest is "
             f"{every.min():.1f} points. So {own_table}.",
         ),
         "printed-possible": Judgement(
             holds(not impossible),
-            "Where the standard deviation over sizes is printed as 0.0, all sizes had the same accuracy (on the small sets one "
+            "Where the standard deviation over sizes is printed as 0.0, all sizes had the same "
+            "accuracy (on the small sets one "
             "more sample right at one size would show), so it is a share of the test samples. "
-            f"{_impossible_text(impossible)} The test samples of OrgsPeople and PeoplePlaces are as many as these sets have in "
+            f"{_impossible_text(impossible)} The test samples of OrgsPeople and PeoplePlaces are "
+            "as many as these sets have in "
             "all, though L and U were taken from them.",
         ),
     }
@@ -521,19 +627,27 @@ def _printed_means(title: str) -> Floats:
 
 
 def impossible_cells() -> list[tuple[str, float, int]]:
-    """Data set, accuracy and number of test samples of printed accuracies with deviation 0.0 that no count of samples gives."""
+    """Data set, accuracy and number of test samples of printed accuracies with deviation 0.0
+    that no count of samples gives.
+    """
     found = []
     for title, methods in TABLE_2.items():
         n_test = TABLE_1[title][2]
-        constant = {mean for cells in methods.values() for mean, deviation in cells if deviation == 0.0}
-        found += [(title, mean, n_test) for mean in sorted(constant) if not is_possible(mean, n_test)]
+        constant = {
+            mean for cells in methods.values() for mean, deviation in cells if deviation == 0.0
+        }
+        found += [
+            (title, mean, n_test) for mean in sorted(constant) if not is_possible(mean, n_test)
+        ]
     return found
 
 
 def _impossible_text(impossible: Sequence[tuple[str, float, int]]) -> str:
     if not impossible:
         return "All such cells are possible."
-    cells = "; ".join(f"{percent} % of {n_test} on {title}" for title, percent, n_test in impossible)
+    cells = "; ".join(
+        f"{percent} % of {n_test} on {title}" for title, percent, n_test in impossible
+    )
     return f"No number of samples gives {cells}."
 
 
@@ -543,7 +657,10 @@ CASES = (
     Case(
         "Arcene",
         "arcene",
-        ("Arcene: the paper has 100 samples, our file all 200 that have public labels; each split takes 100 of them.",),
+        (
+            "Arcene: the paper has 100 samples, our file all 200 that have public labels; each "
+            "split takes 100 of them.",
+        ),
     ),
     Case("Leukemia", "leukemia"),
     Case("CNS", "cns"),
@@ -554,7 +671,8 @@ TEXTS = ("OrgsPeople", "PeoplePlaces")
 SPLITS = {"Arcene": (8, 40), "Leukemia": (12, 60), "CNS": (10, 40)}  # quick, full
 INSIDE = "Leukemia"  # where the ideas behind the method are looked at one by one
 TEXT_SETTING = (
-    "{title}: the words are those of another preprocessing ({n} terms, the paper has 9729), as counts; tested on all documents "
+    "{title}: the words are those of another preprocessing ({n} terms, the paper has 9729), as "
+    "counts; tested on all documents "
     "but L and U. {unlabeled} unlabelled documents and sizes {sizes}{reason}."
 )
 
@@ -564,31 +682,65 @@ def _plan(case: Case, run: Run) -> tuple[Plan, int]:
     labeled, unlabeled, test, _ = TABLE_1[case.title]
     if case.title in TEXTS:
         # A complete graph of 500 documents takes seconds for each size.
-        plan = Plan(labeled, 100, (5, 20)) if run.quick else Plan(labeled, unlabeled, (5, 10, 15, 20))
+        plan = (
+            Plan(labeled, 100, (5, 20)) if run.quick else Plan(labeled, unlabeled, (5, 10, 15, 20))
+        )
         return plan, run.repetitions(quick=6, full=10)
     quick, full = SPLITS[case.title]
-    return Plan(labeled, unlabeled, (5, 20) if run.quick else SIZES, test), run.repetitions(quick=quick, full=full)
+    return Plan(labeled, unlabeled, (5, 20) if run.quick else SIZES, test), run.repetitions(
+        quick=quick, full=full
+    )
 
 
 def _table_2(case: Case, run: Run) -> Findings:
     data, (plan, splits) = run.load(case.data), _plan(case, run)
     seeds = run.seeds(splits, f"hybrid {case.data}")
-    outcomes = run.each(outcome, [(data.X, data.y, plan, seed) for seed in seeds], f"hybrid: {case.title}")
-    tables = (_accuracy_table(case.title, outcomes), _gain_table(case.title, outcomes), _carried_table(case.title, outcomes))
+    outcomes = run.each(
+        outcome, [(data.X, data.y, plan, seed) for seed in seeds], f"hybrid: {case.title}"
+    )
+    tables = (
+        _accuracy_table(case.title, outcomes),
+        _gain_table(case.title, outcomes),
+        _carried_table(case.title, outcomes),
+    )
     judgements = {
         f"table-2-{case.key}": table_2_judgement(case.title, outcomes),
         f"gain-{case.key}": gain_judgement(case.title, outcomes),
     }
     if case.title == INSIDE:
-        judgements |= {"seed": seed_judgement(outcomes), "confidence": confidence_judgement(outcomes)}
-    return Findings(tables, (), judgements, (*case.settings, *_size_settings(case, plan, splits, data.X.shape[1], run)))
+        judgements |= {
+            "seed": seed_judgement(outcomes),
+            "confidence": confidence_judgement(outcomes),
+        }
+    return Findings(
+        tables,
+        (),
+        judgements,
+        (*case.settings, *_size_settings(case, plan, splits, data.X.shape[1], run)),
+    )
 
 
-def _size_settings(case: Case, plan: Plan, splits: int, n_features: int, run: Run) -> tuple[str, ...]:
-    sizes = f"{plan.sizes[0]} to {plan.sizes[-1]}" if plan.sizes == SIZES else ", ".join(map(str, plan.sizes))
+def _size_settings(
+    case: Case, plan: Plan, splits: int, n_features: int, run: Run
+) -> tuple[str, ...]:
+    sizes = (
+        f"{plan.sizes[0]} to {plan.sizes[-1]}"
+        if plan.sizes == SIZES
+        else ", ".join(map(str, plan.sizes))
+    )
     if case.title in TEXTS:
-        reason = " keep the quick run quick" if run.quick else ", where the paper has all from 5 to 20, keep the run short"
-        given = {"title": case.title, "n": n_features, "unlabeled": plan.unlabeled, "sizes": sizes, "reason": reason}
+        reason = (
+            " keep the quick run quick"
+            if run.quick
+            else ", where the paper has all from 5 to 20, keep the run short"
+        )
+        given = {
+            "title": case.title,
+            "n": n_features,
+            "unlabeled": plan.unlabeled,
+            "sizes": sizes,
+            "reason": reason,
+        }
         return (TEXT_SETTING.format(**given), f"{case.title}: {splits} splits.")
     return (f"{case.title}: {splits} splits, sizes {sizes}.",)
 
@@ -621,7 +773,10 @@ def _seen(outcomes: Sequence[Outcome], name: str) -> Floats:
 
 def _carried_table(title: str, outcomes: Sequence[Outcome]) -> Table:
     names = {"right": "right", "claimed": "average confidence", "larger class": "larger class of U"}
-    cells = tuple(estimate(_seen(outcomes, name)).cell("labels that joined", shown) for name, shown in names.items())
+    cells = tuple(
+        estimate(_seen(outcomes, name)).cell("labels that joined", shown)
+        for name, shown in names.items()
+    )
     return Table(f"Study: carried labels, {title}", "The labels of the chosen round", "%", cells)
 
 
@@ -630,14 +785,23 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
     differences, printed = gains(outcomes), printed_gains(title)
     verdict = judge_gain(differences, float(printed.mean()))
     each, overall = estimates(differences), estimate(differences.mean(axis=1))
-    won, lost = sum(one.clearly_above(0, CERTAIN) for one in each), sum(one.clearly_below(0, CERTAIN) for one in each)
-    seed, random, whole = (estimate(gains(outcomes, [row]).mean(axis=1)) for row in (SEED, RANDOM, ALL))
+    won, lost = (
+        sum(one.clearly_above(0, CERTAIN) for one in each),
+        sum(one.clearly_below(0, CERTAIN) for one in each),
+    )
+    seed, random, whole = (
+        estimate(gains(outcomes, [row]).mean(axis=1)) for row in (SEED, RANDOM, ALL)
+    )
     return Judgement(
         verdict,
-        f"Over {len(outcomes)} splits, and over three learners and both rivals, IG_FS gains {overall} points; the "
-        f"printed means have {written(printed.mean())}. Of the six comparisons it wins {won} and loses {lost} by more than two "
-        f"standard errors. {_outlook(verdict, overall)} Against the Fisher score of the labelled samples, which is its own "
-        f"start, it gains {seed} points; against random columns {random}, against all columns {whole}. "
+        f"Over {len(outcomes)} splits, and over three learners and both rivals, IG_FS gains "
+        f"{overall} points; the "
+        f"printed means have {written(printed.mean())}. Of the six comparisons it wins {won} and "
+        f"loses {lost} by more than two "
+        f"standard errors. {_outlook(verdict, overall)} Against the Fisher score of the labelled "
+        "samples, which is its own "
+        f"start, it gains {seed} points; against random columns {random}, against all columns "
+        f"{whole}. "
         f"{_spread(title, outcomes)}",
     )
 
@@ -645,7 +809,11 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
 def _outlook(verdict: Verdict, gain: Estimate) -> str:
     if verdict is Verdict.FAILS:
         return "That is no lead like the printed one."
-    return "So it is ahead." if gain.clearly_above(0, CERTAIN) else "So few splits cannot rule out the printed lead."
+    return (
+        "So it is ahead."
+        if gain.clearly_above(0, CERTAIN)
+        else "So few splits cannot rule out the printed lead."
+    )
 
 
 def _spread(title: str, outcomes: Sequence[Outcome]) -> str:
@@ -654,8 +822,13 @@ def _spread(title: str, outcomes: Sequence[Outcome]) -> str:
     for row in (*RIVALS, HYBRID):
         values = stacked(outcomes, row)
         printed = np.array([mean for mean, _ in TABLE_2[title][row]])
-        near += int((np.abs(printed - values.mean(axis=0)) <= SURE * values.std(axis=0, ddof=1)).sum())
-    return f"Of the nine printed cells {near} are within three standard deviations of what single splits give here."
+        near += int(
+            (np.abs(printed - values.mean(axis=0)) <= SURE * values.std(axis=0, ddof=1)).sum()
+        )
+    return (
+        f"Of the nine printed cells {near} are within three standard deviations of what single "
+        "splits give here."
+    )
 
 
 def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
@@ -663,15 +836,24 @@ def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
     differences = {rival: gains(outcomes, [rival]).mean(axis=1) for rival in RIVALS}
     verdict = judge_at_least(differences, CLAIMED_GAIN)
     printed = dict(zip(RIVALS, printed_gains(title).reshape(2, -1).mean(axis=1), strict=True))
-    parts = [f"{estimate(differences[rival])} points over {rival} (printed {written(printed[rival])})" for rival in RIVALS]
+    parts = [
+        f"{estimate(differences[rival])} points over {rival} (printed {written(printed[rival])})"
+        for rival in RIVALS
+    ]
     right, claimed = (estimate(_seen(outcomes, name)).mean for name in ("right", "claimed"))
     told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, SEED)).mean(axis=1))
-    below = "below ten by more than two standard errors" if verdict is Verdict.FAILS else "not clearly below ten"
+    below = (
+        "below ten by more than two standard errors"
+        if verdict is Verdict.FAILS
+        else "not clearly below ten"
+    )
     return Judgement(
         verdict,
         f"Mean over the three learners and {len(outcomes)} splits: {joined(parts)}; "
-        f"{'at least one is' if verdict is Verdict.FAILS else 'both are'} {below}. The labels that join are {right:.0f} % "
-        f"right at an average confidence of {claimed:.1f} %. With the true labels of U the Fisher score would gain "
+        f"{'at least one is' if verdict is Verdict.FAILS else 'both are'} {below}. The labels that "
+        f"join are {right:.0f} % "
+        f"right at an average confidence of {claimed:.1f} %. With the true labels of U the Fisher "
+        "score would gain "
         f"{told} points on the labels alone: about the most that carried labels could bring.",
     )
 
@@ -683,22 +865,40 @@ def _inside(run: Run) -> Findings:
     data = run.load("leukemia")
     plan = Plan(8, 20, (5, 20) if run.quick else (5, 10, 15, 20))
     seeds = run.seeds(run.repetitions(quick=24, full=60), "hybrid inside")
-    found = run.each(mechanism, [(data.X, data.y, plan, seed) for seed in seeds], "hybrid: labels and margins")
+    found = run.each(
+        mechanism, [(data.X, data.y, plan, seed) for seed in seeds], "hybrid: labels and margins"
+    )
     of_seed, of_all, gained, lost = (np.array([one[name] for one in found]) for name in SEEN_INSIDE)
     graphs = Table(
         "Study: graphs, Leukemia",
         "Unlabelled samples that the harmonic function labels right",
         "%",
-        tuple(estimate(share).cell("labelled right", name) for name, share in zip(SEEN_INSIDE, (of_seed, of_all), strict=False)),
+        tuple(
+            estimate(share).cell("labelled right", name)
+            for name, share in zip(SEEN_INSIDE, (of_seed, of_all), strict=False)
+        ),
     )
-    judgements = {"distance": distance_judgement(of_seed, of_all), "theorem-3.3": margin_judgement(gained, lost)}
+    judgements = {
+        "distance": distance_judgement(of_seed, of_all),
+        "theorem-3.3": margin_judgement(gained, lost),
+    }
     sizes = ", ".join(map(str, plan.sizes))
-    settings = (f"Graphs and margins: Leukemia, {len(seeds)} splits with |L| = 8 and |U| = 20, sizes {sizes}.",)
+    settings = (
+        f"Graphs and margins: Leukemia, {len(seeds)} splits with |L| = 8 and |U| = 20, sizes "
+        f"{sizes}.",
+    )
     if run.quick:
-        return Findings((graphs,), (), judgements, (*settings, "Features on another scale: in the full run only."))
+        return Findings(
+            (graphs,),
+            (),
+            judgements,
+            (*settings, "Features on another scale: in the full run only."),
+        )
     scaled = {}
     for name, scale in SCALES.items():
-        items = [(data.X, data.y, replace(plan, scale=scale), seed) for seed in seeds[:SCALE_SPLITS]]
+        items = [
+            (data.X, data.y, replace(plan, scale=scale), seed) for seed in seeds[:SCALE_SPLITS]
+        ]
         scaled[name] = run.each(outcome, items, f"hybrid: features {name}")
     return Findings((graphs, _scale_table(scaled)), (), judgements, settings)
 
@@ -717,14 +917,23 @@ def _scale_table(outcomes: Mapping[str, Sequence[Outcome]]) -> Table:
         if row in (SSELECT, HYBRID) or name == "as given"
     )
     note = "the Fisher score and SFFS do not depend on the scale, and the learners bring their own"
-    return Table("Study: scale, Leukemia", "Accuracy by how features are scaled before selection", "%", cells, note)
+    return Table(
+        "Study: scale, Leukemia",
+        "Accuracy by how features are scaled before selection",
+        "%",
+        cells,
+        note,
+    )
 
 
 def seed_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     """Whether the hybrid improves on its own start."""
     differences = gains(outcomes, [SEED])
     verdict = judge_gain(differences, WORTH)
-    each, overall = dict(zip(LEARNERS, estimates(differences), strict=True)), estimate(differences.mean(axis=1))
+    each, overall = (
+        dict(zip(LEARNERS, estimates(differences), strict=True)),
+        estimate(differences.mean(axis=1)),
+    )
     parts = [f"{learner} {gain}" for learner, gain in each.items()]
     helped = [learner for learner, gain in each.items() if gain.clearly_above(0, SURE)]
     if verdict is Verdict.FAILS:
@@ -736,14 +945,17 @@ def seed_judgement(outcomes: Sequence[Outcome]) -> Judgement:
         meaning = f"{shown} all learners a gain of {WORTH:g} point is neither shown nor ruled out."
     return Judgement(
         verdict,
-        f"On Leukemia IG_FS gains {overall} points on the Fisher score of the labelled samples alone, where it "
+        f"On Leukemia IG_FS gains {overall} points on the Fisher score of the labelled samples "
+        "alone, where it "
         f"starts ({', '.join(parts)}; {len(outcomes)} splits). {meaning}",
     )
 
 
 def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     """Whether the labels that join are as right as their confidence says."""
-    right, claimed, larger = (_seen(outcomes, name) for name in ("right", "claimed", "larger class"))
+    right, claimed, larger = (
+        _seen(outcomes, name) for name in ("right", "claimed", "larger class")
+    )
     verdict = judge_confidence(right, claimed)
     told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, HYBRID)).mean(axis=1))
     meaning = (
@@ -752,13 +964,18 @@ def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
         else "So the confidence is a fair measure."
     )
     bottleneck = (
-        "The carried labels are the bottleneck" if told.clearly_above(0, CERTAIN) else "Better labels would not help for sure"
+        "The carried labels are the bottleneck"
+        if told.clearly_above(0, CERTAIN)
+        else "Better labels would not help for sure"
     )
     return Judgement(
         verdict,
-        f"On Leukemia {estimate(right):.1f} % of the labels that join are right, at an average confidence of "
-        f"{estimate(claimed):.1f} %; naming the larger class of U always would be {estimate(larger).mean:.0f} % right. "
-        f"{meaning} {bottleneck}: with the true ones the Fisher score gains {told} points on IG_FS.",
+        f"On Leukemia {estimate(right):.1f} % of the labels that join are right, at an average "
+        "confidence of "
+        f"{estimate(claimed):.1f} %; naming the larger class of U always would be "
+        f"{estimate(larger).mean:.0f} % right. "
+        f"{meaning} {bottleneck}: with the true ones the Fisher score gains {told} points on "
+        "IG_FS.",
     )
 
 
@@ -772,8 +989,10 @@ def distance_judgement(of_seed: Floats, of_all: Floats) -> Judgement:
         meaning = "better" if gain.clearly_above(0, CERTAIN) else "not clearly better or worse"
     return Judgement(
         verdict,
-        f"On Leukemia the graph of the columns chosen by the labels gives {estimate(of_seed):.1f} % of the unlabelled "
-        f"samples their right label, the graph of all 7129 columns {estimate(of_all):.1f} %: {gain} "
+        f"On Leukemia the graph of the columns chosen by the labels gives {estimate(of_seed):.1f} "
+        "% of the unlabelled "
+        f"samples their right label, the graph of all 7129 columns {estimate(of_all):.1f} %: "
+        f"{gain} "
         f"points, so the selected columns make a graph that is {meaning}.",
     )
 
@@ -784,15 +1003,19 @@ def margin_judgement(gained: Floats, lost: Floats) -> Judgement:
     gain, share = estimate(gained), float(np.mean(lost))
     meaning = {
         Verdict.HOLDS: "It held every time.",
-        Verdict.CORRECTED: "It is true of the average, not of every case: the proof takes the harmonic function to be decided by "
+        Verdict.CORRECTED: "It is true of the average, not of every case: the proof takes the "
+        "harmonic function to be decided by "
         "the nearest labelled sample of each class alone, which it is not.",
-        Verdict.FAILS: "The proof takes the harmonic function to be decided by the nearest labelled sample of each class alone, "
+        Verdict.FAILS: "The proof takes the harmonic function to be decided by the nearest "
+        "labelled sample of each class alone, "
         "which it is not.",
     }[verdict]
     return Judgement(
         verdict,
-        f"On Leukemia the confident samples have a mean normalised margin (Eq. 9) that exceeds that of all unlabelled samples, "
-        f"which is what a random draw expects, by {gain:+.3f}; in {share:.0f} % of the selections it is "
+        "On Leukemia the confident samples have a mean normalised margin (Eq. 9) that exceeds "
+        "that of all unlabelled samples, "
+        f"which is what a random draw expects, by {gain:+.3f}; in {share:.0f} % of the selections "
+        "it is "
         f"smaller. {meaning}",
     )
 
@@ -802,9 +1025,17 @@ def margin_judgement(gained: Floats, lost: Floats) -> Judgement:
 
 def _of_floating(run: Run) -> Findings:
     data = run.load("leukemia")
-    plan = Plan(8, 20, (5, 10) if run.quick else (5, 10, 15, 20), base="floating", rows=(HYBRID, SEED, RANDOM, ALL))
+    plan = Plan(
+        8,
+        20,
+        (5, 10) if run.quick else (5, 10, 15, 20),
+        base="floating",
+        rows=(HYBRID, SEED, RANDOM, ALL),
+    )
     seeds = run.seeds(run.repetitions(quick=5, full=24), "hybrid of floating")
-    outcomes = run.each(outcome, [(data.X, data.y, plan, seed) for seed in seeds], "hybrid: SFFS as the base")
+    outcomes = run.each(
+        outcome, [(data.X, data.y, plan, seed) for seed in seeds], "hybrid: SFFS as the base"
+    )
     names = {SEED: SFFS, HYBRID: f"{HYBRID} of SFFS", RANDOM: RANDOM, ALL: ALL}
     cells = [
         estimate(stacked(outcomes, row)[:, j]).cell(shown, learner)
@@ -814,9 +1045,12 @@ def _of_floating(run: Run) -> Findings:
     differences = gains(outcomes, [SEED])
     gained = zip(LEARNERS, estimates(differences), strict=True)
     cells += [one.cell(f"{HYBRID} of SFFS − {SFFS}", learner) for learner, one in gained]
-    table = Table("Study: SFFS as the base, Leukemia", "Accuracy, mean over the sizes", "%", tuple(cells))
+    table = Table(
+        "Study: SFFS as the base, Leukemia", "Accuracy, mean over the sizes", "%", tuple(cells)
+    )
     settings = (
-        f"SFFS as the base: Leukemia, {len(seeds)} splits with |L| = 8 and |U| = 20, sizes {', '.join(map(str, plan.sizes))}; a "
+        f"SFFS as the base: Leukemia, {len(seeds)} splits with |L| = 8 and |U| = 20, sizes "
+        f"{', '.join(map(str, plan.sizes))}; a "
         "search over all 7129 columns in every round is slow.",
     )
     return Findings((table,), (), {"flexible": floating_judgement(outcomes)}, settings)
@@ -830,11 +1064,17 @@ def floating_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     if verdict is Verdict.FAILS:
         meaning = "It runs with any base, but does not better this one."
     else:
-        meaning = "It betters this base too." if overall.clearly_above(0, CERTAIN) else "So few splits cannot decide it."
+        meaning = (
+            "It betters this base too."
+            if overall.clearly_above(0, CERTAIN)
+            else "So few splits cannot decide it."
+        )
     return Judgement(
         verdict,
-        f"On Leukemia IG_FS with SFFS as its base gains {overall} points on SFFS of the labelled samples alone "
-        f"(mean over three learners, {len(outcomes)} splits); {right:.1f} % of its carried labels are right. {meaning}",
+        f"On Leukemia IG_FS with SFFS as its base gains {overall} points on SFFS of the labelled "
+        "samples alone "
+        f"(mean over three learners, {len(outcomes)} splits); {right:.1f} % of its carried labels "
+        f"are right. {meaning}",
     )
 
 
@@ -846,8 +1086,12 @@ FRACTIONS = (0.5, 0.6, 0.7, 0.8, 0.9)
 SHOWN = (SFFS, SSELECT, HYBRID, SEED, RANDOM, ALL)
 
 
-def levels(X: Any, y: Integers, plans: Sequence[Plan], seed: np.random.SeedSequence) -> list[Outcome]:
-    """One division of the samples, run with several plans; what a plan leaves out is as in the first."""
+def levels(
+    X: Any, y: Integers, plans: Sequence[Plan], seed: np.random.SeedSequence
+) -> list[Outcome]:
+    """One division of the samples, run with several plans; what a plan leaves out is as in the
+    first.
+    """
     found = [outcome(X, y, plan, seed) for plan in plans]
     return [replace(one, accuracy={**found[0].accuracy, **one.accuracy}) for one in found]
 
@@ -858,7 +1102,10 @@ def _sensitivity(run: Run) -> Findings:
     labeled, unlabeled = ((6, 8, 10), (10, 20, 40)) if run.quick else (LABELED, UNLABELED)
     splits = run.repetitions(quick=6, full=40)
     plans = {
-        "|L|": [replace(base, labeled=n, labeled_pool=max(labeled), fewest=min(labeled)) for n in labeled],
+        "|L|": [
+            replace(base, labeled=n, labeled_pool=max(labeled), fewest=min(labeled))
+            for n in labeled
+        ],
         "|U|": [replace(base, unlabeled=n, unlabeled_pool=max(unlabeled)) for n in unlabeled],
         "s": [replace(base, fraction=share, rows=(HYBRID, RANDOM, ALL)) for share in FRACTIONS],
     }
@@ -870,13 +1117,19 @@ def _sensitivity(run: Run) -> Findings:
         found[name] = list(zip(*run.each(levels, items, f"hybrid: {name}"), strict=True))
     percent = tuple(100 * share for share in FRACTIONS)
     figures = (
-        _curves("Fig. 4(a)", "Accuracy by |L|, |U| = 20", "labelled samples", labeled, found["|L|"]),
-        _curves("Fig. 4(b)", "Accuracy by |U|, |L| = 8", "unlabelled samples", unlabeled, found["|U|"]),
+        _curves(
+            "Fig. 4(a)", "Accuracy by |L|, |U| = 20", "labelled samples", labeled, found["|L|"]
+        ),
+        _curves(
+            "Fig. 4(b)", "Accuracy by |U|, |L| = 8", "unlabelled samples", unlabeled, found["|U|"]
+        ),
         _learner_curves("Fig. 4(c)", "IG_FS by s, |L| = 8, |U| = 20", "s (%)", percent, found["s"]),
     )
     settings = (
-        f"Fig. 4: the curves have no numbers in the text, and the data set is not named there; ours is Leukemia, {splits} "
-        f"splits, sizes {', '.join(map(str, base.sizes))}, mean over the three learners. All |L|, and all |U|, of a split share "
+        "Fig. 4: the curves have no numbers in the text, and the data set is not named there; "
+        f"ours is Leukemia, {splits} "
+        f"splits, sizes {', '.join(map(str, base.sizes))}, mean over the three learners. All |L|, "
+        "and all |U|, of a split share "
         "its other samples and its test samples. s = 90 % is added to the paper's 50 to 80 %.",
     )
     judgements = {
@@ -893,14 +1146,24 @@ def _means(outcomes: Sequence[Outcome], row: str) -> Floats:
     return np.asarray(stacked(outcomes, row).mean(axis=1))
 
 
-def _curves(label: str, title: str, x_label: str, x: Sequence[float], found: Sequence[Sequence[Outcome]]) -> Figure:
-    curves = [series(row, x, [estimate(_means(outcomes, row)) for outcomes in found]) for row in SHOWN]
+def _curves(
+    label: str, title: str, x_label: str, x: Sequence[float], found: Sequence[Sequence[Outcome]]
+) -> Figure:
+    curves = [
+        series(row, x, [estimate(_means(outcomes, row)) for outcomes in found]) for row in SHOWN
+    ]
     return Figure(label, f"{title} (Leukemia)", x_label, "accuracy (%)", tuple(curves))
 
 
-def _learner_curves(label: str, title: str, x_label: str, x: Sequence[float], found: Sequence[Sequence[Outcome]]) -> Figure:
+def _learner_curves(
+    label: str, title: str, x_label: str, x: Sequence[float], found: Sequence[Sequence[Outcome]]
+) -> Figure:
     curves = [
-        series(f"{row}, {learner}", x, [estimate(stacked(outcomes, row)[:, place]) for outcomes in found])
+        series(
+            f"{row}, {learner}",
+            x,
+            [estimate(stacked(outcomes, row)[:, place]) for outcomes in found],
+        )
         for row in (HYBRID, RANDOM, ALL)
         for place, learner in enumerate(LEARNERS)
     ]
@@ -908,9 +1171,17 @@ def _learner_curves(label: str, title: str, x_label: str, x: Sequence[float], fo
 
 
 def _leads(found: Sequence[Sequence[Outcome]], rivals: Sequence[str]) -> Floats:
-    """Paired differences of IG_FS to the rivals, mean over the learners: splits × levels × rivals."""
+    """Paired differences of IG_FS to the rivals, mean over the learners: splits × levels ×
+    rivals.
+    """
     return np.stack(
-        [np.stack([_means(outcomes, HYBRID) - _means(outcomes, rival) for outcomes in found], axis=1) for rival in rivals], axis=2
+        [
+            np.stack(
+                [_means(outcomes, HYBRID) - _means(outcomes, rival) for outcomes in found], axis=1
+            )
+            for rival in rivals
+        ],
+        axis=2,
     )
 
 
@@ -927,12 +1198,16 @@ def lead_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -
         part = differences[:, :, place]
         texts.append(f"over {rival} {_by_level(part, labeled)}, mean {estimate(part.mean(axis=1))}")
     end = (
-        "It is behind one of them by more than three standard errors at some |L|, or by more than two in the mean."
+        "It is behind one of them by more than three standard errors at some |L|, or by more than "
+        "two in the mean."
         if verdict is Verdict.FAILS
-        else "It is nowhere behind by more than three standard errors, nor in the mean by more than two."
+        else "It is nowhere behind by more than three standard errors, nor in the mean by more "
+        "than two."
     )
     return Judgement(
-        verdict, f"Lead of IG_FS in points by |L| (in brackets), {len(differences)} splits: {'; '.join(texts)}. {end}"
+        verdict,
+        f"Lead of IG_FS in points by |L| (in brackets), {len(differences)} splits: "
+        f"{'; '.join(texts)}. {end}",
     )
 
 
@@ -945,10 +1220,14 @@ def labels_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int])
     listed = ", ".join(f"{row} {estimate(values)}" for row, values in rises.items())
     losers = [row for row, values in rises.items() if estimate(values).clearly_below(0, CERTAIN)]
     significant = "significant" if estimate(rise).clearly_above(0, CERTAIN) else "not significant"
-    end = f"That is {significant}, and {joined(losers) + ' lost' if losers else 'no method lost'} by more labels."
+    end = (
+        f"That is {significant}, and {joined(losers) + ' lost' if losers else 'no method lost'} by "
+        "more labels."
+    )
     return Judgement(
         verdict,
-        f"From |L| = {labeled[0]} to {labeled[-1]} the methods rise, in points: {listed}. From 6 to 10 IG_FS rises by "
+        f"From |L| = {labeled[0]} to {labeled[-1]} the methods rise, in points: {listed}. From 6 "
+        "to 10 IG_FS rises by "
         f"{estimate(rise)}. {end}",
     )
 
@@ -961,7 +1240,11 @@ def unlabeled_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[
     if verdict is Verdict.FAILS:
         end = "That is no consistent lead."
     else:
-        end = "So it leads." if overall.clearly_above(0, CERTAIN) else f"So few splits cannot rule out a lead of {WORTH:g} point."
+        end = (
+            "So it leads."
+            if overall.clearly_above(0, CERTAIN)
+            else f"So few splits cannot rule out a lead of {WORTH:g} point."
+        )
     return Judgement(
         verdict,
         f"Lead of IG_FS over sSelect in points by |U| (in brackets), {len(differences)} splits: "
@@ -974,24 +1257,33 @@ def more_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[int])
     accuracy = np.stack([_means(outcomes, HYBRID) for outcomes in found], axis=1)
     steps = np.diff(accuracy, axis=1)
     verdict = judge_not_strict(steps)
-    listed = ", ".join(f"{estimate(steps[:, j])} ({unlabeled[j]} to {unlabeled[j + 1]})" for j in range(steps.shape[1]))
+    listed = ", ".join(
+        f"{estimate(steps[:, j])} ({unlabeled[j]} to {unlabeled[j + 1]})"
+        for j in range(steps.shape[1])
+    )
     every = "every step is up" if verdict is Verdict.FAILS else "not every step is up"
     return Judgement(
-        verdict, f"IG_FS changes, in points, by |U| (in brackets): {listed}; {every} by more than two standard errors."
+        verdict,
+        f"IG_FS changes, in points, by |U| (in brackets): {listed}; {every} by more than two "
+        "standard errors.",
     )
 
 
 def share_judgement(found: Sequence[Sequence[Outcome]]) -> Judgement:
     """Fig. 4(c): s from 50 to 80 % changes the accuracy by less than five points."""
     spans = [
-        span_of(np.stack([stacked(outcomes, HYBRID)[:, place] for outcomes in found], axis=1)) for place in range(len(LEARNERS))
+        span_of(np.stack([stacked(outcomes, HYBRID)[:, place] for outcomes in found], axis=1))
+        for place in range(len(LEARNERS))
     ]
     verdict = judge_spans(spans, CLAIMED_SPAN)
-    listed = ", ".join(f"{learner} {span:.1f}" for learner, span in zip(LEARNERS, spans, strict=True))
+    listed = ", ".join(
+        f"{learner} {span:.1f}" for learner, span in zip(LEARNERS, spans, strict=True)
+    )
     which = "One exceeds" if verdict is Verdict.FAILS else "None exceeds"
     return Judgement(
         verdict,
-        f"Between s = 50 % and 80 % the means of IG_FS over {len(found[0])} splits span, in points: {listed}. {which} five by "
+        f"Between s = 50 % and 80 % the means of IG_FS over {len(found[0])} splits span, in "
+        f"points: {listed}. {which} five by "
         "more than two standard errors.",
     )
 
@@ -1000,38 +1292,84 @@ def share_judgement(found: Sequence[Sequence[Outcome]]) -> Judgement:
 
 TOY_STATEMENTS = (
     Statement(
-        "toy-supervised", "Section 1, Figure 1(a)", "On the toy, a selection by the labels of A and B takes features 2 and 4."
+        "toy-supervised",
+        "Section 1, Figure 1(a)",
+        "On the toy, a selection by the labels of A and B takes features 2 and 4.",
     ),
     Statement(
         "toy-semi-supervised",
         "Section 1, Figure 1(b)",
-        "On the toy, a semi-supervised selection of one feature in the whole space takes feature 2, which is wrong.",
+        "On the toy, a semi-supervised selection of one feature in the whole space takes feature "
+        "2, which is wrong.",
     ),
-    Statement("toy", "Section 1, Figure 1(c)", "On the toy, IG_FS labels C and D right and ends in feature 4 alone."),
+    Statement(
+        "toy",
+        "Section 1, Figure 1(c)",
+        "On the toy, IG_FS labels C and D right and ends in feature 4 alone.",
+    ),
 )
 PRINTED_STATEMENTS = (
-    Statement("printed-highest", "Table 2", "The printed means of IG_FS are the highest in all comparisons."),
-    Statement("printed-ten-percent", "Abstract, Section 6", "The printed gains of IG_FS are at least 10 % in accuracy."),
-    Statement("printed-possible", "Tables 1 and 2", "The printed accuracies are shares of the printed numbers of test samples."),
+    Statement(
+        "printed-highest",
+        "Table 2",
+        "The printed means of IG_FS are the highest in all comparisons.",
+    ),
+    Statement(
+        "printed-ten-percent",
+        "Abstract, Section 6",
+        "The printed gains of IG_FS are at least 10 % in accuracy.",
+    ),
+    Statement(
+        "printed-possible",
+        "Tables 1 and 2",
+        "The printed accuracies are shares of the printed numbers of test samples.",
+    ),
 )
 START_STATEMENTS = (
-    Statement("seed", "Sections 1 and 3", "Unlabelled samples correct and expand the features that the labels alone select."),
-    Statement("confidence", "Sections 1 and 2", "The confident labels that join the training set are likely to be correct."),
+    Statement(
+        "seed",
+        "Sections 1 and 3",
+        "Unlabelled samples correct and expand the features that the labels alone select.",
+    ),
+    Statement(
+        "confidence",
+        "Sections 1 and 2",
+        "The confident labels that join the training set are likely to be correct.",
+    ),
 )
 INSIDE_STATEMENTS = (
-    Statement("distance", "Sections 3 and 4", "A graph of the selected features tells the classes apart better than one of all."),
-    Statement("theorem-3.3", "Theorem 3.3", "Confident unlabelled samples have at least the average margin of random ones."),
+    Statement(
+        "distance",
+        "Sections 3 and 4",
+        "A graph of the selected features tells the classes apart better than one of all.",
+    ),
+    Statement(
+        "theorem-3.3",
+        "Theorem 3.3",
+        "Confident unlabelled samples have at least the average margin of random ones.",
+    ),
 )
 FIGURE_STATEMENTS = (
-    Statement("figure-4a", "Figure 4(a)", "For every |L|, IG_FS is better than sSelect and SFFS or equal to them."),
+    Statement(
+        "figure-4a",
+        "Figure 4(a)",
+        "For every |L|, IG_FS is better than sSelect and SFFS or equal to them.",
+    ),
     Statement(
         "figure-4a-labels",
         "Figure 4(a)",
-        "More labels help all three methods, but IG_FS does not improve significantly from 6 to 10.",
+        "More labels help all three methods, but IG_FS does not improve significantly from 6 to "
+        "10.",
     ),
     Statement("figure-4b", "Figure 4(b)", "For every |U|, IG_FS is better than sSelect."),
-    Statement("figure-4b-more", "Figure 4(b)", "The accuracy of IG_FS does not strictly increase with |U|."),
-    Statement("figure-4c", "Figure 4(c)", "From s = 50 % to 80 % the accuracy changes by less than 5 %."),
+    Statement(
+        "figure-4b-more",
+        "Figure 4(b)",
+        "The accuracy of IG_FS does not strictly increase with |U|.",
+    ),
+    Statement(
+        "figure-4c", "Figure 4(c)", "From s = 50 % to 80 % the accuracy changes by less than 5 %."
+    ),
 )
 
 
@@ -1040,16 +1378,23 @@ def _statements(title: str) -> tuple[Statement, ...]:
     return (
         *(START_STATEMENTS if title == INSIDE else ()),
         Statement(
-            f"table-2-{key}", "Table 2, Section 4", f"On {title}, IG_FS is more accurate than SFFS and sSelect with all learners."
+            f"table-2-{key}",
+            "Table 2, Section 4",
+            f"On {title}, IG_FS is more accurate than SFFS and sSelect with all learners.",
         ),
-        Statement(f"gain-{key}", "Abstract, Section 6", f"On {title}, IG_FS gains at least 10 % over SFFS and over sSelect."),
+        Statement(
+            f"gain-{key}",
+            "Abstract, Section 6",
+            f"On {title}, IG_FS gains at least 10 % over SFFS and over sSelect.",
+        ),
     )
 
 
 EXPERIMENT = Experiment(
     paper="hybrid",
     title="Graph-based iterative hybrid feature selection (IteraGraph_FS)",
-    reference="E. Zhong, S. Xie, W. Fan, J. Ren, J. Peng, K. Zhang, Graph-based iterative hybrid feature selection, ICDM 2008",
+    reference="E. Zhong, S. Xie, W. Fan, J. Ren, J. Peng, K. Zhang, Graph-based iterative hybrid "
+    "feature selection, ICDM 2008",
     parts=(
         Part(TOY_STATEMENTS, _toy),
         Part(PRINTED_STATEMENTS, _printed),
@@ -1057,10 +1402,14 @@ EXPERIMENT = Experiment(
         Part(
             _statements("OrgsPlaces"),
             None,
-            "The pair of organisations and places is not among the data sets that graphsieve knows.",
+            "The pair of organisations and places is not among the data sets that graphsieve "
+            "knows.",
         ),
         Part(INSIDE_STATEMENTS, _inside),
-        Part((Statement("flexible", "Section 1", "IG_FS improves other bases too: SFFS."),), _of_floating),
+        Part(
+            (Statement("flexible", "Section 1", "IG_FS improves other bases too: SFFS."),),
+            _of_floating,
+        ),
         Part(FIGURE_STATEMENTS, _sensitivity),
     ),
 )

@@ -1,4 +1,6 @@
-"""What an experiment found, as plain values: the paper's numbers beside ours, curves, and a verdict on every claim."""
+"""What an experiment found, as plain values: the paper's numbers beside ours, curves, and a
+verdict on every claim.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ class Table:
     label : str
         Where the paper has it, such as ``"Table 1"``; ours alone: ``"Study: …"``.
     title, unit, note : str
-        What the numbers are; their unit (``"%"``, ``"rank"``, ...); settings and caveats that a reader of the table needs.
+        What the numbers are; their unit (``"%"``, ``"rank"``, ...); settings and caveats that a
+        reader of the table needs.
     cells : tuple of Cell
         In reading order; rows and columns appear in the order of their first cell.
     """
@@ -106,7 +109,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of a statement: the verdict, which follows from the numbers by a rule, and one paragraph on why."""
+    """What became of a statement: the verdict, which follows from the numbers by a rule, and one
+    paragraph on why.
+    """
 
     verdict: Verdict
     why: str
@@ -166,15 +171,36 @@ class Reproduction:
 
 def from_facts(facts: dict[str, Any]) -> Reproduction:
     """The inverse of `Reproduction.facts`."""
-    tables = tuple(Table(**{**table, "cells": tuple(Cell(**cell) for cell in table["cells"])}) for table in facts["tables"])
-    figures = tuple(Figure(**{**figure, "series": tuple(map(_series, figure["series"]))}) for figure in facts["figures"])
-    claims = tuple(Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in facts["claims"])
-    return Reproduction(**{**facts, "settings": tuple(facts["settings"]), "tables": tables, "figures": figures, "claims": claims})
+    tables = tuple(
+        Table(**{**table, "cells": tuple(Cell(**cell) for cell in table["cells"])})
+        for table in facts["tables"]
+    )
+    figures = tuple(
+        Figure(**{**figure, "series": tuple(map(_series, figure["series"]))})
+        for figure in facts["figures"]
+    )
+    claims = tuple(
+        Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in facts["claims"]
+    )
+    return Reproduction(
+        **{
+            **facts,
+            "settings": tuple(facts["settings"]),
+            "tables": tables,
+            "figures": figures,
+            "claims": claims,
+        }
+    )
 
 
 def _series(facts: dict[str, Any]) -> Series:
     errors = facts["standard_error"]
-    return Series(facts["name"], tuple(facts["x"]), tuple(facts["y"]), None if errors is None else tuple(errors))
+    return Series(
+        facts["name"],
+        tuple(facts["x"]),
+        tuple(facts["y"]),
+        None if errors is None else tuple(errors),
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,9 @@
-"""Supervised and semi-supervised Laplacian score (SLS, SSLS): feature selection for a continuous target.
+"""Supervised and semi-supervised Laplacian score (SLS, SSLS): feature selection for a continuous
+target.
 
-The figures of the paper are curves without printed numbers, so what it says of them is judged by paired differences of the error.
-Two of its four data sets exist nowhere in public; spectra of the same kind stand in for them and are called stand-ins throughout.
+The figures of the paper are curves without printed numbers, so what it says of them is judged by
+paired differences of the error. Two of its four data sets exist nowhere in public; spectra of the
+same kind stand in for them and are called stand-ins throughout.
 """
 
 from __future__ import annotations
@@ -12,28 +14,38 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import make_lsq_spline
 from scipy.stats import fisher_exact, norm
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.datasets.artificial import make_regression_problem
 from graphsieve.datasets.dataset import Dataset
 from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
-from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Series, Statement, Table, Verdict
+from graphsieve.papers.results import (
+    Cell,
+    Figure,
+    Findings,
+    Judgement,
+    Series,
+    Statement,
+    Table,
+    Verdict,
+)
 from graphsieve.scores.geometry import laplacian_score
 from graphsieve.scores.labels import mutual_information
 from graphsieve.scores.method import best_first, score
-from graphsieve.scores.targets import pearson_score, semi_supervised_laplacian_score, supervised_laplacian_score
+from graphsieve.scores.targets import (
+    pearson_score,
+    semi_supervised_laplacian_score,
+    supervised_laplacian_score,
+)
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.scaling import standardized_target
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # What the paper printed and how it worked.
 
@@ -85,7 +97,9 @@ class Share:
         return share_error(self.hits, self.trials)
 
     def agrees(self, printed: float, trials: int) -> bool:
-        """Whether a whole percentage of other trials may be the same share, by Fisher's test at the level of three errors."""
+        """Whether a whole percentage of other trials may be the same share, by Fisher's test at
+        the level of three errors.
+        """
         nearest = min(max(self.percent, printed - 0.5), printed + 0.5)  # what the paper rounded
         hits = round(min(max(nearest, 0.0), 100.0) / 100 * trials)
         table = [[self.hits, self.trials - self.hits], [hits, trials - hits]]
@@ -104,9 +118,11 @@ def _printed(row: str, problem: str) -> float:
 def _relevant_first(
     problem: str, seeds: Sequence[np.random.SeedSequence], rows: Sequence[str]
 ) -> dict[tuple[str, bool], list[bool]]:
-    """By row of the table and by whether the printed count is that of all features: did all relevant ones rank first?
+    """By row of the table and by whether the printed count is that of all features: did all
+    relevant ones rank first?
 
-    Every criterion looks at one feature at a time, so that the smaller problem is the first columns of the larger one.
+    Every criterion looks at one feature at a time, so that the smaller problem is the first columns
+    of the larger one.
     """
     found: dict[tuple[str, bool], list[bool]] = {}
     for seed in seeds:
@@ -134,10 +150,15 @@ def _table_1_shares(run: Run) -> tuple[Shares, Shares]:
         for number, batch in enumerate(batches(run.seeds(total, f"Table 1, {problem}"), BATCH)):
             items.append((problem, batch, [row for row in ROWS if number * BATCH < of_row[row]]))
     hits: dict[bool, dict[tuple[str, str], list[bool]]] = {True: {}, False: {}}
-    for (problem, _, _), found in zip(items, run.each(_relevant_first, items, "SLS, Table 1"), strict=True):
+    for (problem, _, _), found in zip(
+        items, run.each(_relevant_first, items, "SLS, Table 1"), strict=True
+    ):
         for (row, printed), outcomes in found.items():
             hits[printed].setdefault((row, problem), []).extend(outcomes)
-    counted = {which: {key: Share(sum(found), len(found)) for key, found in hits[which].items()} for which in hits}
+    counted = {
+        which: {key: Share(sum(found), len(found)) for key, found in hits[which].items()}
+        for which in hits
+    }
     return counted[False], counted[True]
 
 
@@ -151,12 +172,20 @@ def _table_1(run: Run) -> Findings:
     tables = []
     for title, shares in titles.items():
         cells = [
-            Cell(row, problem, _printed(row, problem), shares[row, problem].percent, shares[row, problem].standard_error)
+            Cell(
+                row,
+                problem,
+                _printed(row, problem),
+                shares[row, problem].percent,
+                shares[row, problem].standard_error,
+            )
             for row in ROWS
             for problem in PROBLEMS
         ]
         note = f"Data sets of 1000 samples for each problem: {counts}."
-        tables.append(Table("Table 1", f"All relevant features rank first: {title}", "%", tuple(cells), note))
+        tables.append(
+            Table("Table 1", f"All relevant features rank first: {title}", "%", tuple(cells), note)
+        )
     return Findings(
         tables=tuple(tables),
         judgements={
@@ -166,75 +195,132 @@ def _table_1(run: Run) -> Findings:
             "table-1-linear": judge_linear(irrelevant),
         },
         settings=(
-            "Table 1: SLS has 5 neighbours and t = 1 on the standardised target; MI is Kraskov's first estimator on the ranks of "
-            f"the target, with {joined(INFORMATION_NEIGHBORS)} neighbours, which the paper does not name. "
-            "The smaller problems are the first columns of the larger ones, for every criterion looks at one feature at a time.",
+            "Table 1: SLS has 5 neighbours and t = 1 on the standardised target; MI is Kraskov's "
+            "first estimator on the ranks of "
+            f"the target, with {joined(INFORMATION_NEIGHBORS)} neighbours, which the paper does "
+            "not name. "
+            "The smaller problems are the first columns of the larger ones, for every criterion "
+            "looks at one feature at a time.",
         ),
     )
 
 
 def _listed(shares: Shares) -> str:
-    return "; ".join(f"{row} " + ", ".join(f"{shares[row, problem].percent:.3g}" for problem in PROBLEMS) for row in ROWS)
+    return "; ".join(
+        f"{row} " + ", ".join(f"{shares[row, problem].percent:.3g}" for problem in PROBLEMS)
+        for row in ROWS
+    )
 
 
 def _off(shares: Shares) -> list[str]:
-    """The cells that disagree with the paper's; those of MI with whichever number of neighbours has fewer of them."""
+    """The cells that disagree with the paper's; those of MI with whichever number of neighbours
+    has fewer of them.
+    """
 
     def wrong(row: str) -> list[str]:
-        problems = [name for name in PROBLEMS if not shares[row, name].agrees(_printed(row, name), TABLE_1_DATASETS)]
+        problems = [
+            name
+            for name in PROBLEMS
+            if not shares[row, name].agrees(_printed(row, name), TABLE_1_DATASETS)
+        ]
         return [f"{row}, on {name} ({shares[row, name].percent:.3g} %)" for name in problems]
 
-    return wrong("correlation") + wrong("SLS") + min((wrong(row) for row in INFORMATION_ROWS), key=len)
+    return (
+        wrong("correlation") + wrong("SLS") + min((wrong(row) for row in INFORMATION_ROWS), key=len)
+    )
 
 
 def judge_table_1(irrelevant: Shares, printed: Shares) -> Judgement:
-    """Holds as printed, or with the counts read as irrelevant features, if all nine cells agree with the paper's."""
+    """Holds as printed, or with the counts read as irrelevant features, if all nine cells agree
+    with the paper's.
+    """
     as_printed, read_otherwise = _off(printed), _off(irrelevant)
     numbers = (
-        f"Per cent on Y1, Y2, Y3 with six, eight and four features in all: {_listed(printed)}; with as many irrelevant features "
-        f"beside the relevant ones: {_listed(irrelevant)}. A cell agrees if Fisher's exact test at the level of "
-        "three standard errors does not tell it from the paper's; MI may do so with either number of neighbours, which the paper "
+        f"Per cent on Y1, Y2, Y3 with six, eight and four features in all: {_listed(printed)}; "
+        "with as many irrelevant features "
+        f"beside the relevant ones: {_listed(irrelevant)}. A cell agrees if Fisher's exact test at "
+        "the level of "
+        "three standard errors does not tell it from the paper's; MI may do so with either number "
+        "of neighbours, which the paper "
         "does not name: 3 is our default, 6 was tried because 3 stays below the printed 100 %."
     )
     if not as_printed:
-        return Judgement(Verdict.HOLDS, f"{numbers} All nine cells agree with the counts as printed.")
+        return Judgement(
+            Verdict.HOLDS, f"{numbers} All nine cells agree with the counts as printed."
+        )
     disagree = f"With the counts as printed these do not agree: {'; '.join(as_printed)}."
     if not read_otherwise:
-        why = f"{numbers} {disagree} All nine agree once 6, 8 and 4 are read as the numbers of irrelevant features."
+        why = (
+            f"{numbers} {disagree} All nine agree once 6, 8 and 4 are read as the numbers of "
+            "irrelevant features."
+        )
         return Judgement(Verdict.CORRECTED, why)
     return Judgement(
-        Verdict.FAILS, f"{numbers} {disagree} Read as irrelevant features, these do not: {'; '.join(read_otherwise)}."
+        Verdict.FAILS,
+        f"{numbers} {disagree} Read as irrelevant features, these do not: "
+        f"{'; '.join(read_otherwise)}.",
     )
 
 
 def _gap(one: Share, other: Share) -> Estimate:
     """The difference of two shares in points."""
-    return Estimate(one.percent - other.percent, float(np.hypot(one.standard_error, other.standard_error)))
+    return Estimate(
+        one.percent - other.percent, float(np.hypot(one.standard_error, other.standard_error))
+    )
 
 
 def judge_nonlinear(shares: Shares) -> Judgement:
-    gaps = {problem: _gap(shares["SLS", problem], shares["correlation", problem]) for problem in ("Y2", "Y3")}
+    gaps = {
+        problem: _gap(shares["SLS", problem], shares["correlation", problem])
+        for problem in ("Y2", "Y3")
+    }
     clear = all(gap.above() for gap in gaps.values())
-    listed = joined(f"{gap.mean:.0f} points (standard error {gap.error:.1f}) on {name}" for name, gap in gaps.items())
-    end = "Both are more than two standard errors." if clear else "It takes more than two standard errors on both to hold."
+    listed = joined(
+        f"{gap.mean:.0f} points (standard error {gap.error:.1f}) on {name}"
+        for name, gap in gaps.items()
+    )
+    end = (
+        "Both are more than two standard errors."
+        if clear
+        else "It takes more than two standard errors on both to hold."
+    )
     return Judgement(holds(clear), f"SLS is ahead of the correlation by {listed}. {end}")
 
 
 def judge_against_information(shares: Shares) -> Judgement:
-    gaps = {problem: _gap(shares[INFORMATION_ROWS[-1], problem], shares["SLS", problem]) for problem in PROBLEMS}
+    gaps = {
+        problem: _gap(shares[INFORMATION_ROWS[-1], problem], shares["SLS", problem])
+        for problem in PROBLEMS
+    }
     well = not any(gap.above(WELL) for gap in gaps.values())
-    listed = ", ".join(f"{gap.mean:.1f} (standard error {gap.error:.1f}) on {name}" for name, gap in gaps.items())
-    rule = f"by the rule that up to {WELL:.0f} points behind compares well (the paper's own table has 7 on Y2)"
-    why = f"{INFORMATION_ROWS[-1]}, less SLS in points: {listed}; the claim {'holds' if well else 'does not hold'} {rule}."
+    listed = ", ".join(
+        f"{gap.mean:.1f} (standard error {gap.error:.1f}) on {name}" for name, gap in gaps.items()
+    )
+    rule = (
+        f"by the rule that up to {WELL:.0f} points behind compares well (the paper's own table has "
+        "7 on Y2)"
+    )
+    why = (
+        f"{INFORMATION_ROWS[-1]}, less SLS in points: {listed}; the claim "
+        f"{'holds' if well else 'does not hold'} {rule}."
+    )
     return Judgement(holds(well), why)
 
 
 def judge_linear(shares: Shares) -> Judgement:
     rows = ("correlation", "SLS", INFORMATION_ROWS[-1])
-    satisfactory = all(shares[row, "Y1"].percent + 2 * shares[row, "Y1"].standard_error >= SATISFACTORY for row in rows)
+    satisfactory = all(
+        shares[row, "Y1"].percent + 2 * shares[row, "Y1"].standard_error >= SATISFACTORY
+        for row in rows
+    )
     listed = "; ".join(f"{row} {shares[row, 'Y1'].percent:.4g} %" for row in rows)
-    rule = f"satisfactory means that {SATISFACTORY:.0f} % is reached or lies within two standard errors"
-    return Judgement(holds(satisfactory), f"All relevant features of Y1 rank first by {listed}; {rule}.")
+    rule = (
+        f"satisfactory means that {SATISFACTORY:.0f} % is reached or lies within two standard "
+        "errors"
+    )
+    return Judgement(
+        holds(satisfactory), f"All relevant features of Y1 rank first by {listed}; {rule}."
+    )
 
 
 # Rankings and their errors on real data.
@@ -265,13 +351,21 @@ class Curve:
         return self.method + changes
 
 
-RANDOM, ALL, LAPLACIAN, LAPLACIAN_WIDE = Curve("random columns"), Curve("all columns"), Curve("LS"), Curve("LS, t = p")
+RANDOM, ALL, LAPLACIAN, LAPLACIAN_WIDE = (
+    Curve("random columns"),
+    Curve("all columns"),
+    Curve("LS"),
+    Curve("LS, t = p"),
+)
 
 
 def _order(method: str, X: Floats, y: Floats, **options: Any) -> Integers:
-    """Columns, best first; the target, NaN where unknown, is brought to mean 0 and deviation 1 over its known values first."""
+    """Columns, best first; the target, NaN where unknown, is brought to mean 0 and deviation 1
+    over its known values first.
+    """
     target = standardized_target(y)
-    with held_back():  # few labels: fewer neighbours than asked for, features constant on the labelled
+    # Few labels: fewer neighbours than asked for, features constant on the labelled
+    with held_back():
         if method == "correlation":
             return best_first(pearson_score(X, target), large_is_good=True)
         if method == "MI":
@@ -281,7 +375,9 @@ def _order(method: str, X: Floats, y: Floats, **options: Any) -> Integers:
         if method == "SLS":
             return best_first(supervised_laplacian_score(X, target), large_is_good=False)
         if method == "SSLS":
-            return best_first(semi_supervised_laplacian_score(X, target, **options), large_is_good=False)
+            return best_first(
+                semi_supervised_laplacian_score(X, target, **options), large_is_good=False
+            )
         return best_first(laplacian_score(X, **options), large_is_good=False)
 
 
@@ -302,8 +398,10 @@ class Plan:
     sizes: tuple[int, ...]
 
 
-def _fold(plan: Plan, test: NDArray[np.bool_], seed: np.random.SeedSequence) -> list[Floats]:
-    """The error of each curve at each size: features ranked on the training rows, the model trained on all of these."""
+def _fold(plan: Plan, test: Booleans, seed: np.random.SeedSequence) -> list[Floats]:
+    """The error of each curve at each size: features ranked on the training rows, the model
+    trained on all of these.
+    """
     random = np.random.default_rng(seed)
     X = StandardScaler().fit(plan.X[~test]).transform(plan.X)
     X_train, y_train = X[~test], plan.y[~test]
@@ -314,7 +412,14 @@ def _fold(plan: Plan, test: NDArray[np.bool_], seed: np.random.SeedSequence) -> 
 
     def errors(order: Integers, sizes: Sequence[int] = plan.sizes) -> Floats:
         return score_prefixes(
-            order, X_train, y_train, X[test], plan.y[test], sizes=sizes, learner=model, target_type="continuous"
+            order,
+            X_train,
+            y_train,
+            X[test],
+            plan.y[test],
+            sizes=sizes,
+            learner=model,
+            target_type="continuous",
         )
 
     def of(curve: Curve) -> Floats:
@@ -422,7 +527,10 @@ def _difference(errors: Errors, pair: Pair) -> Difference:
     first, second = errors.means(pair.first), errors.means(pair.second)
     # A single curve of the second, such as random columns, goes with each of the first.
     others = pair.second if len(pair.second) == len(pair.first) else pair.second * len(pair.first)
-    gaps = [(errors.values[one] - errors.values[other]).mean(axis=0) for one, other in zip(pair.first, others, strict=True)]
+    gaps = [
+        (errors.values[one] - errors.values[other]).mean(axis=0)
+        for one, other in zip(pair.first, others, strict=True)
+    ]
     return Difference(
         first=_called(pair.first, pair.second),
         second=_called(pair.second, pair.first),
@@ -436,12 +544,16 @@ def _difference(errors: Errors, pair: Pair) -> Difference:
 def as_claimed(found: Difference, *, quick: bool) -> bool:
     """Whether a difference is as claimed.
 
-    Comparable, not worse: unless the interval lies wholly beyond 2 %. Better: if the interval lies wholly below zero. A quick run
-    has fewer repetitions than the paper, and must not fail a claim for that alone: there the mean decides.
+    Comparable, not worse: unless the interval lies wholly beyond 2 %. Better: if the interval lies
+    wholly below zero. A quick run has fewer repetitions than the paper, and must not fail a claim
+    for that alone: there the mean decides.
     """
     if found.kind == "better":
         return found.percent.mean < 0 if quick else found.percent.clearly_below(0)
-    worse, better = found.percent.clearly_above(COMPARABLE), found.percent.clearly_below(-COMPARABLE)
+    worse, better = (
+        found.percent.clearly_above(COMPARABLE),
+        found.percent.clearly_below(-COMPARABLE),
+    )
     return not worse and not (better and found.kind == "comparable")
 
 
@@ -453,7 +565,8 @@ def told(found: Difference, *, quick: bool) -> str:
 def _plainly(found: Difference) -> str:
     side = "below" if found.percent.mean < 0 else "above"
     return (
-        f"{found.first}: {abs(found.percent.mean):.1f} % {side} {found.second} (standard error {found.percent.error:.1f}; "
+        f"{found.first}: {abs(found.percent.mean):.1f} % {side} {found.second} (standard error "
+        f"{found.percent.error:.1f}; "
         f"lower at {found.lower} of {found.points} points)"
     )
 
@@ -461,15 +574,24 @@ def _plainly(found: Difference) -> str:
 def _meaning(found: Difference, *, quick: bool) -> str:
     claimed = as_claimed(found, quick=quick)
     if found.kind == "comparable":
-        return "which passes for comparable" if claimed else f"which is more than the {COMPARABLE:.0f} % that pass for comparable"
+        return (
+            "which passes for comparable"
+            if claimed
+            else f"which is more than the {COMPARABLE:.0f} % that pass for comparable"
+        )
     if found.kind == "not worse":
-        return "which is not worse" if claimed else f"which is worse by more than {COMPARABLE:.0f} %"
+        return (
+            "which is not worse" if claimed else f"which is worse by more than {COMPARABLE:.0f} %"
+        )
     if found.percent.clearly_below(0):
         return "as claimed"
     if found.percent.clearly_above(0):
         return "against the claim"
     if quick:
-        return f"{'as claimed' if claimed else 'against the claim'}, though too little to tell in so short a run"
+        return (
+            f"{'as claimed' if claimed else 'against the claim'}, though too little to tell in so "
+            "short a run"
+        )
     return "which is no clear gain"
 
 
@@ -505,14 +627,22 @@ def _judged(contrast: Contrast, errors: Errors, *, quick: bool, caveat: str) -> 
     )
 
 
-def judge(differences: Sequence[Difference], *, quick: bool, if_not: str, then: Sequence[str]) -> Judgement:
-    """The verdict on a claim, which holds if all differences are as claimed, and the paragraph that goes with it.
+def judge(
+    differences: Sequence[Difference], *, quick: bool, if_not: str, then: Sequence[str]
+) -> Judgement:
+    """The verdict on a claim, which holds if all differences are as claimed, and the paragraph that
+    goes with it.
 
     `if_not` is added where the claim does not hold, `then` always.
     """
     claimed = all(as_claimed(found, quick=quick) for found in differences)
-    sentences = ["RMSE of 5-NN, averaged over the curve.", *(told(found, quick=quick) for found in differences)]
-    why = " ".join(sentence for sentence in [*sentences, "" if claimed else if_not, *then] if sentence)
+    sentences = [
+        "RMSE of 5-NN, averaged over the curve.",
+        *(told(found, quick=quick) for found in differences),
+    ]
+    why = " ".join(
+        sentence for sentence in [*sentences, "" if claimed else if_not, *then] if sentence
+    )
     return Judgement(holds(claimed), why)
 
 
@@ -534,7 +664,8 @@ class Subject:
     contrasts : tuple of Contrast
         The claims.
     places : dict
-        Where the paper has it, by what is drawn: ``"supervised"``, ``"few"``, ``"labels"``, ``"weights"``.
+        Where the paper has it, by what is drawn: ``"supervised"``, ``"few"``, ``"labels"``,
+        ``"weights"``.
     label_counts, label_methods : tuple
         Numbers of known targets for the study of their influence, and the rankings in it.
     settings : str
@@ -568,16 +699,34 @@ def _drawn(subject: Subject) -> dict[str, tuple[str, tuple[Curve, ...]]]:
             (*map(Curve, CRITERIA), LAPLACIAN, LAPLACIAN_WIDE, RANDOM, ALL),
         )
     for side, known in zip(("left", "right"), subject.known, strict=True):
-        curves = (*(Curve(method, known) for method in (*CRITERIA, "SSLS")), LAPLACIAN, LAPLACIAN_WIDE, RANDOM, ALL)
+        curves = (
+            *(Curve(method, known) for method in (*CRITERIA, "SSLS")),
+            LAPLACIAN,
+            LAPLACIAN_WIDE,
+            RANDOM,
+            ALL,
+        )
         drawn[f"{_amount(known)} known"] = (f"{subject.places['few']}, {side}", curves)
     if "labels" in subject.places:
-        curves = tuple(curve for method in subject.label_methods for curve in _few(method, subject.label_counts))
+        curves = tuple(
+            curve
+            for method in subject.label_methods
+            for curve in _few(method, subject.label_counts)
+        )
         title = f"{joined(subject.label_methods)} by the number of known targets"
         drawn[title] = (subject.places["labels"], (*curves, RANDOM, ALL))
     if "weights" in subject.places:
         base = Curve("SSLS", WEIGHT_STUDY_LABELS)
-        curves = (base, *(_changed("label_weight", weight) for weight in (*LOW_WEIGHTS, HIGH_WEIGHT)), RANDOM, ALL)
-        drawn[f"SSLS by C, {WEIGHT_STUDY_LABELS} targets known"] = (subject.places["weights"], curves)
+        curves = (
+            base,
+            *(_changed("label_weight", weight) for weight in (*LOW_WEIGHTS, HIGH_WEIGHT)),
+            RANDOM,
+            ALL,
+        )
+        drawn[f"SSLS by C, {WEIGHT_STUDY_LABELS} targets known"] = (
+            subject.places["weights"],
+            curves,
+        )
     return drawn
 
 
@@ -587,7 +736,9 @@ def _amount(known: float | int) -> str:
 
 def _changed(option: str, value: float) -> Curve:
     """SSLS on the labels of the weight study, with one parameter other than the paper's."""
-    return Curve("SSLS", WEIGHT_STUDY_LABELS, ((option, int(value) if option == "n_neighbors" else value),))
+    return Curve(
+        "SSLS", WEIGHT_STUDY_LABELS, ((option, int(value) if option == "n_neighbors" else value),)
+    )
 
 
 def _examined(subject: Subject, run: Run) -> Findings:
@@ -598,15 +749,27 @@ def _examined(subject: Subject, run: Run) -> Findings:
     wanted += [curve for pair in pairs for curve in (*pair.first, *pair.second)]
     repetitions = run.repetitions(quick=1, full=REPETITIONS)
     # All features are the same for every ranking, and are drawn as a level.
-    plan = Plan(X, y, tuple(dict.fromkeys(wanted)), tuple(size for size in SIZES if size < X.shape[1]))
+    plan = Plan(
+        X, y, tuple(dict.fromkeys(wanted)), tuple(size for size in SIZES if size < X.shape[1])
+    )
     errors = _measured(run, subject.name, plan, repetitions)
-    note = f"{X.shape[0]} samples, {X.shape[1]} features; {FOLDS}-fold cross-validation, repetitions: {repetitions}."
+    note = (
+        f"{X.shape[0]} samples, {X.shape[1]} features; {FOLDS}-fold cross-validation, repetitions: "
+        f"{repetitions}."
+    )
     judgements = {
         contrast.statement.key: _judged(contrast, errors, quick=run.quick, caveat=subject.caveat)
         for contrast in subject.contrasts
     }
     figures = tuple(
-        Figure(label, f"{subject.title}: {title}", "features", "RMSE of 5-NN", _series(errors, curves), note)
+        Figure(
+            label,
+            f"{subject.title}: {title}",
+            "features",
+            "RMSE of 5-NN",
+            _series(errors, curves),
+            note,
+        )
         for title, (label, curves) in drawn.items()
     )
     return Findings(_tables(subject, errors, note), figures, judgements, (subject.settings,))
@@ -616,7 +779,11 @@ def _series(errors: Errors, curves: Sequence[Curve]) -> tuple[Series, ...]:
     several = len({curve.known for curve in curves if curve.method == "SSLS"}) > 1
     result = []
     for curve in curves:
-        name = f"{curve.name}, {_amount(curve.known)}" if several and curve.known is not None else curve.name
+        name = (
+            f"{curve.name}, {_amount(curve.known)}"
+            if several and curve.known is not None
+            else curve.name
+        )
         result.append(series(name, errors.sizes, estimates(errors.values[curve])))
     return tuple(result)
 
@@ -632,10 +799,23 @@ def _tables(subject: Subject, errors: Errors, note: str) -> tuple[Table, ...]:
             found = _difference(errors, Pair((curve,), (Curve(curve.method, curve.known),)))
             changed.append(found.percent.cell(curve.name, "difference"))
         else:
-            plain.append(Estimate.of(errors.means([curve]) / errors.deviation).cell(curve.name, column))
-    tables = [Table(subject.places["few"], f"{subject.title}: RMSE of 5-NN", "deviations of the target", tuple(plain), judged)]
+            plain.append(
+                Estimate.of(errors.means([curve]) / errors.deviation).cell(curve.name, column)
+            )
+    tables = [
+        Table(
+            subject.places["few"],
+            f"{subject.title}: RMSE of 5-NN",
+            "deviations of the target",
+            tuple(plain),
+            judged,
+        )
+    ]
     if changed:
-        title = f"{subject.title}: RMSE of SSLS against that with C = 5, k = 30, t = 1; {WEIGHT_STUDY_LABELS} targets known"
+        title = (
+            f"{subject.title}: RMSE of SSLS against that with C = 5, k = 30, t = 1; "
+            f"{WEIGHT_STUDY_LABELS} targets known"
+        )
         tables.append(Table("Study: C, k, t (Sec. 6.3)", title, "%", tuple(changed), judged))
     return tuple(tables)
 
@@ -648,7 +828,9 @@ def _as_it_is(data: Dataset, rows: int | None = None) -> tuple[Floats, Floats]:
 
 def _sucrose(data: Dataset) -> tuple[Floats, Floats]:
     column = data.extras["y_all_names"].tolist().index("sucrose")
-    return np.asarray(data.X, dtype=np.float64), np.asarray(data.extras["y_all"][:, column], dtype=np.float64)
+    return np.asarray(data.X, dtype=np.float64), np.asarray(
+        data.extras["y_all"][:, column], dtype=np.float64
+    )
 
 
 def _splined(data: Dataset) -> tuple[Floats, Floats]:
@@ -668,15 +850,19 @@ def spline_coefficients(spectra: Floats, count: int) -> Floats:
 
 
 def _why_random_wins(others: Sequence[Difference], spectra: bool) -> str:
-    """Why random columns may be better than those of SSLS, by what the other criteria do against them."""
+    """Why random columns may be better than those of SSLS, by what the other criteria do against
+    them.
+    """
     criteria = [found for found in others if found.first in CRITERIA]
     if all(found.percent.clearly_below(0) for found in criteria):
         return (
-            "The criteria that use the known targets alone are better than random columns: the unlabelled samples mislead SSLS."
+            "The criteria that use the known targets alone are better than random columns: the "
+            "unlabelled samples mislead SSLS."
         )
     if spectra and all(found.percent.mean > 0 for found in criteria):
         return (
-            "No criterion does better: a ranking of spectra picks neighbouring channels, which all say the same, and random ones "
+            "No criterion does better: a ranking of spectra picks neighbouring channels, which all "
+            "say the same, and random ones "
             "are spread over the whole spectrum."
         )
     return ""
@@ -686,12 +872,23 @@ def _claim(key: str, where: str, text: str, *pairs: Pair) -> Contrast:
     return Contrast(Statement(key, where, text), pairs)
 
 
-def _pair(first: str, second: str, known: Sequence[float | int | None], kind: Kind = "better") -> Pair:
-    return Pair(tuple(Curve(first, some) for some in known), tuple(Curve(second, some) for some in known), kind)
+def _pair(
+    first: str, second: str, known: Sequence[float | int | None], kind: Kind = "better"
+) -> Pair:
+    return Pair(
+        tuple(Curve(first, some) for some in known),
+        tuple(Curve(second, some) for some in known),
+        kind,
+    )
 
 
-def _random_claim(key: str, where: str, title: str, known: Sequence[float | int], *, spectra: bool = True) -> Contrast:
-    text = f"Implied, with no such baseline shown ({title}): features that SSLS selects predict better than as many random ones."
+def _random_claim(
+    key: str, where: str, title: str, known: Sequence[float | int], *, spectra: bool = True
+) -> Contrast:
+    text = (
+        f"Implied, with no such baseline shown ({title}): features that SSLS selects predict "
+        "better than as many random ones."
+    )
     others = (*(Pair(_few(name, known), (RANDOM,)) for name in CRITERIA), Pair((ALL,), (RANDOM,)))
     return Contrast(
         Statement(key, where, text),
@@ -726,7 +923,8 @@ def _parameter_claims(name: str, title: str, neighbors: Sequence[int]) -> tuple[
         _claim(
             f"{name}-high-weight",
             "Sec. 6.3",
-            f"{title}: where C is too high, the unlabelled samples lose their influence and the performance decreases.",
+            f"{title}: where C is too high, the unlabelled samples lose their influence and the "
+            "performance decreases.",
             Pair(base, (_changed("label_weight", HIGH_WEIGHT),)),
         ),
         _claim(
@@ -741,12 +939,21 @@ def _parameter_claims(name: str, title: str, neighbors: Sequence[int]) -> tuple[
 def _bandwidth_claim(name: str, title: str) -> Contrast:
     base = (Curve("SSLS", WEIGHT_STUDY_LABELS),)
     pairs = (Pair((_changed("bandwidth", value),), base, "comparable") for value in BANDWIDTHS)
-    return _claim(f"{name}-bandwidth", "Sec. 6.3", f"{title}: t can be left at 1, for its value does not matter.", *pairs)
+    return _claim(
+        f"{name}-bandwidth",
+        "Sec. 6.3",
+        f"{title}: t can be left at 1, for its value does not matter.",
+        *pairs,
+    )
 
 
 def _few_claims(figure: str, title: str, kinds: Mapping[str, Kind]) -> tuple[Contrast, ...]:
     """What is said of SSLS with 3 % and 5 % of the targets known."""
-    words = {"better": "is better than", "comparable": "is comparable with", "not worse": "is not worse than"}
+    words = {
+        "better": "is better than",
+        "comparable": "is comparable with",
+        "not worse": "is not worse than",
+    }
     key = figure.lower().replace(". ", "-")
     claims = [
         _claim(
@@ -762,7 +969,8 @@ def _few_claims(figure: str, title: str, kinds: Mapping[str, Kind]) -> tuple[Con
         _claim(
             f"{key}-few",
             f"{figure}, Sec. 4.3.2",
-            f"{title}: MI fails with few known targets, so that SLS is comparable with it or slightly better.",
+            f"{title}: MI fails with few known targets, so that SLS is comparable with it or "
+            "slightly better.",
             _pair("SLS", "MI", KNOWN, "not worse"),
         ),
         _claim(
@@ -778,7 +986,10 @@ def _few_claims(figure: str, title: str, kinds: Mapping[str, Kind]) -> tuple[Con
 def _more_labels_claim(figure: str, title: str, counts: Sequence[int]) -> Contrast:
     key = figure.lower().replace(". ", "-")
     return _claim(
-        key, f"{figure}, Sec. 6.2", f"{title}: SSLS becomes better as more targets are known.", _more_labels_pair(counts)
+        key,
+        f"{figure}, Sec. 6.2",
+        f"{title}: SSLS becomes better as more targets are known.",
+        _more_labels_pair(counts),
     )
 
 
@@ -813,21 +1024,34 @@ CENSUS = Subject(
             "Delve Census with all targets known: the unsupervised Laplacian score is the worst.",
             *_laplacian_is_worst(),
         ),
-        *_few_claims("Fig. 5", "Delve Census", {"SLS": "comparable", "correlation": "better", "MI": "comparable"}),
+        *_few_claims(
+            "Fig. 5",
+            "Delve Census",
+            {"SLS": "comparable", "correlation": "better", "MI": "comparable"},
+        ),
         _more_labels_claim("Fig. 8", "Delve Census", CENSUS_LABELS),
         _many_labels_claim("census", "Delve Census"),
         *_parameter_claims("census", "Delve Census", (50, 100)),
         _claim(
             "census-rare",
             "Sec. 6.3",
-            "Where less than 1 % of the targets are known (Delve Census, 10 of 1638), C = 5 is preferable to C = 1.",
-            Pair((Curve("SSLS", WEIGHT_STUDY_LABELS),), (_changed("label_weight", 1.0),), "not worse"),
+            "Where less than 1 % of the targets are known (Delve Census, 10 of 1638), C = 5 is "
+            "preferable to C = 1.",
+            Pair(
+                (Curve("SSLS", WEIGHT_STUDY_LABELS),), (_changed("label_weight", 1.0),), "not worse"
+            ),
         ),
     ),
-    places={"supervised": "Fig. 1", "few": "Fig. 5", "labels": "Fig. 8", "weights": "Study: C (Sec. 6.3)"},
+    places={
+        "supervised": "Fig. 1",
+        "few": "Fig. 5",
+        "labels": "Fig. 8",
+        "weights": "Study: C (Sec. 6.3)",
+    },
     label_counts=CENSUS_LABELS,
     settings=(
-        "Delve Census: 36 of the paper's 104 features are public in one table; its first 2048 samples are taken as in the paper, "
+        "Delve Census: 36 of the paper's 104 features are public in one table; its first 2048 "
+        "samples are taken as in the paper, "
         "but their order may be another."
     ),
     caveat="These are 36 of the paper's 104 features, and perhaps other samples.",
@@ -839,12 +1063,15 @@ POLLEN = Subject(
     prepared=partial(_as_it_is, rows=481),
     known=KNOWN,
     contrasts=(
-        *_few_claims("Fig. 6", "Pollen", {"SLS": "better", "correlation": "better", "MI": "better"}),
+        *_few_claims(
+            "Fig. 6", "Pollen", {"SLS": "better", "correlation": "better", "MI": "better"}
+        ),
         _more_labels_claim("Fig. 9", "Pollen", POLLEN_LABELS),
         _claim(
             "fig-9-caption",
             "Fig. 9, caption",
-            "Pollen: SLS, of which the caption speaks where the text has SSLS, becomes better as more targets are known.",
+            "Pollen: SLS, of which the caption speaks where the text has SSLS, becomes better as "
+            "more targets are known.",
             _more_labels_pair(POLLEN_LABELS, "SLS"),
         ),
         _many_labels_claim("pollen", "Pollen"),
@@ -854,7 +1081,8 @@ POLLEN = Subject(
     places={"few": "Fig. 6", "labels": "Fig. 9", "weights": "Study: C (Sec. 6.3)"},
     label_counts=POLLEN_LABELS,
     label_methods=("SSLS", "SLS"),
-    settings="Pollen: the first 481 samples, which are the first file of StatLib; the target is the density, the last variable.",
+    settings="Pollen: the first 481 samples, which are the first file of StatLib; the target is "
+    "the density, the last variable.",
 )
 
 JUICE_KNOWN = (5, 9)  # 3 % and 5 % of the 174 training samples of Orange Juice
@@ -871,7 +1099,8 @@ COOKIE = Subject(
         _claim(
             "fig-2-stand-in",
             "Fig. 2, stand-in",
-            f"{COOKIE_TITLE} with all targets known: SLS is better than the correlation, MI is better than both, and the "
+            f"{COOKIE_TITLE} with all targets known: SLS is better than the correlation, MI is "
+            "better than both, and the "
             "unsupervised Laplacian score is the worst.",
             _pair("SLS", "correlation", (None,)),
             _pair("MI", "SLS", (None,)),
@@ -881,19 +1110,27 @@ COOKIE = Subject(
         _claim(
             "fig-3-stand-in",
             "Fig. 3, stand-in",
-            f"{COOKIE_TITLE} with 5 and 9 targets known: SSLS is better than SLS, the correlation and MI, and SLS is not worse "
+            f"{COOKIE_TITLE} with 5 and 9 targets known: SSLS is better than SLS, the correlation "
+            "and MI, and SLS is not worse "
             "than MI.",
             *(_pair("SSLS", name, JUICE_KNOWN) for name in ("SLS", "correlation", "MI")),
             _pair("SLS", "MI", JUICE_KNOWN, "not worse"),
         ),
-        _random_claim("fig-3-stand-in-random", "Fig. 3, stand-in, implied", "stand-in for Orange Juice", JUICE_KNOWN),
+        _random_claim(
+            "fig-3-stand-in-random",
+            "Fig. 3, stand-in, implied",
+            "stand-in for Orange Juice",
+            JUICE_KNOWN,
+        ),
         *_parameter_claims("cookie", COOKIE_TITLE, (50,)),
         _bandwidth_claim("cookie", COOKIE_TITLE),
     ),
     places={"supervised": "Fig. 2", "few": "Fig. 3", "weights": "Fig. 10"},
     settings=(
-        "Cookie dough stands in for Orange Juice: near-infrared spectra of 700 channels, and the target is sucrose. It has 72 "
-        "samples instead of 218, so that 5 and 9 targets are known as in the paper's training sets, instead of 3 % and 5 %."
+        "Cookie dough stands in for Orange Juice: near-infrared spectra of 700 channels, and the "
+        "target is sucrose. It has 72 "
+        "samples instead of 218, so that 5 and 9 targets are known as in the paper's training "
+        "sets, instead of 3 % and 5 %."
     ),
     caveat=JUICE_STANDS_IN,
 )
@@ -904,14 +1141,20 @@ def _nitrogen_claims(name: str, what: str) -> tuple[Contrast, ...]:
         _claim(
             f"fig-4-{name}",
             "Fig. 4, stand-in",
-            f"Stand-in for Nitrogen ({what}) with 3 % and 5 % of the targets known: SSLS is better than SLS and the correlation "
+            f"Stand-in for Nitrogen ({what}) with 3 % and 5 % of the targets known: SSLS is better "
+            "than SLS and the correlation "
             "and comparable with MI, and SLS is not worse than MI.",
             _pair("SSLS", "SLS", KNOWN),
             _pair("SSLS", "correlation", KNOWN),
             _pair("SSLS", "MI", KNOWN, "comparable"),
             _pair("SLS", "MI", KNOWN, "not worse"),
         ),
-        _random_claim(f"fig-4-{name}-random", "Fig. 4, stand-in, implied", f"stand-in for Nitrogen, {what}", KNOWN),
+        _random_claim(
+            f"fig-4-{name}-random",
+            "Fig. 4, stand-in, implied",
+            f"stand-in for Nitrogen, {what}",
+            KNOWN,
+        ),
         _claim(
             f"fig-7-{name}",
             "Fig. 7, stand-in",
@@ -930,8 +1173,10 @@ SOIL = Subject(
     places={"few": "Fig. 4", "labels": "Fig. 7"},
     label_counts=NITROGEN_LABELS,
     settings=(
-        "Soil stands in for Nitrogen because of its target: the 645 samples whose nitrogen is known, instead of 141; each "
-        "spectrum of 700 channels becomes 105 B-spline coefficients (cubic, evenly spaced knots), as many as in the paper."
+        "Soil stands in for Nitrogen because of its target: the 645 samples whose nitrogen is "
+        "known, instead of 141; each "
+        "spectrum of 700 channels becomes 105 B-spline coefficients (cubic, evenly spaced knots), "
+        "as many as in the paper."
     ),
     caveat=NITROGEN_STANDS_IN,
 )
@@ -945,8 +1190,10 @@ CASSAVA = Subject(
     places={"few": "Fig. 4", "labels": "Fig. 7"},
     label_counts=NITROGEN_LABELS,
     settings=(
-        "Cassava stands in for Nitrogen because of its spectra, of 1050 channels as in the paper and represented by 105 "
-        "coefficients of a cubic spline with equally spaced knots; 280 samples instead of 141, and the target is beta-carotene."
+        "Cassava stands in for Nitrogen because of its spectra, of 1050 channels as in the paper "
+        "and represented by 105 "
+        "coefficients of a cubic spline with equally spaced knots; 280 samples instead of 141, and "
+        "the target is beta-carotene."
     ),
     caveat=NITROGEN_STANDS_IN,
 )
@@ -960,15 +1207,19 @@ TECATOR = Subject(
         _claim(
             "spectra-tecator",
             "Figs 3–4, further spectra",
-            "Spectra that the paper did not use (fat in meat) with 3 % and 5 % of the targets known: SSLS is better than SLS, "
+            "Spectra that the paper did not use (fat in meat) with 3 % and 5 % of the targets "
+            "known: SSLS is better than SLS, "
             "the correlation and MI, and SLS is not worse than MI.",
             *(_pair("SSLS", name, KNOWN) for name in ("SLS", "correlation", "MI")),
             _pair("SLS", "MI", KNOWN, "not worse"),
         ),
-        _random_claim("spectra-tecator-random", "Figs 3–4, further spectra, implied", "fat in meat", KNOWN),
+        _random_claim(
+            "spectra-tecator-random", "Figs 3–4, further spectra, implied", "fat in meat", KNOWN
+        ),
     ),
     places={"few": "Study: further spectra (Figs 3–4)"},
-    settings="Tecator: all 240 spectra of the original file, 24 of them duplicates of others; the target is fat.",
+    settings="Tecator: all 240 spectra of the original file, 24 of them duplicates of others; the "
+    "target is fat.",
     caveat="These data are not in the paper.",
 )
 
@@ -977,12 +1228,25 @@ ARTIFICIAL = Part(
         Statement(
             "table-1",
             "Table 1",
-            "With 6, 8 and 4 features, all relevant ones rank first in 100, 25, 32 % of data sets by the correlation, in 100, "
+            "With 6, 8 and 4 features, all relevant ones rank first in 100, 25, 32 % of data sets "
+            "by the correlation, in 100, "
             "93, 100 % by SLS and in 100, 100, 100 % by MI.",
         ),
-        Statement("table-1-nonlinear", "Sec. 4.3.1", "Where the target is not linear, SLS clearly outperforms the correlation."),
-        Statement("table-1-information", "Sec. 4.3.1", "SLS compares well with MI on the artificial problems."),
-        Statement("table-1-linear", "Sec. 4.3.1", "On the linear problem all three criteria give satisfactory results."),
+        Statement(
+            "table-1-nonlinear",
+            "Sec. 4.3.1",
+            "Where the target is not linear, SLS clearly outperforms the correlation.",
+        ),
+        Statement(
+            "table-1-information",
+            "Sec. 4.3.1",
+            "SLS compares well with MI on the artificial problems.",
+        ),
+        Statement(
+            "table-1-linear",
+            "Sec. 4.3.1",
+            "On the linear problem all three criteria give satisfactory results.",
+        ),
     ),
     run=_table_1,
 )
@@ -992,22 +1256,26 @@ JUICE = Part(
         Statement(
             "fig-2",
             "Fig. 2, Sec. 4.3.2",
-            "Orange Juice with all targets known: SLS is better than the correlation, MI is better than both, and the "
+            "Orange Juice with all targets known: SLS is better than the correlation, MI is better "
+            "than both, and the "
             "unsupervised Laplacian score is the worst.",
         ),
         Statement(
             "fig-3",
             "Fig. 3, Sec. 6.1",
-            "Orange Juice with 3 % and 5 % of the targets known: SSLS is better than SLS, the correlation and MI.",
+            "Orange Juice with 3 % and 5 % of the targets known: SSLS is better than SLS, the "
+            "correlation and MI.",
         ),
         Statement(
             "fig-10",
             "Fig. 10, Sec. 6.3",
-            "Orange Juice with 10 targets known: C hardly matters while it is low; too high a C harms.",
+            "Orange Juice with 10 targets known: C hardly matters while it is low; too high a C "
+            "harms.",
         ),
     ),
     run=None,
-    missing="The Orange Juice spectra (218 samples, 700 channels) could not be found in public; see the stand-in, cookie dough.",
+    missing="The Orange Juice spectra (218 samples, 700 channels) could not be found in public; "
+    "see the stand-in, cookie dough.",
 )
 
 NITROGEN = Part(
@@ -1015,13 +1283,17 @@ NITROGEN = Part(
         Statement(
             "fig-4",
             "Fig. 4, Sec. 6.1",
-            "Nitrogen with 3 % and 5 % of the targets known: SSLS is better than SLS and, with few exceptions, than the "
+            "Nitrogen with 3 % and 5 % of the targets known: SSLS is better than SLS and, with few "
+            "exceptions, than the "
             "correlation, and comparable with MI.",
         ),
-        Statement("fig-7", "Fig. 7, Sec. 6.2", "Nitrogen: SSLS becomes better as more targets are known."),
+        Statement(
+            "fig-7", "Fig. 7, Sec. 6.2", "Nitrogen: SSLS becomes better as more targets are known."
+        ),
     ),
     run=None,
-    missing="The Nitrogen spectra (141 samples, 1050 channels) could not be found in public; see the stand-ins soil and cassava.",
+    missing="The Nitrogen spectra (141 samples, 1050 channels) could not be found in public; see "
+    "the stand-ins soil and cassava.",
 )
 
 
@@ -1031,36 +1303,51 @@ def _common(run: Run) -> Findings:
     weights = ", ".join(f"{value:g}" for value in (*LOW_WEIGHTS, HIGH_WEIGHT))
     return Findings(
         settings=(
-            f"Figures: {FOLDS}-fold cross-validation, repeated {REPETITIONS} times in a full run and done once in a quick one. "
-            "Features are ranked on the training rows, of which only some targets are known; 5-NN learns from all training "
-            "targets, as in the paper. Features have mean 0 and deviation 1 over the training rows, the target over what is "
+            f"Figures: {FOLDS}-fold cross-validation, repeated {REPETITIONS} times in a full run "
+            "and done once in a quick one. "
+            "Features are ranked on the training rows, of which only some targets are known; 5-NN "
+            "learns from all training "
+            "targets, as in the paper. Features have mean 0 and deviation 1 over the training "
+            "rows, the target over what is "
             "known of it.",
-            f"Curves are taken at {sizes} features, as far as there are more (the paper draws every number up to "
+            f"Curves are taken at {sizes} features, as far as there are more (the paper draws "
+            "every number up to "
             f"{MOST_FEATURES}), and compared by their mean over these.",
-            f"MI has {INFORMATION_NEIGHBORS[-1]} neighbours in the figures, or as many as it can; the paper names no number, and "
-            "this one was taken because Table 1 comes out with it, which favours MI, a rival of the paper's methods.",
-            "LS is drawn with t = 1, as the paper has it, and with t = p, the number of features, as in the distance of SSLS; "
+            f"MI has {INFORMATION_NEIGHBORS[-1]} neighbours in the figures, or as many as it can; "
+            "the paper names no number, and "
+            "this one was taken because Table 1 comes out with it, which favours MI, a rival of "
+            "the paper's methods.",
+            "LS is drawn with t = 1, as the paper has it, and with t = p, the number of features, "
+            "as in the distance of SSLS; "
             "claims are judged on t = 1.",
-            f"Random columns are the mean of {RANDOM_DRAWS} draws in each fold; all columns are drawn as a level.",
-            f"A ranking counts as better if the 95 % interval (Student) of the mean paired difference over "
-            "the folds lies below zero (in a quick run, with fewer repetitions than the paper's, if the mean does), and as "
-            f"comparable or not worse unless the interval lies beyond {COMPARABLE:.0f} % of the error. Standard errors speak of "
+            f"Random columns are the mean of {RANDOM_DRAWS} draws in each fold; all columns are "
+            "drawn as a level.",
+            "A ranking counts as better if the 95 % interval (Student) of the mean paired "
+            "difference over "
+            "the folds lies below zero (in a quick run, with fewer repetitions than the paper's, "
+            "if the mean does), and as "
+            f"comparable or not worse unless the interval lies beyond {COMPARABLE:.0f} % of the "
+            "error. Standard errors speak of "
             "other splits and other known targets, not of other data.",
-            f"C, k and t are studied with {WEIGHT_STUDY_LABELS} known targets, as in Fig. 10. The text does not name the values "
+            f"C, k and t are studied with {WEIGHT_STUDY_LABELS} known targets, as in Fig. 10. The "
+            "text does not name the values "
             f"of C in that figure; here they are {weights} against 5.",
         )
     )
 
 
 def _part(subject: Subject) -> Part:
-    return Part(tuple(contrast.statement for contrast in subject.contrasts), partial(_examined, subject))
+    return Part(
+        tuple(contrast.statement for contrast in subject.contrasts), partial(_examined, subject)
+    )
 
 
 EXPERIMENT = Experiment(
     paper="sls",
     title="Supervised and semi-supervised Laplacian score",
     reference=(
-        "G. Doquire, M. Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection for regression "
+        "G. Doquire, M. Verleysen (2013), A graph Laplacian based approach to semi-supervised "
+        "feature selection for regression "
         "problems, Neurocomputing 121, 5–13"
     ),
     parts=(

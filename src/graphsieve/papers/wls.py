@@ -1,7 +1,9 @@
-"""Doquire, Verleysen (2012): the weighted Laplacian score (WLS) of a doubting expert's probabilities, against single labels.
+"""Doquire, Verleysen (2012): the weighted Laplacian score (WLS) of a doubting expert's
+probabilities, against single labels.
 
-An expert gives every sample two classes with probabilities. WLS uses them as they are; its competitors take one label for
-granted, the most probable one (y^max) or the one that the expert, who errs, has written down (y^error).
+An expert gives every sample two classes with probabilities. WLS uses them as they are; its
+competitors take one label for granted, the most probable one (y^max) or the one that the expert,
+who errs, has written down (y^error).
 """
 
 from __future__ import annotations
@@ -13,27 +15,63 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve.assess.evaluation.results import standard_error
-from graphsieve.datasets.artificial import make_circle, make_expert_labels, make_spheres, make_squares, make_y4, make_y5
+from graphsieve.datasets.artificial import (
+    make_circle,
+    make_expert_labels,
+    make_spheres,
+    make_squares,
+    make_y4,
+    make_y5,
+)
 from graphsieve.datasets.dataset import Dataset
-from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error, together, worst, written
+from graphsieve.papers.estimate import (
+    Estimate,
+    estimates,
+    holds,
+    joined,
+    series,
+    share_error,
+    together,
+    worst,
+    written,
+)
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
 from graphsieve.scores.labels import fisher_score
 from graphsieve.scores.probabilities import weighted_laplacian_score
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Printed = Mapping[float, tuple[float, float, float]]
 
-# What the paper prints: percentage of relevant features among the best, by mean doubt μ, for WLS, y^max and y^error.
-TABLE_1: Printed = {0.30: (100, 99.33, 96.67), 0.35: (98, 93.33, 92), 0.40: (97.33, 90, 88.67), 0.45: (91.33, 80, 80)}
+# What the paper prints: percentage of relevant features among the best, by mean doubt μ, for WLS,
+# y^max and y^error.
+TABLE_1: Printed = {
+    0.30: (100, 99.33, 96.67),
+    0.35: (98, 93.33, 92),
+    0.40: (97.33, 90, 88.67),
+    0.45: (91.33, 80, 80),
+}
 TABLE_2: Printed = {0.35: (100, 98, 96), 0.40: (99, 94, 96), 0.45: (99, 93, 90), 0.50: (96, 81, 78)}
-TABLE_3: Printed = {0.25: (100, 100, 92), 0.30: (97, 97, 87), 0.35: (89, 85, 74), 0.40: (80, 72, 64)}
-TABLE_4: Printed = {0.25: (95.5, 94.5, 88.5), 0.30: (95, 89, 87), 0.35: (89.5, 82.5, 82), 0.40: (84.5, 75, 74)}
-TABLE_5: Printed = {0.25: (96.8, 93.6, 91.6), 0.30: (94, 90, 84.8), 0.35: (84.8, 79.2, 74.4), 0.40: (76.4, 72.4, 59.6)}
+TABLE_3: Printed = {
+    0.25: (100, 100, 92),
+    0.30: (97, 97, 87),
+    0.35: (89, 85, 74),
+    0.40: (80, 72, 64),
+}
+TABLE_4: Printed = {
+    0.25: (95.5, 94.5, 88.5),
+    0.30: (95, 89, 87),
+    0.35: (89.5, 82.5, 82),
+    0.40: (84.5, 75, 74),
+}
+TABLE_5: Printed = {
+    0.25: (96.8, 93.6, 91.6),
+    0.30: (94, 90, 84.8),
+    0.35: (84.8, 79.2, 74.4),
+    0.40: (76.4, 72.4, 59.6),
+}
 # Sec. 5.2: how much more WLS finds than y^max, by μ.
 SPHERES_GAPS = {0.35: 7.33, 0.45: 11.33}
 SQUARES_GAPS = {0.50: 15.0}
@@ -50,12 +88,27 @@ FIGURE_DOUBTS = (0.2, 0.3)
 
 
 def make_friedman(*, random_state: Any = None) -> Dataset:
-    """Y5 with the π that Friedman's function has inside the sine and Eq. 12 has not; all else as in `make_y5`."""
+    """Y5 with the π that Friedman's function has inside the sine and Eq. 12 has not; all else as
+    in `make_y5`.
+    """
     plain = make_y5(random_state=random_state)
     X = plain.X
-    output = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    output = (
+        10 * np.sin(np.pi * X[:, 0] * X[:, 1])
+        + 20 * (X[:, 2] - 0.5) ** 2
+        + 10 * X[:, 3]
+        + 5 * X[:, 4]
+    )
     upper = (np.argsort(np.argsort(output)) >= len(output) // 2).astype(np.int64)
-    return Dataset("Friedman", X, upper, "classification", plain.feature_names, plain.class_names, relevant=plain.relevant)
+    return Dataset(
+        "Friedman",
+        X,
+        upper,
+        "classification",
+        plain.feature_names,
+        plain.class_names,
+        relevant=plain.relevant,
+    )
 
 
 @dataclass(frozen=True)
@@ -85,15 +138,25 @@ SQUARES = Problem("squares", "Table 2", make_squares, (0, 1), 6, TABLE_2)
 CIRCLE = Problem("circle", "Table 3", make_circle, (0, 1), 6, TABLE_3)
 Y4 = Problem("Y4", "Table 4, corrected", make_y4, (0, 1, 2, 3), 10, TABLE_4)
 Y4_PRINTED = Problem("Y4 as printed", "Table 4, as printed", printed_y4, (0, 1, 2, 3), 10, TABLE_4)
-Y4_THREE = Problem("Y4 as printed, without f2", "Table 4, as printed, f2 not counted", printed_y4, (0, 2, 3), 10, TABLE_4)
+Y4_THREE = Problem(
+    "Y4 as printed, without f2",
+    "Table 4, as printed, f2 not counted",
+    printed_y4,
+    (0, 2, 3),
+    10,
+    TABLE_4,
+)
 Y5 = Problem("Y5", "Table 5", make_y5, (0, 1, 2, 3, 4), 10, TABLE_5)
-FRIEDMAN = Problem("Y5 with π", "Table 5, Friedman's formula", make_friedman, (0, 1, 2, 3, 4), 10, TABLE_5)
+FRIEDMAN = Problem(
+    "Y5 with π", "Table 5, Friedman's formula", make_friedman, (0, 1, 2, 3, 4), 10, TABLE_5
+)
 PROBLEMS = (SPHERES, SQUARES, CIRCLE, Y4, Y5)
 ALL_READINGS = (SPHERES, SQUARES, CIRCLE, Y4, Y4_PRINTED, Y4_THREE, Y5, FRIEDMAN)
 
 
 def features_counted(printed: Printed) -> int:
-    """How many features were counted as found: of the numbers that make every printed cell a whole count, the smallest.
+    """How many features were counted as found: of the numbers that make every printed cell a whole
+    count, the smallest.
 
     With 50 data sets and k features, percentages are multiples of 100 / (50 k).
     """
@@ -107,13 +170,16 @@ def features_counted(printed: Printed) -> int:
     return next(features for features in count(1) if whole(features))
 
 
-# --- scores of many labelings of one table ------------------------------------------------------------------------------------
+# --- scores of many labelings of one table
+# ------------------------------------------------------------------------------------
 
 
 def weighted_scores(X: Floats, labels: Floats) -> Floats:
-    """`weighted_laplacian_score` of one table for any number of labelings (…, n_samples, n_classes) at once.
+    """`weighted_laplacian_score` of one table for any number of labelings (…, n_samples, n_classes)
+    at once.
 
-    The public function reads and checks its input for every labeling, a millisecond each; there are a hundred thousand here.
+    The public function reads and checks its input for every labeling, a millisecond each; there are
+    a hundred thousand here.
     """
     centred = X - X.mean(axis=0)
     squares = centred**2
@@ -130,11 +196,13 @@ def balanced(labels: Floats) -> Floats:
     return scaled
 
 
-def memberships(y: Integers, doubts: Sequence[float], variance: float, random: np.random.Generator) -> Floats:
+def memberships(
+    y: Integers, doubts: Sequence[float], variance: float, random: np.random.Generator
+) -> Floats:
     """What an expert says, by doubt: an array (doubts, 5, n_samples, n_classes).
 
-    The five are the three strategies, the most probable label with its confidence (the rest shared by the other classes), and
-    the true labels.
+    The five are the three strategies, the most probable label with its confidence (the rest shared
+    by the other classes), and the true labels.
     """
     return np.stack([_labelings(y, doubt, variance, random) for doubt in doubts])
 
@@ -163,8 +231,12 @@ def percentage_found(scores: Floats, relevant: Sequence[int]) -> Floats:
     return percentage
 
 
-def relevant_found(problem: Problem, variance: float, seeds: Sequence[np.random.SeedSequence]) -> Floats:
-    """Percentages (repetitions, doubts, 5): a new data set each time, the same one for all doubts and strategies."""
+def relevant_found(
+    problem: Problem, variance: float, seeds: Sequence[np.random.SeedSequence]
+) -> Floats:
+    """Percentages (repetitions, doubts, 5): a new data set each time, the same one for all
+    doubts and strategies.
+    """
     found = []
     for seed in seeds:
         random = np.random.default_rng(seed)
@@ -174,7 +246,8 @@ def relevant_found(problem: Problem, variance: float, seeds: Sequence[np.random.
     return np.array(found)
 
 
-# --- numbers of many repetitions ----------------------------------------------------------------------------------------------
+# --- numbers of many repetitions
+# ----------------------------------------------------------------------------------------------
 
 
 def distance(paper: float, values: Floats, of_paper: float = 0.0) -> float:
@@ -188,9 +261,11 @@ def distance(paper: float, values: Floats, of_paper: float = 0.0) -> float:
 
 
 def counting_error(paper: float, ours: float, n_features: int) -> float:
-    """Standard error of the percentage found of `n_features` in 50 data sets, if the truth is halfway between paper and ours.
+    """Standard error of the percentage found of `n_features` in 50 data sets, if the truth is
+    halfway between paper and ours.
 
-    Near 100 % the deviation of ours rests on a handful of misses, and four misses of 100 where one is expected are no wonder.
+    Near 100 % the deviation of ours rests on a handful of misses, and four misses of 100 where one
+    is expected are no wonder.
     """
     middle = (paper + ours) / 200
     return float(100 * np.sqrt(middle * (1 - middle) / (PAPER_REPETITIONS * n_features)))
@@ -208,7 +283,9 @@ class Measured:
         return values
 
     def lead(self, competitor: int, doubt: float | None = None) -> Floats:
-        """By how much WLS is ahead of a competitor, at one doubt or at all of them: (repetitions,) or (repetitions, doubts)."""
+        """By how much WLS is ahead of a competitor, at one doubt or at all of them:
+        (repetitions,) or (repetitions, doubts).
+        """
         ahead: Floats = self.found[:, :, 0] - self.found[:, :, competitor]
         return ahead if doubt is None else ahead[:, self.problem.doubts.index(doubt)]
 
@@ -228,18 +305,32 @@ class Measured:
 
     def above(self) -> float:
         """By how much ours are above the paper's, averaged over the cells."""
-        return float(np.mean(self.found.mean(axis=0)[:, : len(STRATEGIES)] - np.array(list(self.problem.printed.values()))))
+        return float(
+            np.mean(
+                self.found.mean(axis=0)[:, : len(STRATEGIES)]
+                - np.array(list(self.problem.printed.values()))
+            )
+        )
 
     def agreement(self) -> str:
         """In words, whichever way it came out."""
         cells = self.cells_with_distances()
         largest, doubt, strategy = cells[0]
         n_far = self.n_far
-        head = f"{n_far} of the {len(cells)} cells lie" if n_far else f"None of the {len(cells)} cells lies"
-        where = f"{STRATEGIES[strategy]} at μ = {doubt:.2f}: paper {self.problem.printed[doubt][strategy]:g}, ours "
+        head = (
+            f"{n_far} of the {len(cells)} cells lie"
+            if n_far
+            else f"None of the {len(cells)} cells lies"
+        )
+        where = (
+            f"{STRATEGIES[strategy]} at μ = {doubt:.2f}: paper "
+            f"{self.problem.printed[doubt][strategy]:g}, ours "
+        )
         return (
-            f"{head} more than three standard errors from the paper's; the farthest is {largest:.1f} away ({where}"
-            f"{Estimate.of(self.at(doubt, strategy)):.2f}). The standard error joins that of the paper's "
+            f"{head} more than three standard errors from the paper's; the farthest is "
+            f"{largest:.1f} away ({where}"
+            f"{Estimate.of(self.at(doubt, strategy)):.2f}). The standard error joins that of the "
+            "paper's "
             f"{PAPER_REPETITIONS} data sets with that of our {len(self.found):,}."
         )
 
@@ -247,46 +338,65 @@ class Measured:
         problem, cells = self.problem, []
         for doubt, row in problem.printed.items():
             for strategy, name in enumerate(STRATEGIES):
-                cells.append(Estimate.of(self.at(doubt, strategy)).cell(f"μ = {doubt:.2f}", name, row[strategy]))
+                cells.append(
+                    Estimate.of(self.at(doubt, strategy)).cell(
+                        f"μ = {doubt:.2f}", name, row[strategy]
+                    )
+                )
             cells.append(Estimate.of(self.at(doubt, TRUTH)).cell(f"μ = {doubt:.2f}", "true labels"))
             cells.append(Cell(f"μ = {doubt:.2f}", "random columns", None, problem.by_chance))
-        title = f"{problem.name}: relevant features among the best {len(problem.relevant)} of {problem.n_features}"
+        title = (
+            f"{problem.name}: relevant features among the best {len(problem.relevant)} of "
+            f"{problem.n_features}"
+        )
         return Table(problem.label, title, "%", tuple(cells))
 
 
 def measure(run: Run, problem: Problem, repetitions: int, variance: float = VARIANCE) -> Measured:
     seeds = run.seeds(repetitions, problem.name)
     items = [(problem, variance, batch) for batch in batches(seeds, BATCH)]
-    return Measured(problem, np.concatenate(run.each(relevant_found, items, f"WLS: {problem.name}")))
+    return Measured(
+        problem, np.concatenate(run.each(relevant_found, items, f"WLS: {problem.name}"))
+    )
 
 
 def weigh(found: Estimate, run: Run, limit: float = 0.0) -> tuple[Verdict, str]:
     """The verdict on "more than the limit", and what to say of the estimate, where that is zero.
 
-    Beyond two standard errors the side decides. What a full run cannot tell from the limit is not shown; a quick one, which has
-    fewer repetitions, leaves the claim standing and says so.
+    Beyond two standard errors the side decides. What a full run cannot tell from the limit is not
+    shown; a quick one, which has fewer repetitions, leaves the claim standing and says so.
     """
     if found.above(limit):
         return Verdict.HOLDS, "above zero by more than two standard errors"
     if found.below(limit):
         return Verdict.FAILS, "below zero by more than two standard errors"
     if run.quick:
-        return Verdict.HOLDS, "within two standard errors of zero, so that this quick run cannot decide and the claim stands"
+        return (
+            Verdict.HOLDS,
+            "within two standard errors of zero, so that this quick run cannot decide and the "
+            "claim stands",
+        )
     return Verdict.FAILS, "within two standard errors of zero"
 
 
-# --- Sec. 4: what the score is ------------------------------------------------------------------------------------------------
+# --- Sec. 4: what the score is
+# ------------------------------------------------------------------------------------------------
 
 THEORY = (
     Statement(
-        "two-forms", "Eq. 5–8", "The score by graph Laplacians equals the ratio of the two weighted sums of squared differences."
+        "two-forms",
+        "Eq. 5–8",
+        "The score by graph Laplacians equals the ratio of the two weighted sums of squared "
+        "differences.",
     ),
     Statement("fisher", "Sec. 4.2", "Graph theory connects the score with the Fisher score."),
 )
 
 
 def two_forms_apart(seed: np.random.SeedSequence) -> float:
-    """Largest relative difference between Eq. 5, Eq. 6 (both as printed) and our function, on a spheres problem."""
+    """Largest relative difference between Eq. 5, Eq. 6 (both as printed) and our function, on a
+    spheres problem.
+    """
     random = np.random.default_rng(seed)
     data = make_spheres(random_state=random)
     P = make_expert_labels(data.y, doubt=0.4, random_state=random).probabilities
@@ -305,16 +415,26 @@ def _laplacian_form(weights: Floats, X: Floats) -> Floats:
     return form
 
 
-def fisher_comparison(make: Callable[..., Dataset], seed: np.random.SeedSequence) -> tuple[float, bool, bool]:
-    """With true labels: how far WLS is from 1 / (c (1 + F) − 1), and whether its order is Fisher's, plain and balanced."""
+def fisher_comparison(
+    make: Callable[..., Dataset], seed: np.random.SeedSequence
+) -> tuple[float, bool, bool]:
+    """With true labels: how far WLS is from 1 / (c (1 + F) − 1), and whether its order is
+    Fisher's, plain and balanced.
+    """
     data = make(random_state=seed)
     n_classes = int(data.y.max()) + 1
     sure = np.eye(n_classes)[data.y]
     fisher = fisher_score(data.X, data.y)
-    plain, weighted = (weighted_laplacian_score(data.X, sure, class_weight=weight) for weight in (None, "balanced"))
+    plain, weighted = (
+        weighted_laplacian_score(data.X, sure, class_weight=weight) for weight in (None, "balanced")
+    )
     order = np.argsort(-fisher)
     apart = float(np.abs(plain * (n_classes * (1 + fisher) - 1) - 1).max())
-    return apart, bool((np.argsort(plain) == order).all()), bool((np.argsort(weighted) == order).all())
+    return (
+        apart,
+        bool((np.argsort(plain) == order).all()),
+        bool((np.argsort(weighted) == order).all()),
+    )
 
 
 def theory(run: Run) -> Findings:
@@ -322,12 +442,14 @@ def theory(run: Run) -> Findings:
     seeds = run.seeds(repetitions, "theory")
     forms = max(run.each(two_forms_apart, [(seed,) for seed in seeds], "WLS: Eq. 5 and 6"))
     equal, unequal = (
-        np.array(run.each(fisher_comparison, [(make, seed) for seed in seeds], "WLS: Fisher")) for make in (make_y4, make_circle)
+        np.array(run.each(fisher_comparison, [(make, seed) for seed in seeds], "WLS: Fisher"))
+        for make in (make_y4, make_circle)
     )
     judgements = {
         "two-forms": Judgement(
             holds(forms < 1e-9),
-            f"On {repetitions} spheres problems both forms, computed as printed with full matrices, and our function, which "
+            f"On {repetitions} spheres problems both forms, computed as printed with full "
+            "matrices, and our function, which "
             f"never forms a matrix, differ by at most {forms:.0e} of their value.",
         ),
         "fisher": _fisher_judgement(equal, unequal),
@@ -339,10 +461,14 @@ def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
     apart, same, same_unequal = equal[:, 0].max(), equal[:, 1].mean(), unequal[:, 1].mean()
     return Judgement(
         holds(apart < 1e-9 and same == 1),
-        "The paper names the connection without a formula. With certain labels and c classes of equal size, WLS = "
-        f"1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ by at most {apart:.0e} of their value, and "
-        f"{100 * same:.0f} % of the orders are equal. Where classes differ in size the equality ends: on the circle "
-        f"{100 * same_unequal:.0f} % of the orders are equal, as larger classes weigh more in WLS; with "
+        "The paper names the connection without a formula. With certain labels and c classes of "
+        "equal size, WLS = "
+        "1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ by at most "
+        f"{apart:.0e} of their value, and "
+        f"{100 * same:.0f} % of the orders are equal. Where classes differ in size the equality "
+        "ends: on the circle "
+        f"{100 * same_unequal:.0f} % of the orders are equal, as larger classes weigh more in WLS; "
+        "with "
         f'class_weight="balanced", which is ours, {100 * unequal[:, 2].mean():.0f} % are.',
     )
 
@@ -350,16 +476,23 @@ def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
 def _fisher_table(equal: Floats, unequal: Floats) -> Table:
     cells = [
         Cell(
-            name, column, None, 100 * float(values[:, position].mean()), share_error(int(values[:, position].sum()), len(values))
+            name,
+            column,
+            None,
+            100 * float(values[:, position].mean()),
+            share_error(int(values[:, position].sum()), len(values)),
         )
         for name, values in (("Y4, equal classes", equal), ("circle, unequal classes", unequal))
         for position, column in ((1, "WLS"), (2, "WLS balanced"))
     ]
     note = "Certain labels; how often the whole order of the features is the same."
-    return Table("Study: Fisher score", "Orders equal to that of the Fisher score", "%", tuple(cells), note)
+    return Table(
+        "Study: Fisher score", "Orders equal to that of the Fisher score", "%", tuple(cells), note
+    )
 
 
-# --- Sec. 5.2: artificial problems --------------------------------------------------------------------------------------------
+# --- Sec. 5.2: artificial problems
+# --------------------------------------------------------------------------------------------
 
 ARTIFICIAL = (
     Statement("table-1", "Table 1", "Percentages of relevant features on the spheres."),
@@ -368,20 +501,40 @@ ARTIFICIAL = (
     Statement("table-4", "Table 4, Eq. 11", "Percentages of relevant features on Y4."),
     Statement("table-5", "Table 5, Eq. 12", "Percentages of relevant features on Y5."),
     Statement(
-        "always-better", "Sec. 5.2", "For each problem and each μ, WLS finds more relevant features than both competitors."
+        "always-better",
+        "Sec. 5.2",
+        "For each problem and each μ, WLS finds more relevant features than both competitors.",
     ),
-    Statement("ninety-percent", "Sec. 5.2", "WLS selects on average more than 90 % of relevant features when μ = 0.3."),
     Statement(
-        "gap-grows", "Sec. 5.2", "The differences between the methods are smaller when μ is low, and clear above 25 or 30 %."
+        "ninety-percent",
+        "Sec. 5.2",
+        "WLS selects on average more than 90 % of relevant features when μ = 0.3.",
     ),
-    Statement("spheres-gap", "Sec. 5.2", "On the spheres WLS finds 7.33 % and 11.33 % more than y^max, for μ = 35 % and 45 %."),
-    Statement("squares-gap", "Sec. 5.2", "On the squares WLS finds 15 % more than y^max for μ = 50 %."),
+    Statement(
+        "gap-grows",
+        "Sec. 5.2",
+        "The differences between the methods are smaller when μ is low, and clear above 25 or 30 "
+        "%.",
+    ),
+    Statement(
+        "spheres-gap",
+        "Sec. 5.2",
+        "On the spheres WLS finds 7.33 % and 11.33 % more than y^max, for μ = 35 % and 45 %.",
+    ),
+    Statement(
+        "squares-gap", "Sec. 5.2", "On the squares WLS finds 15 % more than y^max for μ = 50 %."
+    ),
     Statement("error-worst", "Sec. 5.2", "Generally the observed labels, y^error, do worst."),
-    Statement("confidence", "Sec. 4 and 6", "The same method serves where the expert gives only one label with a confidence."),
+    Statement(
+        "confidence",
+        "Sec. 4 and 6",
+        "The same method serves where the expert gives only one label with a confidence.",
+    ),
 )
 PLAIN_TABLES = {"table-1": SPHERES, "table-2": SQUARES, "table-3": CIRCLE}
 CIRCLE_REASON = (
-    " The two classes have the same means in both coordinates: what the score sees there is that the larger class, the inner "
+    " The two classes have the same means in both coordinates: what the score sees there is that "
+    "the larger class, the inner "
     "one, is the tighter one (see the study of unequal classes)."
 )
 
@@ -390,7 +543,9 @@ def artificial_problems(run: Run) -> Findings:
     repetitions = run.repetitions(quick=400, full=2000)
     measured = {problem.name: measure(run, problem, repetitions) for problem in ALL_READINGS}
     main = [measured[problem.name] for problem in PROBLEMS]
-    judgements = {key: _table_judgement(measured[problem.name]) for key, problem in PLAIN_TABLES.items()}
+    judgements = {
+        key: _table_judgement(measured[problem.name]) for key, problem in PLAIN_TABLES.items()
+    }
     judgements["table-4"] = _table_4_judgement(measured)
     judgements["table-5"] = _table_5_judgement(measured[Y5.name], measured[FRIEDMAN.name])
     judgements["always-better"] = _always_better(main, run)
@@ -399,18 +554,26 @@ def artificial_problems(run: Run) -> Findings:
     judgements["spheres-gap"] = _gap_in_text(measured[SPHERES.name], SPHERES_GAPS)
     judgements["squares-gap"] = _gap_in_text(measured[SQUARES.name], SQUARES_GAPS)
     judgements["error-worst"] = _error_worst(main, run)
-    judgements["confidence"] = _confidence([measured[problem.name] for problem in (SPHERES, SQUARES, Y4)], run)
+    judgements["confidence"] = _confidence(
+        [measured[problem.name] for problem in (SPHERES, SQUARES, Y4)], run
+    )
     tables = [one.table() for one in measured.values()]
     studies = (_deviation_study(main[:4], run), _unequal_classes_study(run))
     settings = (
-        f"The paper made every artificial data set {PAPER_REPETITIONS} times; here {repetitions:,} times, so that nearly all of "
-        "the chance in a comparison is the paper's own. Within a repetition all doubts and strategies see the same data set.",
-        "A printed cell agrees if it lies within three standard errors of ours. The error joins ours with that of the paper's 50 "
-        "repetitions, computed from our deviations or, where that is larger, from counting as many features halfway between the "
+        f"The paper made every artificial data set {PAPER_REPETITIONS} times; here {repetitions:,} "
+        "times, so that nearly all of "
+        "the chance in a comparison is the paper's own. Within a repetition all doubts and "
+        "strategies see the same data set.",
+        "A printed cell agrees if it lies within three standard errors of ours. The error joins "
+        "ours with that of the paper's 50 "
+        "repetitions, computed from our deviations or, where that is larger, from counting as many "
+        "features halfway between the "
         "paper's percentage and ours: near 100 % deviations rest on a handful of misses.",
-        'The doubts have the variance 0.1 (the paper: "variance σ = 0.1"); a study shows the other reading, a standard deviation '
+        'The doubts have the variance 0.1 (the paper: "variance σ = 0.1"); a study shows the other '
+        "reading, a standard deviation "
         "of 0.1.",
-        "Spheres are made of points inside the spheres only; the circle has six features as the problems before it; the features "
+        "Spheres are made of points inside the spheres only; the circle has six features as the "
+        "problems before it; the features "
         "of Y4 and Y5 are uniform on [0, 1): the paper leaves these open.",
     )
     return Findings(tables=(*tables, *studies), judgements=judgements, settings=settings)
@@ -427,11 +590,16 @@ def _table_4_judgement(measured: Mapping[str, Measured]) -> Judgement:
         return Judgement(Verdict.HOLDS, printed.agreement())
     ceiling = Estimate.of(printed.found[:, 0, TRUTH])
     why = (
-        "Eq. 11 as printed, cos(2 f1) cos(f3) exp(2 f3) exp(2 f4), does not depend on f2. But the percentages of the table are "
-        f"multiples of a half: what {features_counted(TABLE_4)} counted features give in {PAPER_REPETITIONS} data sets. So read, "
-        f"even the true labels find only {ceiling:.2f} %, and {printed.n_far} of the 12 cells lie more than three standard "
-        f"errors from the paper's ({three.n_far} if f2 is not counted, which cannot give halves; then ours are off by "
-        f"{written(three.above())} points on average). With cos(2 f1) cos(2 f2) exp(2 f3) exp(2 f4) ours are off by "
+        "Eq. 11 as printed, cos(2 f1) cos(f3) exp(2 f3) exp(2 f4), does not depend on f2. But the "
+        "percentages of the table are "
+        f"multiples of a half: what {features_counted(TABLE_4)} counted features give in "
+        f"{PAPER_REPETITIONS} data sets. So read, "
+        f"even the true labels find only {ceiling:.2f} %, and {printed.n_far} of the 12 cells lie "
+        "more than three standard "
+        f"errors from the paper's ({three.n_far} if f2 is not counted, which cannot give halves; "
+        "then ours are off by "
+        f"{written(three.above())} points on average). With cos(2 f1) cos(2 f2) exp(2 f3) exp(2 "
+        "f4) ours are off by "
         f"{written(corrected.above())} points on average. {corrected.agreement()}"
     )
     return Judgement(Verdict.FAILS if corrected.n_far else Verdict.CORRECTED, why)
@@ -446,11 +614,16 @@ def _table_5_judgement(one: Measured, friedman: Measured) -> Judgement:
     truth = Estimate.of(one.at(0.25, TRUTH))
     above = sum(truth.below(cell, 3) for row in TABLE_5.values() for cell in row)
     reason = (
-        "Y5 depends on f3 through (f3 − 0.5)², which is symmetric about the mean of f3: both classes have the same mean there, "
-        "and with classes of equal size the score sees nothing but means. So f3 is found by luck, once in six times, and what is "
-        f"found of five features cannot exceed 80 + 20 / 6 = 83.3 % on average ({features_counted(TABLE_5)} were counted: the "
-        f"printed cells are multiples of 0.4). With the true labels we find {truth:.2f} %; {above} of the 12 printed "
-        f"cells are above that. With π inside the sine, as in Friedman's own formula, {friedman.n_far} of the 12 cells are far."
+        "Y5 depends on f3 through (f3 − 0.5)², which is symmetric about the mean of f3: both "
+        "classes have the same mean there, "
+        "and with classes of equal size the score sees nothing but means. So f3 is found by luck, "
+        "once in six times, and what is "
+        "found of five features cannot exceed 80 + 20 / 6 = 83.3 % on average "
+        f"({features_counted(TABLE_5)} were counted: the "
+        f"printed cells are multiples of 0.4). With the true labels we find {truth:.2f} %; {above} "
+        "of the 12 printed "
+        "cells are above that. With π inside the sine, as in Friedman's own formula, "
+        f"{friedman.n_far} of the 12 cells are far."
     )
     return Judgement(Verdict.FAILS, f"{one.agreement()} {reason}")
 
@@ -458,7 +631,10 @@ def _table_5_judgement(one: Measured, friedman: Measured) -> Judgement:
 def _leads(main: Sequence[Measured]) -> list[tuple[Estimate, str]]:
     """Every paired difference between WLS and a competitor, and where it is."""
     return [
-        (Estimate.of(one.lead(competitor, doubt)), f"{one.problem.name}, μ = {doubt:.2f}, {STRATEGIES[competitor]}")
+        (
+            Estimate.of(one.lead(competitor, doubt)),
+            f"{one.problem.name}, μ = {doubt:.2f}, {STRATEGIES[competitor]}",
+        )
         for one in main
         for doubt in one.problem.doubts
         for competitor in (1, 2)
@@ -475,9 +651,12 @@ def _always_better(main: Sequence[Measured], run: Run) -> Judgement:
     verdict, words = weigh(average, run)
     return Judgement(
         Verdict.FAILS if against else verdict,
-        f"Of the {len(leads)} paired differences (five problems, Y4 corrected; four μ; two competitors) {clear} are above zero "
-        f"by more than two standard errors and {against} below by more than three. On average WLS finds {average:.2f} "
-        f"points more, which is {words}; its smallest lead is {smallest:.2f} ({where}). In the paper's own tables "
+        f"Of the {len(leads)} paired differences (five problems, Y4 corrected; four μ; two "
+        f"competitors) {clear} are above zero "
+        f"by more than two standard errors and {against} below by more than three. On average WLS "
+        f"finds {average:.2f} "
+        f"points more, which is {words}; its smallest lead is {smallest:.2f} ({where}). In the "
+        "paper's own tables "
         f"there are {ties} rows in which WLS is level with a competitor.",
     )
 
@@ -491,40 +670,67 @@ def _ninety_percent(main: Sequence[Measured], run: Run) -> Judgement:
     below = [name for name, one in found.items() if one.mean <= 90]
     return Judgement(
         verdict,
-        f"The average over the problems that the paper shows for μ = 0.3 is {average:.2f} % ({each}). "
+        f"The average over the problems that the paper shows for μ = 0.3 is {average:.2f} % "
+        f"({each}). "
         + (f"Below 90 % by itself: {joined(below)}." if below else "None is below 90 % by itself."),
     )
 
 
 def _gap_grows(main: Sequence[Measured], run: Run) -> Judgement:
-    grown = [(one, competitor, one.lead(competitor)[:, -1] - one.lead(competitor)[:, 0]) for one in main for competitor in (1, 2)]
-    average = together([Estimate.of((first[2] + second[2]) / 2) for first, second in zip(grown[::2], grown[1::2], strict=True)])
-    facts = [(Estimate.of(growth), f"{one.problem.name} against {STRATEGIES[other]}") for one, other, growth in grown]
+    grown = [
+        (one, competitor, one.lead(competitor)[:, -1] - one.lead(competitor)[:, 0])
+        for one in main
+        for competitor in (1, 2)
+    ]
+    average = together(
+        [
+            Estimate.of((first[2] + second[2]) / 2)
+            for first, second in zip(grown[::2], grown[1::2], strict=True)
+        ]
+    )
+    facts = [
+        (Estimate.of(growth), f"{one.problem.name} against {STRATEGIES[other]}")
+        for one, other, growth in grown
+    ]
     clear = sum(growth.above() for growth, _ in facts)
     against = [f"{where} ({growth:.2f})" for growth, where in facts if growth.below(errors=3)]
     verdict, words = weigh(average, run)
-    low, high = (together([Estimate.of(one.lead(1)[:, place]) for one in main]) for place in (0, -1))
+    low, high = (
+        together([Estimate.of(one.lead(1)[:, place]) for one in main]) for place in (0, -1)
+    )
     return Judgement(
         Verdict.FAILS if against else verdict,
-        f"From a problem's lowest μ to its highest the lead of WLS grows by {average:.2f} points on average, which is "
-        f"{words}; {clear} of the {len(facts)} growths (five problems, two competitors) are above zero by more than two standard "
-        f"errors, and {len(against) or 'none'} below by more than three{': ' + ', '.join(against) if against else ''}. Against "
+        f"From a problem's lowest μ to its highest the lead of WLS grows by {average:.2f} points "
+        "on average, which is "
+        f"{words}; {clear} of the {len(facts)} growths (five problems, two competitors) are above "
+        "zero by more than two standard "
+        f"errors, and {len(against) or 'none'} below by more than "
+        f"three{': ' + ', '.join(against) if against else ''}. Against "
         f"y^max the lead is {low:.2f} points at the lowest μ and {high:.2f} at the highest.",
     )
 
 
 def _gap_in_text(one: Measured, gaps: Mapping[float, float]) -> Judgement:
-    """The text's differences: at the μ it names, or else at the μ where the paper's own table has them."""
+    """The text's differences: at the μ it names, or else at the μ where the paper's own table
+    has them.
+    """
     moved, far, facts = [], 0, []
-    one_feature = 100 / (PAPER_REPETITIONS * len(one.problem.relevant))  # in one repetition: what the paper could tell
+    # In one repetition: what the paper could tell
+    one_feature = 100 / (PAPER_REPETITIONS * len(one.problem.relevant))
     for doubt, gap in gaps.items():
         place = _where_printed(one.problem.printed, doubt, gap)
         if place != doubt:
-            moved.append(f"{gap:g} at μ = {doubt:.2f} is a slip: the paper's own table has it at μ = {place:.2f}")
+            moved.append(
+                f"{gap:g} at μ = {doubt:.2f} is a slip: the paper's own table has it at μ = "
+                f"{place:.2f}"
+            )
         values = one.lead(1, place)
         apart = distance(gap, values, of_paper=one_feature)
         far += apart > 3
-        facts.append(f"{gap:g} and ours {Estimate.of(values):.2f} at μ = {place:.2f} ({apart:.1f} standard errors apart)")
+        facts.append(
+            f"{gap:g} and ours {Estimate.of(values):.2f} at μ = {place:.2f} ({apart:.1f} standard "
+            "errors apart)"
+        )
     verdict = Verdict.FAILS if far else Verdict.CORRECTED if moved else Verdict.HOLDS
     slips = f"{'; '.join(moved)}. " if moved else ""
     return Judgement(verdict, f"{slips}The paper's lead of WLS over y^max is {', '.join(facts)}.")
@@ -536,25 +742,38 @@ def _where_printed(printed: Printed, doubt: float, gap: float) -> float:
 
 
 def _error_worst(main: Sequence[Measured], run: Run) -> Judgement:
-    worse = together([Estimate.of((one.found[:, :, 1] - one.found[:, :, 2]).mean(axis=1)) for one in main])
-    lowest = np.concatenate([one.found.mean(axis=0)[:, : len(STRATEGIES)].argmin(axis=1) == 2 for one in main])
+    worse = together(
+        [Estimate.of((one.found[:, :, 1] - one.found[:, :, 2]).mean(axis=1)) for one in main]
+    )
+    lowest = np.concatenate(
+        [one.found.mean(axis=0)[:, : len(STRATEGIES)].argmin(axis=1) == 2 for one in main]
+    )
     verdict, words = weigh(worse, run)
     return Judgement(
         verdict if lowest.mean() > 0.5 else Verdict.FAILS,
-        f"y^error is the lowest of the three in {lowest.sum()} of {len(lowest)} rows. It finds {worse:.2f} points less than "
+        f"y^error is the lowest of the three in {lowest.sum()} of {len(lowest)} rows. It finds "
+        f"{worse:.2f} points less than "
         f"y^max on average, a difference that is {words}.",
     )
 
 
 def _confidence(several: Sequence[Measured], run: Run) -> Judgement:
-    gain = together([Estimate.of((one.found[:, :, CONFIDENCE] - one.found[:, :, 1]).mean(axis=1)) for one in several])
+    gain = together(
+        [
+            Estimate.of((one.found[:, :, CONFIDENCE] - one.found[:, :, 1]).mean(axis=1))
+            for one in several
+        ]
+    )
     more = together([Estimate.of(one.lead(CONFIDENCE).mean(axis=1)) for one in several])
     verdict, words = weigh(gain, run)
     return Judgement(
         verdict,
-        "The most probable label with its probability, the rest shared evenly by the other classes, was used on the three "
-        f"problems with more than two classes (with two, nothing is lost). It finds {gain:.2f} points more of the relevant "
-        f"features than the same label without its confidence, which is {words}. The probabilities of both classes find "
+        "The most probable label with its probability, the rest shared evenly by the other "
+        "classes, was used on the three "
+        f"problems with more than two classes (with two, nothing is lost). It finds {gain:.2f} "
+        "points more of the relevant "
+        f"features than the same label without its confidence, which is {words}. The probabilities "
+        "of both classes find "
         f"{more:.2f} points more again.",
     )
 
@@ -563,17 +782,27 @@ def _deviation_study(main: Sequence[Measured], run: Run) -> Table:
     repetitions = run.repetitions(quick=100, full=1000)
     read = [measure(run, one.problem, repetitions, variance=VARIANCE**2) for one in main]
     cells = [
-        Estimate.of(one.at(doubt, strategy)).cell(f"{one.problem.name}, μ = {doubt:.2f}", name, row[strategy])
+        Estimate.of(one.at(doubt, strategy)).cell(
+            f"{one.problem.name}, μ = {doubt:.2f}", name, row[strategy]
+        )
         for one in read
         for doubt, row in one.problem.printed.items()
         for strategy, name in enumerate(STRATEGIES)
     ]
     note = (
-        f"{sum(one.n_far for one in read)} of {len(cells)} cells lie more than three standard errors from the paper's; with a "
-        f"variance of 0.1 it is {sum(one.n_far for one in main)}. Doubts so near their mean are rarely above a half, and the "
+        f"{sum(one.n_far for one in read)} of {len(cells)} cells lie more than three standard "
+        "errors from the paper's; with a "
+        f"variance of 0.1 it is {sum(one.n_far for one in main)}. Doubts so near their mean are "
+        "rarely above a half, and the "
         "most probable label is then the true one."
     )
-    return Table("Study: standard deviation 0.1", "Tables 1–4 if σ = 0.1 were a standard deviation", "%", tuple(cells), note)
+    return Table(
+        "Study: standard deviation 0.1",
+        "Tables 1–4 if σ = 0.1 were a standard deviation",
+        "%",
+        tuple(cells),
+        note,
+    )
 
 
 @dataclass(frozen=True)
@@ -618,20 +847,34 @@ def _unequal_classes_study(run: Run) -> Table:
         items = [(thinned, batch) for batch in batches(seeds, BATCH)]
         found = np.concatenate(run.each(unequal_classes, items, f"WLS: {thinned.name}"))
         row = f"{thinned.name}, μ = {thinned.doubt:.2f}"
-        cells += [one.cell(row, name) for one, name in zip(estimates(found), ("WLS", "WLS balanced"), strict=True)]
+        cells += [
+            one.cell(row, name)
+            for one, name in zip(estimates(found), ("WLS", "WLS balanced"), strict=True)
+        ]
         cells.append(Cell(row, "random columns", None, thinned.problem.by_chance))
     note = (
-        'Ours: class_weight="balanced" divides the memberships of each class by the root of their sum. On the circle the class '
-        "means coincide, and WLS goes by whether the larger class is the tighter one: right for the paper's circle, wrong once "
-        "the inner class is rare. Balanced, it sees means only: neither deceived nor helped there, it chooses by chance."
+        'Ours: class_weight="balanced" divides the memberships of each class by the root of their '
+        "sum. On the circle the class "
+        "means coincide, and WLS goes by whether the larger class is the tighter one: right for "
+        "the paper's circle, wrong once "
+        "the inner class is rare. Balanced, it sees means only: neither deceived nor helped there, "
+        "it chooses by chance."
     )
-    return Table("Study: unequal classes", "Relevant features found with and without class weights", "%", tuple(cells), note)
+    return Table(
+        "Study: unequal classes",
+        "Relevant features found with and without class weights",
+        "%",
+        tuple(cells),
+        note,
+    )
 
 
-# --- Sec. 5.3: real data, and the classifier by which they are judged ---------------------------------------------------------
+# --- Sec. 5.3: real data, and the classifier by which they are judged
+# ---------------------------------------------------------
 
 CURVES = (*STRATEGIES, "true labels", "random columns")
-# How Sec. 5.3 can be understood: from which rows features are chosen, and whether they get the deviation 1 for the classifier.
+# How Sec. 5.3 can be understood: from which rows features are chosen, and whether they get the
+# deviation 1 for the classifier.
 FOLD_READINGS = (
     "chosen inside the fold, not scaled",
     "chosen from all rows, not scaled",
@@ -641,28 +884,38 @@ FOLD_READINGS = (
 
 
 def stratified_folds(y: Integers, random: np.random.Generator) -> Integers:
-    """A fold for every row; the rows of a class are dealt out by chance, one class after the other."""
+    """A fold for every row; the rows of a class are dealt out by chance, one class after the
+    other.
+    """
     folds = np.empty(len(y), dtype=np.int64)
     shuffled = random.permutation(len(y))
     folds[shuffled[np.argsort(y[shuffled], kind="stable")]] = np.arange(len(y)) % FOLDS
     return folds
 
 
-def prefix_accuracies(orders: Integers, train: tuple[Floats, Integers], test: tuple[Floats, Integers]) -> Floats:
-    """Percentage right by the nearest neighbour in the first 1, 2, ... features of each order (orders, n_features).
+def prefix_accuracies(
+    orders: Integers, train: tuple[Floats, Integers], test: tuple[Floats, Integers]
+) -> Floats:
+    """Percentage right by the nearest neighbour in the first 1, 2, ... features of each order
+    (orders, n_features).
 
-    Distances grow by one feature at a time, so that all sizes cost as much as the largest. Of equally near rows the first counts.
+    Distances grow by one feature at a time, so that all sizes cost as much as the largest. Of
+    equally near rows the first counts.
     """
     apart = np.square(test[0].T[:, :, None] - train[0].T[:, None, :])
     right: dict[bytes, Floats] = {}
     for order in orders:
         if order.tobytes() not in right:
-            right[order.tobytes()] = 100 * (train[1][_nearest(order, apart)] == test[1]).mean(axis=1)
+            right[order.tobytes()] = 100 * (train[1][_nearest(order, apart)] == test[1]).mean(
+                axis=1
+            )
     return np.array([right[order.tobytes()] for order in orders])
 
 
 def _nearest(order: Integers, apart: Floats) -> Integers:
-    """The nearest training row (sizes, test rows) by squared differences (features, test rows, training rows)."""
+    """The nearest training row (sizes, test rows) by squared differences (features, test rows,
+    training rows).
+    """
     nearest = np.empty((len(order), apart.shape[1]), dtype=np.int64)
     distances = np.zeros(apart.shape[1:])
     for place, feature in enumerate(order):
@@ -672,7 +925,9 @@ def _nearest(order: Integers, apart: Floats) -> Integers:
 
 
 def accuracies(X: Floats, y: Integers, seeds: Sequence[np.random.SeedSequence]) -> Floats:
-    """Accuracies (repetitions, readings, doubts, curves, n_features), each the mean over the folds."""
+    """Accuracies (repetitions, readings, doubts, curves, n_features), each the mean over the
+    folds.
+    """
     return np.array([_one_repetition(X, y, np.random.default_rng(seed)) for seed in seeds])
 
 
@@ -690,9 +945,14 @@ def _one_repetition(X: Floats, y: Integers, random: np.random.Generator) -> Floa
         # In the order of the readings.
         orders = np.stack([_orders(X[train], labels[:, :, train], by_chance), orders_of_all])
         deviation = X[train].std(axis=0)
-        for place, scale in ((slice(0, 2), np.ones_like(deviation)), (slice(2, 4), np.where(deviation > 0, deviation, 1))):
+        for place, scale in (
+            (slice(0, 2), np.ones_like(deviation)),
+            (slice(2, 4), np.where(deviation > 0, deviation, 1)),
+        ):
             Z = X / scale
-            flat = prefix_accuracies(orders.reshape(-1, X.shape[1]), (Z[train], y[train]), (Z[test], y[test]))
+            flat = prefix_accuracies(
+                orders.reshape(-1, X.shape[1]), (Z[train], y[train]), (Z[test], y[test])
+            )
             total[place] += flat.reshape(orders.shape)
     return total / FOLDS
 
@@ -718,15 +978,23 @@ class Accuracies:
         return values
 
     def lead(self, doubt: float, competitor: int, reading: int = 0) -> Floats:
-        """By how much WLS is ahead (repetitions, n_features); with all features, the last, nobody is."""
+        """By how much WLS is ahead (repetitions, n_features); with all features, the last,
+        nobody is.
+        """
         return self.curve(doubt, 0, reading) - self.curve(doubt, competitor, reading)
 
     def figures(self) -> tuple[Figure, ...]:
-        return tuple(self._figure(doubt, side) for doubt, side in zip(FIGURE_DOUBTS, ("left", "right"), strict=True))
+        return tuple(
+            self._figure(doubt, side)
+            for doubt, side in zip(FIGURE_DOUBTS, ("left", "right"), strict=True)
+        )
 
     def _figure(self, doubt: float, side: str) -> Figure:
         sizes = range(1, self.values.shape[-1] + 1)
-        curves = [series(name, sizes, estimates(self.curve(doubt, column))) for column, name in enumerate(CURVES)]
+        curves = [
+            series(name, sizes, estimates(self.curve(doubt, column)))
+            for column, name in enumerate(CURVES)
+        ]
         everything = Estimate.of(self.curve(doubt, 0)[:, -1])
         curves.append(series("all columns", sizes, [everything] * len(sizes)))
         return Figure(
@@ -744,8 +1012,13 @@ class Accuracies:
             for doubt in FIGURE_DOUBTS:
                 for competitor, name in enumerate(CURVES[1:], start=1):
                     lead = self.lead(doubt, competitor, place)[:, :-1].mean(axis=1)
-                    cells.append(Estimate.of(lead).cell(f"{reading}, μ = {doubt:.1f}", f"over {name}"))
-        note = "Positive: WLS is better. The paper does not say which reading is its own; figures and verdicts are of the first."
+                    cells.append(
+                        Estimate.of(lead).cell(f"{reading}, μ = {doubt:.1f}", f"over {name}")
+                    )
+        note = (
+            "Positive: WLS is better. The paper does not say which reading is its own; figures and "
+            "verdicts are of the first."
+        )
         title = f"{self.name}: lead of WLS in accuracy, mean over all sizes but the last"
         return Table(f"Study: {self.label}", title, "points", tuple(cells), note)
 
@@ -756,12 +1029,15 @@ class Accuracies:
             size = next(size for size, lead in enumerate(leads, start=1) if not lead.above())
             places.append(f"{size} (μ = {doubt:.1f})")
         return (
-            "Random columns, which the paper does not show, are no longer behind WLS by two standard errors with so many "
+            "Random columns, which the paper does not show, are no longer behind WLS by two "
+            "standard errors with so many "
             f"features: {joined(places)} of {self.values.shape[-1]}."
         )
 
 
-def measure_accuracies(run: Run, label: str, name: str, data: tuple[Any, Integers], repetitions: int) -> Accuracies:
+def measure_accuracies(
+    run: Run, label: str, name: str, data: tuple[Any, Integers], repetitions: int
+) -> Accuracies:
     X, y = np.asarray(data[0], dtype=np.float64), data[1]
     seeds = run.seeds(repetitions, name)
     size = max(1, BATCH * 500 // X.size)  # a batch is some seconds at most
@@ -771,14 +1047,19 @@ def measure_accuracies(run: Run, label: str, name: str, data: tuple[Any, Integer
 
 def fold_settings(name: str, repetitions: int) -> str:
     return (
-        f"{name}: {repetitions:,} repetitions (the paper: {PAPER_REPETITIONS}), each with new doubts, five new stratified folds, "
-        "and rows in a new order, which decides between equally near neighbours. Features are chosen from the training rows of a "
-        "fold and are not scaled for the classifier, as the paper mentions no scaling; a study shows the other readings."
+        f"{name}: {repetitions:,} repetitions (the paper: {PAPER_REPETITIONS}), each with new "
+        "doubts, five new stratified folds, "
+        "and rows in a new order, which decides between equally near neighbours. Features are "
+        "chosen from the training rows of a "
+        "fold and are not scaled for the classifier, as the paper mentions no scaling; a study "
+        "shows the other readings."
     )
 
 
 def never_worse(measured: Accuracies) -> Judgement:
-    """Better or equal with any number of features: at no size is WLS behind by more than three standard errors."""
+    """Better or equal with any number of features: at no size is WLS behind by more than three
+    standard errors.
+    """
     facts = [
         (lead, f"size {size}, μ = {doubt:.1f}, {STRATEGIES[competitor]}")
         for doubt in FIGURE_DOUBTS
@@ -790,35 +1071,51 @@ def never_worse(measured: Accuracies) -> Judgement:
     (lowest, at_lowest), (largest, at_largest) = min(facts), max(facts)
     return Judgement(
         holds(not behind),
-        f"Of {len(facts)} paired differences (sizes, two μ, two competitors) {ahead} are above zero by more than two standard "
-        f"errors and {behind} below by more than three; the least is {lowest:.2f} points ({at_lowest}), the largest "
+        f"Of {len(facts)} paired differences (sizes, two μ, two competitors) {ahead} are above "
+        "zero by more than two standard "
+        f"errors and {behind} below by more than three; the least is {lowest:.2f} points "
+        f"({at_lowest}), the largest "
         f"{largest:.2f} ({at_largest}). Averaged over the sizes WLS is ahead by "
-        f"{joined(_leads_at(measured, doubt) for doubt in FIGURE_DOUBTS)}. {measured.chance_catches_up()}",
+        f"{joined(_leads_at(measured, doubt) for doubt in FIGURE_DOUBTS)}. "
+        f"{measured.chance_catches_up()}",
     )
 
 
 def _leads_at(measured: Accuracies, doubt: float) -> str:
-    most_probable, observed = (Estimate.of(measured.lead(doubt, other)[:, :-1].mean(axis=1)) for other in (1, 2))
+    most_probable, observed = (
+        Estimate.of(measured.lead(doubt, other)[:, :-1].mean(axis=1)) for other in (1, 2)
+    )
     return f"{most_probable:.2f} over y^max and {observed:.2f} over y^error at μ = {doubt:.1f}"
 
 
 def larger_when_in_doubt(measured: Accuracies, run: Run) -> Judgement:
     """The differences at μ = 0.3 against those at 0.2, both competitors and all sizes together."""
-    grown = np.mean([measured.lead(0.3, other) - measured.lead(0.2, other) for other in (1, 2)], axis=0)[:, :-1].mean(axis=1)
+    grown = np.mean(
+        [measured.lead(0.3, other) - measured.lead(0.2, other) for other in (1, 2)], axis=0
+    )[:, :-1].mean(axis=1)
     growth = Estimate.of(grown)
     verdict, words = weigh(growth, run)
     return Judgement(
         verdict,
-        f"From μ = 0.2 to μ = 0.3 the lead of WLS, averaged over sizes and both competitors, grows by {growth:.2f} points, "
+        "From μ = 0.2 to μ = 0.3 the lead of WLS, averaged over sizes and both competitors, grows "
+        f"by {growth:.2f} points, "
         f"which is {words}.",
     )
 
 
-NEIGHBOR = (Statement("neighbor", "Sec. 5.3", "A nearest-neighbour classifier suffers dramatically from irrelevant features."),)
+NEIGHBOR = (
+    Statement(
+        "neighbor",
+        "Sec. 5.3",
+        "A nearest-neighbour classifier suffers dramatically from irrelevant features.",
+    ),
+)
 
 
 def with_and_without(problem: Problem, seeds: Sequence[np.random.SeedSequence]) -> Floats:
-    """Accuracies (repetitions, 2) of the nearest neighbour with the relevant features alone, and with all."""
+    """Accuracies (repetitions, 2) of the nearest neighbour with the relevant features alone, and
+    with all.
+    """
     found = []
     order = np.array([[*problem.relevant, *range(len(problem.relevant), problem.n_features)]])
     for seed in seeds:
@@ -827,7 +1124,9 @@ def with_and_without(problem: Problem, seeds: Sequence[np.random.SeedSequence]) 
         folds = stratified_folds(data.y, random)
         parts = [
             prefix_accuracies(
-                order, (data.X[folds != fold], data.y[folds != fold]), (data.X[folds == fold], data.y[folds == fold])
+                order,
+                (data.X[folds != fold], data.y[folds != fold]),
+                (data.X[folds == fold], data.y[folds == fold]),
             )
             for fold in range(FOLDS)
         ]
@@ -838,7 +1137,13 @@ def with_and_without(problem: Problem, seeds: Sequence[np.random.SeedSequence]) 
 def irrelevant_features(run: Run) -> Findings:
     repetitions = run.repetitions(quick=10, full=PAPER_REPETITIONS)
     found = [
-        np.concatenate(run.each(with_and_without, [(problem, [seed]) for seed in seeds], f"WLS: neighbours, {problem.name}"))
+        np.concatenate(
+            run.each(
+                with_and_without,
+                [(problem, [seed]) for seed in seeds],
+                f"WLS: neighbours, {problem.name}",
+            )
+        )
         for problem in PROBLEMS
         for seeds in [run.seeds(repetitions, f"neighbours {problem.name}")]
     ]
@@ -851,17 +1156,27 @@ def irrelevant_features(run: Run) -> Findings:
         for problem, values in zip(PROBLEMS, found, strict=True)
         for place, column in enumerate(("relevant columns", "all columns"))
     ]
-    table = Table("Study: nearest neighbour", "Accuracy with the relevant features alone, and with all", "%", tuple(cells))
+    table = Table(
+        "Study: nearest neighbour",
+        "Accuracy with the relevant features alone, and with all",
+        "%",
+        tuple(cells),
+    )
     why = (
-        "On the five artificial problems, where the irrelevant features are known, they cost the classifier "
-        f"{average:.2f} points of accuracy on average, which is {words}; on {clear} of the 5 the loss is clear."
+        "On the five artificial problems, where the irrelevant features are known, they cost the "
+        "classifier "
+        f"{average:.2f} points of accuracy on average, which is {words}; on {clear} of the 5 the "
+        "loss is clear."
     )
     return Findings((table,), judgements={"neighbor": Judgement(verdict, why)})
 
 
 IRIS = (
     Statement(
-        "fig-2", "Figure 2", "On Iris WLS is better than both competitors or equal, for any number of features and both μ."
+        "fig-2",
+        "Figure 2",
+        "On Iris WLS is better than both competitors or equal, for any number of features and both "
+        "μ.",
     ),
     Statement("fig-2-doubt", "Figure 2", "On Iris the differences are larger when μ = 30 %."),
 )
@@ -869,15 +1184,25 @@ BREAST_TISSUE = (
     Statement(
         "fig-3",
         "Figure 3",
-        "On Breast Tissue WLS is better than both competitors or equal, for any number of features and both μ.",
+        "On Breast Tissue WLS is better than both competitors or equal, for any number of features "
+        "and both μ.",
     ),
-    Statement("fig-3-doubt", "Figure 3", "On Breast Tissue the differences are larger when μ = 30 %."),
+    Statement(
+        "fig-3-doubt", "Figure 3", "On Breast Tissue the differences are larger when μ = 30 %."
+    ),
 )
 SONAR = (
     Statement(
-        "fig-4", "Figure 4", "On Mines vs. Rocks WLS is ahead for the first 12 features (μ = 20 %) and the first 16 (μ = 30 %)."
+        "fig-4",
+        "Figure 4",
+        "On Mines vs. Rocks WLS is ahead for the first 12 features (μ = 20 %) and the first 16 (μ "
+        "= 30 %).",
     ),
-    Statement("fig-4-best", "Figure 4", "On Mines vs. Rocks WLS leads to the best accuracy of all, at both μ."),
+    Statement(
+        "fig-4-best",
+        "Figure 4",
+        "On Mines vs. Rocks WLS leads to the best accuracy of all, at both μ.",
+    ),
 )
 
 
@@ -885,24 +1210,36 @@ def iris(run: Run) -> Findings:
     data = run.load("iris")
     repetitions = run.repetitions(quick=300, full=1000)
     measured = measure_accuracies(run, "Figure 2", "Iris", (data.X, data.y), repetitions)
-    judgements = {"fig-2": never_worse(measured), "fig-2-doubt": larger_when_in_doubt(measured, run)}
-    return Findings((measured.table(),), measured.figures(), judgements, (fold_settings("Iris", repetitions),))
+    judgements = {
+        "fig-2": never_worse(measured),
+        "fig-2-doubt": larger_when_in_doubt(measured, run),
+    }
+    return Findings(
+        (measured.table(),), measured.figures(), judgements, (fold_settings("Iris", repetitions),)
+    )
 
 
-# Carcinoma, then the three that the data's authors do not need to tell apart (fibro-adenoma, mastopathy, glandular tissue),
-# connective and adipose tissue, by the codes of the six classes.
+# Carcinoma, then the three that the data's authors do not need to tell apart (fibro-adenoma,
+# mastopathy, glandular tissue), connective and adipose tissue, by the codes of the six classes.
 FOUR_TISSUES = np.array([0, 1, 1, 1, 2, 3])
 
 
 def breast_tissue(run: Run) -> Findings:
     data = run.load("breast_tissue")
     repetitions = run.repetitions(quick=200, full=1000)
-    measured = measure_accuracies(run, "Figure 3", "Breast Tissue", (data.X, FOUR_TISSUES[data.y]), repetitions)
-    judgements = {"fig-3": never_worse(measured), "fig-3-doubt": larger_when_in_doubt(measured, run)}
+    measured = measure_accuracies(
+        run, "Figure 3", "Breast Tissue", (data.X, FOUR_TISSUES[data.y]), repetitions
+    )
+    judgements = {
+        "fig-3": never_worse(measured),
+        "fig-3-doubt": larger_when_in_doubt(measured, run),
+    }
     settings = (
         fold_settings("Breast Tissue", repetitions),
-        "Breast Tissue has six classes; the paper's four come from joining fibro-adenoma, mastopathy and glandular tissue, as "
-        "the data's description offers. It has nine features; the paper's ten must count the class or the case number, which is "
+        "Breast Tissue has six classes; the paper's four come from joining fibro-adenoma, "
+        "mastopathy and glandular tissue, as "
+        "the data's description offers. It has nine features; the paper's ten must count the class "
+        "or the case number, which is "
         "no feature: the rows are sorted by class.",
     )
     return Findings((measured.table(),), measured.figures(), judgements, settings)
@@ -912,8 +1249,16 @@ def sonar(run: Run) -> Findings:
     data = run.load("sonar")
     repetitions = run.repetitions(quick=40, full=500)
     measured = measure_accuracies(run, "Figure 4", "Mines vs. Rocks", (data.X, data.y), repetitions)
-    judgements = {"fig-4": _first_features(measured, run), "fig-4-best": _best_of_all(measured, run)}
-    return Findings((measured.table(),), measured.figures(), judgements, (fold_settings("Mines vs. Rocks", repetitions),))
+    judgements = {
+        "fig-4": _first_features(measured, run),
+        "fig-4-best": _best_of_all(measured, run),
+    }
+    return Findings(
+        (measured.table(),),
+        measured.figures(),
+        judgements,
+        (fold_settings("Mines vs. Rocks", repetitions),),
+    )
 
 
 def _first_features(measured: Accuracies, run: Run) -> Judgement:
@@ -928,7 +1273,8 @@ def _first_features(measured: Accuracies, run: Run) -> Judgement:
             facts.append(f"{average:.2f} over {STRATEGIES[competitor]} at μ = {doubt:.1f}, {words}")
     return Judgement(
         Verdict.FAILS if behind else worst(verdicts),
-        f"The mean lead over these sizes, in points of accuracy, is {'; '.join(facts)}. At {behind} of the sizes WLS is behind "
+        f"The mean lead over these sizes, in points of accuracy, is {'; '.join(facts)}. At "
+        f"{behind} of the sizes WLS is behind "
         f"by more than three standard errors. {measured.chance_catches_up()}",
     )
 
@@ -943,15 +1289,26 @@ def _best_of_all(measured: Accuracies, run: Run) -> Judgement:
         verdict, words = weigh(lead, run)
         verdicts.append(verdict)
         errors.append(lead.error * np.sqrt(len(better) / PAPER_REPETITIONS))
-        named = [f"{name} {top.mean():.1f} % ({size})" for name, (top, size) in zip(CURVES, tops, strict=True)]
+        named = [
+            f"{name} {top.mean():.1f} % ({size})"
+            for name, (top, size) in zip(CURVES, tops, strict=True)
+        ]
         facts.append(f"at μ = {doubt:.1f} {', '.join(named)}: a lead of {lead:.2f} points, {words}")
-    scaled = [measured.curve(doubt, column, 2).mean(axis=0).max() for doubt in FIGURE_DOUBTS for column in (0, 1, 2)]
+    scaled = [
+        measured.curve(doubt, column, 2).mean(axis=0).max()
+        for doubt in FIGURE_DOUBTS
+        for column in (0, 1, 2)
+    ]
     return Judgement(
         worst(verdicts),
-        f"Highest points of the curves, with their numbers of features, and how far WLS is ahead of the better competitor: "
-        f"{'; '.join(facts)}. In the paper's {PAPER_REPETITIONS} repetitions such a lead has a standard error of "
-        f"{max(errors):.1f} points. All columns reach {measured.curve(0.2, 0)[:, -1].mean():.1f} %. With scaled features it is "
-        f"{scaled[0]:.1f} % against {max(scaled[1:3]):.1f} % for the better competitor at μ = 0.2, and {scaled[3]:.1f} % against "
+        "Highest points of the curves, with their numbers of features, and how far WLS is ahead "
+        "of the better competitor: "
+        f"{'; '.join(facts)}. In the paper's {PAPER_REPETITIONS} repetitions such a lead has a "
+        "standard error of "
+        f"{max(errors):.1f} points. All columns reach {measured.curve(0.2, 0)[:, -1].mean():.1f} "
+        "%. With scaled features it is "
+        f"{scaled[0]:.1f} % against {max(scaled[1:3]):.1f} % for the better competitor at μ = 0.2, "
+        f"and {scaled[3]:.1f} % against "
         f"{max(scaled[4:]):.1f} % at μ = 0.3.",
     )
 
@@ -966,8 +1323,10 @@ EXPERIMENT = Experiment(
     paper="wls",
     title="Handling imprecise labels in feature selection with graph Laplacian",
     reference=(
-        "G. Doquire, M. Verleysen (2012), Handling imprecise labels in feature selection with graph Laplacian, Proceedings of "
-        "the 1st International Conference on Pattern Recognition Applications and Methods (ICPRAM), 162–169, "
+        "G. Doquire, M. Verleysen (2012), Handling imprecise labels in feature selection with "
+        "graph Laplacian, Proceedings of "
+        "the 1st International Conference on Pattern Recognition Applications and Methods "
+        "(ICPRAM), 162–169, "
         "doi:10.5220/0003712101620169"
     ),
     parts=(

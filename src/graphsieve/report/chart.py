@@ -20,7 +20,9 @@ STYLE = asset("plot.css")
 
 
 def chart(figure: Mapping[str, Any]) -> str:
-    """The figure with its legend and caption; `figure` has the fields of `experiments.results.Figure`."""
+    """The figure with its legend and caption; `figure` has the fields of
+    `experiments.results.Figure`.
+    """
     series = [one for one in figure["series"] if _points(one)]
     title = escape(f"{figure['label']}: {figure['title']}")
     note = f" {escape(figure['note'])}" if figure.get("note") else ""
@@ -29,10 +31,14 @@ def chart(figure: Mapping[str, Any]) -> str:
         return f"<figure>{caption}</figure>"
     looks = _looks(series)
     legend = "".join(
-        f'<li><svg viewBox="0 0 32 10" aria-hidden="true"><path class="{look}" d="M0 5H32"/></svg>{escape(one["name"])}</li>'
+        f'<li><svg viewBox="0 0 32 10" aria-hidden="true"><path class="{look}" d="M0 '
+        f'5H32"/></svg>{escape(one["name"])}</li>'
         for one, look in zip(series, looks, strict=True)
     )
-    return f'<figure>{caption}<ul class="legend">{legend}</ul>{_drawing(figure, series, looks, title)}</figure>'
+    return (
+        f"<figure>{caption}<ul "
+        f'class="legend">{legend}</ul>{_drawing(figure, series, looks, title)}</figure>'
+    )
 
 
 def _points(series: Mapping[str, Any]) -> list[tuple[float, float, float]]:
@@ -54,7 +60,9 @@ def _looks(series: Sequence[Mapping[str, Any]]) -> list[str]:
     return looks
 
 
-def _drawing(figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], looks: Sequence[str], title: str) -> str:
+def _drawing(
+    figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], looks: Sequence[str], title: str
+) -> str:
     points = [_points(one) for one in series]
     xs = [x for one in points for x, _, _ in one]
     lows = [y - error for one in points for _, y, error in one]
@@ -72,23 +80,43 @@ def _drawing(figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], loo
         at = place(across.low, y)[1]
         parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:g}</text>')
-    for x in _apart(sorted(set(xs)), across) if across.logarithmic else ticks(across.low, across.high, wanted=8):
-        parts.append(f'<text x="{place(x, 0)[0]:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
+    for x in (
+        _apart(sorted(set(xs)), across)
+        if across.logarithmic
+        else ticks(across.low, across.high, wanted=8)
+    ):
+        parts.append(
+            f'<text x="{place(x, 0)[0]:.1f}" y="{HEIGHT - BOTTOM + 18}" '
+            f'text-anchor="middle">{x:g}</text>'
+        )
     for one, look in zip(points, looks, strict=True):
-        upper, lower = [place(x, y + error) for x, y, error in one], [place(x, y - error) for x, y, error in one]
+        upper, lower = (
+            [place(x, y + error) for x, y, error in one],
+            [place(x, y - error) for x, y, error in one],
+        )
         if any(error for _, _, error in one):
             parts.append(f'<path class="band {look}" d="{_path([*upper, *lower[::-1]])}Z"/>')
     for one, look in zip(points, looks, strict=True):
         line = [place(x, y) for x, y, _ in one]
         parts.append(f'<path class="curve {look}" d="{_path(line)}"/>')
         if len(line) == 1:
-            parts.append(f'<circle class="{look}" cx="{line[0][0]:.1f}" cy="{line[0][1]:.1f}" r="3.5"/>')
+            parts.append(
+                f'<circle class="{look}" cx="{line[0][0]:.1f}" cy="{line[0][1]:.1f}" r="3.5"/>'
+            )
     middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(figure["x_label"])}</text>')
+    parts.append(
+        f'<text x="{middle:.0f}" y="{HEIGHT - 8}" '
+        f'text-anchor="middle">{escape(figure["x_label"])}</text>'
+    )
     up = (TOP + HEIGHT - BOTTOM) / 2
     label = escape(figure["y_label"])
-    parts.append(f'<text transform="translate(14 {up:.0f}) rotate(-90)" text-anchor="middle">{label}</text>')
-    return f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
+    parts.append(
+        f'<text transform="translate(14 {up:.0f}) rotate(-90)" text-anchor="middle">{label}</text>'
+    )
+    return (
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{title}">{"".join(parts)}</svg>'
+    )
 
 
 def _apart(values: Sequence[float], axis: Axis) -> list[float]:

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from graphsieve.report.plot import SIDE, Axis, area, dots, line, padded, picture, plot, stems
-from graphsieve.report.wording import about_score, counted, in_order_of_choice, name, number, score_text, thousands
+from graphsieve.report.wording import (
+    about_score,
+    counted,
+    in_order_of_choice,
+    name,
+    number,
+    score_text,
+    thousands,
+)
 
 DOTS = 1_500  # of features that are left out; more are a blot
 BENDS = 400  # of a curve
@@ -29,8 +37,14 @@ def cut_section(ranking: Mapping[str, Any]) -> str:
     words = _choice_words(features) if choice else _cut_words(features)
     words += _aside(features)
     text = "".join(f"<p>{sentence}</p>" for sentence in words)
-    legend = '<ul class="legend"><li><i class="dot chosen"></i>selected</li><li><i class="dot rest"></i>left out</li></ul>'
-    return f'<section id="cut"><h2>Where the cut is</h2>{text}{legend}{_drawing(ranking, scored, choice)}</section>'
+    legend = (
+        '<ul class="legend"><li><i class="dot chosen"></i>selected</li><li><i class="dot '
+        'rest"></i>left out</li></ul>'
+    )
+    return (
+        '<section id="cut"><h2>Where the cut '
+        f"is</h2>{text}{legend}{_drawing(ranking, scored, choice)}</section>"
+    )
 
 
 def _cut_words(features: Sequence[Record]) -> list[str]:
@@ -38,44 +52,67 @@ def _cut_words(features: Sequence[Record]) -> list[str]:
     kept = [record for record in features if record["selected"]]
     left = [record for record in features if not record["selected"]]
     if not kept or not left:
-        return [f"All {counted(len(features), 'feature')} are {'selected' if kept else 'left out'}: there is no cut."]
+        return [
+            f"All {counted(len(features), 'feature')} are {'selected' if kept else 'left out'}: "
+            "there is no cut."
+        ]
     last, following = kept[-1], left[0]
     has = _told_apart(last, following)
     words = [
-        f"{counted(len(kept), 'feature')} selected, {thousands(len(left))} left out. The last one selected, "
-        f"{name(last['feature'], 40)}, {has[0]}; the first one left out, {name(following['feature'], 40)}, {has[1]}."
+        f"{counted(len(kept), 'feature')} selected, {thousands(len(left))} left out. The last one "
+        "selected, "
+        f"{name(last['feature'], 40)}, {has[0]}; the first one left out, "
+        f"{name(following['feature'], 40)}, {has[1]}."
     ]
     if last["score"] is not None and last["score"] == following["score"]:
-        words.append("The two are equal: the cut goes through a tie, in which the order is that of the columns.")
+        words.append(
+            "The two are equal: the cut goes through a tie, in which the order is that of the "
+            "columns."
+        )
     return words
 
 
 def _told_apart(*records: Record) -> list[str]:
     """The scores in words, with as many digits as tell them apart."""
     scores = [record["score"] for record in records if record["score"] is not None]
-    digits = next((n for n in range(4, 17) if len({number(score, n) for score in scores}) == len(set(scores))), 17)
+    digits = next(
+        (
+            n
+            for n in range(4, 17)
+            if len({number(score, n) for score in scores}) == len(set(scores))
+        ),
+        17,
+    )
     return [_has(record, digits) for record in records]
 
 
 def _has(record: Record, digits: int) -> str:
     if record["flag"] == "unscorable":
         return "could not be scored"
-    return f"has {score_text(record) if record['score'] is None else number(record['score'], digits)}"
+    return (
+        f"has {score_text(record) if record['score'] is None else number(record['score'], digits)}"
+    )
 
 
 def _choice_words(features: Sequence[Record]) -> list[str]:
-    """Features are chosen for what they add, so a good score alone is no reason to be among them."""
+    """Features are chosen for what they add, so a good score alone is no reason to be among
+    them.
+    """
     kept = [record for record in features if record["selected"]]
     n_left = len(features) - len(kept)
     weakest = min((record["strength"] for record in kept), default=0.0)
     passed = sum(record["strength"] > weakest for record in features if not record["selected"])
     words = [
-        f"{counted(len(kept), 'feature')} selected, {thousands(n_left)} left out. Features are chosen one by one for what they "
+        f"{counted(len(kept), 'feature')} selected, {thousands(n_left)} left out. Features are "
+        "chosen one by one for what they "
         "add, so there is no single score at which the cut lies."
     ]
     if passed:
         explains = "explains" if passed == 1 else "explain"
-        words.append(f"{counted(passed, 'feature')} left out {explains} more alone than the weakest of the selected.")
+        words.append(
+            f"{counted(passed, 'feature')} left out {explains} more alone than the weakest of the "
+            "selected."
+        )
     return words
 
 
@@ -85,9 +122,15 @@ def _aside(features: Sequence[Record]) -> list[str]:
     infinite = sum(record["flag"] == "infinite" for record in features)
     words = []
     if unscored:
-        words.append(f"{counted(unscored, 'feature')} could not be scored and {'is' if unscored == 1 else 'are'} last.")
+        words.append(
+            f"{counted(unscored, 'feature')} could not be scored and "
+            f"{'is' if unscored == 1 else 'are'} last."
+        )
     if infinite:
-        words.append(f"{counted(infinite, 'feature')} with an infinite score {'is' if infinite == 1 else 'are'} not drawn.")
+        words.append(
+            f"{counted(infinite, 'feature')} with an infinite score "
+            f"{'is' if infinite == 1 else 'are'} not drawn."
+        )
     return words
 
 
@@ -100,9 +143,12 @@ def _drawing(ranking: Mapping[str, Any], scored: Sequence[Record], choice: bool)
     parts = [] if not 0 < last < n else [_cut_line(x.place(last + 0.5))]
     parts += _points(scored, x, y) if choice or n <= MANY else _curve(scored, last, x, y)
     label = (
-        f"Scores by rank, from {score_text(scored[0])} to {score_text(scored[-1])}; {counted(last, 'feature')} of {n} selected."
+        f"Scores by rank, from {score_text(scored[0])} to {score_text(scored[-1])}; "
+        f"{counted(last, 'feature')} of {n} selected."
     )
-    return plot(parts, x, y, label=label, extra=_spread(scored, y) if len(scored) >= WORTH_COUNTING else "")
+    return plot(
+        parts, x, y, label=label, extra=_spread(scored, y) if len(scored) >= WORTH_COUNTING else ""
+    )
 
 
 def _ranks(n: int, choice: bool) -> Axis:
@@ -139,7 +185,12 @@ def _curve(scored: Sequence[Record], last: int, x: Axis, y: Axis) -> list[str]:
     """A curve in two colours, which meet at the cut."""
     kept = _places([record for record in scored if record["rank"] <= last], x, y)
     left = _places(_thinned([record for record in scored if record["rank"] >= last], BENDS), x, y)
-    return [area(left, "rest"), area(_thinned(kept, BENDS), "chosen"), line(left, "rest"), line(_thinned(kept, BENDS), "chosen")]
+    return [
+        area(left, "rest"),
+        area(_thinned(kept, BENDS), "chosen"),
+        line(left, "rest"),
+        line(_thinned(kept, BENDS), "chosen"),
+    ]
 
 
 def _places(records: Sequence[Record], x: Axis, y: Axis) -> list[tuple[float, float]]:
@@ -147,7 +198,9 @@ def _places(records: Sequence[Record], x: Axis, y: Axis) -> list[tuple[float, fl
 
 
 def _thinned(items: Sequence[T], most: int) -> list[T]:
-    """The first and the last and what lies evenly between them, more of it at the start, which the axis draws wide."""
+    """The first and the last and what lies evenly between them, more of it at the start, which
+    the axis draws wide.
+    """
     if len(items) <= most:
         return list(items)
     top = len(items) - 1
@@ -156,7 +209,9 @@ def _thinned(items: Sequence[T], most: int) -> list[T]:
 
 
 def _spread(scored: Sequence[Record], y: Axis) -> str:
-    """How many features have which score, drawn sideways on the same axis; those selected as strokes at its edge."""
+    """How many features have which score, drawn sideways on the same axis; those selected as
+    strokes at its edge.
+    """
     n_bins = min(BINS, max(6, round(2 * len(scored) ** 0.5)))
     counts = [0] * n_bins
     for record in scored:
@@ -164,9 +219,21 @@ def _spread(scored: Sequence[Record], y: Axis) -> str:
     most = max(counts)
     side = SIDE / n_bins
     bars = "".join(
-        f"M0 {SIDE - side * (place + 1):.0f}h{SIDE * n / most:.0f}v{side * 0.9:.0f}H0z" for place, n in enumerate(counts) if n
+        f"M0 {SIDE - side * (place + 1):.0f}h{SIDE * n / most:.0f}v{side * 0.9:.0f}H0z"
+        for place, n in enumerate(counts)
+        if n
     )
-    strokes = sorted({round(SIDE * (1 - y.place(record["score"]))) for record in scored if record["selected"]})
+    strokes = sorted(
+        {round(SIDE * (1 - y.place(record["score"]))) for record in scored if record["selected"]}
+    )
     marks = "".join(f"M-85 {at}h60" for at in strokes)
-    drawn = picture([f'<path class="area rest" d="{bars}"/>', f'<path class="rug chosen" d="{marks}"/>' if marks else ""])
-    return f'<div class="canvas side">{drawn}<span class="across" style="left:50%">how many</span></div>'
+    drawn = picture(
+        [
+            f'<path class="area rest" d="{bars}"/>',
+            f'<path class="rug chosen" d="{marks}"/>' if marks else "",
+        ]
+    )
+    return (
+        f'<div class="canvas side">{drawn}<span class="across" style="left:50%">how '
+        "many</span></div>"
+    )

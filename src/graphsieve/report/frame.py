@@ -1,4 +1,6 @@
-"""What all pages share: the head, the colours, light and dark; no requests, and no script but one that is named by its hash."""
+"""What all pages share: the head, the colours, light and dark; no requests, and no script but
+one that is named by its hash.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action "
+    "'none'"
+)
 
 
 @cache
@@ -18,7 +23,9 @@ def asset(name: str) -> str:
 
 
 def policy(script: str) -> str:
-    """What the browser may do with the page: run this one script, if there is one, and fetch nothing."""
+    """What the browser may do with the page: run this one script, if there is one, and fetch
+    nothing.
+    """
     if not script:
         return POLICY
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -26,10 +33,14 @@ def policy(script: str) -> str:
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """A whole page; `body` is markup that has escaped its data, `style` is added to what all pages share."""
+    """A whole page; `body` is markup that has escaped its data, `style` is added to what all
+    pages share.
+    """
     head = (
-        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy(script)}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"/>'
+        '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        f'content="{policy(script)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" '
+        'href="data:,"/>'
         f"<title>{escape(title)}</title><style>{asset('frame.css')}{style}</style>"
     )
     # Last, so that it finds the page it works on.

@@ -1,4 +1,6 @@
-"""The ranking inside a notebook: no script, no style of its own, in the colours of whatever theme is around it."""
+"""The ranking inside a notebook: no script, no style of its own, in the colours of whatever
+theme is around it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from html import escape
 from typing import Any
 
 from graphsieve.report.page import answer, chosen_how
-from graphsieve.report.wording import already_said, counted, in_order_of_choice, name, score_text, shown
+from graphsieve.report.wording import (
+    already_said,
+    counted,
+    in_order_of_choice,
+    name,
+    score_text,
+    shown,
+)
 
 ROWS = 20
 CHOSEN, REST = "#2b8a95", "#8a9a9c"  # seen on white and on black
@@ -21,13 +30,24 @@ def fragment(facts: Mapping[str, Any]) -> str:
     said = in_order_of_choice(ranking)
     rows = "".join(_row(record, said) for record in features[:ROWS])
     hidden = max(0, len(features) - ROWS)
-    more = f'<p style="margin:.4em 0;{SOFT}">… and {counted(hidden, "more feature")}.</p>' if hidden else ""
-    heads = [("right", SOFT, "rank"), ("left", SOFT, "feature"), ("right", SOFT, "score"), ("left", SOFT, "")]
+    more = (
+        f'<p style="margin:.4em 0;{SOFT}">… and {counted(hidden, "more feature")}.</p>'
+        if hidden
+        else ""
+    )
+    heads = [
+        ("right", SOFT, "rank"),
+        ("left", SOFT, "feature"),
+        ("right", SOFT, "score"),
+        ("left", SOFT, ""),
+    ]
     cells = _cells("th", [*heads, ("left", SOFT, "already said")] if said else heads)
     return (
-        f'<div style="color:inherit;max-width:60em"><p style="margin:.2em 0;font-size:1.1em">{answer(ranking)}</p>'
+        '<div style="color:inherit;max-width:60em"><p style="margin:.2em '
+        f'0;font-size:1.1em">{answer(ranking)}</p>'
         f'<p style="margin:.2em 0 .8em;{SOFT}">{chosen_how(ranking)}</p>'
-        f'<table style="border-collapse:collapse;border:0;font-variant-numeric:tabular-nums;margin:0">'
+        "<table "
+        'style="border-collapse:collapse;border:0;font-variant-numeric:tabular-nums;margin:0">'
         f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>{more}</div>"
     )
 
@@ -35,7 +55,8 @@ def fragment(facts: Mapping[str, Any]) -> str:
 def _row(record: Mapping[str, Any], said: bool) -> str:
     chosen = record["selected"]
     bar = (
-        f'<span style="display:inline-block;height:.7em;min-width:1px;width:{9 * record["strength"]:.2f}em;'
+        "<span "
+        f'style="display:inline-block;height:.7em;min-width:1px;width:{9 * record["strength"]:.2f}em;'
         f'background:{CHOSEN if chosen else REST};border-radius:1px"></span>'
     )
     of = record.get("duplicate_of")
@@ -53,8 +74,11 @@ def _row(record: Mapping[str, Any], said: bool) -> str:
 
 
 def _cells(tag: str, cells: Sequence[tuple[str, str, str]]) -> str:
-    """Cells of a side, a style and markup; all that a notebook's own style sets for tables is set here."""
+    """Cells of a side, a style and markup; all that a notebook's own style sets for tables is
+    set here.
+    """
     return "".join(
-        f'<{tag} style="text-align:{side};padding:.15em .9em .15em 0;border:0;max-width:none;{style}">{text}</{tag}>'
+        f'<{tag} style="text-align:{side};padding:.15em .9em .15em '
+        f'0;border:0;max-width:none;{style}">{text}</{tag}>'
         for side, style, text in cells
     )

@@ -59,7 +59,9 @@ def page(facts: Facts) -> str:
 def _header(facts: Facts) -> str:
     table, ranking = facts["table"], facts["ranking"]
     source = f"{name(table['name'])} · " if table else ""
-    size = f"{counted(ranking['n_samples'], 'sample')} · {counted(ranking['n_features'], 'feature')}"
+    size = (
+        f"{counted(ranking['n_samples'], 'sample')} · {counted(ranking['n_features'], 'feature')}"
+    )
     rows = "".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _about(facts) if text)
     return (
         f'<p class="source">{source}{size}</p><h1>{name(facts["title"], 200)}</h1>'
@@ -75,7 +77,8 @@ def answer(ranking: Facts) -> str:
         return f"<strong>None of {counted(n, 'feature')}</strong> is selected."
     are = "is" if len(chosen) == 1 else "are"
     return (
-        f"<strong>{thousands(len(chosen))} of {counted(n, 'feature')}</strong> {are} selected: {listed(chosen, NAMES_IN_ANSWER)}."
+        f"<strong>{thousands(len(chosen))} of {counted(n, 'feature')}</strong> {are} selected: "
+        f"{listed(chosen, NAMES_IN_ANSWER)}."
     )
 
 
@@ -83,9 +86,17 @@ def _about(facts: Facts) -> list[tuple[str, str]]:
     ranking, known = facts["ranking"], facts["known"]
     return [
         ("What was known", _known(known) if known else ""),
-        ("How many", sentence(full_stop(_capital(ranking["count_reason"]))) if ranking["count_reason"] else ""),
+        (
+            "How many",
+            sentence(full_stop(_capital(ranking["count_reason"])))
+            if ranking["count_reason"]
+            else "",
+        ),
         ("How they were chosen", chosen_how(ranking, known["text"] if known else None)),
-        ("Neighbours", sentence(full_stop(_capital(found))) if (found := neighbors_found(ranking)) else ""),
+        (
+            "Neighbours",
+            sentence(full_stop(_capital(found))) if (found := neighbors_found(ranking)) else "",
+        ),
     ]
 
 
@@ -95,18 +106,27 @@ def _known(known: Facts) -> str:
         text += f" The target is {name(known['target'])}."
     if known["classes"]:
         chips = "".join(
-            f'<li>{name(one["name"], 40)} <span class="n">{thousands(one["n"])}</span></li>' for one in known["classes"]
+            f'<li>{name(one["name"], 40)} <span class="n">{thousands(one["n"])}</span></li>'
+            for one in known["classes"]
         )
         text += f'<ul class="chips">{chips}</ul>'
     return text
 
 
 def chosen_how(ranking: Facts, known: str | None = None) -> str:
-    """The method, what it looks for, why it was taken (unless that is what is `known`, said already), where it was published."""
-    # In rounds, a search does something; otherwise a feature does, also where it is chosen for what it adds.
-    looks_for = ", which" if ranking.get("is_search") and not in_order_of_choice(ranking) else ": a good feature"
+    """The method, what it looks for, why it was taken (unless that is what is `known`, said
+    already), where it was published.
+    """
+    # In rounds, a search does something; otherwise a feature does, also where it is chosen for what
+    # it adds.
+    looks_for = (
+        ", which"
+        if ranking.get("is_search") and not in_order_of_choice(ranking)
+        else ": a good feature"
+    )
     return (
-        f"By <strong>{sentence(ranking['method'])}</strong>{looks_for} {sentence(ranking['summary'])}."
+        f"By <strong>{sentence(ranking['method'])}</strong>{looks_for} "
+        f"{sentence(ranking['summary'])}."
         f"{_because(ranking['reason'], known)}"
         f' <span class="reference">({sentence(ranking["reference"])})</span>'
     )
@@ -126,7 +146,10 @@ def _warnings(warnings: Sequence[str]) -> str:
     if not warnings:
         return ""
     items = "".join(f"<li>{sentence(text)}</li>" for text in warnings)
-    return f'<div class="warnings" role="note" aria-label="Warnings"><strong>Worth a look</strong><ul>{items}</ul></div>'
+    return (
+        '<div class="warnings" role="note" aria-label="Warnings"><strong>Worth a '
+        f"look</strong><ul>{items}</ul></div>"
+    )
 
 
 def _compared(comparison: Facts) -> str:
@@ -134,8 +157,15 @@ def _compared(comparison: Facts) -> str:
     curves = "".join(chart(_shown_curve(curve)) for curve in comparison["curves"] or ())
     charts = f'<div class="charts">{curves}</div>' if curves else ""
     how = f"<h3>How much the methods agree</h3><p>{sentence(comparison['agreement_text'])}</p>"
-    table = agreement(comparison["methods"], comparison["agreement"]) if len(comparison["methods"]) > 1 else ""
-    return f'<section id="compared"><h2>Compared</h2>{text}{charts}{how + table if table else ""}</section>'
+    table = (
+        agreement(comparison["methods"], comparison["agreement"])
+        if len(comparison["methods"]) > 1
+        else ""
+    )
+    return (
+        "<section "
+        f'id="compared"><h2>Compared</h2>{text}{charts}{how + table if table else ""}</section>'
+    )
 
 
 def _shown_curve(curve: Facts) -> dict[str, Any]:
@@ -151,25 +181,44 @@ def _shown_curve(curve: Facts) -> dict[str, Any]:
 
 def _done(facts: Facts) -> str:
     done, table = facts["done"], facts["table"]
-    parts = [_table_read(table) if table else "", _pairs("Parameters", done["parameters"]), _pairs("Versions", done["versions"])]
-    return f'<section id="done"><h2>What was read, what was done</h2>{"".join(parts)}</section>' if any(parts) else ""
+    parts = [
+        _table_read(table) if table else "",
+        _pairs("Parameters", done["parameters"]),
+        _pairs("Versions", done["versions"]),
+    ]
+    return (
+        f'<section id="done"><h2>What was read, what was done</h2>{"".join(parts)}</section>'
+        if any(parts)
+        else ""
+    )
 
 
 def _table_read(table: Facts) -> str:
     notes = "".join(f"<li>{sentence(note)}</li>" for note in table["notes"])
     read = (
-        f"<p>{name(table['name'])} ({sentence(table['format'])}): {counted(table['n_rows'], 'row')}, "
-        f"{counted(table['n_columns'], 'column')}, of which {thousands(table['n_features'])} are features.</p>"
+        f"<p>{name(table['name'])} ({sentence(table['format'])}): "
+        f"{counted(table['n_rows'], 'row')}, "
+        f"{counted(table['n_columns'], 'column')}, of which {thousands(table['n_features'])} are "
+        "features.</p>"
     )
-    return f"<h3>The table</h3>{read}{f'<ul>{notes}</ul>' if notes else ''}{_left_out(table['left_out'])}"
+    return (
+        "<h3>The "
+        f"table</h3>{read}{f'<ul>{notes}</ul>' if notes else ''}{_left_out(table['left_out'])}"
+    )
 
 
 def _left_out(left_out: Sequence[Facts]) -> str:
     if not left_out:
         return ""
-    rows = "".join(f"<tr><td>{name(one['column'])}</td><td>{sentence(one['why'])}</td></tr>" for one in left_out)
+    rows = "".join(
+        f"<tr><td>{name(one['column'])}</td><td>{sentence(one['why'])}</td></tr>"
+        for one in left_out
+    )
     head = f"{counted(len(left_out), 'column')} left out"
-    listing = f'<div class="scroll"><table><thead><tr><th>column</th><th>why</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    listing = (
+        "<div "
+        f'class="scroll"><table><thead><tr><th>column</th><th>why</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )
     opened = "" if len(left_out) >= FOLDED_FROM else " open"
     return f"<details{opened}><summary>{head}</summary>{listing}</details>"
 
@@ -183,7 +232,11 @@ def _pairs(title: str, pairs: Sequence[Sequence[str]]) -> str:
 
 def _again(repeat: Facts) -> str:
     ways = [("In a terminal", repeat["command"]), ("In Python", repeat["python"])]
-    code = "".join(f'<h3>{title}</h3><div class="code"><pre>{block(text)}</pre></div>' for title, text in ways if text)
+    code = "".join(
+        f'<h3>{title}</h3><div class="code"><pre>{block(text)}</pre></div>'
+        for title, text in ways
+        if text
+    )
     return f'<section id="again"><h2>Do it again</h2>{code}</section>' if code else ""
 
 

@@ -21,7 +21,10 @@ def of_chosen(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> dict[
         return dict(portraits)
     names, values = portraits["correlations"]["features"], portraits["correlations"]["values"]
     places = [place for place, one in enumerate(names) if one in chosen]
-    kept = {"features": [names[i] for i in places], "values": [[values[i][j] for j in places] for i in places]}
+    kept = {
+        "features": [names[i] for i in places],
+        "values": [[values[i][j] for j in places] for i in places],
+    }
     return {**portraits, "features": features, "correlations": kept}
 
 
@@ -36,7 +39,8 @@ def pictures_section(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -
     n_selected = sum(record["selected"] for record in ranking["features"])
     which = f" The first {len(features)} are shown." if len(features) < n_selected else ""
     return (
-        f'<section id="behaviour"><h2>How the chosen features behave</h2><p>{_about(portraits)}{which}</p>'
+        '<section id="behaviour"><h2>How the chosen features '
+        f"behave</h2><p>{_about(portraits)}{which}</p>"
         f'{_legend(portraits["classes"], looks)}<ul class="cards">{cards}</ul></section>'
     )
 
@@ -46,7 +50,9 @@ def group_looks(groups: Sequence[str] | None) -> list[str]:
     if groups is None:
         return ["g0"]
     unknown = {len(groups) - 1} if groups and groups[-1] == "unknown" else set()
-    return ["rest" if place in unknown else f"g{place % GROUP_COLORS}" for place in range(len(groups))]
+    return [
+        "rest" if place in unknown else f"g{place % GROUP_COLORS}" for place in range(len(groups))
+    ]
 
 
 def _about(portraits: Mapping[str, Any]) -> str:
@@ -55,11 +61,16 @@ def _about(portraits: Mapping[str, Any]) -> str:
         target = portraits["target"] or {}
         of = name(target["name"]) if target.get("name") is not None else "the target"
         ends = f", from {number(target['low'])} to {number(target['high'])}" if target else ""
-        text = f"Each dot is a sample: the feature across, {of} up{ends}. Above it, how often each value occurs."
+        text = (
+            f"Each dot is a sample: the feature across, {of} up{ends}. Above it, how often each "
+            "value occurs."
+        )
     elif first["along_graph"] is not None:
         text = (
-            f"Each dot is a sample: its own value across, the mean value of its nearest neighbours{_by(portraits)} up. "
-            "The closer to the diagonal, the more the neighbours tell; the number says how much of the feature that is. "
+            "Each dot is a sample: its own value across, the mean value of its nearest "
+            f"neighbours{_by(portraits)} up. "
+            "The closer to the diagonal, the more the neighbours tell; the number says how much of "
+            "the feature that is. "
             "Above it, how often each value occurs."
         )
     elif portraits["classes"] is not None:
@@ -67,7 +78,10 @@ def _about(portraits: Mapping[str, Any]) -> str:
     else:
         text = "How often each value occurs."
     if portraits["n_drawn"] < portraits["n_samples"]:
-        text += f" Drawn from {thousands(portraits['n_drawn'])} of {counted(portraits['n_samples'], 'sample')}."
+        text += (
+            f" Drawn from {thousands(portraits['n_drawn'])} of "
+            f"{counted(portraits['n_samples'], 'sample')}."
+        )
     return text
 
 
@@ -79,20 +93,33 @@ def _by(portraits: Mapping[str, Any]) -> str:
 def _legend(groups: Sequence[str] | None, looks: Sequence[str]) -> str:
     if groups is None:
         return ""
-    items = "".join(f'<li><i class="dot {look}"></i>{name(group, 40)}</li>' for group, look in zip(groups, looks, strict=True))
+    items = "".join(
+        f'<li><i class="dot {look}"></i>{name(group, 40)}</li>'
+        for group, look in zip(groups, looks, strict=True)
+    )
     return f'<ul class="legend">{items}</ul>'
 
 
-def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, portraits: Mapping[str, Any], looks: Sequence[str]) -> str:
+def _card(
+    one: Mapping[str, Any],
+    record: Mapping[str, Any] | None,
+    portraits: Mapping[str, Any],
+    looks: Sequence[str],
+) -> str:
     rank = f'<span class="rank">{record["rank"]}</span>' if record is not None else ""
     counts = one["histogram"]["counts"]
     cloud, note = one["scatter"] or one["along_graph"], ""
     what = f"{shown(one['feature'], 60)}: values from {number(one['low'])} to {number(one['high'])}"
-    parts = f'<div class="rows{" short" if cloud and len(counts) == 1 else ""}">{"".join(map(_histogram, counts, looks))}</div>'
+    parts = (
+        "<div "
+        f'class="rows{" short" if cloud and len(counts) == 1 else ""}">{"".join(map(_histogram, counts, looks))}</div>'
+    )
     if cloud:
         diagonal = f'<path class="grid" d="M0 {SIDE}L{SIDE} 0"/>' if one["scatter"] is None else ""
         points = list(zip(cloud["x"], cloud["y"], strict=True))
-        drawn = picture([diagonal, dots(points, "chosen few" if len(points) < FEW_DOTS else "chosen")])
+        drawn = picture(
+            [diagonal, dots(points, "chosen few" if len(points) < FEW_DOTS else "chosen")]
+        )
     if one["along_graph"] is not None and one["scatter"] is None:
         percent = f"{100 * one['along_graph']['share']:.0f} %"
         note = f'<span class="note">{percent}</span>'
@@ -100,14 +127,18 @@ def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, portraits: M
     if cloud:
         parts += f'<div class="cloud">{drawn}{note}</div>'
     return (
-        f'<li class="card"><h3 title="{escape(shown(one["feature"]))}">{rank}{name(one["feature"], 60)}</h3>'
+        '<li class="card"><h3 '
+        f'title="{escape(shown(one["feature"]))}">{rank}{name(one["feature"], 60)}</h3>'
         f'<div role="img" aria-label="{escape(what)}">{parts}</div>'
-        f'<div class="ends"><span>{number(one["low"])}</span><span>{number(one["high"])}</span></div></li>'
+        "<div "
+        f'class="ends"><span>{number(one["low"])}</span><span>{number(one["high"])}</span></div></li>'
     )
 
 
 def _histogram(counts: Sequence[int], look: str) -> str:
     """Steps, the highest of them as high as the row."""
     most, side = max(counts) or 1, SIDE / len(counts)
-    path = "".join(f"V{SIDE * (1 - n / most):.0f}H{side * (place + 1):.0f}" for place, n in enumerate(counts))
+    path = "".join(
+        f"V{SIDE * (1 - n / most):.0f}H{side * (place + 1):.0f}" for place, n in enumerate(counts)
+    )
     return picture([f'<path class="area {look}" d="M0 {SIDE}{path}V{SIDE}z"/>'])

@@ -1,4 +1,6 @@
-"""Drawings that fit any width: the picture stretches, while its lines, dots and letters keep their size."""
+"""Drawings that fit any width: the picture stretches, while its lines, dots and letters keep
+their size.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SIDE = 1000  # the picture's own units in either direction
 
 @dataclass(frozen=True)
 class Axis:
-    """From values to places between 0 and 1; `whole` for ranks, `logarithmic` for very many of them."""
+    """From values to places between 0 and 1; `whole` for ranks, `logarithmic` for very many of
+    them.
+    """
 
     low: float
     high: float
@@ -31,9 +35,16 @@ class Axis:
     def marks(self, wanted: int) -> list[tuple[float, str]]:
         """Round values on the axis, each with its place and text."""
         if self.logarithmic:
-            values: list[float] = [10.0**power for power in range(ceil(log10(self.low)), floor(log10(self.high) + 1e-9) + 1)]
+            values: list[float] = [
+                10.0**power
+                for power in range(ceil(log10(self.low)), floor(log10(self.high) + 1e-9) + 1)
+            ]
         else:
-            values = [value for value in ticks(self.low, self.high, wanted) if not self.whole or value % 1 == 0]
+            values = [
+                value
+                for value in ticks(self.low, self.high, wanted)
+                if not self.whole or value % 1 == 0
+            ]
         return [(self.place(value), f"{value:.12g}".replace("-", "−")) for value in values]
 
 
@@ -43,8 +54,13 @@ def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
     magnitude = 10.0 ** floor(log10(raw)) if raw > 0 else 0.0
     if not magnitude:  # also where a tenth of the range is too small to be written
         return [low]
-    step = next(factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= raw * 0.999)
-    return [float(f"{i * step:.12g}") for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    step = next(
+        factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= raw * 0.999
+    )
+    return [
+        float(f"{i * step:.12g}")
+        for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
+    ]
 
 
 def padded(low: float, high: float) -> tuple[float, float]:
@@ -55,11 +71,16 @@ def padded(low: float, high: float) -> tuple[float, float]:
 
 def picture(parts: Iterable[str]) -> str:
     """The parts as one drawing that fills the box it is in."""
-    return f'<svg viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
+    return (
+        f'<svg viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none" '
+        f'aria-hidden="true">{"".join(parts)}</svg>'
+    )
 
 
 def dots(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """Points (between 0 and 1, up is up) as one path: lines without length, which have round ends of their own size."""
+    """Points (between 0 and 1, up is up) as one path: lines without length, which have round
+    ends of their own size.
+    """
     path = "".join(f"M{_unit(x)} {_unit(1 - y)}h0" for x, y in points)
     return f'<path class="dots {kind}" d="{path}"/>' if path else ""
 
@@ -72,7 +93,12 @@ def stems(points: Iterable[tuple[float, float]], kind: str) -> str:
 
 def line(points: Sequence[tuple[float, float]], kind: str) -> str:
     """Points joined by a line."""
-    return f'<path class="line {kind}" d="M{"L".join(f"{_unit(x)} {_unit(1 - y)}" for x, y in points)}"/>' if points else ""
+    return (
+        f'<path class="line {kind}" '
+        f'd="M{"L".join(f"{_unit(x)} {_unit(1 - y)}" for x, y in points)}"/>'
+        if points
+        else ""
+    )
 
 
 def area(points: Sequence[tuple[float, float]], kind: str) -> str:
@@ -80,17 +106,35 @@ def area(points: Sequence[tuple[float, float]], kind: str) -> str:
     if not points:
         return ""
     upper = "L".join(f"{_unit(x)} {_unit(1 - y)}" for x, y in points)
-    return f'<path class="area {kind}" d="M{_unit(points[0][0])} {SIDE}L{upper}L{_unit(points[-1][0])} {SIDE}Z"/>'
+    return (
+        f'<path class="area {kind}" d="M{_unit(points[0][0])} '
+        f'{SIDE}L{upper}L{_unit(points[-1][0])} {SIDE}Z"/>'
+    )
 
 
-def plot(parts: Iterable[str], x: Axis, y: Axis, *, label: str, extra: str = "", wanted: tuple[int, int] = (6, 5)) -> str:
-    """A picture with axes; `extra` is markup beside it (a further picture that shares the vertical axis)."""
+def plot(
+    parts: Iterable[str],
+    x: Axis,
+    y: Axis,
+    *,
+    label: str,
+    extra: str = "",
+    wanted: tuple[int, int] = (6, 5),
+) -> str:
+    """A picture with axes; `extra` is markup beside it (a further picture that shares the
+    vertical axis).
+    """
     marks_x, marks_y = x.marks(wanted[0]), y.marks(wanted[1])
     grid = "".join(f'<path class="grid" d="M0 {_unit(1 - at)}H{SIDE}"/>' for at, _ in marks_y)
-    letters = "".join(f'<span class="up" style="top:{100 * (1 - at):.2f}%">{text}</span>' for at, text in marks_y)
-    letters += "".join(f'<span class="across" style="left:{100 * at:.2f}%">{text}</span>' for at, text in marks_x)
+    letters = "".join(
+        f'<span class="up" style="top:{100 * (1 - at):.2f}%">{text}</span>' for at, text in marks_y
+    )
+    letters += "".join(
+        f'<span class="across" style="left:{100 * at:.2f}%">{text}</span>' for at, text in marks_x
+    )
     return (
-        f'<div class="plot" role="img" aria-label="{escape(label)}"><div class="title up">{escape(y.label)}</div>'
+        f'<div class="plot" role="img" aria-label="{escape(label)}"><div class="title '
+        f'up">{escape(y.label)}</div>'
         f'<div class="canvas">{picture([grid, *parts])}{letters}</div>{extra}'
         f'<div class="title across">{escape(x.label)}</div></div>'
     )

@@ -1,8 +1,10 @@
-"""How the chosen features behave, as facts for small pictures: distributions, scatter, smoothness along the graph, correlations.
+"""How the chosen features behave, as facts for small pictures: distributions, scatter, smoothness
+along the graph, correlations.
 
-Only a few columns of at most 2,000 rows are looked at, so a portrait of a huge table costs little more than one of a small one.
-A column is first brought to shares of its own range, 0 for its least and 1 for its largest value, after an exact scaling by a
-power of two: so 1e300, 1e-300 and an offset of 1e8 are drawn like any other numbers.
+Only a few columns of at most 2,000 rows are looked at, so a portrait of a huge table costs little
+more than one of a small one. A column is first brought to shares of its own range, 0 for its least
+and 1 for its largest value, after an exact scaling by a power of two: so 1e300, 1e-300 and an
+offset of 1e8 are drawn like any other numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.randomness import generator
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.supervision.value import Supervision
@@ -37,9 +40,6 @@ FEWEST_BINS, MOST_BINS = 8, 24
 TAIL = 0.005  # on either side, which may be cut off
 LONG_TAIL = 5  # times the range of the rest, from which the tails are cut off
 DIGITS = 6  # that a picture can show
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def portray(
@@ -66,7 +66,8 @@ def portray(
     target_name : str or None
         How a continuous target is called.
     random_state : int, Generator or None
-        Which rows are looked at where there are more than 2,000, and drawn as dots where there are more than 360.
+        Which rows are looked at where there are more than 2,000, and drawn as dots where there are
+        more than 360.
 
     Returns
     -------
@@ -74,10 +75,12 @@ def portray(
         - ``n_samples``, ``n_drawn``: rows in all, rows looked at;
         - ``classes``: names of the groups of the histograms, ``"unknown"`` last, or None;
         - ``target``: name, low, high; or None;
-        - ``neighbors``: by which columns samples are near, ``"all columns"`` or ``"the columns shown"``; or None;
-        - ``features``: for each its name, ``low`` and ``high`` (the range that is shown), ``clipped`` (whether there are values
-          beyond it, drawn at its ends), ``histogram``, ``scatter`` against the target, and ``along_graph``: its value against
-          the mean of the five nearest samples. Dots are shares of the range that is shown;
+        - ``neighbors``: by which columns samples are near, ``"all columns"`` or ``"the columns
+          shown"``; or None;
+        - ``features``: for each its name, ``low`` and ``high`` (the range that is shown),
+          ``clipped`` (whether there are values beyond it, drawn at its ends), ``histogram``,
+          ``scatter`` against the target, and ``along_graph``: its value against the mean of the
+          five nearest samples. Dots are shares of the range that is shown;
         - ``correlations`` between them.
 
     Examples
@@ -113,22 +116,30 @@ def portray(
             }
             for name, axis, scatter, along in zip(names, axes, scatters, alongs, strict=True)
         ],
-        "correlations": {"features": names, "values": _correlations([axis.shares for axis in axes])},
+        "correlations": {
+            "features": names,
+            "values": _correlations([axis.shares for axis in axes]),
+        },
     }
 
 
 def _rows_to_look_at(known: Supervision, chance: np.random.Generator) -> Integers:
-    """All rows, or 2,000 of them: those of which something is known get half of the places, or more if they are more."""
+    """All rows, or 2,000 of them: those of which something is known get half of the places, or
+    more if they are more.
+    """
     if known.n_samples <= ROWS:
         return np.arange(known.n_samples)
     told = _told(known)
     n_told = int(told.sum())
     n_told = min(n_told, max(ROWS // 2, ROWS * n_told // known.n_samples))
-    parts = [_some(np.flatnonzero(told), n_told, chance), _some(np.flatnonzero(~told), ROWS - n_told, chance)]
+    parts = [
+        _some(np.flatnonzero(told), n_told, chance),
+        _some(np.flatnonzero(~told), ROWS - n_told, chance),
+    ]
     return np.sort(np.concatenate(parts))
 
 
-def _told(known: Supervision) -> NDArray[np.bool_]:
+def _told(known: Supervision) -> Booleans:
     """Of which samples something is known."""
     told = np.full(known.n_samples, known.probabilities is not None)
     if known.labels is not None:
@@ -154,7 +165,9 @@ def _corner(table: Table, rows: Integers, columns: Integers) -> Floats:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Values as shares of their range, which is ``low`` to ``low + width``, times ``2**exponent``; and what of it is shown."""
+    """Values as shares of their range, which is ``low`` to ``low + width``, times
+    ``2**exponent``; and what of it is shown.
+    """
 
     shares: Floats
     low: float
@@ -168,9 +181,15 @@ class _Axis:
         return self.shown != (0.0, 1.0)
 
     def places(self, shares: Floats) -> Floats:
-        """Shares of the whole range as shares of what is shown; all in the middle where there is no range."""
+        """Shares of the whole range as shares of what is shown; all in the middle where there is
+        no range.
+        """
         first, last = self.shown
-        return np.clip((shares - first) / (last - first), 0, 1) if self.width > 0 else np.full(len(shares), 0.5)
+        return (
+            np.clip((shares - first) / (last - first), 0, 1)
+            if self.width > 0
+            else np.full(len(shares), 0.5)
+        )
 
     def range_shown(self) -> dict[str, float]:
         low, high = self.values(np.array(self.shown))
@@ -178,7 +197,10 @@ class _Axis:
 
     def values(self, shares: Floats) -> list[float]:
         """Shares as the numbers they stand for, as exactly as a picture of this range needs."""
-        return [_shown_number(self.low + share * self.width, self.width, self.exponent) for share in shares.tolist()]
+        return [
+            _shown_number(self.low + share * self.width, self.width, self.exponent)
+            for share in shares.tolist()
+        ]
 
 
 def _axis(values: Floats) -> _Axis:
@@ -189,28 +211,37 @@ def _axis(values: Floats) -> _Axis:
     with np.errstate(under="ignore"):
         shares = (scaled - low) / width if width > 0 else np.zeros(len(scaled))
     centers = _evenly_spaced(np.unique(shares))
-    return _Axis(shares, low, width, exponent, (0.0, 1.0) if centers else _without_tails(shares), centers)
+    return _Axis(
+        shares, low, width, exponent, (0.0, 1.0) if centers else _without_tails(shares), centers
+    )
 
 
 def _evenly_spaced(distinct: Floats) -> int:
-    """How many evenly spaced values the few distinct ones are, or are part of; 0 if they are not few or not so."""
+    """How many evenly spaced values the few distinct ones are, or are part of; 0 if they are not
+    few or not so.
+    """
     if not 1 < len(distinct) <= FEW_VALUES:
         return 0
-    with np.errstate(over="ignore"):  # two that are next to equal beside the others are not evenly spaced
+    # Two that are next to equal beside the others are not evenly spaced
+    with np.errstate(over="ignore"):
         steps = distinct / np.diff(distinct).min()
     even = steps[-1] < MOST_BINS - 0.5 and np.abs(steps - steps.round()).max() < 1e-6
     return int(steps[-1].round()) + 1 if even else 0
 
 
 def _without_tails(shares: Floats) -> tuple[float, float]:
-    """The range between the tails, if it is so much shorter; it ends at values that occur, never between two of them."""
+    """The range between the tails, if it is so much shorter; it ends at values that occur, never
+    between two of them.
+    """
     first = float(np.quantile(shares, TAIL, method="lower"))
     last = float(np.quantile(shares, 1 - TAIL, method="higher"))
     return (first, last) if 0 < last - first < 1 / LONG_TAIL else (0.0, 1.0)
 
 
 def _shown_number(scaled: float, width: float, exponent: int) -> float:
-    """``scaled * 2**exponent``, rounded to six digits of the width of the range; the largest float where it is beyond that."""
+    """``scaled * 2**exponent``, rounded to six digits of the width of the range; the largest
+    float where it is beyond that.
+    """
     try:
         value = math.ldexp(scaled, exponent)
     except OverflowError:
@@ -228,12 +259,19 @@ class _Bins(NamedTuple):
 
 
 def _histogram(axis: _Axis, group: Integers, n_groups: int) -> dict[str, Any]:
-    """Counts by bin for each group; what lies beyond the range that is shown is counted in the bins at its ends."""
+    """Counts by bin for each group; what lies beyond the range that is shown is counted in the
+    bins at its ends.
+    """
     if axis.width == 0:
-        return {"edges": _around(axis), "counts": np.bincount(group, minlength=n_groups)[:, None].tolist()}
+        return {
+            "edges": _around(axis),
+            "counts": np.bincount(group, minlength=n_groups)[:, None].tolist(),
+        }
     bins = _bins(axis)
     n_bins = len(bins.edges) - 1
-    counts = np.bincount(group * n_bins + bins.which, minlength=n_groups * n_bins).reshape(n_groups, n_bins)
+    counts = np.bincount(group * n_bins + bins.which, minlength=n_groups * n_bins).reshape(
+        n_groups, n_bins
+    )
     return {"edges": axis.values(bins.edges), "counts": counts.tolist()}
 
 
@@ -265,7 +303,9 @@ def _around(axis: _Axis) -> list[float]:
 
 
 def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
-    """The names of the groups and the group of every sample: by known label or most probable class, the unknown ones last."""
+    """The names of the groups and the group of every sample: by known label or most probable
+    class, the unknown ones last.
+    """
     codes, prefix = known.codes, ""
     if known.probabilities is not None:
         codes, prefix = _most_probable(known), "probably "
@@ -278,7 +318,8 @@ def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
         most_frequent = np.argsort(-sizes, kind="stable")[: GROUPS - 1]
         kept = np.sort(most_frequent)
     names = [prefix + class_name(known.classes[code]) for code in kept]
-    place = np.full(len(known.classes) + 1, len(names), dtype=np.int64)  # the last is for the code −1
+    # The last is for the code −1
+    place = np.full(len(known.classes) + 1, len(names), dtype=np.int64)
     place[kept] = np.arange(len(kept))
     if len(kept) < len(present):
         names.append("other")
@@ -297,11 +338,19 @@ def _most_probable(known: Supervision) -> Integers:
 
 def class_name(name: Any) -> str:
     """1 rather than 1.0, which is what a whole number becomes beside missing ones."""
-    return str(int(name)) if isinstance(name, float | np.floating) and float(name).is_integer() else str(name)
+    return (
+        str(int(name))
+        if isinstance(name, float | np.floating) and float(name).is_integer()
+        else str(name)
+    )
 
 
 def _scatters(
-    known: Supervision, rows: Integers, axes: Sequence[_Axis], target_name: str | None, chance: np.random.Generator
+    known: Supervision,
+    rows: Integers,
+    axes: Sequence[_Axis],
+    target_name: str | None,
+    chance: np.random.Generator,
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any] | None]]:
     """The range of the target, and each feature against it."""
     if known.targets is None or "targets" not in known.kinds:
@@ -311,7 +360,9 @@ def _scatters(
     up = _axis(target[there])
     drawn = _some(np.arange(len(there)), POINTS, chance)
     y = _dots(up, up.shares[drawn])
-    scatters: list[dict[str, Any] | None] = [{"x": _dots(axis, axis.shares[there[drawn]]), "y": y} for axis in axes]
+    scatters: list[dict[str, Any] | None] = [
+        {"x": _dots(axis, axis.shares[there[drawn]]), "y": y} for axis in axes
+    ]
     return {"name": target_name, **up.range_shown()}, scatters
 
 
@@ -329,7 +380,9 @@ def _along_graph(
     scale: Scale,
     chance: np.random.Generator,
 ) -> tuple[str | None, list[dict[str, Any] | None]]:
-    """Each feature's value against the mean of the nearest samples, where nothing but the samples' nearness tells them apart."""
+    """Each feature's value against the mean of the nearest samples, where nothing but the
+    samples' nearness tells them apart.
+    """
     if not len(axes) or {"labels", "targets", "probabilities"} & set(known.kinds):
         return None, [None] * len(axes)
     everything = table.n_features <= SPACE_COLUMNS
@@ -340,12 +393,16 @@ def _along_graph(
     near = table.corner(rows[space]) if everything else _corner(table, rows[space], columns)
     lines, _ = rescaled(Table.trusted(_sparse_if_mostly_zero(near), None), scale).rows
     neighbors, _ = nearest_neighbors(lines, min(NEIGHBORS, len(space) - 1), queries=drawn)
-    alongs: list[dict[str, Any] | None] = [_along(axis, space[drawn], space[neighbors]) for axis in axes]
+    alongs: list[dict[str, Any] | None] = [
+        _along(axis, space[drawn], space[neighbors]) for axis in axes
+    ]
     return "all columns" if everything else "the columns shown", alongs
 
 
 def _sparse_if_mostly_zero(values: Any) -> Any:
-    """The same numbers; among one-hot rows all are equally far, and only sparse ones are compared quickly then."""
+    """The same numbers; among one-hot rows all are equally far, and only sparse ones are
+    compared quickly then.
+    """
     if sp.issparse(values) or np.count_nonzero(values) > MOSTLY_ZERO * values.size:
         return values
     return sp.csc_array(np.asarray(values, dtype=np.float64))
@@ -358,11 +415,15 @@ def _along(axis: _Axis, own: Integers, neighbors: Integers) -> dict[str, Any]:
 
 
 def _correlations(columns: Sequence[Floats]) -> list[list[float]]:
-    return [[round(value, 3) + 0.0 for value in line] for line in _correlation_matrix(columns).tolist()]
+    return [
+        [round(value, 3) + 0.0 for value in line] for line in _correlation_matrix(columns).tolist()
+    ]
 
 
 def _correlation_matrix(columns: Sequence[Floats]) -> Floats:
-    """Correlations of columns of shares, in which a constant is all zeros; 0 between one and any other."""
+    """Correlations of columns of shares, in which a constant is all zeros; 0 between one and any
+    other.
+    """
     if not len(columns):
         return np.empty((0, 0))
     values = np.stack(columns)

@@ -32,14 +32,25 @@ def ranking_section(ranking: Mapping[str, Any]) -> str:
     else:
         order = "The best first."
     kept = min(len(features), ROWS_IN_ALL)
-    beyond = f" The first {thousands(kept)} of {counted(len(features), 'feature')} are here." if kept < len(features) else ""
+    beyond = (
+        f" The first {thousands(kept)} of {counted(len(features), 'feature')} are here."
+        if kept < len(features)
+        else ""
+    )
     meaning = f" The score is the {about_score(ranking)}; the bar is as long as the score is good."
-    about_said = " “Already said” is the share of a feature that the chosen ones explain." if said else ""
+    about_said = (
+        " “Already said” is the share of a feature that the chosen ones explain." if said else ""
+    )
     hidden = max(0, len(features) - ROWS_IN_MARKUP)
-    more = f'<p id="more" class="more without-script">… and {counted(hidden, "more feature")}.</p>' if hidden else ""
+    more = (
+        f'<p id="more" class="more without-script">… and {counted(hidden, "more feature")}.</p>'
+        if hidden
+        else ""
+    )
     data = _data(features[:ROWS_IN_ALL], said, ranking["good"] == "small")
     return (
-        f'<section id="features"><h2>The ranking</h2><p>{order}{escape(meaning)}{about_said}{beyond}</p>'
+        '<section id="features"><h2>The '
+        f"ranking</h2><p>{order}{escape(meaning)}{about_said}{beyond}</p>"
         f"{_controls(kept)}{_table(features, said)}{more}{data}</section>"
     )
 
@@ -47,9 +58,11 @@ def ranking_section(ranking: Mapping[str, Any]) -> str:
 def _controls(n: int) -> str:
     return (
         '<div class="controls with-script"><label class="find"><span>Find a feature</span>'
-        '<input id="search" type="search" autocomplete="off" spellcheck="false" maxlength="200"></label>'
+        '<input id="search" type="search" autocomplete="off" spellcheck="false" '
+        'maxlength="200"></label>'
         '<label class="tick"><input id="selected-only" type="checkbox"> selected only</label>'
-        f'<output id="count" for="search selected-only" aria-live="polite">{n} of {n} features</output></div>'
+        f'<output id="count" for="search selected-only" aria-live="polite">{n} of {n} '
+        "features</output></div>"
     )
 
 
@@ -61,37 +74,54 @@ def _table(features: Sequence[Mapping[str, Any]], said: bool) -> str:
         heads.append(_head("said", "already said", "said"))
     rows = "".join(_row(record, said) for record in features[:ROWS_IN_MARKUP])
     return (
-        '<div id="ranking" class="region" role="region" tabindex="0" aria-label="The ranking, a table that scrolls">'
-        f'<table data-sorted="rank" aria-rowcount="{len(features) + 1}"{" class=has-said" if said else ""}>'
-        f'<thead><tr aria-rowindex="1">{"".join(heads)}</tr></thead><tbody>{rows}</tbody></table></div>'
+        '<div id="ranking" class="region" role="region" tabindex="0" aria-label="The ranking, a '
+        'table that scrolls">'
+        '<table data-sorted="rank" '
+        f'aria-rowcount="{len(features) + 1}"{" class=has-said" if said else ""}>'
+        "<thead><tr "
+        f'aria-rowindex="1">{"".join(heads)}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
 def _head(key: str, text: str, kind: str) -> str:
     sort = ' aria-sort="ascending"' if key == "rank" else ""
-    return f'<th class="{kind}" scope="col"{sort}><button type="button" data-sort="{key}">{text}</button></th>'
+    return (
+        f'<th class="{kind}" scope="col"{sort}><button type="button" '
+        f'data-sort="{key}">{text}</button></th>'
+    )
 
 
 def _row(record: Mapping[str, Any], said: bool) -> str:
     """A row of the markup; report.js makes the same one."""
     chosen = record["selected"]
-    mark = '<span class="mark" title="selected">●<span class="unseen"> selected</span></span>' if chosen else ""
+    mark = (
+        '<span class="mark" title="selected">●<span class="unseen"> selected</span></span>'
+        if chosen
+        else ""
+    )
     of = record.get("duplicate_of")
     text = already_said(record.get("redundancy"), None if of is None else shown(of))
-    repetition = f'<td class="said" title="{escape(text)}"><bdi>{escape(text)}</bdi></td>' if said else ""
-    below = f' data-said="{escape(text)}"' if text else ""  # on a phone there is no room beside the name
+    repetition = (
+        f'<td class="said" title="{escape(text)}"><bdi>{escape(text)}</bdi></td>' if said else ""
+    )
+    # On a phone there is no room beside the name
+    below = f' data-said="{escape(text)}"' if text else ""
     return (
-        f'<tr data-rank="{record["rank"]}" aria-rowindex="{record["rank"] + 1}"{" class=chosen" if chosen else ""} '
+        f'<tr data-rank="{record["rank"]}" '
+        f'aria-rowindex="{record["rank"] + 1}"{" class=chosen" if chosen else ""} '
         f'style="--share:{record["strength"]:.3f}">'
         f'<td class="n">{mark}{record["rank"]}</td>'
-        f'<td class="name" title="{escape(shown(record["feature"]))}"{below}>{name(record["feature"])}</td>'
+        '<td class="name" '
+        f'title="{escape(shown(record["feature"]))}"{below}>{name(record["feature"])}</td>'
         f'<td class="n">{score_text(record)}</td>'
         f'<td class="bar"><span></span></td>{repetition}</tr>'
     )
 
 
 def _data(features: Sequence[Mapping[str, Any]], said: bool, small_is_good: bool) -> str:
-    """All rows by columns: a rank is a place, a share is a place among the shares that occur, a repeated name is a place."""
+    """All rows by columns: a rank is a place, a share is a place among the shares that occur, a
+    repeated name is a place.
+    """
     columns: dict[str, Any] = {
         "names": [shown(record["feature"]) for record in features],
         "scores": [score_text(record) for record in features],

@@ -22,11 +22,15 @@ def plain(text: str, kind: str) -> str:
 
 
 def ranking_text(facts: Mapping[str, Any]) -> str:
-    """The ranking as it prints: headline, reason, how many and why, table; `facts` are `Ranking.page_facts()`."""
+    """The ranking as it prints: headline, reason, how many and why, table; `facts` are
+    `Ranking.page_facts()`.
+    """
     lines = [headline(facts), subline(facts), *recall_line(facts)]
     if facts["count_reason"] is not None:
         n_selected = sum(record["selected"] for record in facts["features"])
-        lines.append(f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {facts['count_reason']}")
+        lines.append(
+            f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {facts['count_reason']}"
+        )
     return "\n".join([*lines, "", *table_lines(facts["features"])])
 
 
@@ -44,7 +48,10 @@ def subline(facts: Mapping[str, Any]) -> str:
     further = how_it_went(facts["reason"])
     if further is None:
         return f"because {facts['reason']}"
-    return f"{'it' if facts['is_search'] else 'a good feature'} {facts['summary']}{': ' if further else ''}{further}"
+    return (
+        f"{'it' if facts['is_search'] else 'a good feature'} "
+        f"{facts['summary']}{': ' if further else ''}{further}"
+    )
 
 
 def recall_line(facts: Mapping[str, Any]) -> list[str]:
@@ -62,13 +69,23 @@ def table_lines(
     show_cut: bool = False,
 ) -> list[str]:
     """The first rows of the table; `show_cut` draws a line below the last selected feature."""
-    width = min(NAME_WIDTH, max(len("feature"), *(len(shown_name(record["feature"], NAME_WIDTH)) for record in features)))
+    width = min(
+        NAME_WIDTH,
+        max(
+            len("feature"), *(len(shown_name(record["feature"], NAME_WIDTH)) for record in features)
+        ),
+    )
     chosen = in_order_of_choice({"features": features})
     repeated = f"  {'':<{BAR_WIDTH}}  already said" if chosen else ""
     lines = [paint(f"{'rank':>5}  {'feature':<{width}}  {'score':>10}{repeated}".rstrip(), "soft")]
     for place, record in enumerate(features[:rows]):
         lines.append(_row(record, width, paint))
-        if show_cut and record["selected"] and place + 1 < len(features) and not features[place + 1]["selected"]:
+        if (
+            show_cut
+            and record["selected"]
+            and place + 1 < len(features)
+            and not features[place + 1]["selected"]
+        ):
             lines.append(paint(f"{'':>5}  {'─' * (width + 14 + BAR_WIDTH)}", "soft"))
     if len(features) > rows:
         lines.append(paint(f"       … {len(features) - rows} more; {more}", "soft"))
@@ -81,7 +98,10 @@ def _row(record: Mapping[str, Any], width: int, paint: Paint) -> str:
     said = _repetition(record)
     padding = " " * (BAR_WIDTH - len(bar)) if said else ""
     kind = "chosen" if record["selected"] else "rest"
-    start = f"{record['rank']:>5}  {shown_name(record['feature'], width):<{width}}  {_number(record):>10}"
+    start = (
+        f"{record['rank']:>5}  {shown_name(record['feature'], width):<{width}}  "
+        f"{_number(record):>10}"
+    )
     end = f"  {paint(bar, kind)}" if bar else ""
     end += f"{'' if bar else '  '}{padding}  {paint(said, 'soft')}" if said else ""
     return f"{start}{end}".rstrip()

@@ -8,13 +8,17 @@ from typing import Any
 
 from graphsieve.table.containers import shown_name
 
-NAME_LENGTH = 100  # a name may be a whole document; what is left out of it is in the middle, since names differ at their ends
+# a name may be a whole document; what is left out of it is in the middle, since names differ at
+# their ends
+NAME_LENGTH = 100
 TEXT_LENGTH = 1_000
 WORTH_TELLING = 0.2  # share of a feature that others have said, from which on it is shown
 
 
 def shown(text: object, length: int = NAME_LENGTH) -> str:
-    """A name without control characters (also those that turn the direction of writing), shortened in its middle."""
+    """A name without control characters (also those that turn the direction of writing),
+    shortened in its middle.
+    """
     whole = str(text)
     printable = shown_name(whole, max(len(whole), len("(no name)")))
     if not printable.strip():
@@ -32,7 +36,8 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
 
 def sentence(text: object) -> str:
     """A sentence that may hold names, as markup."""
-    return escape(shown(" ".join(str(text).split()), TEXT_LENGTH)).replace(" %", "\u00a0%")  # which stays with its number
+    # Which stays with its number
+    return escape(shown(" ".join(str(text).split()), TEXT_LENGTH)).replace(" %", "\u00a0%")
 
 
 def full_stop(text: str) -> str:
@@ -41,8 +46,15 @@ def full_stop(text: str) -> str:
 
 
 def block(text: str) -> str:
-    """Lines of code as markup: line breaks and tabs stay, other control characters are made visible."""
-    return escape("\n".join("".join(c if c.isprintable() or c == "\t" else "·" for c in line) for line in text.split("\n")))
+    """Lines of code as markup: line breaks and tabs stay, other control characters are made
+    visible.
+    """
+    return escape(
+        "\n".join(
+            "".join(c if c.isprintable() or c == "\t" else "·" for c in line)
+            for line in text.split("\n")
+        )
+    )
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -76,8 +88,14 @@ def score_text(record: Mapping[str, Any]) -> str:
 
 
 def already_said(share: float | None, of: str | None) -> str:
-    """How much of a feature the chosen ones say, and which of them it is most like; nothing where that is little."""
-    return "" if (percent := said_percent(share)) is None or of is None else f"{percent} %, most like {of}"
+    """How much of a feature the chosen ones say, and which of them it is most like; nothing
+    where that is little.
+    """
+    return (
+        ""
+        if (percent := said_percent(share)) is None or of is None
+        else f"{percent} %, most like {of}"
+    )
 
 
 def said_percent(share: float | None) -> str | None:
@@ -88,18 +106,31 @@ def said_percent(share: float | None) -> str | None:
     if share is None or not share >= WORTH_TELLING:
         return None
     digits = 0 if share < 0.995 else 2
-    return f"{100 * share:.{digits}f}" if share < 1 - 5e-5 else "100" if share >= 1 - 1e-9 else "over 99.99"
+    return (
+        f"{100 * share:.{digits}f}"
+        if share < 1 - 5e-5
+        else "100"
+        if share >= 1 - 1e-9
+        else "over 99.99"
+    )
 
 
 def how_it_went(reason: str) -> str | None:
-    """What a search says of its rounds after "as asked"; None where nobody asked and the reason is one."""
+    """What a search says of its rounds after "as asked"; None where nobody asked and the reason
+    is one.
+    """
     return reason.removeprefix("as asked").lstrip(", ") if reason.startswith("as asked") else None
 
 
 def neighbors_found(ranking: Mapping[str, Any]) -> str | None:
     """How good approximate neighbours are; None where they are exact."""
     recall = ranking.get("neighbor_recall")
-    return None if recall is None else f"neighbours are approximate: of those that were checked, {100 * recall:.1f} % are right"
+    return (
+        None
+        if recall is None
+        else f"neighbours are approximate: of those that were checked, {100 * recall:.1f} % are "
+        "right"
+    )
 
 
 def in_order_of_choice(ranking: Mapping[str, Any]) -> bool:

@@ -1,11 +1,21 @@
 """The published scores, one file per kind of knowledge, and the registry of them."""
 
 from graphsieve.scores.geometry import laplacian_score, spec_score, variance_score
-from graphsieve.scores.labels import fisher_score, lsdf_score, mutual_information_score, relieff_score, sselect_score
+from graphsieve.scores.labels import (
+    fisher_score,
+    lsdf_score,
+    mutual_information_score,
+    relieff_score,
+    sselect_score,
+)
 from graphsieve.scores.pairs import c4_score, constrained_laplacian_score, constraint_score
 from graphsieve.scores.probabilities import weighted_laplacian_score
 from graphsieve.scores.score_registry import METHODS, score_together
-from graphsieve.scores.targets import pearson_score, semi_supervised_laplacian_score, supervised_laplacian_score
+from graphsieve.scores.targets import (
+    pearson_score,
+    semi_supervised_laplacian_score,
+    supervised_laplacian_score,
+)
 
 __all__ = [
     "METHODS",

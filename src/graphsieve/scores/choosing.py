@@ -17,8 +17,8 @@ from collections.abc import Collection
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import as_text, one_line
 from graphsieve.supervision.value import Kind, Supervision
@@ -28,12 +28,17 @@ def choose_method(known: Supervision) -> tuple[str, str]:
     """The name of the method for what is known, and the reason in a few words."""
     kinds = known.kinds
     if "labels" in kinds and "targets" in kinds:
-        raise InputError("both class labels and a continuous target are known; choose the method, or pass one of them.")
+        raise InputError(
+            "both class labels and a continuous target are known; choose the method, or pass one "
+            "of them."
+        )
     if "probabilities" in kinds:
         return "weighted_laplacian", "class probabilities are known"
     if "pairs" in kinds:
         count = f"{len(known.must_link)} must-link and {len(known.cannot_link)} cannot-link pairs"
-        return "constrained_laplacian", count + (" and some labels" if "labels" in kinds else "") + " are known"
+        return "constrained_laplacian", count + (
+            " and some labels" if "labels" in kinds else ""
+        ) + " are known"
     if "labels" in kinds:
         return _by_labels(known)
     if "targets" in kinds:
@@ -42,7 +47,9 @@ def choose_method(known: Supervision) -> tuple[str, str]:
 
 
 def _by_labels(known: Supervision) -> tuple[str, str]:
-    share = f"{known.n_labeled} of {len(known)} labels are known, in {known.n_known_classes} classes"
+    share = (
+        f"{known.n_labeled} of {len(known)} labels are known, in {known.n_known_classes} classes"
+    )
     if known.n_known_classes < 2:
         warn("all known labels are of one class: ranking is unsupervised.")
         return "laplacian", share.replace("classes", "class") + ", which tells nothing apart"
@@ -58,13 +65,17 @@ def _by_targets(known: Supervision) -> tuple[str, str]:
         return "laplacian", share + " and they are all equal"
     if len(values) == len(known) and _are_row_numbers(values):
         warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
-    return "supervised_laplacian" if known.n_labeled == len(known) else "semi_supervised_laplacian", share
+    return "supervised_laplacian" if known.n_labeled == len(
+        known
+    ) else "semi_supervised_laplacian", share
 
 
-def _are_row_numbers(values: NDArray[np.float64]) -> bool:
+def _are_row_numbers(values: Floats) -> bool:
     """Consecutive whole numbers, each once."""
     ordered = np.sort(values)
-    return len(values) > 2 and bool((ordered == np.floor(ordered[0]) + np.arange(len(ordered))).all())
+    return len(values) > 2 and bool(
+        (ordered == np.floor(ordered[0]) + np.arange(len(ordered))).all()
+    )
 
 
 def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:
@@ -86,14 +97,24 @@ def _are_one_group(known: Supervision) -> bool:
 
 
 def _warn_of_poor_labels(known: Supervision) -> None:
-    """Labels as good as none: one class only, or one sample per class, everywhere or here and there."""
+    """Labels as good as none: one class only, or one sample per class, everywhere or here and
+    there.
+    """
     sizes = np.bincount(known.codes[known.codes >= 0])
     single = np.flatnonzero(sizes == 1)
     if np.count_nonzero(sizes) == 1 and known.kinds == ("labels",):
         warn("all known labels are of one class: they tell nothing apart.")
     elif len(single) == np.count_nonzero(sizes) and len(single) == len(known) > 2:
-        warn(f"the target looks like an identifier: each of the {len(single)} samples has a class of its own.")
+        warn(
+            f"the target looks like an identifier: each of the {len(single)} samples has a class "
+            "of its own."
+        )
     elif len(single):
         names = known.classes if known.classes is not None else np.arange(len(sizes))
-        shown = ", ".join(one_line(as_text(names[code])) for code in single[:5]) + (", …" if len(single) > 5 else "")
-        warn(f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member ({shown}).")
+        shown = ", ".join(one_line(as_text(names[code])) for code in single[:5]) + (
+            ", …" if len(single) > 5 else ""
+        )
+        warn(
+            f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member "
+            f"({shown})."
+        )

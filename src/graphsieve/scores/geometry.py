@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice
 from graphsieve.graphs.builders import neighbor_graph
@@ -19,15 +19,17 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import dense_weighting, group_weightings, moments, weighted_sum
 
-Floats = NDArray[np.float64]
 SPEC_FORMS = ("phi1", "phi2", "phi3")
 
 
-def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0, neighbors: Any = "auto") -> Floats:
-    """Laplacian score: how much a feature varies between near neighbours, relative to how much it varies at all.
+def laplacian_score(
+    X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0, neighbors: Any = "auto"
+) -> Floats:
+    """Laplacian score: how much a feature varies between near neighbours, relative to how much it
+    varies at all.
 
-    E(f) / spread(f) on the graph of nearest neighbours in X with weights exp(−d²/bandwidth). Small is good; it lies in [0, 2].
-    A constant feature is NaN.
+    E(f) / spread(f) on the graph of nearest neighbours in X with weights exp(−d²/bandwidth). Small
+    is good; it lies in [0, 2]. A constant feature is NaN.
 
     Parameters
     ----------
@@ -38,9 +40,10 @@ def laplacian_score(X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0, nei
     bandwidth : float
         The t of the heat kernel.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        Who looks for them. ``"auto"`` is exact as long as that takes no more than about a minute on two cores (400,000
-        × 50, or 130,000 × 500), and beyond that approximate, with a warning that says which share of the neighbours of some
-        samples was found. A transformer finds them as scikit-learn's ``KNeighborsTransformer`` does; distances are taken anew.
+        Who looks for them. ``"auto"`` is exact as long as that takes no more than about a minute on
+        two cores (400,000 × 50, or 130,000 × 500), and beyond that approximate, with a warning that
+        says which share of the neighbours of some samples was found. A transformer finds them as
+        scikit-learn's ``KNeighborsTransformer`` does; distances are taken anew.
 
     Returns
     -------
@@ -123,7 +126,8 @@ def spec_score(
     n_components: int | None = None,
     neighbors: Any = "auto",
 ) -> Floats:
-    """Spectral feature selection (SPEC): how a feature spreads over the eigenvectors of the neighbour graph.
+    """Spectral feature selection (SPEC): how a feature spreads over the eigenvectors of the
+    neighbour graph.
 
     With the normalised Laplacian 𝓛 = Σ λ_j ξ_j ξ_jᵀ and g = D^½ f / ‖D^½ f‖:
 
@@ -131,8 +135,8 @@ def spec_score(
     - ``"phi2"``: phi1 / (1 − (gᵀξ₁)²) (small is good; for power 1 it equals the Laplacian score);
     - ``"phi3"``: Σ_{j=2}^k (2^r − λ_j^r) (gᵀξ_j)² (large is good).
 
-    Only phi2 ignores shifts of a feature; the others are defined on its raw values. Isolated samples drop out.
-    A constant feature is NaN.
+    Only phi2 ignores shifts of a feature; the others are defined on its raw values. Isolated
+    samples drop out. A constant feature is NaN.
 
     Parameters
     ----------
@@ -145,8 +149,8 @@ def spec_score(
     power : int
         The exponent r of the spectrum.
     n_components : int, optional
-        For phi3: the number k of eigenvectors, counting the trivial one, and at least the number of components of the graph;
-        all by default, which needs no eigenvectors at all.
+        For phi3: the number k of eigenvectors, counting the trivial one, and at least the number of
+        components of the graph; all by default, which needs no eigenvectors at all.
     neighbors : {"auto", "exact", "approximate"} or transformer
         As in `laplacian_score`.
 
@@ -200,11 +204,14 @@ class _Spectrum:
         self.power = power
         self.degree = graph.degree()
         self.root = np.sqrt(self.degree)
-        self.inverse_root = 1.0 / np.where(self.degree > 0, self.root, 1.0)  # who is isolated has no weights to divide
+        # Who is isolated has no weights to divide
+        self.inverse_root = 1.0 / np.where(self.degree > 0, self.root, 1.0)
         self.weighting = dense_weighting(self.degree)
         linked = int((self.degree > 0).sum())
         truncated = n_components is not None and n_components < linked
-        self.pairs = self._smallest_pairs(n_components) if truncated and n_components is not None else None
+        self.pairs = (
+            self._smallest_pairs(n_components) if truncated and n_components is not None else None
+        )
 
     def phi1(self, block: Block) -> Floats:
         return divided(self._quadratic(block), self._squared_norm(block))
@@ -213,13 +220,15 @@ class _Spectrum:
         return divided(self._quadratic(block), moments(block, self.weighting).scatter[0])
 
     def phi3(self, block: Block) -> Floats:
-        if self.pairs is None:  # all eigenvectors but the first: what is left of the norm, less the quadratic form
+        # All eigenvectors but the first: what is left of the norm, less the quadratic form
+        if self.pairs is None:
             whole = 2.0**self.power * moments(block, self.weighting).scatter[0]
             return divided(whole - self._quadratic(block), self._squared_norm(block))
         eigenvalues, eigenvectors = self.pairs
         total = np.zeros(block.width)
         for part, centered in self._centered_parts(block):
-            # A sparse product adds in order, whatever columns stand side by side, so that copies of a column tie.
+            # A sparse product adds in order, whatever columns stand side by side, so that copies of
+            # a column tie.
             along = sp.csr_array(eigenvectors.T) @ centered
             total[part] = weighted_sum(2.0**self.power - eigenvalues**self.power, along**2)
         return divided(total, self._squared_norm(block))
@@ -243,7 +252,9 @@ class _Spectrum:
         return total
 
     def _centered_parts(self, block: Block) -> Any:
-        """D^½ (f − μ): the same for 𝓛 as D^½ f, but without the digits that a large mean would cost."""
+        """D^½ (f − μ): the same for 𝓛 as D^½ f, but without the digits that a large mean would
+        cost.
+        """
         mean = moments(block, self.weighting).mean[0]
         for part, values in block.dense_parts():
             yield part, self.root[:, None] * (values - mean[part])
@@ -253,16 +264,19 @@ class _Spectrum:
         return np.asarray(found.scatter_around(-block.shift)[0])
 
     def _smallest_pairs(self, n_components: int) -> tuple[Floats, Floats]:
-        """Eigenvalues and eigenvectors of the smoothest part of the spectrum, of which the trivial one counts as one.
+        """Eigenvalues and eigenvectors of the smoothest part of the spectrum, of which the trivial
+        one counts as one.
 
-        Every component of the graph has an eigenvalue 0 with a known eigenvector. Those are written down, since an iteration
-        may miss copies of an eigenvalue; the rest is iterated with them out of the way.
+        Every component of the graph has an eigenvalue 0 with a known eigenvector. Those are written
+        down, since an iteration may miss copies of an eigenvalue; the rest is iterated with them
+        out of the way.
         """
         component = self._components()
         n_kernel = component.max() + 1
         if n_components < n_kernel:
             raise InputError(
-                f"n_components={n_components}, but the graph falls into {n_kernel} components, which are equally smooth; "
+                f"n_components={n_components}, but the graph falls into {n_kernel} components, "
+                "which are equally smooth; "
                 f"ask for at least {n_kernel} components or raise n_neighbors."
             )
         kernel = group_weightings(component, n_kernel, self.root).toarray()
@@ -271,9 +285,11 @@ class _Spectrum:
         if not wanted:
             return np.zeros(n_kernel), kernel
         values, vectors = self._iterated_pairs(kernel, wanted)
-        return np.concatenate([np.zeros(n_kernel), values]), np.concatenate([kernel, vectors], axis=1)
+        return np.concatenate([np.zeros(n_kernel), values]), np.concatenate(
+            [kernel, vectors], axis=1
+        )
 
-    def _components(self) -> NDArray[np.int64]:
+    def _components(self) -> Integers:
         """The component of each linked sample, −1 for isolated ones."""
         linked = self.degree > 0
         found = self.graph.components()
@@ -285,9 +301,12 @@ class _Spectrum:
         n_samples = len(self.degree)
         linked = (self.degree > 0).astype(np.float64)
 
-        def flipped(vector: Floats) -> Floats:  # 2·I − 𝓛 with the kernel moved to zero: the wanted ones are largest
+        # 2·I − 𝓛 with the kernel moved to zero: the wanted ones are largest
+        def flipped(vector: Floats) -> Floats:
             vector = np.ravel(vector)
-            return np.asarray(linked * (2 * vector - self._apply(vector) - 2 * (kernel @ (kernel.T @ vector))))
+            return np.asarray(
+                linked * (2 * vector - self._apply(vector) - 2 * (kernel @ (kernel.T @ vector)))
+            )
 
         operator = sla.LinearOperator((n_samples, n_samples), matvec=flipped, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n_samples) * linked
@@ -296,7 +315,9 @@ class _Spectrum:
         except sla.ArpackNoConvergence:
             room = min(n_samples, 4 * wanted + 40)
             try:
-                values, vectors = sla.eigsh(operator, k=wanted, which="LA", v0=start, ncv=room, maxiter=100 * n_samples)
+                values, vectors = sla.eigsh(
+                    operator, k=wanted, which="LA", v0=start, ncv=room, maxiter=100 * n_samples
+                )
             except sla.ArpackNoConvergence as error:
                 values, vectors = error.eigenvalues, error.eigenvectors
                 warn(f"only {len(values)} of {wanted} eigenvectors converged; phi3 uses those.")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._kernels.edges import CACHED_ELEMENTS
 from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
@@ -21,19 +22,26 @@ from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
-from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments, weighted_sum
+from graphsieve.table.sums import (
+    dense_weighting,
+    edge_sum,
+    group_weightings,
+    means,
+    moments,
+    weighted_sum,
+)
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 DISTANCE_GRID = 2.0**-40  # of the largest possible distance: what lies nearer together is a tie
 SIGN_TOLERANCE = 1e-12  # of a feature's range: values this near the mean count as the mean
 
 
 def fisher_score(X: Any, y: Any) -> Floats:
-    """Fisher score: how far the class means lie apart, relative to the variation inside the classes.
+    """Fisher score: how far the class means lie apart, relative to the variation inside the
+    classes.
 
-    Σ_c n_c (μ_c − μ)² / Σ_c n_c σ_c². Large is good. Unlabelled samples are left out. A feature that is constant there is NaN;
-    one that is constant inside every class but not between them is infinite.
+    Σ_c n_c (μ_c − μ)² / Σ_c n_c σ_c². Large is good. Unlabelled samples are left out. A feature
+    that is constant there is NaN; one that is constant inside every class but not between them is
+    infinite.
 
     Parameters
     ----------
@@ -67,7 +75,10 @@ def fisher(table: Table, known: Supervision) -> Scored:
     def between_over_within(block: Block) -> Floats:
         classes = moments(block, by_class)
         # Relative to one of them, so that equal means give exactly zero.
-        mean = classes.mean[0] + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / table.n_samples
+        mean = (
+            classes.mean[0]
+            + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / table.n_samples
+        )
         between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
         return divided(between, weighted_sum(np.ones(n_classes), classes.scatter))
 
@@ -75,10 +86,12 @@ def fisher(table: Table, known: Supervision) -> Scored:
 
 
 def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
-    """Mutual information in nats of each feature with the classes or with a continuous target. Large is good.
+    """Mutual information in nats of each feature with the classes or with a continuous target.
+    Large is good.
 
-    Estimated from nearest neighbours (Kraskov for a target, Ross for classes). A continuous target enters by its ranks, so that
-    an outlier cannot ruin the estimate. Samples without a label or target are left out. A feature that is constant there is NaN.
+    Estimated from nearest neighbours (Kraskov for a target, Ross for classes). A continuous target
+    enters by its ranks, so that an outlier cannot ruin the estimate. Samples without a label or
+    target are left out. A feature that is constant there is NaN.
 
     Parameters
     ----------
@@ -95,8 +108,8 @@ def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
 
     References
     ----------
-    Kraskov, Stögbauer, Grassberger (2004), Estimating mutual information; Ross (2014), Mutual information between discrete and
-    continuous data sets.
+    Kraskov, Stögbauer, Grassberger (2004), Estimating mutual information; Ross (2014), Mutual
+    information between discrete and continuous data sets.
 
     Examples
     --------
@@ -133,11 +146,13 @@ def _information(table: Table, of_feature: Any, n_neighbors: int) -> Scored:
 
 
 def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
-    """ReliefF: how much more a feature differs to near samples of other classes than to near samples of the same class.
+    """ReliefF: how much more a feature differs to near samples of other classes than to near
+    samples of the same class.
 
-    The mean over all samples of |f_i − f_j| / range(f) to the nearest misses of every other class C, weighted by
-    P(C) / (1 − P(own class)), less the same to the nearest hits. Near is what has a small sum of |f_i − f_j| / range(f).
-    Large is good. Unlabelled samples are left out. A feature that is constant there is NaN.
+    The mean over all samples of |f_i − f_j| / range(f) to the nearest misses of every other class
+    C, weighted by P(C) / (1 − P(own class)), less the same to the nearest hits. Near is what has a
+    small sum of |f_i − f_j| / range(f). Large is good. Unlabelled samples are left out. A feature
+    that is constant there is NaN.
 
     Parameters
     ----------
@@ -181,7 +196,9 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
     return Scored(per_feature(table, value, wide=not isinstance(table, StoredTable)), k)
 
 
-def _near_by_class(table: Table, order: Integers, begin: Integers, n_neighbors: int) -> list[NDArray[np.int32]]:
+def _near_by_class(
+    table: Table, order: Integers, begin: Integers, n_neighbors: int
+) -> list[NDArray[np.int32]]:
     """The nearest of each class, as places in `order`."""
     grid = _distance_grid(table)
     if isinstance(table, StoredTable):
@@ -190,12 +207,16 @@ def _near_by_class(table: Table, order: Integers, begin: Integers, n_neighbors: 
 
 
 def _on_unit_ranges(table: Table, order: Integers) -> Any:
-    """The samples in the given order, on features whose range is 1; a column without zeros loses its offset first.
+    """The samples in the given order, on features whose range is 1; a column without zeros loses
+    its offset first.
 
-    Equal steps divided by a range such as 3 differ in their last bit; on the grid of distances they are equal again.
+    Equal steps divided by a range such as 3 differ in their last bit; on the grid of distances they
+    are equal again.
     """
     if table.is_sparse:
-        return sp.csr_array(sp.hstack([_sparse_on_unit_ranges(block) for block in table.blocks()]))[order]
+        return sp.csr_array(sp.hstack([_sparse_on_unit_ranges(block) for block in table.blocks()]))[
+            order
+        ]
     unit = np.empty((table.n_samples, table.n_features))
     for block in table.wide_blocks():
         numbers, size = block.numbers, block.range
@@ -215,16 +236,20 @@ def _sparse_on_unit_ranges(block: Block) -> Any:
 
 
 def _distance_grid(table: Table) -> float:
-    """A power of two, so that sums of tenths and thirds do not lie halfway between two steps, where rounding would choose."""
+    """A power of two, so that sums of tenths and thirds do not lie halfway between two steps,
+    where rounding would choose.
+    """
     return float(np.ldexp(DISTANCE_GRID, (table.n_features - 1).bit_length()))
 
 
 def _hits_and_misses(
     near: list[NDArray[np.int32]], order: Integers, begin: Integers
 ) -> Iterator[tuple[Integers, Integers, Floats]]:
-    """The pairs (sample, neighbour) of ReliefF with their signed weights, class by class of the neighbours.
+    """The pairs (sample, neighbour) of ReliefF with their signed weights, class by class of the
+    neighbours.
 
-    `near` has places in `order`, where class c takes ``begin[c]:begin[c + 1]``; −1 where a class has no further neighbour.
+    `near` has places in `order`, where class c takes ``begin[c]:begin[c + 1]``; −1 where a class
+    has no further neighbour.
     """
     n_samples, sizes = len(order), np.diff(begin)
     share = sizes / n_samples
@@ -239,13 +264,21 @@ def _hits_and_misses(
 
 
 def sselect_score(
-    X: Any, y: Any, *, n_neighbors: int = 10, bandwidth: float = 1.0, trade_off: float = 0.1, neighbors: Any = "auto"
+    X: Any,
+    y: Any,
+    *,
+    n_neighbors: int = 10,
+    bandwidth: float = 1.0,
+    trade_off: float = 0.1,
+    neighbors: Any = "auto",
 ) -> Floats:
-    """sSelect: the Laplacian score, mixed with how badly the sign of the centred feature agrees with the known labels.
+    """sSelect: the Laplacian score, mixed with how badly the sign of the centred feature agrees
+    with the known labels.
 
-    trade_off · LS + (1 − trade_off) · (1 − NMI), where NMI is the mutual information of the labels and the sign of f − μ, over
-    the larger of their entropies, on the labelled samples; μ is the degree-weighted mean of the neighbour graph. Small is good.
-    More than two classes are our extension: the same NMI. A constant feature is NaN.
+    trade_off · LS + (1 − trade_off) · (1 − NMI), where NMI is the mutual information of the labels
+    and the sign of f − μ, over the larger of their entropies, on the labelled samples; μ is the
+    degree-weighted mean of the neighbour graph. Small is good. More than two classes are our
+    extension: the same NMI. A constant feature is NaN.
 
     Parameters
     ----------
@@ -266,41 +299,59 @@ def sselect_score(
 
     References
     ----------
-    Zhao, Liu (2007), Semi-supervised feature selection via spectral analysis, in the form usually quoted.
+    Zhao, Liu (2007), Semi-supervised feature selection via spectral analysis, in the form usually
+    quoted.
 
     Examples
     --------
-    The second column has a Laplacian score of 2 and signs −, +, − against labels 0, 0, 1. Both entropies are 0.6365, the joint
-    one is ln 3, so NMI is (2 · 0.6365 − 1.0986) / 0.6365 = 0.274, and the score 0.1 · 2 + 0.9 · 0.726:
+    The second column has a Laplacian score of 2 and signs −, +, − against labels 0, 0, 1. Both
+    entropies are 0.6365, the joint one is ln 3, so NMI is (2 · 0.6365 − 1.0986) / 0.6365 = 0.274,
+    and the score 0.1 · 2 + 0.9 · 0.726:
 
     >>> sselect_score([[0, 0], [0, 1], [9, 0], [9, 1]], [0, 0, 1, -1], n_neighbors=1).round(2)
     array([0.  , 0.85])
     """
     known = Supervision.from_labels(y)
-    return score(sselect, X, known, neighbors=neighbors, n_neighbors=n_neighbors, bandwidth=bandwidth, trade_off=trade_off)
+    return score(
+        sselect,
+        X,
+        known,
+        neighbors=neighbors,
+        n_neighbors=n_neighbors,
+        bandwidth=bandwidth,
+        trade_off=trade_off,
+    )
 
 
-def sselect(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None, trade_off: float) -> Scored:
+def sselect(
+    table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None, trade_off: float
+) -> Scored:
     near = neighbor_graph(table, n_neighbors, bandwidth)
     smooth = laplacian_ratio(table, near.graph)
     codes = class_codes(known)
     labeled = np.flatnonzero(codes >= 0)
     if known.n_known_classes < 2:
-        warn(f"{known.n_known_classes} known classes say nothing about features; this is the Laplacian score alone.")
+        warn(
+            f"{known.n_known_classes} known classes say nothing about features; this is the "
+            "Laplacian score alone."
+        )
         return Scored(smooth, near.n_neighbors, near.bandwidth)
     by_degree = dense_weighting(near.graph.degree())
 
     def disagreement(block: Block) -> Floats:
-        # Relative to the mean, with the tolerance of its side: rounding must not tell equal values apart.
+        # Relative to the mean, with the tolerance of its side: rounding must not tell equal values
+        # apart.
         border = means(block, by_degree)[0] - SIGN_TOLERANCE * block.range
         parts = [values[labeled] >= border[part] for part, values in block.dense_parts()]
-        return np.concatenate([1.0 - _normalized_information(above, codes[labeled]) for above in parts])
+        return np.concatenate(
+            [1.0 - _normalized_information(above, codes[labeled]) for above in parts]
+        )
 
     values = trade_off * smooth + (1 - trade_off) * per_feature(table, disagreement)
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
-def _normalized_information(above: NDArray[np.bool_], codes: Integers) -> Floats:
+def _normalized_information(above: Booleans, codes: Integers) -> Floats:
     """Mutual information of each column of `above` with the classes, over the larger entropy."""
     classes = np.unique(codes)
     n = len(codes)
@@ -316,11 +367,20 @@ def _entropy(shares: Floats) -> Floats:
     return -weighted_sum(np.ones(len(shares)), shares * np.log(np.where(shares > 0, shares, 1.0)))
 
 
-def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float = 100.0, neighbors: Any = "auto") -> Floats:
-    """Locality sensitive discriminant feature (LSDF): variation between classes, relative to that inside and among neighbours.
+def lsdf_score(
+    X: Any,
+    y: Any,
+    *,
+    n_neighbors: int = 5,
+    same_class_weight: float = 100.0,
+    neighbors: Any = "auto",
+) -> Floats:
+    """Locality sensitive discriminant feature (LSDF): variation between classes, relative to that
+    inside and among neighbours.
 
-    E(f) over all pairs of different known labels, over E(f) on the graph that weighs pairs of equal label by `same_class_weight`
-    and nearest neighbours of which at least one is unlabelled by 1. Large is good. A constant feature is NaN.
+    E(f) over all pairs of different known labels, over E(f) on the graph that weighs pairs of equal
+    label by `same_class_weight` and nearest neighbours of which at least one is unlabelled by 1.
+    Large is good. A constant feature is NaN.
 
     Parameters
     ----------
@@ -349,7 +409,14 @@ def lsdf_score(X: Any, y: Any, *, n_neighbors: int = 5, same_class_weight: float
     array([0.25])
     """
     known = Supervision.from_labels(y)
-    return score(lsdf, X, known, neighbors=neighbors, n_neighbors=n_neighbors, same_class_weight=same_class_weight)
+    return score(
+        lsdf,
+        X,
+        known,
+        neighbors=neighbors,
+        n_neighbors=n_neighbors,
+        same_class_weight=same_class_weight,
+    )
 
 
 def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weight: float) -> Scored:
@@ -358,7 +425,9 @@ def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weigh
     # An infinite bandwidth weighs all neighbours by 1.
     near = neighbor_graph(table, n_neighbors, np.inf, not_between=codes)
     alike = group_graph(codes, same_class_weight) + near.graph
-    return Scored(ratio(table, apart_graph(codes).block_energy, alike.block_energy), near.n_neighbors)
+    return Scored(
+        ratio(table, apart_graph(codes).block_energy, alike.block_energy), near.n_neighbors
+    )
 
 
 def class_codes(known: Supervision) -> Integers:
@@ -369,7 +438,9 @@ def class_codes(known: Supervision) -> Integers:
 
 
 def labeled_part(table: Table, known: Supervision) -> tuple[Table, Integers, int]:
-    """The labelled rows, their codes renumbered without gaps, and the number of classes, which must be two or more."""
+    """The labelled rows, their codes renumbered without gaps, and the number of classes, which
+    must be two or more.
+    """
     codes = class_codes(known)
     need_two_classes(known)
     labeled = np.flatnonzero(codes >= 0)
@@ -381,5 +452,6 @@ def labeled_part(table: Table, known: Supervision) -> tuple[Table, Integers, int
 def need_two_classes(known: Supervision) -> None:
     if known.n_known_classes < 2:
         raise InputError(
-            f"labels of at least 2 classes are needed, got {known.n_known_classes}; with fewer, nothing can be told apart."
+            f"labels of at least 2 classes are needed, got {known.n_known_classes}; with fewer, "
+            "nothing can be told apart."
         )

@@ -10,19 +10,31 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
-from graphsieve._base.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
+from graphsieve._base.parameters import (
+    Rule,
+    between,
+    boolean,
+    checked,
+    choice,
+    count,
+    either,
+    nearest,
+    positive,
+    quoted,
+)
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 
-Floats = NDArray[np.float64]
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
-ALL_LAWS: frozenset[Law] = frozenset(["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"])
+ALL_LAWS: frozenset[Law] = frozenset(
+    ["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
+)
 
 LARGEST_WEIGHT = 1e100  # beyond it, sums of weights and squares may be no numbers any more
 LARGEST_POWER = 100  # 2**100 still leaves digits
@@ -46,7 +58,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Scored:
-    """A score for every feature, with the neighbours and the bandwidth that were really used, if any."""
+    """A score for every feature, with the neighbours and the bandwidth that were really used, if
+    any.
+    """
 
     values: Floats
     n_neighbors: int | None = None
@@ -67,11 +81,13 @@ class Method:
     function : callable
         The public function: the published formula, literally.
     core : callable
-        The same on a checked `Table` and `Supervision`; `bandwidth` may be None there (chosen from the data).
+        The same on a checked `Table` and `Supervision`; `bandwidth` may be None there (chosen from
+        the data).
     direction : {"small", "large"}
         Which scores are good.
     uses : tuple of str
-        The kinds of knowledge it can use; at least one of them must be given. Empty: none is needed.
+        The kinds of knowledge it can use; at least one of them must be given. Empty: none is
+        needed.
     reads_neighbors : bool
         Whether neighbours in X enter, so that the scaling of the features matters.
     summary, reference : str
@@ -94,21 +110,35 @@ class Method:
     def defaults(self) -> dict[str, Any]:
         """The keyword parameters of the core with the defaults of the public function.
 
-        That also has `neighbors`, if it looks for any in X; for the core that is a matter of the table (`searching`).
+        That also has `neighbors`, if it looks for any in X; for the core that is a matter of the
+        table (`searching`).
         """
         parameters = inspect.signature(self.function).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "neighbors"}
+        return {
+            p.name: p.default
+            for p in parameters
+            if p.kind is p.KEYWORD_ONLY and p.name != "neighbors"
+        }
 
     def large_is_good(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether large scores are good with these parameters: one form of SPEC differs from the others."""
+        """Whether large scores are good with these parameters: one form of SPEC differs from the
+        others.
+        """
         return self.direction == "large" or parameters.get("form") == "phi3"
 
-    def check_knowledge(self, known: Supervision, *, hint: str = "; target_type= says what y is") -> None:
-        """Refuse to run without what the method needs; the hint is for those who know labels or targets."""
+    def check_knowledge(
+        self, known: Supervision, *, hint: str = "; target_type= says what y is"
+    ) -> None:
+        """Refuse to run without what the method needs; the hint is for those who know labels or
+        targets.
+        """
         if self.uses and not set(self.uses) & set(known.kinds):
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
             hint = hint if {"labels", "targets"} & set(known.kinds) else ""
-            raise InputError(f"method {self.name!r} needs {' or '.join(self.uses)}, but {given} known of the samples{hint}.")
+            raise InputError(
+                f"method {self.name!r} needs {' or '.join(self.uses)}, but {given} known of the "
+                f"samples{hint}."
+            )
 
 
 @vanishing
@@ -120,7 +150,8 @@ def score(
     neighbors: Any = "exact",
     **parameters: Any,
 ) -> Floats:
-    """Run a method on raw input, as its public function does: check, compute, warn of what could not be scored.
+    """Run a method on raw input, as its public function does: check, compute, warn of what could
+    not be scored.
 
     What is known may be given as a function of the number of samples, where only X can tell it.
     """
@@ -133,42 +164,62 @@ def score(
     return values
 
 
-def best_first(values: Floats, *, large_is_good: bool) -> NDArray[np.int64]:
+def best_first(values: Floats, *, large_is_good: bool) -> Integers:
     """Positions from the best score to the worst; ties in their order, NaN last."""
-    return np.argsort(-values if large_is_good else values, kind="stable").astype(np.int64, copy=False)
+    return np.argsort(-values if large_is_good else values, kind="stable").astype(
+        np.int64, copy=False
+    )
 
 
 def extra_options(
-    method: Method, extra: Mapping[str, Any], *, what: str = "method_params", elsewhere: Collection[str] = ()
+    method: Method,
+    extra: Mapping[str, Any],
+    *,
+    what: str = "method_params",
+    elsewhere: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Further parameters of a method's function, checked; those in `elsewhere` are parameters of their own."""
+    """Further parameters of a method's function, checked; those in `elsewhere` are parameters of
+    their own.
+    """
     allowed = [name for name in method.defaults if name not in elsewhere]
     for name in extra:
         if name in elsewhere and name in method.defaults:
-            raise InputError(f"{what} holds {quoted(name)}, which is a parameter of its own; pass {name}= instead.")
+            raise InputError(
+                f"{what} holds {quoted(name)}, which is a parameter of its own; pass {name}= "
+                "instead."
+            )
         if name not in allowed:
             listed = ", ".join(allowed) or "nothing"
             raise InputError(
-                f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; {what} may hold: {listed}."
+                f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; "
+                f"{what} may hold: {listed}."
             )
     return checked(extra, RULES)
 
 
 def wanted_count(asked: Any, n_features: int) -> int:
     """A number of features to select, from 1 to all of them."""
-    if isinstance(asked, Integral) and not isinstance(asked, bool) and 1 <= int(asked) <= n_features:
+    if (
+        isinstance(asked, Integral)
+        and not isinstance(asked, bool)
+        and 1 <= int(asked) <= n_features
+    ):
         return int(asked)
     if isinstance(asked, Integral) and not isinstance(asked, bool):
         raise InputError(
-            f"n_features_to_select is {quoted(asked)}, but there are {n_features} features; ask for 1 to {n_features}."
+            f"n_features_to_select is {quoted(asked)}, but there are {n_features} features; ask "
+            f"for 1 to {n_features}."
         )
-    raise InputError(f"n_features_to_select must be a whole number from 1 to {n_features}, got {quoted(asked)}.")
+    raise InputError(
+        f"n_features_to_select must be a whole number from 1 to {n_features}, got {quoted(asked)}."
+    )
 
 
 def check_length(known: Supervision, table: Table) -> None:
     if len(known) != table.n_samples:
         raise InputError(
-            f"X has {table.n_samples} samples, but {len(known)} are described by y or supervision; they must be the same samples."
+            f"X has {table.n_samples} samples, but {len(known)} are described by y or supervision; "
+            "they must be the same samples."
         )
 
 
@@ -177,6 +228,7 @@ def warn_of_unscorable(values: Floats) -> None:
     unscorable = int(np.isnan(values).sum())
     if unscorable:
         warn(
-            f"{unscorable} of {len(values)} features cannot be scored (constant, or constant where it matters); they are NaN "
+            f"{unscorable} of {len(values)} features cannot be scored (constant, or constant where "
+            "it matters); they are NaN "
             "and rank last."
         )

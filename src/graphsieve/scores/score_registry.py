@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import nearest, quoted
 from graphsieve.scores import geometry, labels, pairs, probabilities, targets
@@ -23,7 +21,11 @@ from graphsieve.scores.labels import (
 from graphsieve.scores.method import ALL_LAWS, Method
 from graphsieve.scores.pairs import c4_score, constrained_laplacian_score, constraint_score
 from graphsieve.scores.probabilities import weighted_laplacian_score
-from graphsieve.scores.targets import pearson_score, semi_supervised_laplacian_score, supervised_laplacian_score
+from graphsieve.scores.targets import (
+    pearson_score,
+    semi_supervised_laplacian_score,
+    supervised_laplacian_score,
+)
 from graphsieve.scores.together import names_and_parameters, scored_together
 from graphsieve.supervision.value import Supervision
 
@@ -76,7 +78,8 @@ _ALL = (
         direction="small",
         uses=("targets",),
         reads_neighbors=True,
-        summary="varies little between samples of similar target, and between near neighbours where it is unknown",
+        summary="varies little between samples of similar target, and between near neighbours "
+        "where it is unknown",
         reference="Doquire, Verleysen 2013",
     ),
     Method(
@@ -188,13 +191,19 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 def method_named(name: str) -> Method:
     """The method of that name; the error lists them all and suggests the nearest."""
     if not isinstance(name, str) or name not in METHODS:
-        raise InputError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {quoted(name)}{nearest(name, METHODS)}.")
+        raise InputError(
+            f"method must be 'auto' or one of {', '.join(METHODS)}, got "
+            f"{quoted(name)}{nearest(name, METHODS)}."
+        )
     return METHODS[name]
 
 
 def _scored_by(name: Any) -> Method:
     if not isinstance(name, str) or name not in METHODS:
-        raise InputError(f"methods must be some of {', '.join(METHODS)}, got {quoted(name)}{nearest(name, METHODS)}.")
+        raise InputError(
+            f"methods must be some of {', '.join(METHODS)}, got "
+            f"{quoted(name)}{nearest(name, METHODS)}."
+        )
     return METHODS[name]
 
 
@@ -204,10 +213,12 @@ def score_together(
     *,
     supervision: Supervision | None = None,
     neighbors: Any = "auto",
-) -> dict[str, NDArray[np.float64]]:
-    """Several scores of one table: X is checked and measured once, and neighbours are looked for once.
+) -> dict[str, Floats]:
+    """Several scores of one table: X is checked and measured once, and neighbours are looked for
+    once.
 
-    The search is nearly all of the time that a score of a large table takes, so several scores cost little more than one.
+    The search is nearly all of the time that a score of a large table takes, so several scores cost
+    little more than one.
 
     Parameters
     ----------

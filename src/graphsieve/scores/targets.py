@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, warn
 from graphsieve.graphs.builders import Neighborhood, partly_known_target_graph, target_graph
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
@@ -15,14 +16,16 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import dense_weighting, moments, projection
 
-Floats = NDArray[np.float64]
 
+def supervised_laplacian_score(
+    X: Any, y: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0
+) -> Floats:
+    """Supervised Laplacian score (SLS): how much a feature varies between samples of similar
+    target.
 
-def supervised_laplacian_score(X: Any, y: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0) -> Floats:
-    """Supervised Laplacian score (SLS): how much a feature varies between samples of similar target.
-
-    E(f) / spread(f) on the graph of nearest neighbours along the target, with weights exp(−(y_i − y_j)²/bandwidth). Small is
-    good. Ties in the target are all kept. Samples of unknown target (NaN) are left out. A feature that is constant there is NaN.
+    E(f) / spread(f) on the graph of nearest neighbours along the target, with weights exp(−(y_i −
+    y_j)²/bandwidth). Small is good. Ties in the target are all kept. Samples of unknown target
+    (NaN) are left out. A feature that is constant there is NaN.
 
     Parameters
     ----------
@@ -33,7 +36,8 @@ def supervised_laplacian_score(X: Any, y: Any, *, n_neighbors: int = 5, bandwidt
     n_neighbors : int
         Neighbours along the target.
     bandwidth : float
-        The t of the heat kernel, in units of the squared target; the paper scales the target to unit variance first.
+        The t of the heat kernel, in units of the squared target; the paper scales the target to
+        unit variance first.
 
     Returns
     -------
@@ -41,8 +45,8 @@ def supervised_laplacian_score(X: Any, y: Any, *, n_neighbors: int = 5, bandwidt
 
     References
     ----------
-    Doquire, Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection for regression problems,
-    Eq. 3–4.
+    Doquire, Verleysen (2013), A graph Laplacian based approach to semi-supervised feature selection
+    for regression problems, Eq. 3–4.
 
     Examples
     --------
@@ -51,19 +55,31 @@ def supervised_laplacian_score(X: Any, y: Any, *, n_neighbors: int = 5, bandwidt
     >>> supervised_laplacian_score([[1, 0], [2, 5], [3, 0]], [1.0, 2.0, 3.0], n_neighbors=1)
     array([1., 2.])
     """
-    return score(supervised_laplacian, X, Supervision.from_targets(y), n_neighbors=n_neighbors, bandwidth=bandwidth)
+    return score(
+        supervised_laplacian,
+        X,
+        Supervision.from_targets(y),
+        n_neighbors=n_neighbors,
+        bandwidth=bandwidth,
+    )
 
 
-def supervised_laplacian(table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None) -> Scored:
+def supervised_laplacian(
+    table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None
+) -> Scored:
     near, values = _on_known_targets(table, known_targets(known), n_neighbors, bandwidth)
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
-def _on_known_targets(table: Table, target: Floats, n_neighbors: int, bandwidth: float | None) -> tuple[Neighborhood, Floats]:
+def _on_known_targets(
+    table: Table, target: Floats, n_neighbors: int, bandwidth: float | None
+) -> tuple[Neighborhood, Floats]:
     labeled = np.flatnonzero(~np.isnan(target))
     if len(labeled) < 2:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
-    near = target_graph(target if len(labeled) == len(target) else target[labeled], n_neighbors, bandwidth)
+    near = target_graph(
+        target if len(labeled) == len(target) else target[labeled], n_neighbors, bandwidth
+    )
     return near, laplacian_ratio(rows_of(table, labeled), near.graph)
 
 
@@ -77,12 +93,15 @@ def semi_supervised_laplacian_score(
     label_weight: float = 5.0,
     neighbors: Any = "auto",
 ) -> Floats:
-    """Semi-supervised Laplacian score (SSLS): neighbours by target where it is known, by the features elsewhere.
+    """Semi-supervised Laplacian score (SSLS): neighbours by target where it is known, by the
+    features elsewhere.
 
-    E(f) / spread(f) on a graph over all samples, times the supervised Laplacian score on the labelled ones. In the graph,
-    d² is (y_i − y_j)² where both targets are known and the mean squared difference of the features elsewhere; weights are
-    exp(−d²/bandwidth), times `label_weight` where both targets are known. Small is good. With fewer than two known targets it
-    is the first factor alone. A feature that is constant, or constant on the labelled samples, is NaN.
+    E(f) / spread(f) on a graph over all samples, times the supervised Laplacian score on the
+    labelled ones. In the graph, d² is (y_i − y_j)² where both targets are known and the mean
+    squared difference of the features elsewhere; weights are exp(−d²/bandwidth), times
+    `label_weight` where both targets are known. Small is good. With fewer than two known targets it
+    is the first factor alone. A feature that is constant, or constant on the labelled samples, is
+    NaN.
 
     Parameters
     ----------
@@ -97,7 +116,8 @@ def semi_supervised_laplacian_score(
     label_weight : float
         The constant C: how much more a link between two labelled samples counts.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`, for the neighbours of samples of unknown target; those of the others are always exact.
+        As in `laplacian_score`, for the neighbours of samples of unknown target; those of the
+        others are always exact.
 
     Returns
     -------
@@ -143,7 +163,8 @@ def semi_supervised_laplacian(
     if n_labeled < 2:
         warn(f"{n_labeled} target values are known; the supervised factor needs 2 and is left out.")
     else:
-        # A given bandwidth serves both kernels, as in the paper; a bandwidth from the data is that of each graph's own edges.
+        # A given bandwidth serves both kernels, as in the paper; a bandwidth from the data is that
+        # of each graph's own edges.
         with np.errstate(invalid="ignore"):
             values = values * _on_known_targets(table, target, n_neighbors_supervised, bandwidth)[1]
     return Scored(values, near.n_neighbors, near.bandwidth)
@@ -205,7 +226,8 @@ def numeric_target(known: Supervision) -> Floats:
         return known.targets
     if known.labels is None or known.n_known_classes > 2:
         raise InputError(
-            f"a correlation needs a continuous target or 2 classes, got {known.n_known_classes} classes; try method='fisher'."
+            f"a correlation needs a continuous target or 2 classes, got {known.n_known_classes} "
+            "classes; try method='fisher'."
         )
     return np.where(known.labels >= 0, known.labels, np.nan)
 

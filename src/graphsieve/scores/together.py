@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import checked, has_parts, quoted
 from graphsieve._base.underflow import vanishing
@@ -15,8 +13,6 @@ from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import remembering, searched, way_to_search
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.supervision.value import Supervision
-
-Floats = NDArray[np.float64]
 
 
 @vanishing
@@ -29,15 +25,35 @@ def scored_together(
     table = as_table(X)
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     if not isinstance(known, Supervision):
-        raise InputTypeError(f"supervision must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) makes one.")
+        raise InputTypeError(
+            f"supervision must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) "
+            "makes one."
+        )
     check_length(known, table)
     for method in options:
-        method.check_knowledge(known, hint="; Supervision.from_labels and from_targets say what y is")
-    if not any(method.reads_neighbors for method in options) and not (isinstance(neighbors, str) and neighbors == "auto"):
-        raise InputError(f"none of the methods looks for neighbours in X; leave neighbors 'auto', got {quoted(neighbors)}.")
-    most = max((chosen.get("n_neighbors", 0) for method, chosen in options.items() if method.reads_neighbors), default=0)
+        method.check_knowledge(
+            known, hint="; Supervision.from_labels and from_targets say what y is"
+        )
+    if not any(method.reads_neighbors for method in options) and not (
+        isinstance(neighbors, str) and neighbors == "auto"
+    ):
+        raise InputError(
+            "none of the methods looks for neighbours in X; leave neighbors 'auto', got "
+            f"{quoted(neighbors)}."
+        )
+    most = max(
+        (
+            chosen.get("n_neighbors", 0)
+            for method, chosen in options.items()
+            if method.reads_neighbors
+        ),
+        default=0,
+    )
     table = remembering(searched(table, neighbors), most)
-    found = {method.name: method.core(table, known, **chosen).values for method, chosen in options.items()}
+    found = {
+        method.name: method.core(table, known, **chosen).values
+        for method, chosen in options.items()
+    }
     for values in found.values():
         warn_of_unscorable(values)
     return found
@@ -46,13 +62,23 @@ def scored_together(
 def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
     """The methods as they are asked for: names, or names with their parameters."""
     if isinstance(methods, str) or not has_parts(methods):
-        raise InputTypeError(f"methods must be a list of names, or a dict of names and their parameters, got {quoted(methods)}.")
-    return list(methods.items()) if isinstance(methods, Mapping) else [(name, {}) for name in methods]
+        raise InputTypeError(
+            "methods must be a list of names, or a dict of names and their parameters, got "
+            f"{quoted(methods)}."
+        )
+    return (
+        list(methods.items()) if isinstance(methods, Mapping) else [(name, {}) for name in methods]
+    )
 
 
 def _options(method: Method, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise InputTypeError(f"the parameters of {method.name!r} must be a dict, got {quoted(given)}.")
+        raise InputTypeError(
+            f"the parameters of {method.name!r} must be a dict, got {quoted(given)}."
+        )
     if "neighbors" in given:
-        raise InputError(f"neighbors is given once, for all methods, and not among the parameters of {method.name!r}.")
+        raise InputError(
+            "neighbors is given once, for all methods, and not among the parameters of "
+            f"{method.name!r}."
+        )
     return checked(method.defaults | extra_options(method, given, what="methods"), RULES)

@@ -1,4 +1,6 @@
-"""Searches that look at the features more than once, and what they need: relevance, prediction, propagation, counting."""
+"""Searches that look at the features more than once, and what they need: relevance, prediction,
+propagation, counting.
+"""
 
 from graphsieve.search.diverse import diverse_selection
 from graphsieve.search.floating import floating_selection

@@ -1,17 +1,21 @@
-"""How many features are worth keeping: which columns matter at all, and how few of them stand for the others.
+"""How many features are worth keeping: which columns matter at all, and how few of them stand for
+the others.
 
-1. **Which columns matter.** With labels or targets: those whose ranks, or squared ranks, vary with what is known more than by
-   chance. Otherwise, or where that names nobody: those that share more with the other columns than a column whose rows are
-   shuffled. Both are taken against the exact mean and variance over all permutations of the rows, the second also against the
-   tail that the eigenvalues of the other columns give, so nothing is drawn, and false discoveries among the named are held at
-   5 %. Columns that matter only together escape the first test, and with few
-   labels so do others. So the columns of the second count as well where neighbours in them predict what is known clearly
-   better, or where too little is known to see.
-2. **How few stand for them.** Walking an order of choice, a set is enough when it explains 95 % of the columns that matter. Of
-   columns that do not depend on each other all are needed; of a hundred copies, one is.
-3. **Unless more of them predict better.** Where columns are so alike that few explain nearly all (spectra), what tells samples
-   apart may be in the rest. With enough labels, leave-one-out errors of a linear fit decide; otherwise columns are added
-   while each explains far more of what is left than chance would, up to twice the square root of the number of samples.
+1. **Which columns matter.** With labels or targets: those whose ranks, or squared ranks, vary with
+   what is known more than by chance. Otherwise, or where that names nobody: those that share more
+   with the other columns than a column whose rows are shuffled. Both are taken against the exact
+   mean and variance over all permutations of the rows, the second also against the tail that the
+   eigenvalues of the other columns give, so nothing is drawn, and false discoveries among the named
+   are held at 5 %. Columns that matter only together escape the first test, and with few labels so
+   do others. So the columns of the second count as well where neighbours in them predict what is
+   known clearly better, or where too little is known to see.
+2. **How few stand for them.** Walking an order of choice, a set is enough when it explains 95 % of
+   the columns that matter. Of columns that do not depend on each other all are needed; of a hundred
+   copies, one is.
+3. **Unless more of them predict better.** Where columns are so alike that few explain nearly all
+   (spectra), what tells samples apart may be in the rest. With enough labels, leave-one-out errors
+   of a linear fit decide; otherwise columns are added while each explains far more of what is left
+   than chance would, up to twice the square root of the number of samples.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincc, ndtr
 from scipy.stats import false_discovery_control, rankdata
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, either
 from graphsieve.supervision.value import Supervision
@@ -35,14 +40,21 @@ from graphsieve.table.sums import dense_weighting, moments
 
 FALSE_DISCOVERIES = 0.05  # their share among the columns that are said to matter
 UNEXPLAINED = 0.05  # of the columns that matter: what a set may leave
-MOST_VARIANCE = 10.0  # times a middle column's, that a column counts for: an age among grades would be nearly all there is
+# Times a middle column's, that a column counts for: an age among grades would be nearly all there
+# is
+MOST_VARIANCE = 10.0
 FEWEST_ROWS = 10  # with fewer there are too few permutations to tell chance from anything
-SUPPORT = 10  # rows (or a quarter) that differ from a column's most frequent value; with fewer, what coincides looks like a law
-MOST_ROWS = 500  # that columns are compared on with each other: the comparison takes the square of it
-# A direction taken at random explains 1 part in (n − 1 − chosen) of what is left, with a deviation of at most √2 times
-# that, whatever is left; so three deviations above the mean are 1 + 3√2, about 5.
+# Rows (or a quarter) that differ from a column's most frequent value; with fewer, what coincides
+# looks like a law
+SUPPORT = 10
+# That columns are compared on with each other: the comparison takes the square of it
+MOST_ROWS = 500
+# A direction taken at random explains 1 part in (n − 1 − chosen) of what is left, with a deviation
+# of at most √2 times that, whatever is left; so three deviations above the mean are 1 + 3√2, about
+# 5.
 FAR_MORE = 5.0
-ALIKE_PER_ROOT = 2  # columns that are added for being far above chance: up to so many times √n in all
+# Columns that are added for being far above chance: up to so many times √n in all
+ALIKE_PER_ROOT = 2
 FEWEST_PREDICTED = 30  # known samples from which on leave-one-out errors are believed
 FEWEST_PER_CLASS = 5
 ROWS_PER_COEFFICIENT = 3  # a linear fit of more columns than that says little about the next sample
@@ -52,13 +64,10 @@ N_NEIGHBORS = 5
 STEPS_AT_ONCE = 32
 NO_VARIANCE = 1e-9  # of the squared mean: a column that no permutation changes
 HALVINGS = 32  # of an interval that holds an eigenvalue
-MOST_STEPS = 60  # to a saddlepoint: five to twenty are needed, as a step that would leave the interval halves it
+# To a saddlepoint: five to twenty are needed, as a step that would leave the interval halves it
+MOST_STEPS = 60
 COLUMNS_AT_ONCE = 64  # so that what a step needs stays in the cache
 NEAR_MEAN = 1e-3  # deviations: nearer, the saddlepoint formula divides rounding by rounding
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +79,11 @@ class Mattering:
     mask : array of bool of shape (n_features,)
         The columns that matter.
     p_values : array of shape (n_features,)
-        The chance of each column to look as relevant (or as tied to the others) if it were not; 1 where it cannot be tested, NaN
-        where it is constant.
+        The chance of each column to look as relevant (or as tied to the others) if it were not; 1
+        where it cannot be tested, NaN where it is constant.
     rule : {"relevance", "structure", "both", "untested"}
-        Against what is known; against the other columns; by either, since the first alone predict worse or too little is
-        known to see; or not at all, since there are too few samples.
+        Against what is known; against the other columns; by either, since the first alone predict
+        worse or too little is known to see; or not at all, since there are too few samples.
     reason : str
         The same in words.
 
@@ -89,7 +98,7 @@ class Mattering:
     '2 of 6 columns vary with the labels more than chance allows'
     """
 
-    mask: Mask
+    mask: Booleans
     p_values: Floats
     rule: str
     reason: str
@@ -104,14 +113,16 @@ class Count:
     n : int
         The number; 0 where no column can be told from chance.
     curve : tuple of (size, explained, chance)
-        The share of the columns that matter that the first `size` columns explain, and that as many random ones would.
+        The share of the columns that matter that the first `size` columns explain, and that as many
+        random ones would.
     reason : str
         Why this number, in words.
     rule : {"explained", "alike", "predicted", "cap", "nothing"}
-        What decided: 95 % are explained (or there are no more columns); columns are so alike that more were added; leave-one-out
-        errors asked for more; `max_features`; or no column matters.
+        What decided: 95 % are explained (or there are no more columns); columns are so alike that
+        more were added; leave-one-out errors asked for more; `max_features`; or no column matters.
     predicted : tuple of (size, error, standard error)
-        Where leave-one-out errors were taken: the mean squared error with the first `size` columns, relative to that with none.
+        Where leave-one-out errors were taken: the mean squared error with the first `size` columns,
+        relative to that with none.
 
     Examples
     --------
@@ -139,7 +150,8 @@ def columns_that_matter(table: Table, known: Supervision) -> Mattering:
     table : Table
         The features; neither their scale nor any increasing transformation makes a difference.
     known : Supervision
-        Labels, targets and probabilities are used. Pairs are not: of them alone the columns are compared with each other.
+        Labels, targets and probabilities are used. Pairs are not: of them alone the columns are
+        compared with each other.
 
     Returns
     -------
@@ -180,13 +192,14 @@ def count_features(
 ) -> Count:
     """How many of the first columns of an order are worth keeping.
 
-    Only the columns that matter are counted: where others stand between them in the order, put these behind first.
+    Only the columns that matter are counted: where others stand between them in the order, put
+    these behind first.
 
     Parameters
     ----------
     table : Table
-        The features on the scale on which the search compared them: columns count by their variance, but none for more than ten
-        times the median.
+        The features on the scale on which the search compared them: columns count by their
+        variance, but none for more than ten times the median.
     known : Supervision
         What is known of the samples.
     order : array of int
@@ -194,7 +207,8 @@ def count_features(
     mattering : Mattering, optional
         What `columns_that_matter` found, so that it need not be found twice.
     weights : array of shape (n_features,), optional
-        How much each column matters to the search; used where what is known does not say by itself which do.
+        How much each column matters to the search; used where what is known does not say by itself
+        which do.
     max_features : int, optional
         The largest number allowed.
 
@@ -219,24 +233,38 @@ def count_features(
     if not len(candidates):
         return Count(0, ((0, 0.0, 0.0),), found.reason, "nothing")
     counted = found.mask.astype(np.float64)
-    if weights is not None and found.rule in ("structure", "untested") and (found.mask & (weights > 0)).any():
+    if (
+        weights is not None
+        and found.rule in ("structure", "untested")
+        and (found.mask & (weights > 0)).any()
+    ):
         counted *= weights
     predicted = _prediction_errors(table, known, candidates)
     result = _walked(_Walk(table, counted, candidates), found, predicted)
     if most is None or result.n <= most:
         return result
-    return replace(result, n=most, rule="cap", reason=f"{result.reason}; max_features allows {most}")
+    return replace(
+        result, n=most, rule="cap", reason=f"{result.reason}; max_features allows {most}"
+    )
 
 
 def _checked_order(order: Any, n_features: int) -> Integers:
     columns = np.asarray(order)
     whole = columns.ndim == 1 and (columns.dtype.kind in "iu" or not columns.size)
-    if not whole or (~np.isin(columns, np.arange(n_features))).any() or len(np.unique(columns)) < len(columns):
-        raise InputError(f"order must list different column numbers from 0 to {n_features - 1}, best first.")
+    if (
+        not whole
+        or (~np.isin(columns, np.arange(n_features))).any()
+        or len(np.unique(columns)) < len(columns)
+    ):
+        raise InputError(
+            f"order must list different column numbers from 0 to {n_features - 1}, best first."
+        )
     return columns.astype(np.int64)
 
 
-def _walked(walk: _Walk, found: Mattering, predicted: tuple[tuple[int, float, float], ...]) -> Count:
+def _walked(
+    walk: _Walk, found: Mattering, predicted: tuple[tuple[int, float, float], ...]
+) -> Count:
     n = walk.enough()
     first = "the first explains" if n == 1 else f"the first {n} explain"
     those = "it" if found.mask.sum() == 1 else "them"
@@ -250,7 +278,9 @@ def _walked(walk: _Walk, found: Mattering, predicted: tuple[tuple[int, float, fl
         wanted = walk.far_more(n)
         if wanted > n:
             n, rule = wanted, "alike"
-            what = f"{what}, and each of the next up to {n} far more of what is left than chance would"
+            what = (
+                f"{what}, and each of the next up to {n} far more of what is left than chance would"
+            )
     return Count(n, walk.curve(), f"{found.reason}; {what}", rule, predicted)
 
 
@@ -259,7 +289,9 @@ def _walked(walk: _Walk, found: Mattering, predicted: tuple[tuple[int, float, fl
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What is known as orthonormal columns over the known rows: straight ones, and curved ones besides."""
+    """What is known as orthonormal columns over the known rows: straight ones, and curved ones
+    besides.
+    """
 
     rows: Integers
     straight: Floats
@@ -279,7 +311,9 @@ def _outcome(known: Supervision) -> _Outcome | None:
         if not len(rows):
             return None
         straight, bent = _rank_curves(known.targets[rows, None])
-        return _Outcome(rows, straight, np.hstack([straight, bent]), kind) if straight.any() else None
+        return (
+            _Outcome(rows, straight, np.hstack([straight, bent]), kind) if straight.any() else None
+        )
     else:
         return None
     directions, sizes, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
@@ -288,7 +322,9 @@ def _outcome(known: Supervision) -> _Outcome | None:
 
 
 def _rank_curves(values: Floats) -> tuple[Floats, Floats]:
-    """The ranks of every column, centred and of length 1, and what their squares add to them; zeros where there is nothing."""
+    """The ranks of every column, centred and of length 1, and what their squares add to them;
+    zeros where there is nothing.
+    """
     ranks = rankdata(values, axis=0)
     straight = _unit_length(ranks - ranks.mean(axis=0), len(values))
     squares = straight**2 * len(values)
@@ -305,7 +341,9 @@ def _unit_length(columns: Floats, n_rows: int) -> Floats:
 
 
 class Form(NamedTuple):
-    """Of a matrix W = A Aᵀ over the samples, A centred: its trace, that of its square, and the sum of its squared diagonal."""
+    """Of a matrix W = A Aᵀ over the samples, A centred: its trace, that of its square, and the
+    sum of its squared diagonal.
+    """
 
     trace: Any
     square: Any
@@ -313,30 +351,39 @@ class Form(NamedTuple):
 
     @classmethod
     def orthonormal(cls, *parts: Floats) -> Form:
-        """For each place the form of the columns that the parts have there, which are orthogonal, of length 1 or 0."""
+        """For each place the form of the columns that the parts have there, which are
+        orthogonal, of length 1 or 0.
+        """
         together = np.stack(parts)
         rank = together.any(axis=1).sum(axis=0)
         return cls(rank, rank, ((together**2).sum(axis=0) ** 2).sum(axis=0))
 
 
 def permutation_moments(n: int, one: Form, other: Form) -> tuple[Any, Any]:
-    """Mean and variance of Σ_ab W_ab V_π(a)π(b) over all permutations π of n samples, of which there are at least four.
+    """Mean and variance of Σ_ab W_ab V_π(a)π(b) over all permutations π of n samples, of which
+    there are at least four.
 
     References
     ----------
-    Kazi-Aoual, Hitier, Sabatier, Lebreton (1995), Refined approximations to permutation tests for multivariate inference.
+    Kazi-Aoual, Hitier, Sabatier, Lebreton (1995), Refined approximations to permutation tests for
+    multivariate inference.
     """
     spread = [(n - 1) * form.square - form.trace**2 for form in (one, other)]
-    peaks = [n * (n + 1) * form.diagonal - (n - 1) * (form.trace**2 + 2 * form.square) for form in (one, other)]
+    peaks = [
+        n * (n + 1) * form.diagonal - (n - 1) * (form.trace**2 + 2 * form.square)
+        for form in (one, other)
+    ]
     variance = 2 * spread[0] * spread[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance = variance + peaks[0] * peaks[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
     return one.trace * other.trace / (n - 1), variance
 
 
 def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: Any) -> Floats:
-    """P(Σ_ab W_ab V_π(a)π(b) ≥ observed): by a beta law on [0, bound] with the exact mean and variance.
+    """P(Σ_ab W_ab V_π(a)π(b) ≥ observed): by a beta law on [0, bound] with the exact mean and
+    variance.
 
-    Where no permutation changes the sum (a single one among zeros, classes of equal size), nothing can be learnt: 1.
+    Where no permutation changes the sum (a single one among zeros, classes of equal size), nothing
+    can be learnt: 1.
     """
     mean, variance = permutation_moments(n, one, other)
     mean, variance = mean / bound, variance / bound**2
@@ -352,18 +399,25 @@ def _relevant(table: Table, outcome: _Outcome) -> Mattering:
     testable = ~np.isnan(p_values)
     mask = _named(p_values)
     vary = "varies" if mask.sum() == 1 else "vary"
-    reason = f"{mask.sum()} of {_columns(testable.sum())} {vary} with the {outcome.kind} more than chance allows"
+    reason = (
+        f"{mask.sum()} of {_columns(testable.sum())} {vary} with the {outcome.kind} more than "
+        "chance allows"
+    )
     return Mattering(mask, p_values, "relevance", reason)
 
 
 def _relevance(block: Block, outcome: _Outcome) -> Floats:
     """The better of two tests of each column, straight and curved, at twice its p-value."""
     n, parts = len(outcome.rows), []
-    straight_form, curved_form = (Form.orthonormal(*side.T[:, :, None]) for side in (outcome.straight, outcome.curved))
+    straight_form, curved_form = (
+        Form.orthonormal(*side.T[:, :, None]) for side in (outcome.straight, outcome.curved)
+    )
     for _, values in block.dense_parts():
         straight, bent = _rank_curves(values)
         line = ((outcome.straight.T @ straight) ** 2).sum(axis=0)
-        curve = ((outcome.curved.T @ straight) ** 2).sum(axis=0) + ((outcome.curved.T @ bent) ** 2).sum(axis=0)
+        curve = ((outcome.curved.T @ straight) ** 2).sum(axis=0) + (
+            (outcome.curved.T @ bent) ** 2
+        ).sum(axis=0)
         both = Form.orthonormal(straight, bent)
         bound = np.maximum(1, np.minimum(both.trace, curved_form.trace))
         by_line = permutation_tail(line, n, Form.orthonormal(straight), straight_form, 1)
@@ -374,26 +428,39 @@ def _relevance(block: Block, outcome: _Outcome) -> Floats:
 
 
 def _with_tied(table: Table, known: Supervision, found: Mattering) -> Mattering:
-    """The relevant columns, and those tied together too unless neighbours in the relevant ones alone predict as well."""
+    """The relevant columns, and those tied together too unless neighbours in the relevant ones
+    alone predict as well.
+    """
     tied = _tied_together(table, "")
     both = found.mask | (tied.mask & (tied.rule == "structure"))
     if both.sum() == found.mask.sum():
         return found
-    also = f"{found.reason}; with those that share more with the others than chance allows, {both.sum()} count"
+    also = (
+        f"{found.reason}; with those that share more with the others than chance allows, "
+        f"{both.sum()} count"
+    )
     target = _predicted_values(known)
     if target is None:
-        return Mattering(both, found.p_values, "both", f"{also}, since so few known samples rule no column out")
+        return Mattering(
+            both, found.p_values, "both", f"{also}, since so few known samples rule no column out"
+        )
     some = _spread_out(len(target[0]))
     part, values = table.take(target[0][some]), target[1][some]
     gain = _neighbor_errors(part, found.mask, values) - _neighbor_errors(part, both, values)
     if gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):
         return found
-    return Mattering(both, found.p_values, "both", f"{also}, since neighbours in all of them predict better")
+    return Mattering(
+        both, found.p_values, "both", f"{also}, since neighbours in all of them predict better"
+    )
 
 
-def _neighbor_errors(table: Table, mask: Mask, values: Floats) -> Floats:
-    """The squared error of each row's values as the mean of its nearest rows', by the ranks in the chosen columns."""
-    gram = sum(ranks @ ranks.T for ranks in _supported_ranks(table.take_columns(np.flatnonzero(mask))))
+def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
+    """The squared error of each row's values as the mean of its nearest rows', by the ranks in
+    the chosen columns.
+    """
+    gram = sum(
+        ranks @ ranks.T for ranks in _supported_ranks(table.take_columns(np.flatnonzero(mask)))
+    )
     closeness = 2 * gram - np.diag(gram)
     np.fill_diagonal(closeness, -np.inf)
     nearest = np.argsort(-closeness, axis=1, kind="stable")[:, :N_NEIGHBORS]
@@ -406,24 +473,37 @@ def _spread_out(n_rows: int) -> Integers:
 
 
 def _tied_together(table: Table, why: str) -> Mattering:
-    """The columns whose squared rank correlations with all others add up to more than those of a shuffled column."""
+    """The columns whose squared rank correlations with all others add up to more than those of a
+    shuffled column.
+    """
     rows = _spread_out(table.n_samples)
     part, n = table.take(rows), len(rows)
     constant = np.concatenate([block.constant for block in part.blocks()])
     if n < FEWEST_ROWS:
         p_values = np.where(constant, np.nan, 1.0)
-        reason = f"{why} and {n} samples are too few for a test, so all {(~constant).sum()} columns that vary count"
+        reason = (
+            f"{why} and {n} samples are too few for a test, so all {(~constant).sum()} columns "
+            "that vary count"
+        )
         return Mattering(~constant, p_values, "untested", reason)
     gram = np.zeros((n, n))
     for ranks in _supported_ranks(part):
         gram += ranks @ ranks.T
     values, directions = np.linalg.eigh(gram)
-    axes = (np.maximum(values[1:], 0.0), directions[:, 1:])  # without the mean, along which nothing varies
-    p_values = np.where(constant, np.nan, np.concatenate([_ties(ranks, gram, *axes) for ranks in _supported_ranks(part)]))
+    # Without the mean, along which nothing varies
+    axes = (np.maximum(values[1:], 0.0), directions[:, 1:])
+    p_values = np.where(
+        constant,
+        np.nan,
+        np.concatenate([_ties(ranks, gram, *axes) for ranks in _supported_ranks(part)]),
+    )
     mask = _named(p_values)
     number = mask.sum() if mask.any() else "none"
     shares = "shares" if mask.sum() < 2 else "share"
-    reason = f"{why} and {number} of {_columns((~constant).sum())} {shares} more with the others than chance allows"
+    reason = (
+        f"{why} and {number} of {_columns((~constant).sum())} {shares} more with the others than "
+        "chance allows"
+    )
     return Mattering(mask, p_values, "structure", reason)
 
 
@@ -438,9 +518,11 @@ def _supported_ranks(table: Table) -> Iterator[Floats]:
 
 
 def _ties(ranks: Floats, gram: Floats, eigenvalues: Floats, directions: Floats) -> Floats:
-    """The p-value of each column against all others, whose matrix is what the column leaves of the Gram matrix of all.
+    """The p-value of each column against all others, whose matrix is what the column leaves of the
+    Gram matrix of all.
 
-    The sum over permutations is taken for that over rotations, whose law is known, once its deviation is made the same.
+    The sum over permutations is taken for that over rotations, whose law is known, once its
+    deviation is made the same.
     """
     n, total, diagonal = len(gram), float(np.trace(gram)), np.diag(gram)
     own = Form.orthonormal(ranks)
@@ -453,30 +535,40 @@ def _ties(ranks: Floats, gram: Floats, eigenvalues: Floats, directions: Floats) 
     mean, variance = permutation_moments(n, own, others)
     rotated = 2 * ((n - 1) * others.square - others.trace**2) / ((n - 1) ** 2 * (n + 1))
     varies = (np.minimum(variance, rotated) > NO_VARIANCE * mean**2) & (others.trace > NOTHING_LEFT)
-    levels = mean + (shared - mean) * np.sqrt(np.where(varies, rotated, 0.0) / np.where(varies, variance, 1.0))
+    levels = mean + (shared - mean) * np.sqrt(
+        np.where(varies, rotated, 0.0) / np.where(varies, variance, 1.0)
+    )
     p_values, places = np.ones(len(shared)), np.flatnonzero(varies)
     for start in range(0, len(places), COLUMNS_AT_ONCE):
         some = places[start : start + COLUMNS_AT_ONCE]
-        p_values[some] = rotation_tail(levels[some], eigenvalues, (directions.T @ ranks[:, some]) ** 2)
+        p_values[some] = rotation_tail(
+            levels[some], eigenvalues, (directions.T @ ranks[:, some]) ** 2
+        )
     return p_values
 
 
 def rotation_tail(levels: Floats, eigenvalues: Floats, squares: Floats) -> Floats:
-    """P(xᵀ(G − uuᵀ)x ≥ level) for x of length 1 in a random direction, by the saddlepoint approximation of its tail.
+    """P(xᵀ(G − uuᵀ)x ≥ level) for x of length 1 in a random direction, by the saddlepoint
+    approximation of its tail.
 
-    Of G the ascending eigenvalues are given, and of each u, which G holds, the squared coordinates along the eigenvectors. That
-    is P(Σ (μ − level) z² ≥ 0) for independent normal z and the eigenvalues μ of G − uuᵀ. These need not be found: their
-    cumulant function follows from a determinant, det(M + a uuᵀ) = det(M) (1 + a uᵀM⁻¹u). Columns that are nearly equal make one
-    μ large, and the tail as heavy as that of a single squared correlation, which mean and variance do not show.
+    Of G the ascending eigenvalues are given, and of each u, which G holds, the squared coordinates
+    along the eigenvectors. That is P(Σ (μ − level) z² ≥ 0) for independent normal z and the
+    eigenvalues μ of G − uuᵀ. These need not be found: their cumulant function follows from a
+    determinant, det(M + a uuᵀ) = det(M) (1 + a uᵀM⁻¹u). Columns that are nearly equal make one μ
+    large, and the tail as heavy as that of a single squared correlation, which mean and variance do
+    not show.
 
     References
     ----------
-    Kuonen (1999), Saddlepoint approximations for distributions of quadratic forms in normal variables.
+    Kuonen (1999), Saddlepoint approximations for distributions of quadratic forms in normal
+    variables.
     """
     trace, degrees = eigenvalues.sum() - squares.sum(axis=0), len(eigenvalues)
     mean = trace / degrees
     square = (eigenvalues**2).sum() - 2 * eigenvalues @ squares + squares.sum(axis=0) ** 2
-    nearest = NEAR_MEAN * np.sqrt(2 * np.maximum(square - trace * mean, 0.0) / (degrees * (degrees + 2)))
+    nearest = NEAR_MEAN * np.sqrt(
+        2 * np.maximum(square - trace * mean, 0.0) / (degrees * (degrees + 2))
+    )
     above = levels >= mean
     levels = np.where(above, np.maximum(levels, mean + nearest), np.minimum(levels, mean - nearest))
     edge = _outermost(eigenvalues, squares, above)
@@ -489,9 +581,14 @@ def rotation_tail(levels: Floats, eigenvalues: Floats, squares: Floats) -> Float
     return tail
 
 
-def _outermost(eigenvalues: Floats, squares: Floats, above: Mask) -> Floats:
-    """The largest eigenvalue of each G − uuᵀ, or the smallest: it lies below that of G, and above the next or above 0."""
-    low, high = np.where(above, eigenvalues[-2], 0.0), np.where(above, eigenvalues[-1], eigenvalues[0])
+def _outermost(eigenvalues: Floats, squares: Floats, above: Booleans) -> Floats:
+    """The largest eigenvalue of each G − uuᵀ, or the smallest: it lies below that of G, and
+    above the next or above 0.
+    """
+    low, high = (
+        np.where(above, eigenvalues[-2], 0.0),
+        np.where(above, eigenvalues[-1], eigenvalues[0]),
+    )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         with np.errstate(divide="ignore", invalid="ignore"):  # where the interval is a point
@@ -500,8 +597,12 @@ def _outermost(eigenvalues: Floats, squares: Floats, above: Mask) -> Floats:
     return np.where(above, high, low)
 
 
-def _saddlepoint(levels: Floats, eigenvalues: Floats, squares: Floats, end: Floats) -> tuple[Floats, Floats, Floats]:
-    """Where between 0 and the end of its domain the cumulant function is least; its value and second derivative there."""
+def _saddlepoint(
+    levels: Floats, eigenvalues: Floats, squares: Floats, end: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Where between 0 and the end of its domain the cumulant function is least; its value and
+    second derivative there.
+    """
     near, far, point = np.zeros_like(end), end, np.zeros_like(end)
     for _ in range(MOST_STEPS):
         height, slope, curvature = _cumulants(point, levels, eigenvalues, squares)
@@ -516,7 +617,9 @@ def _saddlepoint(levels: Floats, eigenvalues: Floats, squares: Floats, end: Floa
     return point, height, curvature
 
 
-def _cumulants(s: Floats, levels: Floats, eigenvalues: Floats, squares: Floats) -> tuple[Floats, Floats, Floats]:
+def _cumulants(
+    s: Floats, levels: Floats, eigenvalues: Floats, squares: Floats
+) -> tuple[Floats, Floats, Floats]:
     """log E exp(s Σ (μ − level) z²) and its first two derivatives."""
     gaps, top_gap = eigenvalues[:-1, None] - levels, eigenvalues[-1] - levels
     divisors, top = 1 - 2 * s * gaps, 1 - 2 * s * top_gap
@@ -525,19 +628,25 @@ def _cumulants(s: Floats, levels: Floats, eigenvalues: Floats, squares: Floats) 
     first = weighted.sum(axis=0)
     second = np.einsum("ij,ij->j", weighted, slopes)
     third = np.einsum("ij,ij,ij->j", weighted, slopes, slopes)
-    rest, rest_slope, rest_bend = 1 + 2 * s * first, 2 * first + 4 * s * second, 8 * second + 16 * s * third
-    # The largest eigenvalue is multiplied into the last factor: its own may be 0 inside the domain, the product is not.
+    rest, rest_slope, rest_bend = (
+        1 + 2 * s * first,
+        2 * first + 4 * s * second,
+        8 * second + 16 * s * third,
+    )
+    # The largest eigenvalue is multiplied into the last factor: its own may be 0 inside the domain,
+    # the product is not.
     factor = top * rest + 2 * s * squares[-1]
     factor_slope = top * rest_slope - 2 * top_gap * rest + 2 * squares[-1]
     factor_bend = top * rest_bend - 4 * top_gap * rest_slope
     return (
         -0.5 * (np.log(divisors).sum(axis=0) + np.log(factor)),
         slopes.sum(axis=0) - factor_slope / (2 * factor),
-        2 * np.einsum("ij,ij->j", slopes, slopes) - (factor_bend / factor - (factor_slope / factor) ** 2) / 2,
+        2 * np.einsum("ij,ij->j", slopes, slopes)
+        - (factor_bend / factor - (factor_slope / factor) ** 2) / 2,
     )
 
 
-def _supported(values: Floats) -> Mask:
+def _supported(values: Floats) -> Booleans:
     """Whether enough rows differ from the most frequent value."""
     n = len(values)
     run = n - min(SUPPORT, -(-n // 4)) + 1
@@ -545,7 +654,7 @@ def _supported(values: Floats) -> Mask:
     return np.asarray(~(ordered[run - 1 :] == ordered[: n - run + 1]).any(axis=0))
 
 
-def _named(p_values: Floats) -> Mask:
+def _named(p_values: Floats) -> Booleans:
     """The columns that pass at the level of false discoveries."""
     mask = np.zeros(len(p_values), dtype=bool)
     tested = ~np.isnan(p_values)
@@ -566,14 +675,18 @@ class _Walk:
         self.shifts = exponents - exponents[weights > 0].max()
         everyone = dense_weighting(np.ones(table.n_samples))
         scatter = table.evaluated(lambda block: moments(block, everyone).scatter[0], wide=True)
-        # Only columns without weight can be larger than all that have one; of a huge constant 0 · inf would be no number.
-        scatter = scatter * np.ldexp(1.0, 2 * np.where(exponents == NO_EXPONENT, 0, np.minimum(self.shifts, 0)))
+        # Only columns without weight can be larger than all that have one; of a huge constant 0 ·
+        # inf would be no number.
+        scatter = scatter * np.ldexp(
+            1.0, 2 * np.where(exponents == NO_EXPONENT, 0, np.minimum(self.shifts, 0))
+        )
         most = MOST_VARIANCE * float(np.median(scatter[weights > 0]))
         self.weights = weights * most / np.maximum(scatter, most) if most > 0 else weights
         self.scatter = self.weights * scatter
         self.basis = np.empty((table.n_samples, 0))
         self.explained = [0.0]
-        self.ratios: list[float] = []  # of what a step explains of the other columns to what chance would
+        # Of what a step explains of the other columns to what chance would
+        self.ratios: list[float] = []
 
     def enough(self) -> int:
         """The first size that leaves little enough; all candidates where none does."""
@@ -583,8 +696,12 @@ class _Walk:
         return int(enough.argmax()) if enough.any() else len(self.candidates)
 
     def far_more(self, size: int) -> int:
-        """The size after adding columns that explain far more of what is left than chance would, up to so many times √n."""
-        while size < ALIKE_PER_ROOT * isqrt(self.table.n_samples) and (size < len(self.ratios) or self._more()):
+        """The size after adding columns that explain far more of what is left than chance would,
+        up to so many times √n.
+        """
+        while size < ALIKE_PER_ROOT * isqrt(self.table.n_samples) and (
+            size < len(self.ratios) or self._more()
+        ):
             if self.ratios[size] <= FAR_MORE:
                 break
             size += 1
@@ -592,7 +709,9 @@ class _Walk:
 
     def curve(self) -> tuple[tuple[int, float, float], ...]:
         degrees = max(1, self.table.n_samples - 1)
-        return tuple((size, share, min(1.0, size / degrees)) for size, share in enumerate(self.explained))
+        return tuple(
+            (size, share, min(1.0, size / degrees)) for size, share in enumerate(self.explained)
+        )
 
     def _more(self) -> bool:
         done = len(self.ratios)
@@ -626,7 +745,8 @@ def scaled_columns(table: Table, columns: Integers, shifts: NDArray[np.intc]) ->
 
 
 def orthonormal_steps(columns: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """What each column adds to the basis and to those before it: directions of length 1, and the squared length it had.
+    """What each column adds to the basis and to those before it: directions of length 1, and the
+    squared length it had.
 
     A column that adds nothing gets a direction of zeros.
     """
@@ -635,7 +755,8 @@ def orthonormal_steps(columns: Floats, basis: Floats) -> tuple[Floats, Floats]:
     for place, column in enumerate(columns.T):
         before = known[:, : first + place]
         rest = column - before @ (before.T @ column)
-        rest -= before @ (before.T @ rest)  # once more, since the first time leaves rounding of the whole column
+        # Once more, since the first time leaves rounding of the whole column
+        rest -= before @ (before.T @ rest)
         length = float(rest @ rest)
         if length > NOTHING_LEFT**2 * float(column @ column):
             own[place] = length
@@ -646,8 +767,12 @@ def orthonormal_steps(columns: Floats, basis: Floats) -> tuple[Floats, Floats]:
 # ---- unless more of them predict better
 
 
-def _prediction_errors(table: Table, known: Supervision, candidates: Integers) -> tuple[tuple[int, float, float], ...]:
-    """Leave-one-out errors of least squares on the first columns; none where too little is known."""
+def _prediction_errors(
+    table: Table, known: Supervision, candidates: Integers
+) -> tuple[tuple[int, float, float], ...]:
+    """Leave-one-out errors of least squares on the first columns; none where too little is
+    known.
+    """
     target = _predicted_values(known)
     if target is None:
         return ()
@@ -665,7 +790,8 @@ def _prediction_errors(table: Table, known: Supervision, candidates: Integers) -
     relative = np.array(errors) / errors[0].mean()
     deviations = relative.std(axis=1, ddof=1) / np.sqrt(len(rows))
     return tuple(
-        (size, float(row.mean()), float(error)) for size, (row, error) in enumerate(zip(relative, deviations, strict=True))
+        (size, float(row.mean()), float(error))
+        for size, (row, error) in enumerate(zip(relative, deviations, strict=True))
     )
 
 

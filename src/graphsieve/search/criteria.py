@@ -1,4 +1,6 @@
-"""What a floating search judges a set of features by: a regression in closed form, or any scikit-learn estimator."""
+"""What a floating search judges a set of features by: a regression in closed form, or any
+scikit-learn estimator.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.multiclass import type_of_target
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import count, has_parts, nearest, one_line, positive, quoted
 from graphsieve.supervision.parsing import readable_classes
@@ -21,17 +24,18 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-KEPT_ELEMENTS = 2**24  # numbers of standardised columns that are kept rather than made anew in every step
-SMALLEST_RIDGE = 1e-8  # about the root of the rounding: with less, copies of a column make the equations singular
-ESTIMATOR_SHOWN = 200  # characters of an estimator in a message: a pipeline should show its last step
+# Numbers of standardised columns that are kept rather than made anew in every step
+KEPT_ELEMENTS = 2**24
+# About the root of the rounding: with less, copies of a column make the equations singular
+SMALLEST_RIDGE = 1e-8
+# Characters of an estimator in a message: a pipeline should show its last step
+ESTIMATOR_SHOWN = 200
 
 
 class Criterion(Protocol):
     """What a set of features is judged by; large is good."""
 
-    usable: NDArray[np.bool_]
+    usable: Booleans
     tell: Callable[[str], None]  # where a slow one says how far it has come
 
     def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
@@ -42,21 +46,37 @@ class Criterion(Protocol):
 
 
 def make_criterion(
-    table: Table, known: Supervision, *, estimator: Any = None, scoring: Any = None, cv: Any = 5, ridge: float = 1.0
+    table: Table,
+    known: Supervision,
+    *,
+    estimator: Any = None,
+    scoring: Any = None,
+    cv: Any = 5,
+    ridge: float = 1.0,
 ) -> Criterion:
     """The criterion meant by the parameters of `graphsieve.search.floating_selection`."""
     rows, target, classes = known_part(known)
     if estimator is None:
         if scoring is not None or not _is_number(cv, 5):
-            raise InputError("scoring and cv belong to an estimator, and none was given; leave them out or pass estimator=.")
-        return LinearCriterion(table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge))
+            raise InputError(
+                "scoring and cv belong to an estimator, and none was given; leave them out or pass "
+                "estimator=."
+            )
+        return LinearCriterion(
+            table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge)
+        )
     scorer = _scorer(estimator, scoring)
     if not _is_number(ridge, 1.0):
         raise InputError(
-            f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with one; leave it out."
+            f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with "
+            "one; leave it out."
         )
-    outcome = readable_classes(known.classes)[target] if classes and known.classes is not None else target
-    return EstimatorCriterion(table.take(rows), outcome, estimator, scorer, _folds(cv, outcome, estimator))
+    outcome = (
+        readable_classes(known.classes)[target] if classes and known.classes is not None else target
+    )
+    return EstimatorCriterion(
+        table.take(rows), outcome, estimator, scorer, _folds(cv, outcome, estimator)
+    )
 
 
 def _is_number(value: Any, number: float) -> bool:
@@ -67,17 +87,23 @@ def _checked_ridge(value: Any) -> float:
     ridge: float = positive()("ridge", value)
     if ridge < SMALLEST_RIDGE:
         raise InputError(
-            f"ridge must be at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot be told from rounding, "
+            f"ridge must be at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot "
+            "be told from rounding, "
             f"got {quoted(value)}."
         )
     return ridge
 
 
 def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
-    """What judges a fitted estimator; refused where it cannot be fitted at all, or where there is no such score."""
+    """What judges a fitted estimator; refused where it cannot be fitted at all, or where there
+    is no such score.
+    """
     refuse_no_estimator(estimator)
     if scoring is None and not hasattr(estimator, "score"):
-        raise InputError(f"estimator {type(estimator).__name__} has no score of its own; pass scoring=, or one that predicts.")
+        raise InputError(
+            f"estimator {type(estimator).__name__} has no score of its own; pass scoring=, or one "
+            "that predicts."
+        )
     if scoring is not None:
         refuse_no_scoring(scoring)
     try:
@@ -96,9 +122,12 @@ def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
 
 def refuse_no_estimator(estimator: Any) -> None:
     """Refuse what scikit-learn could not fit, such as the class in place of an instance."""
-    if not all(hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")) or isinstance(estimator, type):
+    if not all(
+        hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")
+    ) or isinstance(estimator, type):
         raise InputTypeError(
-            f"estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got {quoted(estimator)}."
+            "estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got "
+            f"{quoted(estimator)}."
         )
 
 
@@ -108,7 +137,9 @@ def refuse_no_scoring(scoring: Any) -> None:
         hint = nearest(scoring, get_scorer_names())
         raise InputError(f"scoring is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.")
     if not (isinstance(scoring, str) or callable(scoring)):
-        raise InputTypeError(f"scoring must be the name of a scorer or a function, got {quoted(scoring)}.")
+        raise InputTypeError(
+            f"scoring must be the name of a scorer or a function, got {quoted(scoring)}."
+        )
 
 
 def _cause(error: Exception) -> str:
@@ -131,23 +162,39 @@ def _given_folds(cv: Any, outcome: NDArray[Any]) -> list[tuple[Integers, Integer
     everyone = np.arange(len(outcome))
     try:
         splits = check_cv(cv).split(everyone[:, None], outcome)
-        folds = [(everyone[np.asarray(fitted)], everyone[np.asarray(scored)]) for fitted, scored in splits]
+        folds = [
+            (everyone[np.asarray(fitted)], everyone[np.asarray(scored)])
+            for fitted, scored in splits
+        ]
     except Exception as error:
-        raise InputError(f"cv={quoted(cv)} does not split the {len(outcome)} known samples: {_cause(error)}.") from error
+        raise InputError(
+            f"cv={quoted(cv)} does not split the {len(outcome)} known samples: {_cause(error)}."
+        ) from error
     if not folds:
-        raise InputError(f"cv={quoted(cv)} holds no folds; pass a number of them, a splitter, or pairs of arrays of rows.")
+        raise InputError(
+            f"cv={quoted(cv)} holds no folds; pass a number of them, a splitter, or pairs of "
+            "arrays of rows."
+        )
     return folds
 
 
 def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
-    """The fold of each sample: that of `StratifiedKFold`, which would warn of small classes in every round of a hybrid search."""
-    _, first, codes, sizes = np.unique(outcome, return_index=True, return_inverse=True, return_counts=True)
+    """The fold of each sample: that of `StratifiedKFold`, which would warn of small classes in
+    every round of a hybrid search.
+    """
+    _, first, codes, sizes = np.unique(
+        outcome, return_index=True, return_inverse=True, return_counts=True
+    )
     if sizes.max() < n_folds:
         raise InputError(
-            f"cv={n_folds} is more than the {sizes.max()} known members of the largest class; use fewer folds, or label more."
+            f"cv={n_folds} is more than the {sizes.max()} known members of the largest class; use "
+            "fewer folds, or label more."
         )
     if sizes.min() < n_folds:
-        warn(f"cv={n_folds}, but a class has only {sizes.min()} known members: there are folds without it.")
+        warn(
+            f"cv={n_folds}, but a class has only {sizes.min()} known members: there are folds "
+            "without it."
+        )
     codes = np.argsort(np.argsort(first))[codes]  # in the order in which they occur
     dealt = np.arange(len(codes)) % n_folds  # to the samples in the order of their classes
     by_class = np.argsort(codes, kind="stable")
@@ -165,20 +212,29 @@ def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
         rows = np.flatnonzero(~np.isnan(known.targets))
         if len(rows) >= 2 and known.targets[rows].min() < known.targets[rows].max():
             return rows, known.targets[rows], False
-        raise InputError(f"at least 2 different target values must be known, got {len(np.unique(known.targets[rows]))}.")
+        raise InputError(
+            "at least 2 different target values must be known, got "
+            f"{len(np.unique(known.targets[rows]))}."
+        )
     raise InputError(f"at least 2 classes need known members, got {known.n_known_classes}.")
 
 
 class LinearCriterion:
-    """Leave-one-out R² of a ridge regression on standardised features, of a target or of class indicators.
+    """Leave-one-out R² of a ridge regression on standardised features, of a target or of class
+    indicators.
 
-    With the smoother H of the set, adding a column z gives H + r rᵀ/s, r = (I − H) z, s = zᵀr + ridge, so that all columns can be
-    tried at once; leaving one sample out divides its residual by 1 − H_ii.
+    With the smoother H of the set, adding a column z gives H + r rᵀ/s, r = (I − H) z, s = zᵀr +
+    ridge, so that all columns can be tried at once; leaving one sample out divides its residual by
+    1 − H_ii.
     """
 
     def __init__(self, table: Table, target: NDArray[Any], *, classes: bool, ridge: float) -> None:
         self.table, self.ridge, self.n = table, ridge, table.n_samples
-        outcome = (target[:, None] == np.unique(target)).astype(np.float64) if classes else _unit_scaled(target)[:, None]
+        outcome = (
+            (target[:, None] == np.unique(target)).astype(np.float64)
+            if classes
+            else _unit_scaled(target)[:, None]
+        )
         self.outcome = outcome - outcome.mean(axis=0)
         self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
         self.everyone = dense_weighting(np.ones(self.n))
@@ -191,13 +247,20 @@ class LinearCriterion:
         chosen = self._columns(np.asarray(features, dtype=np.int64))
         fit = _Fit(chosen, self.outcome, self.ridge)
         values = np.full(self.table.n_features, -np.inf)
-        for start, columns in self._standardized_parts(self.table) if self.kept is None else self.kept:
-            values[start : start + columns.shape[1]] = 1 - fit.errors_with(columns) / self.unexplained
+        for start, columns in (
+            self._standardized_parts(self.table) if self.kept is None else self.kept
+        ):
+            values[start : start + columns.shape[1]] = (
+                1 - fit.errors_with(columns) / self.unexplained
+            )
         return values[candidates]
 
     def without_each(self, features: Sequence[int]) -> Floats:
         chosen = self._columns(np.asarray(features, dtype=np.int64))
-        errors = [_Fit(np.delete(chosen, place, axis=1), self.outcome, self.ridge).error() for place in range(len(features))]
+        errors = [
+            _Fit(np.delete(chosen, place, axis=1), self.outcome, self.ridge).error()
+            for place in range(len(features))
+        ]
         return 1 - np.array(errors) / self.unexplained
 
     def _columns(self, features: Integers) -> Floats:
@@ -207,7 +270,9 @@ class LinearCriterion:
         return np.concatenate([columns for _, columns in parts], axis=1)
 
     def _standardized_parts(self, table: Table) -> Iterator[tuple[int, Floats]]:
-        """The columns of a table with mean 0 and variance 1, some at a time, and where each run of them starts."""
+        """The columns of a table with mean 0 and variance 1, some at a time, and where each run
+        of them starts.
+        """
         for block in table.blocks():
             found = moments(block, self.everyone)
             deviation = np.sqrt(found.scatter[0] / self.n)
@@ -224,7 +289,9 @@ def _unit_scaled(target: NDArray[Any]) -> Floats:
 
 
 class _Fit:
-    """A ridge regression on some standardised columns, and its leave-one-out errors with or without one more column."""
+    """A ridge regression on some standardised columns, and its leave-one-out errors with or
+    without one more column.
+    """
 
     def __init__(self, columns: Floats, outcome: Floats, ridge: float) -> None:
         n = len(columns)
@@ -246,7 +313,9 @@ class _Fit:
         left = self.left[:, None] - fresh**2 / scale
         total = np.zeros(candidates.shape[1])
         for one in range(self.outcome.shape[1]):
-            residuals = self.residuals[:, one, None] - fresh * (self.outcome[:, one] @ fresh / scale)
+            residuals = self.residuals[:, one, None] - fresh * (
+                self.outcome[:, one] @ fresh / scale
+            )
             total += ((residuals / left) ** 2).sum(axis=0)
         return total
 
@@ -254,8 +323,16 @@ class _Fit:
 class EstimatorCriterion:
     """The mean cross-validated score of an estimator; sets met before are not fitted again."""
 
-    def __init__(self, table: Table, outcome: NDArray[Any], estimator: Any, scorer: Any, folds: Any) -> None:
-        self.table, self.outcome, self.estimator, self.scorer, self.folds = table, outcome, estimator, scorer, folds
+    def __init__(
+        self, table: Table, outcome: NDArray[Any], estimator: Any, scorer: Any, folds: Any
+    ) -> None:
+        self.table, self.outcome, self.estimator, self.scorer, self.folds = (
+            table,
+            outcome,
+            estimator,
+            scorer,
+            folds,
+        )
         self.usable = ~np.concatenate([block.constant for block in table.blocks()])
         self._known: dict[frozenset[int], float] = {}
         self.tell: Callable[[str], None] = lambda _: None
@@ -273,21 +350,31 @@ class EstimatorCriterion:
     def _value(self, features: Sequence[int]) -> float:
         key = frozenset(features)
         if key not in self._known:
-            value = self._cross_validated(self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix)
+            value = self._cross_validated(
+                self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix
+            )
             if not np.isfinite(value):
                 name = quoted(self.estimator, ESTIMATOR_SHOWN)
-                raise InputError(f"the score of {name} is {value}, which cannot be compared; use another scoring.")
+                raise InputError(
+                    f"the score of {name} is {value}, which cannot be compared; use another "
+                    "scoring."
+                )
             self._known[key] = value
         return self._known[key]
 
     def _cross_validated(self, columns: Any) -> float:
-        # Not by `cross_val_score`: while it works, it changes what the whole process does about warnings, in all threads.
+        # Not by `cross_val_score`: while it works, it changes what the whole process does about
+        # warnings, in all threads.
         rows = columns.tocsr() if sp.issparse(columns) else columns
         try:
-            return float(np.mean([self._scored(rows, fitted, scored) for fitted, scored in self.folds]))
+            return float(
+                np.mean([self._scored(rows, fitted, scored) for fitted, scored in self.folds])
+            )
         except Exception as error:
             name = type(self.estimator).__name__
-            raise InputError(f"estimator {name} cannot be fitted and scored on this y: {_cause(error)}.") from error
+            raise InputError(
+                f"estimator {name} cannot be fitted and scored on this y: {_cause(error)}."
+            ) from error
 
     def _scored(self, rows: Any, fitted: Integers, scored: Integers) -> float:
         model = clone(self.estimator).fit(rows[fitted], self.outcome[fitted])

@@ -1,8 +1,10 @@
-"""Laplacian scores round after round, quickly and with error bounds: who is worst is certain long before all digits are.
+"""Laplacian scores round after round, quickly and with error bounds: who is worst is certain long
+before all digits are.
 
-A round of the iterative search only has to know which features to drop. The neighbours are exact; their distances, and with them
-the weights, are those that the tracker has at hand. The columns stand in strips that stay full while features leave, so that one
-pass over them gives all sums. Where the errors that this allows could change the order, the caller scores exactly instead.
+A round of the iterative search only has to know which features to drop. The neighbours are exact;
+their distances, and with them the weights, are those that the tracker has at hand. The columns
+stand in strips that stay full while features leave, so that one pass over them gives all sums.
+Where the errors that this allows could change the order, the caller scores exactly instead.
 """
 
 from __future__ import annotations
@@ -13,17 +15,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels.rounds import LANES, graph_sums, strips_of, sum_ratios
-from graphsieve.graphs.builders import capped_neighbors, heat_weights, in_scaled_units, warn_if_few_edges
+from graphsieve.graphs.builders import (
+    capped_neighbors,
+    heat_weights,
+    in_scaled_units,
+    warn_if_few_edges,
+)
 from graphsieve.graphs.neighbors.exact import squared_distances
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.scores.method import Method, best_first
 from graphsieve.table.columns import Table
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 ROUNDING = float(np.finfo(np.float64).eps)
 WORST_RELATIVE_ERROR = 1e-6  # beyond this an estimate is none
 
@@ -39,11 +44,15 @@ class Estimate:
 
     @cached_property
     def order(self) -> Integers:
-        """Positions by increasing score; those without one come last, in the order of the columns."""
+        """Positions by increasing score; those without one come last, in the order of the
+        columns.
+        """
         return best_first(self.values, large_is_good=False)
 
     def is_certain(self, first: int, *, ordered: bool) -> bool:
-        """Whether it is certain who comes before place `first` in increasing order, and, if `ordered`, the order after it."""
+        """Whether it is certain who comes before place `first` in increasing order, and, if
+        `ordered`, the order after it.
+        """
         order = self.order[first - 1 : None if ordered else first + 1]
         value, error = self.values[order], self.errors[order]
         if len(value) and np.isnan(value[-1]):
@@ -70,8 +79,12 @@ class LaplacianEstimates:
         assert block is not None
         self.tracker, self.options, self.n = tracker, options, table.n_samples
         self.constant, self.any_constant = block.constant, bool(block.constant.any())
-        self.strips, self.centers = strips_of(block.values), strips_of(block.values.mean(axis=0)[None])[:, 0].copy()
-        self.lane = np.arange(table.n_features)  # where each feature stands, counted through all strips
+        self.strips, self.centers = (
+            strips_of(block.values),
+            strips_of(block.values.mean(axis=0)[None])[:, 0].copy(),
+        )
+        # Where each feature stands, counted through all strips
+        self.lane = np.arange(table.n_features)
         self.standing = np.arange(table.n_features)  # who stands there
         self.count = table.n_features
 
@@ -81,7 +94,8 @@ class LaplacianEstimates:
         return method.name == "laplacian" and not table.is_sparse and table.only_block is not None
 
     def of(self, scored: Integers) -> Estimate | None:
-        """Estimated scores of the given features on the graph of those that the tracker follows; None where they are no good.
+        """Estimated scores of the given features on the graph of those that the tracker follows;
+        None where they are no good.
 
         Features that are not given are let go, and cannot be asked for again.
         """
@@ -95,12 +109,16 @@ class LaplacianEstimates:
             lengths[short] = squared_distances(self.tracker.rows[0], first[short], second[short])
             least = float(lengths.min())
         exponent = self.tracker.rows_exponent
-        weights, bandwidth = heat_weights(lengths, self.options["bandwidth"], exponent=exponent, smallest=least)
+        weights, bandwidth = heat_weights(
+            lengths, self.options["bandwidth"], exponent=exponent, smallest=least
+        )
         warn_if_few_edges(weights, self.n)
         width = in_scaled_units(bandwidth, exponent)
-        if not 1e-250 < width < 1e250:  # so far from the distances that the bounds below would be no numbers
+        # So far from the distances that the bounds below would be no numbers
+        if not 1e-250 < width < 1e250:
             return None
-        # A weight is off by as much as its exponent; an automatic bandwidth is off, too, and by it all exponents.
+        # A weight is off by as much as its exponent; an automatic bandwidth is off, too, and by it
+        # all exponents.
         steps = (float(lengths.max()) - least) / width
         by_bandwidth = steps if self.options["bandwidth"] is None else 0.0
         weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * ROUNDING * (1 + steps)
@@ -109,13 +127,21 @@ class LaplacianEstimates:
             return None
         return Estimate(values, values * relative, k, bandwidth)
 
-    def _scores(self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float) -> tuple[Floats, Floats]:
+    def _scores(
+        self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float
+    ) -> tuple[Floats, Floats]:
         """The scores, and a bound on their relative errors."""
         used = -(-self.count // LANES)
         degree, sums = graph_sums(self.strips[:used], self.centers[:used], *graph)
-        # Sums of positive terms, but for the spread, which is a difference; and the exact computation rounds, too.
-        of_all, of_spread = 2 * weight_error + 8 * ROUNDING * (len(graph[0]) + 2 * self.n), 16 * ROUNDING * self.n
-        values, relative = sum_ratios(sums, self.lane[scored], float(degree.sum()), of_all, of_spread)
+        # Sums of positive terms, but for the spread, which is a difference; and the exact
+        # computation rounds, too.
+        of_all, of_spread = (
+            2 * weight_error + 8 * ROUNDING * (len(graph[0]) + 2 * self.n),
+            16 * ROUNDING * self.n,
+        )
+        values, relative = sum_ratios(
+            sums, self.lane[scored], float(degree.sum()), of_all, of_spread
+        )
         if self.any_constant:
             constant = self.constant[scored]
             values[constant], relative[constant] = np.nan, 0.0

@@ -1,4 +1,6 @@
-"""Sequential floating forward selection (SFFS): add the best feature, then take out again whichever have become worthless."""
+"""Sequential floating forward selection (SFFS): add the best feature, then take out again
+whichever have become worthless.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import EndedError, InputError, warn
 from graphsieve._base.parameters import boolean, either
 from graphsieve._base.progress import Progress
@@ -17,9 +19,8 @@ from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.supervision.value import Supervision
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-TIE = 1e-10  # criteria that differ by less are equal: rounding must not decide between copies of a column
+# Criteria that differ by less are equal: rounding must not decide between copies of a column
+TIE = 1e-10
 FEWEST_LEFT = 2  # nothing is taken out of a set of two, as published
 
 
@@ -30,7 +31,8 @@ class FloatingPath:
     Attributes
     ----------
     order : array of int
-        The set of the wanted size (of the largest size reached, if interrupted), in the order in which its features came in.
+        The set of the wanted size (of the largest size reached, if interrupted), in the order in
+        which its features came in.
     values : dict
         The criterion of the best set of every size that was met.
     sets : dict
@@ -59,35 +61,38 @@ def floating_selection(
 ) -> Integers:
     """Sequential floating forward selection (SFFS): the set, not the list, is judged.
 
-    Each step adds the feature that helps the set most, then takes features out as long as what is left is better than every set
-    of its size so far: several at a time if need be. Interrupting it (Ctrl-C) gives the best set found so far, with a warning.
+    Each step adds the feature that helps the set most, then takes features out as long as what is
+    left is better than every set of its size so far: several at a time if need be. Interrupting it
+    (Ctrl-C) gives the best set found so far, with a warning.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        Class labels or a continuous target, told apart as in `Supervision.from_y`; samples where it is unknown are left out.
+        Class labels or a continuous target, told apart as in `Supervision.from_y`; samples where it
+        is unknown are left out.
     n_features_to_select : int
         Size of the set.
     estimator : scikit-learn estimator, optional
-        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a ridge regression of the
-        target, or of the class indicators, on the standardised features, which has a closed form and is quick.
+        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a
+        ridge regression of the target, or of the class indicators, on the standardised features,
+        which has a closed form and is quick.
     scoring : str or callable, optional
         As in `cross_val_score`; only with an estimator.
     cv : int or splitter
         As in `cross_val_score`; only with an estimator.
     ridge : float
-        The penalty of the default criterion, beside sums of squares that equal the number of known samples, at least 1e-8; only
-        without an estimator.
+        The penalty of the default criterion, beside sums of squares that equal the number of known
+        samples, at least 1e-8; only without an estimator.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
     Returns
     -------
     array of int of shape (n_features_to_select,)
-        Column positions in the order in which they came in. Features that are constant on the known samples come last, and only
-        if nothing else is left.
+        Column positions in the order in which they came in. Features that are constant on the known
+        samples come last, and only if nothing else is left.
 
     References
     ----------
@@ -106,25 +111,36 @@ def floating_selection(
     check_length(known, table)
     wanted = wanted_count(n_features_to_select, table.n_features)
     shown = either(None, boolean())("progress", progress)
-    criterion = make_criterion(table, known, estimator=estimator, scoring=scoring, cv=cv, ridge=ridge)
+    criterion = make_criterion(
+        table, known, estimator=estimator, scoring=scoring, cv=cv, ridge=ridge
+    )
     return float_forward(criterion, wanted, progress=shown).order
 
 
 def float_forward(
-    criterion: Criterion, n_features_to_select: int, *, exactly: bool = True, partial: bool = True, progress: bool | None = None
+    criterion: Criterion,
+    n_features_to_select: int,
+    *,
+    exactly: bool = True,
+    partial: bool = True,
+    progress: bool | None = None,
 ) -> FloatingPath:
     """Run the search; only features that vary are ever tried.
 
-    The others fill up where too few vary, if `exactly` so many are wanted. An interruption ends with the best set so far, unless
-    `partial` is False: then it goes through.
+    The others fill up where too few vary, if `exactly` so many are wanted. An interruption ends
+    with the best set so far, unless `partial` is False: then it goes through.
     """
     usable = np.flatnonzero(criterion.usable)
     wanted = min(n_features_to_select, len(usable))
     if not wanted:
-        raise InputError(f"nothing to select: none of the {len(criterion.usable)} features varies on the known samples.")
+        raise InputError(
+            f"nothing to select: none of the {len(criterion.usable)} features varies on the known "
+            "samples."
+        )
     if exactly and wanted < n_features_to_select:
         warn(
-            f"{n_features_to_select} features were asked for, but only {wanted} vary on the known samples; "
+            f"{n_features_to_select} features were asked for, but only {wanted} vary on the known "
+            "samples; "
             "the rest come in column order."
         )
     search, interrupted = _Search(criterion, usable), False
@@ -134,7 +150,9 @@ def float_forward(
             while len(search.current) < wanted:
                 search.add_the_best()
                 search.take_out_the_worthless()
-                shown.tell(f"{len(search.current)} of {wanted} features, criterion {search.value:.4g}")
+                shown.tell(
+                    f"{len(search.current)} of {wanted} features, criterion {search.value:.4g}"
+                )
         except EndedError:
             raise
         except KeyboardInterrupt:
@@ -143,10 +161,15 @@ def float_forward(
             interrupted = True
     size = max(search.sets) if interrupted else wanted
     if interrupted:
-        warn(f"interrupted with {size} of {wanted} features; this is the best set of that size so far.")
+        warn(
+            f"interrupted with {size} of {wanted} features; this is the best set of that size so "
+            "far."
+        )
     order = list(search.sets[size])
     if exactly and not interrupted:
-        order += [int(f) for f in np.flatnonzero(~criterion.usable)[: n_features_to_select - wanted]]
+        order += [
+            int(f) for f in np.flatnonzero(~criterion.usable)[: n_features_to_select - wanted]
+        ]
     return FloatingPath(np.array(order, dtype=np.int64), search.values, search.sets, interrupted)
 
 
@@ -158,7 +181,8 @@ class _Search:
         self.current: tuple[int, ...] = ()
         self.values: dict[int, float] = {}
         self.sets: dict[int, tuple[int, ...]] = {}
-        self._added: int | None = None  # by the last step, unless that only took up a set known from before
+        # By the last step, unless that only took up a set known from before
+        self._added: int | None = None
 
     @property
     def value(self) -> float:
@@ -181,7 +205,8 @@ class _Search:
         while len(self.current) > FEWEST_LEFT:
             values = self.criterion.without_each(self.current)
             place = _first_best(values)
-            # What was just added is not taken out at once; after something else it may be, as published.
+            # What was just added is not taken out at once; after something else it may be, as
+            # published.
             if (self.current[place] == self._added and not taken_out) or not self._improves(
                 len(self.current) - 1, float(values[place])
             ):

@@ -1,4 +1,6 @@
-"""Hybrid selection (IteraGraph_FS): select by the labels, carry them along a graph of the selected features, select again."""
+"""Hybrid selection (IteraGraph_FS): select by the labels, carry them along a graph of the
+selected features, select again.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import EndedError, InputError, InputTypeError, RoundWarnings, warn
-from graphsieve._base.parameters import Rule, between, boolean, checked, choice, count, either, nearest, positive, quoted
+from graphsieve._base.parameters import (
+    Rule,
+    between,
+    boolean,
+    checked,
+    choice,
+    count,
+    either,
+    nearest,
+    positive,
+    quoted,
+)
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
@@ -23,13 +36,13 @@ from graphsieve.search.propagation import Propagation, propagate
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 BASES = (*(name for name, method in METHODS.items() if "labels" in method.uses), "floating")
 """What can select features by labels alone: every score that uses them, and the floating search."""
 OF_LABELS: tuple[Kind, ...] = ("labels",)
 DIGITS = (
-    12  # in which confidences are compared: those that are equal on paper differ by rounding, and that by the number of threads
+    # In which confidences are compared: those that are equal on paper differ by rounding, and that
+    # by the number of threads
+    12
 )
 
 
@@ -71,7 +84,8 @@ class HybridRound:
 
 @dataclass(frozen=True)
 class HybridPath:
-    """The chosen set, the selection by the labels alone, the rounds, which of them was chosen, and why they ended.
+    """The chosen set, the selection by the labels alone, the rounds, which of them was chosen, and
+    why they ended.
 
     `chosen` is None where the selection by the labels alone is the answer.
     """
@@ -98,11 +112,13 @@ def hybrid_selection(
     base_params: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Integers:
-    """Hybrid selection (IteraGraph_FS): a few labels choose features, these carry the labels to more samples, and so on.
+    """Hybrid selection (IteraGraph_FS): a few labels choose features, these carry the labels to
+    more samples, and so on.
 
-    Each round builds a graph of all samples in the current features, finds the harmonic labels of the unlabelled ones, lets the
-    most confident join the labelled, and selects again. The result is the set that was selected with the highest average
-    confidence. The rounds end early where a set comes back, since all later ones would repeat.
+    Each round builds a graph of all samples in the current features, finds the harmonic labels of
+    the unlabelled ones, lets the most confident join the labelled, and selects again. The result is
+    the set that was selected with the highest average confidence. The rounds end early where a set
+    comes back, since all later ones would repeat.
 
     Parameters
     ----------
@@ -111,15 +127,15 @@ def hybrid_selection(
     y : array of shape (n_samples,)
         Class labels; −1, None or NaN where unknown.
     n_features_to_select : int
-        Size of the set. Features that score as well as the last one are kept too, so there may be more (``"floating"`` scores
-        sets and knows no ties).
+        Size of the set. Features that score as well as the last one are kept too, so there may be
+        more (``"floating"`` scores sets and knows no ties).
     base : str
         What selects by labels: a score that uses them, or ``"floating"``.
     n_iterations : int
         At most so many rounds.
     confident_fraction : float
-        The share of the unlabelled samples that joins in each round, the most confident first; equally confident ones join
-        together. Samples without a most likely class never do.
+        The share of the unlabelled samples that joins in each round, the most confident first;
+        equally confident ones join together. Samples without a most likely class never do.
     n_neighbors, bandwidth : int or None, float or "auto"
         Of the graph, as in `harmonic_labels`.
     base_params : dict, optional
@@ -138,8 +154,8 @@ def hybrid_selection(
 
     Examples
     --------
-    The paper's toy: by the two labels alone, features 2 and 4 are as good; only the last agrees with what the graph says of the
-    others.
+    The paper's toy: by the two labels alone, features 2 and 4 are as good; only the last agrees
+    with what the graph says of the others.
 
     >>> X = [[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]]
     >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
@@ -184,49 +200,76 @@ HYBRID_RULES: Mapping[str, Rule] = {
 
 def _refining_options(given: Mapping[str, Any]) -> dict[str, Any]:
     names = ("n_iterations", "confident_fraction", "n_neighbors", "progress")
-    return {name: given[name] for name in names} | {"bandwidth": None if given["bandwidth"] == "auto" else given["bandwidth"]}
+    return {name: given[name] for name in names} | {
+        "bandwidth": None if given["bandwidth"] == "auto" else given["bandwidth"]
+    }
 
 
 def base_options(base: str, extra: Any) -> dict[str, Any]:
     """The options of a base by its published defaults and `extra`."""
     if extra is not None and not isinstance(extra, Mapping):
-        raise InputTypeError(f"base_params must be a dict of parameter names and values, got {quoted(extra)}.")
+        raise InputTypeError(
+            f"base_params must be a dict of parameter names and values, got {quoted(extra)}."
+        )
     if base != "floating":
-        return METHODS[base].defaults | extra_options(METHODS[base], extra or {}, what="base_params")
+        return METHODS[base].defaults | extra_options(
+            METHODS[base], extra or {}, what="base_params"
+        )
     allowed = ("estimator", "scoring", "cv", "ridge")
     for name in extra or {}:
         if name not in allowed:
             hint, listed = nearest(name, allowed), ", ".join(allowed)
-            raise InputError(f"base 'floating' has no parameter {quoted(name)}{hint}; base_params may hold: {listed}.")
+            raise InputError(
+                f"base 'floating' has no parameter {quoted(name)}{hint}; base_params may hold: "
+                f"{listed}."
+            )
     return dict(extra or {})
 
 
 def selecting(
     table: Table, base: str, n_features: int, options: Mapping[str, Any], *, exactly: bool = True
 ) -> Callable[[Supervision], Selection]:
-    """The function that selects features of `table` by what is known; without `exactly`, never one that tells nothing."""
+    """The function that selects features of `table` by what is known; without `exactly`, never
+    one that tells nothing.
+    """
     if base == "floating":
         return lambda known: _by_floating(table, known, n_features, options, exactly=exactly)
-    return lambda known: _by_score(table, known, METHODS[base], n_features, options, exactly=exactly)
+    return lambda known: _by_score(
+        table, known, METHODS[base], n_features, options, exactly=exactly
+    )
 
 
 def _by_score(
-    table: Table, known: Supervision, method: Method, n_features: int, options: Mapping[str, Any], *, exactly: bool
+    table: Table,
+    known: Supervision,
+    method: Method,
+    n_features: int,
+    options: Mapping[str, Any],
+    *,
+    exactly: bool,
 ) -> Selection:
     scores = method.core(table, known, **options).values
     order = best_first(scores, large_is_good=method.large_is_good(options))
     scorable = int((~np.isnan(scores)).sum())
     if not scorable:
-        raise InputError(f"nothing to select: method {method.name!r} can score none of the {table.n_features} features.")
+        raise InputError(
+            f"nothing to select: method {method.name!r} can score none of the {table.n_features} "
+            "features."
+        )
     if n_features < scorable:
         as_good = np.flatnonzero(scores[order] == scores[order[n_features - 1]])
         return Selection(order[: as_good[-1] + 1], scores)
     if exactly and n_features > scorable:
-        warn(f"{n_features} features were asked for, but only {scorable} can be scored; the rest come in column order.")
+        warn(
+            f"{n_features} features were asked for, but only {scorable} can be scored; the rest "
+            "come in column order."
+        )
     return Selection(order[: n_features if exactly else scorable], scores)
 
 
-def _by_floating(table: Table, known: Supervision, n_features: int, options: Mapping[str, Any], *, exactly: bool) -> Selection:
+def _by_floating(
+    table: Table, known: Supervision, n_features: int, options: Mapping[str, Any], *, exactly: bool
+) -> Selection:
     criterion = make_criterion(table, known, **options)
     found = float_forward(criterion, n_features, exactly=exactly, partial=False, progress=False)
     return Selection(found.order, np.full(table.n_features, np.nan))
@@ -245,7 +288,8 @@ def refine(
 ) -> HybridPath:
     """Alternate between selecting features and carrying labels along their graph.
 
-    An interruption ends with the best of the rounds that are complete, or goes through where there is none.
+    An interruption ends with the best of the rounds that are complete, or goes through where there
+    is none.
     """
     repeated, rounds = RoundWarnings("selection"), list[HybridRound]()
     with repeated.round():
@@ -253,12 +297,22 @@ def refine(
     if known.labels is None or (known.codes >= 0).all():
         repeated.give()
         return HybridPath(
-            seed.features, seed.scores, seed, (), None, "all labels are known, so that there is nothing to carry along"
+            seed.features,
+            seed.scores,
+            seed,
+            (),
+            None,
+            "all labels are known, so that there is nothing to carry along",
         )
 
     def next_round(current: Integers) -> HybridRound:
         with repeated.round():
-            carried = propagate(table.take_columns(np.sort(current)), known, n_neighbors=n_neighbors, bandwidth=bandwidth)
+            carried = propagate(
+                table.take_columns(np.sort(current)),
+                known,
+                n_neighbors=n_neighbors,
+                bandwidth=bandwidth,
+            )
             return _one_round(known, carried, current, confident_fraction, select)
 
     with Progress("hybrid selection", progress) as shown:
@@ -291,7 +345,10 @@ def _until_a_set_returns(
         same = _key(joined.features) == _key(current)
         current = joined.features
         if _key(current) in met:
-            return f"{'the set no longer changed' if same else 'an earlier set came back'} after {number} rounds"
+            return (
+                f"{'the set no longer changed' if same else 'an earlier set came back'} after "
+                f"{number} rounds"
+            )
         met.add(_key(current))
     return f"after {n_iterations} rounds"
 
@@ -301,12 +358,15 @@ def _best_round(seed: Selection, rounds: list[HybridRound], stopped: str) -> Hyb
     confidences = np.array([joined.confidence for joined in rounds]).round(DIGITS)
     if not len(rounds[int(confidences.argmax())].confident):
         warn(
-            "no unlabelled sample has a most likely class, so that the labels could not be carried along; "
+            "no unlabelled sample has a most likely class, so that the labels could not be carried "
+            "along; "
             "this is the first selection."
         )
         return HybridPath(seed.features, seed.scores, seed, tuple(rounds), None, stopped)
     chosen = int(confidences.argmax())
-    return HybridPath(rounds[chosen].features, rounds[chosen].scores, seed, tuple(rounds), chosen, stopped)
+    return HybridPath(
+        rounds[chosen].features, rounds[chosen].scores, seed, tuple(rounds), chosen, stopped
+    )
 
 
 def _one_round(
@@ -322,11 +382,15 @@ def _one_round(
     labels[confident] = predicted
     selection = select(replace(known, labels=labels))
     average = float(carried.confidence[confident].mean()) if len(confident) else 0.0
-    return HybridRound(graph_features, confident, predicted, average, selection.features, selection.scores)
+    return HybridRound(
+        graph_features, confident, predicted, average, selection.features, selection.scores
+    )
 
 
 def most_confident(known: Supervision, carried: Propagation, fraction: float) -> Integers:
-    """The given share of the unlabelled samples, rounded, with whoever is as confident as the last of them."""
+    """The given share of the unlabelled samples, rounded, with whoever is as confident as the
+    last of them.
+    """
     unlabeled = np.flatnonzero(known.codes < 0)
     confidence = carried.confidence[unlabeled].round(DIGITS)
     able = (confidence > 0) & ~carried.unreached[unlabeled]

@@ -1,4 +1,6 @@
-"""Iterative selection: drop the worst features, rebuild the graph from the rest, score again (IterativeLS-1 and -2)."""
+"""Iterative selection: drop the worst features, rebuild the graph from the rest, score again
+(IterativeLS-1 and -2).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.parameters import checked, quoted
 from graphsieve._base.progress import Progress
@@ -17,14 +19,19 @@ from graphsieve._base.threads import one_product_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.graphs.neighbors.tracking import Tracker
-from graphsieve.scores.method import RULES, Method, Scored, best_first, wanted_count, warn_of_unscorable
+from graphsieve.scores.method import (
+    RULES,
+    Method,
+    Scored,
+    best_first,
+    wanted_count,
+    warn_of_unscorable,
+)
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 VARIANTS = (1, 2)
 
 
@@ -39,7 +46,8 @@ class Round:
     scored : array of int
         The features that were scored: the same in variant 1, all in variant 2.
     scores : array of float
-        The score of each of `scored`: to at least six digits where more were not needed to tell who goes, else to the last.
+        The score of each of `scored`: to at least six digits where more were not needed to tell who
+        goes, else to the last.
     """
 
     features: Integers
@@ -71,11 +79,13 @@ def iterative_ranking(
     n_neighbors: int = 5,
     bandwidth: float = 1.0,
 ) -> Integers:
-    """Iterative Laplacian score: rank by the Laplacian score, drop the worst, rebuild the graph from the rest, and so on.
+    """Iterative Laplacian score: rank by the Laplacian score, drop the worst, rebuild the graph
+    from the rest, and so on.
 
-    Features are ordered by survival; those that are never dropped come first, in the order of the last round. Where neighbours in
-    the space of all features are spoilt by noise, the graph improves as noise leaves it. It equals running `laplacian_score` from
-    scratch in every round, but costs far less.
+    Features are ordered by survival; those that are never dropped come first, in the order of the
+    last round. Where neighbours in the space of all features are spoilt by noise, the graph
+    improves as noise leaves it. It equals running `laplacian_score` from scratch in every round,
+    but costs far less.
 
     Parameters
     ----------
@@ -84,18 +94,20 @@ def iterative_ranking(
     n_features_to_select : int
         The rounds end when this many are left.
     step : int or float
-        How many to drop in each round; below 1, the fraction of all features, rounded down, but at least one (as in RFE).
+        How many to drop in each round; below 1, the fraction of all features, rounded down, but at
+        least one (as in RFE).
     variant : {1, 2}
-        1: a dropped feature is gone (IterativeLS-1). 2: every round scores all features on the graph of those in the set, and the
-        next set is the best of all, one step smaller, so that features may come back (IterativeLS-2); the last round then orders
-        all features.
+        1: a dropped feature is gone (IterativeLS-1). 2: every round scores all features on the
+        graph of those in the set, and the next set is the best of all, one step smaller, so that
+        features may come back (IterativeLS-2); the last round then orders all features.
     n_neighbors, bandwidth : int, float
         As in `laplacian_score`.
 
     Returns
     -------
     array of int of shape (n_features,)
-        Column positions, best first; equal scores in the order of the columns, constant features last.
+        Column positions, best first; equal scores in the order of the columns, constant features
+        last.
 
     References
     ----------
@@ -113,7 +125,15 @@ def iterative_ranking(
     options = checked({"n_neighbors": n_neighbors, "bandwidth": bandwidth}, RULES)
     wanted = wanted_count(n_features_to_select, table.n_features)
     known = Supervision.nothing(table.n_samples)
-    path = iterate(table, known, METHODS["laplacian"], options, n_features_to_select=wanted, step=step, variant=variant)
+    path = iterate(
+        table,
+        known,
+        METHODS["laplacian"],
+        options,
+        n_features_to_select=wanted,
+        step=step,
+        variant=variant,
+    )
     warn_of_unscorable(last_scores(path, table.n_features))
     return path.order
 
@@ -129,16 +149,29 @@ def iterate(
     variant: Any,
     progress: bool | None = None,
 ) -> IterativePath:
-    """Any score whose graph comes from X, on the engine's terms: `options` are those of the method's core."""
+    """Any score whose graph comes from X, on the engine's terms: `options` are those of the
+    method's core.
+    """
     check_method(method)
     n_dropped = dropped_per_round(step, table.n_features)
-    if not isinstance(variant, Integral) or isinstance(variant, bool) or int(variant) not in VARIANTS:
-        raise InputError(f"variant must be 1 (what is dropped is gone) or 2 (it may come back), got {quoted(variant)}.")
+    if (
+        not isinstance(variant, Integral)
+        or isinstance(variant, bool)
+        or int(variant) not in VARIANTS
+    ):
+        raise InputError(
+            "variant must be 1 (what is dropped is gone) or 2 (it may come back), got "
+            f"{quoted(variant)}."
+        )
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
     everyone = np.arange(table.n_features)
     all_features = table.take_columns(everyone) if variant == 2 else table
-    estimates = LaplacianEstimates(table, tracker, options) if LaplacianEstimates.suit(table, method) else None
+    estimates = (
+        LaplacianEstimates(table, tracker, options)
+        if LaplacianEstimates.suit(table, method)
+        else None
+    )
     current, survived, dropped, rounds = everyone, everyone, [], []
     with Progress("dropping features", progress) as shown, one_product_thread():
         while True:
@@ -154,7 +187,10 @@ def iterate(
                     result = method.core(judged.within(tracker), known, **options)
                     by_score = best_first(result.values, large_is_good=large_is_good)
                 else:
-                    result, by_score = Scored(certain.values, certain.n_neighbors, certain.bandwidth), certain.order
+                    result, by_score = (
+                        Scored(certain.values, certain.n_neighbors, certain.bandwidth),
+                        certain.order,
+                    )
             rounds.append(Round(current, scored, result.values))
             order = scored[by_score]
             survived = order[:size]
@@ -177,8 +213,12 @@ def last_scores(path: IterativePath, n_features: int) -> Floats:
     return scores
 
 
-def _certain_estimate(estimates: LaplacianEstimates, scored: Integers, size: int, *, ordered: bool) -> Estimate | None:
-    """Estimated scores, if it is certain which features the round drops, and (if `ordered`) in which order."""
+def _certain_estimate(
+    estimates: LaplacianEstimates, scored: Integers, size: int, *, ordered: bool
+) -> Estimate | None:
+    """Estimated scores, if it is certain which features the round drops, and (if `ordered`) in
+    which order.
+    """
     estimate = estimates.of(scored)
     return estimate if estimate is not None and estimate.is_certain(size, ordered=ordered) else None
 
@@ -188,7 +228,8 @@ def check_method(method: Method) -> None:
     if not method.reads_neighbors:
         able = ", ".join(name for name, other in METHODS.items() if other.reads_neighbors)
         raise InputError(
-            f"method {method.name!r} builds no graph from X, so that dropping features changes nothing; choose one of: {able}."
+            f"method {method.name!r} builds no graph from X, so that dropping features changes "
+            f"nothing; choose one of: {able}."
         )
 
 
@@ -198,4 +239,6 @@ def dropped_per_round(step: Any, n_features: int) -> int:
         return int(step)
     if isinstance(step, Real) and not isinstance(step, bool | Integral) and 0 < float(step) < 1:
         return max(1, int(float(step) * n_features))
-    raise InputError(f"step must be a count of at least 1 or a fraction between 0 and 1, got {quoted(step)}.")
+    raise InputError(
+        f"step must be a count of at least 1 or a fraction between 0 and 1, got {quoted(step)}."
+    )

@@ -1,8 +1,10 @@
-"""What the labelled samples say of all others by way of a straight line: ridge regression on all columns.
+"""What the labelled samples say of all others by way of a straight line: ridge regression on all
+columns.
 
-A prediction for every sample is a better thing to explain than the few labels themselves: columns that reproduce it stand for
-what all columns together know of the labels, and there are as many values of it as samples, so that little can be fitted by
-chance. How far it can be trusted is measured on labels that were left out one at a time.
+A prediction for every sample is a better thing to explain than the few labels themselves: columns
+that reproduce it stand for what all columns together know of the labels, and there are as many
+values of it as samples, so that little can be fitted by chance. How far it can be trusted is
+measured on labels that were left out one at a time.
 """
 
 from __future__ import annotations
@@ -11,17 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import centered_parts, top_exponent
 from graphsieve.table.columns import Block, Table
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # times the largest eigenvalue
-MOST_LABELED = 1024  # samples to learn from, if there are more columns than that as well: the time grows with the third power
+# Samples to learn from, if there are more columns than that as well: the time grows with the third
+# power
+MOST_LABELED = 1024
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Prediction:
     values : array of shape (n_samples, n_outputs)
         Class indicators, probabilities or the target, each with mean zero.
     skill : float
-        From 0 (no better than a guess) to 1: for classes Cohen's κ, for a target R², of labels that were left out one at a time.
+        From 0 (no better than a guess) to 1: for classes Cohen's κ, for a target R², of labels that
+        were left out one at a time.
     """
 
     values: Floats
@@ -41,13 +43,17 @@ class Prediction:
 
 
 def predicted(table: Table, known: Supervision) -> Prediction | None:
-    """Ridge regression from the labelled samples to all; None where neither labels nor targets nor probabilities are known."""
+    """Ridge regression from the labelled samples to all; None where neither labels nor targets
+    nor probabilities are known.
+    """
     outputs, rows = _outputs(known)
     if len(rows) < 3:
         return None
     most = _most_labeled(table)
     if len(rows) > most:
-        kept = _spread_over_classes(outputs)[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]
+        kept = _spread_over_classes(outputs)[
+            np.linspace(0, len(rows) - 1, most).round().astype(np.int64)
+        ]
         outputs, rows = outputs[kept], rows[kept]
     centered = outputs - outputs.mean(axis=0)
     if not centered.any():
@@ -58,7 +64,9 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     penalty, left_out = _best_penalty(left, squares, centered)
     inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
     values = np.zeros((table.n_samples, outputs.shape[1]))
-    for _, part in table.evaluations(partial(_predictions, top=top_exponent(table), rows=rows, inner=inner)):
+    for _, part in table.evaluations(
+        partial(_predictions, top=top_exponent(table), rows=rows, inner=inner)
+    ):
         values += part
     of_classes = known.targets is None or known.probabilities is not None
     return Prediction(values - values.mean(axis=0), _skill(outputs, left_out, classes=of_classes))
@@ -78,7 +86,8 @@ def _outputs(known: Supervision) -> tuple[Floats, Integers]:
     if known.targets is not None:
         rows = np.flatnonzero(~np.isnan(known.targets))
         target = _of_size_one(known.targets[rows])
-        return _of_size_one(target - target[:1])[:, None], rows  # the offset leaves after the size: else it might overflow
+        # The offset leaves after the size: else it might overflow
+        return _of_size_one(target - target[:1])[:, None], rows
     rows = np.flatnonzero(known.codes >= 0)
     return (known.codes[rows][:, None] == np.unique(known.codes[rows])).astype(np.float64), rows
 
@@ -88,7 +97,9 @@ def _of_size_one(values: Floats) -> Floats:
 
 
 def _spread_over_classes(outputs: Floats) -> Integers:
-    """The labelled in an order in which every stretch has its share of every class, or of low and high targets."""
+    """The labelled in an order in which every stretch has its share of every class, or of low
+    and high targets.
+    """
     return np.lexsort((outputs[:, 0], outputs.argmax(axis=1))).astype(np.int64)
 
 
@@ -98,7 +109,9 @@ def _of_rows(part: Floats, rows: Integers) -> Floats:
 
 
 def _left_singular(table: Table, rows: Integers) -> tuple[Floats, Floats]:
-    """Left singular vectors and squared singular values of the labelled samples, by way of the smaller product."""
+    """Left singular vectors and squared singular values of the labelled samples, by way of the
+    smaller product.
+    """
     if len(rows) <= table.n_features:
         kernel = np.zeros((len(rows), len(rows)))
         for _, part in table.evaluations(partial(_kernel, top=top_exponent(table), rows=rows)):
@@ -133,7 +146,9 @@ def _predictions(block: Block, *, top: int, rows: Integers, inner: Floats) -> Fl
 
 
 def _best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float, Floats]:
-    """The penalty with the least squared error on labels left out one at a time, and those predictions; in closed form."""
+    """The penalty with the least squared error on labels left out one at a time, and those
+    predictions; in closed form.
+    """
     inner, best = left.T @ centered, None
     for penalty in PENALTIES * squares.max():
         kept = squares / (squares + penalty)
@@ -150,10 +165,14 @@ def _skill(outputs: Floats, left_out: Floats, *, classes: bool) -> float:
     centered = outputs - outputs.mean(axis=0)
     if not classes:
         n = len(outputs)
-        of_the_mean = float(((centered * n / (n - 1)) ** 2).sum())  # the mean of the others, too, is one of those left out
+        # The mean of the others, too, is one of those left out
+        of_the_mean = float(((centered * n / (n - 1)) ** 2).sum())
         return float(np.clip(1 - ((centered - left_out) ** 2).sum() / of_the_mean, 0.0, 1.0))
     true, said = outputs.argmax(axis=1), (left_out + outputs.mean(axis=0)).argmax(axis=1)
     n_classes = outputs.shape[1]
-    by_chance = float(np.bincount(true, minlength=n_classes) @ np.bincount(said, minlength=n_classes)) / len(true) ** 2
+    by_chance = (
+        float(np.bincount(true, minlength=n_classes) @ np.bincount(said, minlength=n_classes))
+        / len(true) ** 2
+    )
     right = float((true == said).mean())
     return max(0.0, (right - by_chance) / (1 - by_chance)) if by_chance < 1 else 0.0

@@ -1,15 +1,17 @@
-"""How much of each column's variation goes with what is known: one share from 0 to 1, whatever is known.
+"""How much of each column's variation goes with what is known: one share from 0 to 1, whatever is
+known.
 
-Every score compares differences between samples that belong together with differences between samples that do not. Its value for
-a column that has nothing to do with what is known can be told beforehand: both kinds of pairs then differ alike. One minus the
-score over that value is a share, which labels, targets, pairs and probabilities have in common.
+Every score compares differences between samples that belong together with differences between
+samples that do not. Its value for a column that has nothing to do with what is known can be told
+beforehand: both kinds of pairs then differ alike. One minus the score over that value is a share,
+which labels, targets, pairs and probabilities have in common.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve.graphs.builders import target_graph
 from graphsieve.graphs.graph import CrossGraph, FactorGraph, Graph, complete_graph
 from graphsieve.graphs.ratio import ratio
@@ -19,22 +21,25 @@ from graphsieve.scores.targets import pearson, rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
-Floats = NDArray[np.float64]
-
 LEAST_WEIGHT = (
-    1e-290  # of all pairs of one kind; from products of smaller probabilities no digits are left, and quotients overflow
+    # Of all pairs of one kind; from products of smaller probabilities no digits are left, and
+    # quotients overflow
+    1e-290
 )
 N_NEIGHBORS = 5  # along a target, as published for the supervised Laplacian score
 
 
 def relevance(table: Table, known: Supervision) -> Floats:
-    """The share of every column's variation that goes with what is known; 0 for a constant one, 1 everywhere if nothing is known.
+    """The share of every column's variation that goes with what is known; 0 for a constant one, 1
+    everywhere if nothing is known.
 
     - classes: the share of the variance that lies between them (η²), over the labelled samples;
-    - a target: R² of a straight line, or one minus the mean squared difference between neighbours along the target over that
-      between all samples, whichever is larger, so that a curve counts as well;
-    - pairs (with or without labels) and class probabilities: one minus the mean squared difference between samples that belong
-      together over that between samples that do not, and 0 where it would be negative.
+    - a target: R² of a straight line, or one minus the mean squared difference between neighbours
+      along the target over that between all samples, whichever is larger, so that a curve counts as
+      well;
+    - pairs (with or without labels) and class probabilities: one minus the mean squared difference
+      between samples that belong together over that between samples that do not, and 0 where it
+      would be negative.
     """
     kinds = known.kinds
     if "probabilities" in kinds:
@@ -61,10 +66,14 @@ def _share_along_target(table: Table, known: Supervision) -> Floats:
 
 
 def _share(table: Table, together: Graph, apart: Graph) -> Floats:
-    """One minus the mean squared difference over the edges of one graph over that over the edges of the other."""
+    """One minus the mean squared difference over the edges of one graph over that over the edges
+    of the other.
+    """
     # Where there are pairs of one kind only, they are compared with all pairs of samples.
     everyone = complete_graph(table.n_samples)
     together = together if together.degree().sum() > LEAST_WEIGHT else everyone
     apart = apart if apart.degree().sum() > LEAST_WEIGHT else everyone
     by_chance = float(together.degree().sum() / apart.degree().sum())
-    return np.clip(1 - ratio(table, together.block_energy, apart.block_energy) / by_chance, 0.0, 1.0)
+    return np.clip(
+        1 - ratio(table, together.block_energy, apart.block_energy) / by_chance, 0.0, 1.0
+    )

@@ -1,1 +1,3 @@
-"""The scikit-learn estimators, `rank` and its result, and `LabeledOnly`: thin shells around scores and searches."""
+"""The scikit-learn estimators, `rank` and its result, and `LabeledOnly`: thin shells around
+scores and searches.
+"""

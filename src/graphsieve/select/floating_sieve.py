@@ -12,19 +12,26 @@ from graphsieve._base.parameters import boolean, checked, either
 from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
-from graphsieve.select.preparation import PARAMETERS, all_knowledge, refuse_unusable, wanted_features
+from graphsieve.select.preparation import (
+    PARAMETERS,
+    all_knowledge,
+    refuse_unusable,
+    wanted_features,
+)
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 
 
 class FloatingSieve(Sieve):
-    """Sequential floating forward selection (SFFS): judges sets, and takes out again what has become worthless.
+    """Sequential floating forward selection (SFFS): judges sets, and takes out again what has
+    become worthless.
 
     Parameters
     ----------
     estimator : scikit-learn estimator, optional
-        The criterion is its cross-validated score; by default the leave-one-out R² of a ridge regression, in closed form.
+        The criterion is its cross-validated score; by default the leave-one-out R² of a ridge
+        regression, in closed form.
     n_features_to_select : int, float or None
         A number of features, a fraction of them, or None for half of them.
     scoring, cv, ridge, progress
@@ -32,7 +39,8 @@ class FloatingSieve(Sieve):
     target_type, unlabeled
         As in `GraphSieve`. Samples without a known label or target are left out.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results differ by rounding at most.
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores.
+        Results differ by rounding at most.
 
     Attributes
     ----------
@@ -84,11 +92,15 @@ class FloatingSieve(Sieve):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> FloatingSieve:
-        """Select a set of features by the known labels or targets; `X`, `y` and `supervision` as in `GraphSieve.fit`."""
+        """Select a set of features by the known labels or targets; `X`, `y` and `supervision` as
+        in `GraphSieve.fit`.
+        """
         self._fit(X, y, supervision)
         return self
 
-    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+    def _fit_here(
+        self, X: Any, y: Any, supervision: Supervision | None
+    ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
         table = table_in_memory(X)
@@ -96,7 +108,10 @@ class FloatingSieve(Sieve):
         known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})
         refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")
         if {"labels", "targets"} <= set(known.kinds):
-            raise InputError("the floating search judges by labels or by targets, and both are known; pass one of them.")
+            raise InputError(
+                "the floating search judges by labels or by targets, and both are known; pass one "
+                "of them."
+            )
         names = ("estimator", "scoring", "cv", "ridge")
         criterion = make_criterion(table, known, **{name: given[name] for name in names})
         exactly = isinstance(given["n_features_to_select"], Integral)
@@ -104,7 +119,10 @@ class FloatingSieve(Sieve):
         # Only now, when nothing can fail any more, is anything kept.
         self._describe(X)
         judged = "ridge regression" if self.estimator is None else type(self.estimator).__name__
-        self.method_, self.reason_ = "floating", f"sets judged by {judged} on {known.n_labeled} of {len(known)} samples"
+        self.method_, self.reason_ = (
+            "floating",
+            f"sets judged by {judged} on {known.n_labeled} of {len(known)} samples",
+        )
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.criteria_, self.sets_, self.interrupted_ = path.values, path.sets, path.interrupted
         self.ranking_ = np.full(table.n_features, len(path.order) + 1, dtype=np.int64)
@@ -118,4 +136,6 @@ class FloatingSieve(Sieve):
         return tags
 
 
-_RULES = {name: PARAMETERS[name] for name in ("target_type", "unlabeled")} | {"progress": either(None, boolean())}
+_RULES = {name: PARAMETERS[name] for name in ("target_type", "unlabeled")} | {
+    "progress": either(None, boolean())
+}

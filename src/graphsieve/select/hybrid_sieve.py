@@ -13,7 +13,14 @@ from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.choosing import warn_of_poor_knowledge
 from graphsieve.scores.method import best_first, extra_options
 from graphsieve.scores.score_registry import METHODS
-from graphsieve.search.hybrid import HYBRID_RULES, OF_LABELS, HybridRound, base_options, refine, selecting
+from graphsieve.search.hybrid import (
+    HYBRID_RULES,
+    OF_LABELS,
+    HybridRound,
+    base_options,
+    refine,
+    selecting,
+)
 from graphsieve.select.preparation import (
     PARAMETERS,
     all_knowledge,
@@ -30,24 +37,27 @@ from graphsieve.table.scaling import rescaled
 
 
 class HybridSieve(Sieve):
-    """A few labels choose features, these carry the labels to more samples along a graph, which choose again (IteraGraph_FS).
+    """A few labels choose features, these carry the labels to more samples along a graph, which
+    choose again (IteraGraph_FS).
 
     Parameters
     ----------
     base : str
         What selects by labels: any score that uses them, or ``"floating"``.
     n_features_to_select : int, float or None
-        A number of features, a fraction of them, or None for half of them; features that score as well as the last one are kept
-        too.
+        A number of features, a fraction of them, or None for half of them; features that score as
+        well as the last one are kept too.
     n_iterations : int
         At most so many rounds; they end early where a set of features comes back.
     confident_fraction : float
-        The share of the unlabelled samples that joins the labelled ones in each round, the most confident first.
+        The share of the unlabelled samples that joins the labelled ones in each round, the most
+        confident first.
     n_neighbors : int or None
-        Neighbours of the graph that carries labels; None links everybody with everybody, as in the paper, for up to some thousand
-        samples.
+        Neighbours of the graph that carries labels; None links everybody with everybody, as in the
+        paper, for up to some thousand samples.
     bandwidth : float or "auto"
-        The t of the weights exp(−d²/t); ``"auto"`` is (d/3)², where d is the first gap between samples of different labels.
+        The t of the weights exp(−d²/t); ``"auto"`` is (d/3)², where d is the first gap between
+        samples of different labels.
     scale : {"auto", "standard", "minmax", "robust", "rank", None}
         Divide features by their standard deviation or their range before distances are taken.
     unlabeled : int or None
@@ -55,7 +65,8 @@ class HybridSieve(Sieve):
     base_params : dict, optional
         Further parameters of the base.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores. Results differ by rounding at most.
+        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores.
+        Results differ by rounding at most.
     progress : bool or None
         Whether to tell on the error stream how far it has come; None: if that is a terminal.
 
@@ -66,7 +77,8 @@ class HybridSieve(Sieve):
     scores_ : array of shape (n_features,)
         The base's scores in the round that was chosen; NaN for ``"floating"``, which scores sets.
     path_ : tuple of HybridRound
-        Every round: the features of its graph, who joined with which class and what average confidence, what was then selected.
+        Every round: the features of its graph, who joined with which class and what average
+        confidence, what was then selected.
     round_ : int or None
         The place in `path_` of the round that was chosen; None where the labels alone decided.
     method_, reason_ : str
@@ -128,12 +140,15 @@ class HybridSieve(Sieve):
         y : array of shape (n_samples,)
             Class labels; −1, None or NaN where unknown.
         supervision : Supervision, optional
-            Labels, and what else the base can use. Labels there win over `y`, which is then left to the steps that follow.
+            Labels, and what else the base can use. Labels there win over `y`, which is then left to
+            the steps that follow.
         """
         self._fit(X, y, supervision)
         return self
 
-    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+    def _fit_here(
+        self, X: Any, y: Any, supervision: Supervision | None
+    ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._need_knowledge(y, supervision)
         table = table_in_memory(X)
@@ -141,11 +156,16 @@ class HybridSieve(Sieve):
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
         known = all_knowledge(table, y, supervision, of_labels)
         if "labels" not in known.kinds:
-            raise InputError("the hybrid search carries class labels along, but none are known; pass y with some of them.")
+            raise InputError(
+                "the hybrid search carries class labels along, but none are known; pass y with "
+                "some of them."
+            )
         scale = scale_used(table, given["scale"])
         scaled = rescaled(table, scale)
         exactly = isinstance(given["n_features_to_select"], Integral)
-        select = selecting(scaled, given["base"], wanted, self._options(known, supervision, given), exactly=exactly)
+        select = selecting(
+            scaled, given["base"], wanted, self._options(known, supervision, given), exactly=exactly
+        )
         path = refine(
             scaled,
             known,
@@ -172,9 +192,13 @@ class HybridSieve(Sieve):
         self._support = np.isin(np.arange(table.n_features), path.order)
         return table, known
 
-    def _options(self, known: Supervision, supervision: Supervision | None, given: dict[str, Any]) -> dict[str, Any]:
+    def _options(
+        self, known: Supervision, supervision: Supervision | None, given: dict[str, Any]
+    ) -> dict[str, Any]:
         if given["base"] == "floating":
-            refuse_unusable(() if supervision is None else supervision.kinds, OF_LABELS, "base 'floating'")
+            refuse_unusable(
+                () if supervision is None else supervision.kinds, OF_LABELS, "base 'floating'"
+            )
             warn_of_poor_knowledge(known, OF_LABELS)
             return base_options("floating", given["base_params"])
         method, _ = chosen_method(known, supervision, given["base"])

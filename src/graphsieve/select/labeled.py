@@ -1,4 +1,6 @@
-"""What comes after the sieve when labels are missing: fit and score the final model on the labelled rows only."""
+"""What comes after the sieve when labels are missing: fit and score the final model on the
+labelled rows only.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -22,11 +29,14 @@ from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
 from graphsieve.supervision.parsing import labeled_samples, read_labels, read_targets
 
 
-def labeled_rows(X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted: Any = None) -> NDArray[np.intp]:
-    """The rows whose label or target is known: not None or NaN and, for classes, not the number `unlabeled`.
+def labeled_rows(
+    X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted: Any = None
+) -> NDArray[np.intp]:
+    """The rows whose label or target is known: not None or NaN and, for classes, not the number
+    `unlabeled`.
 
-    Of several targets, all must be known. A `fitted` classifier knows whether that number is a class; the few labels of a fold,
-    of which all may be 1, could not tell.
+    Of several targets, all must be known. A `fitted` classifier knows whether that number is a
+    class; the few labels of a fold, of which all may be 1, could not tell.
     """
     shape: tuple[int, ...] = getattr(y, "shape", ())
     several = len(shape) == 2 and shape[1] > 1 and not sp.issparse(y)
@@ -41,7 +51,10 @@ def labeled_rows(X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted
     known = np.logical_and.reduce(parts)
     n_samples = _n_samples(X)
     if n_samples != len(known):
-        raise InputError(f"X has {n_samples} samples, but {len(known)} are described by y; they must be the same samples.")
+        raise InputError(
+            f"X has {n_samples} samples, but {len(known)} are described by y; they must be the "
+            "same samples."
+        )
     return np.flatnonzero(known)
 
 
@@ -58,11 +71,15 @@ def _n_samples(X: Any) -> int:
     try:
         return int(_num_samples(X))
     except TypeError as error:
-        raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.") from error
+        raise InputTypeError(
+            f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame."
+        ) from error
 
 
 def _known_values(y: Any, rows: NDArray[np.intp]) -> Any:
-    """The known part of y; a column of objects becomes what it holds (strings, numbers), which models can read."""
+    """The known part of y; a column of objects becomes what it holds (strings, numbers), which
+    models can read.
+    """
     values = y if len(rows) == _num_samples(y) else _safe_indexing(y, rows)
     if np.asarray(values).dtype.kind == "O":
         return np.array(np.asarray(values).tolist())
@@ -80,14 +97,16 @@ def _if_estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fit an estimator on the labelled rows only, as the last step of a pipeline whose sieve used all rows.
+    """Fit an estimator on the labelled rows only, as the last step of a pipeline whose sieve used
+    all rows.
 
     Parameters
     ----------
     estimator : estimator
         A classifier or a regressor.
     unlabeled : int or None
-        The number that marks an unknown class label, besides None and NaN; it means nothing to a regressor.
+        The number that marks an unknown class label, besides None and NaN; it means nothing to a
+        regressor.
 
     Attributes
     ----------
@@ -117,7 +136,9 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rows = labeled_rows(X, y, classes=is_classifier(self.estimator), unlabeled=self.unlabeled)
         n_samples = _num_samples(X)
         if not len(rows):
-            raise InputError(f"none of the {n_samples} rows has a known label; there is nothing to fit on.")
+            raise InputError(
+                f"none of the {n_samples} rows has a known label; there is nothing to fit on."
+            )
         params = self._routed(fit_params)
         estimator = clone(self.estimator)
         if len(rows) == n_samples:
@@ -125,7 +146,8 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             sliced = {name: _sliced(value, rows, n_samples) for name, value in params.items()}
             estimator.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
-        self.estimator_, self.n_labeled_ = estimator, len(rows)  # together, so that a fit that fails leaves the one before
+        # Together, so that a fit that fails leaves the one before
+        self.estimator_, self.n_labeled_ = estimator, len(rows)
         return self
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
@@ -189,7 +211,9 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def get_metadata_routing(self) -> MetadataRouter:
         """What of the metadata goes to the wrapped estimator's fit."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add(estimator=get_routing_for_object(self.estimator), method_mapping=mapping)
+        return MetadataRouter(owner=self).add(
+            estimator=get_routing_for_object(self.estimator), method_mapping=mapping
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -208,9 +232,14 @@ def _sliced(value: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
 
 def _rows_to_score(estimator: Any, X: Any, y: Any, unlabeled: int | None) -> NDArray[np.intp]:
     """The labelled rows, for a fitted estimator; there must be some."""
-    rows = labeled_rows(X, y, classes=is_classifier(estimator), unlabeled=unlabeled, fitted=estimator)
+    rows = labeled_rows(
+        X, y, classes=is_classifier(estimator), unlabeled=unlabeled, fitted=estimator
+    )
     if not len(rows):
-        raise InputError(f"none of the {_num_samples(X)} rows to score has a known label; use folds that all hold some.")
+        raise InputError(
+            f"none of the {_num_samples(X)} rows to score has a known label; use folds that all "
+            "hold some."
+        )
     return rows
 
 
@@ -222,7 +251,8 @@ class labeled_scorer:
     scoring : str or callable
         A scikit-learn scorer or its name, such as ``"r2"`` or ``"accuracy"``.
     unlabeled : int or None
-        The number that marks an unknown class label, besides None and NaN; it means nothing to a regressor.
+        The number that marks an unknown class label, besides None and NaN; it means nothing to a
+        regressor.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""What the sieves share: from parameters and y to what is known, a method, its options, and ranks."""
+"""What the sieves share: from parameters and y to what is known, a method, its options, and
+ranks.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,21 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
-from graphsieve._base.parameters import as_float, boolean, choice, count, either, mapping, positive, quoted, whole_number
+from graphsieve._base.parameters import (
+    as_float,
+    boolean,
+    choice,
+    count,
+    either,
+    mapping,
+    positive,
+    quoted,
+    whole_number,
+)
 from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.graphs.prototypes import COMPRESSIONS, Compressed, compressed
@@ -23,7 +35,6 @@ from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale
 
-Floats = NDArray[np.float64]
 DIVERSE = "diverse"  # the search that "auto" stands for, unless redundancy is to be left alone
 
 
@@ -44,8 +55,12 @@ PARAMETERS = {
 }
 
 
-def all_knowledge(table: Table, y: Any, supervision: Supervision | None, given: Mapping[str, Any]) -> Supervision:
-    """What `supervision` says, and y: unless the method needs neither, or supervision brings labels or targets itself."""
+def all_knowledge(
+    table: Table, y: Any, supervision: Supervision | None, given: Mapping[str, Any]
+) -> Supervision:
+    """What `supervision` says, and y: unless the method needs neither, or supervision brings
+    labels or targets itself.
+    """
     if supervision is not None and not isinstance(supervision, Supervision):
         raise InputTypeError(
             f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}; "
@@ -68,18 +83,28 @@ def all_knowledge(table: Table, y: Any, supervision: Supervision | None, given: 
     return known | of_y
 
 
-def chosen_method(known: Supervision, supervision: Supervision | None, asked: str) -> tuple[Method, str]:
-    """The method that runs, and why; refused where it needs what is not known, or cannot use what was given."""
+def chosen_method(
+    known: Supervision, supervision: Supervision | None, asked: str
+) -> tuple[Method, str]:
+    """The method that runs, and why; refused where it needs what is not known, or cannot use
+    what was given.
+    """
     name, reason = choose_method(known) if asked == "auto" else (asked, "as asked")
     method = METHODS[name]
     method.check_knowledge(known)
     kinds = set(supervision.kinds if supervision is not None else ())
-    # Where the choice was ours and fell on no supervision at all, what is known has just been reported as telling nothing.
+    # Where the choice was ours and fell on no supervision at all, what is known has just been
+    # reported as telling nothing.
     if kinds - set(method.uses) and not (asked == "auto" and not method.uses):
-        able = ", ".join(name for name, other in METHODS.items() if kinds <= set(other.uses)) or "none"
+        able = (
+            ", ".join(name for name, other in METHODS.items() if kinds <= set(other.uses)) or "none"
+        )
         unused = " and ".join(sorted(kinds - set(method.uses)))
         everything = " and ".join(sorted(kinds))
-        raise InputError(f"method {method.name!r} cannot use {unused}; leave them out, or choose one for {everything}: {able}.")
+        raise InputError(
+            f"method {method.name!r} cannot use {unused}; leave them out, or choose one for "
+            f"{everything}: {able}."
+        )
     warn_of_poor_knowledge(known, method.uses)
     return method, reason
 
@@ -88,7 +113,10 @@ def refuse_unusable(kinds: Collection[Kind], usable: Collection[Kind], what: str
     """Refuse knowledge that would be left unread."""
     beyond = [kind for kind in kinds if kind not in usable]
     if beyond:
-        raise InputError(f"{what} uses {' or '.join(usable)}, and cannot use {' and '.join(beyond)}; leave them out.")
+        raise InputError(
+            f"{what} uses {' or '.join(usable)}, and cannot use {' and '.join(beyond)}; leave them "
+            "out."
+        )
 
 
 def method_options(method: Method, known: Supervision, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +124,9 @@ def method_options(method: Method, known: Supervision, given: Mapping[str, Any])
     options = dict(method.defaults)
     for name in ("n_neighbors", "bandwidth"):
         if given[name] != "auto" and name not in options:
-            raise InputError(f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}.")
+            raise InputError(
+                f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}."
+            )
         if given[name] != "auto":
             options[name] = given[name]
         elif name == "bandwidth" and name in options:
@@ -105,8 +135,12 @@ def method_options(method: Method, known: Supervision, given: Mapping[str, Any])
             searched = len(known) if method.reads_neighbors else known.n_labeled
             options[name] = max(1, min(options[name], searched - 1))
     if "n_neighbors_supervised" in options:
-        options["n_neighbors_supervised"] = max(1, min(options["n_neighbors_supervised"], known.n_labeled - 1))
-    return options | extra_options(method, given["method_params"] or {}, elsewhere=("n_neighbors", "bandwidth"))
+        options["n_neighbors_supervised"] = max(
+            1, min(options["n_neighbors_supervised"], known.n_labeled - 1)
+        )
+    return options | extra_options(
+        method, given["method_params"] or {}, elsewhere=("n_neighbors", "bandwidth")
+    )
 
 
 def scale_used(table: Table, asked: str | None) -> Scale:
@@ -115,10 +149,13 @@ def scale_used(table: Table, asked: str | None) -> Scale:
 
 
 def refuse_unused_scale(method: Method, asked: str | None) -> None:
-    """Refuse a scale that would be left unread; features as they are (None) is what such a method takes anyway."""
+    """Refuse a scale that would be left unread; features as they are (None) is what such a
+    method takes anyway.
+    """
     if asked not in ("auto", None):
         raise InputError(
-            f"method {method.name!r} takes no distances in X and scores features as they are; leave scale 'auto', got {asked!r}."
+            f"method {method.name!r} takes no distances in X and scores features as they are; "
+            f"leave scale 'auto', got {asked!r}."
         )
 
 
@@ -126,9 +163,14 @@ def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metri
     """How distances between samples are taken, or None where none are."""
     asked = given["metric"]
     if asked != "auto" and not method.reads_neighbors:
-        raise InputError(f"method {method.name!r} takes no distances in X; leave metric 'auto', got {asked!r}.")
+        raise InputError(
+            f"method {method.name!r} takes no distances in X; leave metric 'auto', got {asked!r}."
+        )
     if asked == "cosine" and given["compress"] is not None:
-        raise InputError(f"compress={given['compress']!r} makes prototypes by Euclidean distances; leave metric 'auto'.")
+        raise InputError(
+            f"compress={given['compress']!r} makes prototypes by Euclidean distances; leave metric "
+            "'auto'."
+        )
     if not method.reads_neighbors:
         return None
     if asked == "auto":
@@ -139,13 +181,21 @@ def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metri
 def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Table:
     """The table, whose neighbours are looked for as asked; refused where nobody looks for any."""
     asked = given["neighbors"]
-    if isinstance(asked, str) and asked == "auto" and (given["compress"] is not None or not method.reads_neighbors):
+    if (
+        isinstance(asked, str)
+        and asked == "auto"
+        and (given["compress"] is not None or not method.reads_neighbors)
+    ):
         return table
     if not method.reads_neighbors:
-        raise InputError(f"method {method.name!r} has no choice of neighbours in X; leave neighbors 'auto', got {quoted(asked)}.")
+        raise InputError(
+            f"method {method.name!r} has no choice of neighbours in X; leave neighbors 'auto', got "
+            f"{quoted(asked)}."
+        )
     if given["compress"] is not None and not (isinstance(asked, str) and asked == "exact"):
         raise InputError(
-            f"compress={given['compress']!r} leaves few prototypes, whose neighbours are found exactly; leave neighbors 'auto', "
+            f"compress={given['compress']!r} leaves few prototypes, whose neighbours are found "
+            "exactly; leave neighbors 'auto', "
             f"got {quoted(asked)}."
         )
     return searched(table, asked)
@@ -153,18 +203,29 @@ def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Ta
 
 def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
     """Refuse what only methods with a graph read, where the search of the default runs."""
-    for name in ("n_neighbors", "bandwidth", "metric", "neighbors", "method_params", "compress", "n_prototypes"):
+    for name in (
+        "n_neighbors",
+        "bandwidth",
+        "metric",
+        "neighbors",
+        "method_params",
+        "compress",
+        "n_prototypes",
+    ):
         asked = given[name]
         if asked is None or (isinstance(asked, (str, dict)) and asked in ("auto", {})):
             continue
         raise InputError(
-            f"{name} belongs to the methods that use a graph, and method={given['method']!r} builds none; name a method, "
+            f"{name} belongs to the methods that use a graph, and method={given['method']!r} "
+            "builds none; name a method, "
             f"or leave {name} out, got {quoted(asked)}."
         )
 
 
 def weights_by_rank(scores: Floats, *, large_is_good: bool) -> Floats:
-    """Any score as weights for a search: 1 for the best, down in equal steps, ties alike; NaN where there is no score."""
+    """Any score as weights for a search: 1 for the best, down in equal steps, ties alike; NaN
+    where there is no score.
+    """
     scored = ~np.isnan(scores)
     weights = np.full(len(scores), np.nan)
     places = rankdata(scores[scored] if large_is_good else -scores[scored], method="average")
@@ -172,13 +233,18 @@ def weights_by_rank(scores: Floats, *, large_is_good: bool) -> Floats:
     return weights
 
 
-def compression(table: Table, known: Supervision, method: Method, given: Mapping[str, Any]) -> Compressed | None:
-    """The prototypes that stand for the samples of which nothing is known, if any were asked for and there are such samples."""
+def compression(
+    table: Table, known: Supervision, method: Method, given: Mapping[str, Any]
+) -> Compressed | None:
+    """The prototypes that stand for the samples of which nothing is known, if any were asked for
+    and there are such samples.
+    """
     how, size = given["compress"], given["n_prototypes"]
     if how is None:
         if size is not None:
             raise InputError(
-                f"n_prototypes={quoted(size)} belongs to compress='som' or 'kmeans', and compress is None; leave it out."
+                f"n_prototypes={quoted(size)} belongs to compress='som' or 'kmeans', and compress "
+                "is None; leave it out."
             )
         return None
     if not method.reads_neighbors:
@@ -191,7 +257,9 @@ def compression(table: Table, known: Supervision, method: Method, given: Mapping
 
 
 def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
-    """How many of the best to select: never a feature without a score, unless that many were asked for."""
+    """How many of the best to select: never a feature without a score, unless that many were
+    asked for.
+    """
     scorable = int((~np.isnan(scores)).sum())
     if not exactly:
         return min(wanted, scorable)
@@ -201,12 +269,17 @@ def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
             "all are constant, or constant where it matters."
         )
     if wanted > scorable:
-        warn(f"{wanted} features were asked for, but only {scorable} can be scored; the rest come in column order.")
+        warn(
+            f"{wanted} features were asked for, but only {scorable} can be scored; the rest come "
+            "in column order."
+        )
     return wanted
 
 
 def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> int:
-    """The number of features meant by a count, a fraction or None; all of them where "auto" is still to say."""
+    """The number of features meant by a count, a fraction or None; all of them where "auto" is
+    still to say.
+    """
     if or_auto and isinstance(asked, str) and asked == "auto":
         return n_features
     if asked is None:
@@ -216,10 +289,13 @@ def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> in
     if isinstance(asked, Real) and not isinstance(asked, bool) and 0 < as_float(asked) <= 1:
         return max(1, int(n_features * float(asked)))
     words = "None or 'auto'" if or_auto else "or None"
-    raise InputError(f"n_features_to_select must be a count, a fraction above 0 and up to 1, {words}, got {quoted(asked)}.")
+    raise InputError(
+        f"n_features_to_select must be a count, a fraction above 0 and up to 1, {words}, got "
+        f"{quoted(asked)}."
+    )
 
 
-def ranks(scores: Floats, *, large_is_good: bool) -> NDArray[np.int64]:
+def ranks(scores: Floats, *, large_is_good: bool) -> Integers:
     """1 for the best score, distinct numbers for all; ties by position, NaN last."""
     order = best_first(scores, large_is_good=large_is_good)
     result = np.empty(len(scores), dtype=np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve import __version__
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve._base.parameters import count, has_parts, nearest, quoted
@@ -70,15 +71,17 @@ def rank(
     X, y, supervision
         As in `GraphSieve.fit`.
     feature_names : sequence of str, optional
-        The names of the columns, for tables that do not bring them, such as arrays and sparse matrices.
+        The names of the columns, for tables that do not bring them, such as arrays and sparse
+        matrices.
     method : str
-        As in `GraphSieve`, or ``"iterative"`` or ``"hybrid"``, for the searches of `IterativeSieve` and `HybridSieve` with
-        their own parameters in `method_params`.
+        As in `GraphSieve`, or ``"iterative"`` or ``"hybrid"``, for the searches of `IterativeSieve`
+        and `HybridSieve` with their own parameters in `method_params`.
     n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, neighbors, target_type, unlabeled, \
 method_params, compress, n_prototypes, n_jobs, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
-        Of the rows that the pictures of a report show, where a table has more than it can show; a ranking has nothing random.
+        Of the rows that the pictures of a report show, where a table has more than it can show; a
+        ranking has nothing random.
 
     Returns
     -------
@@ -136,31 +139,52 @@ method_params, compress, n_prototypes, n_jobs, progress
         count_reason=None if count is None else count.reason,
         known=knowledge_facts(known),
         parameters=_parameters(sieve),
-        portraits=portray(table.named(names), known, scored, scale=cast(Scale, sieve.scale_), random_state=random_state),
+        portraits=portray(
+            table.named(names),
+            known,
+            scored,
+            scale=cast(Scale, sieve.scale_),
+            random_state=random_state,
+        ),
         warnings=tuple(warned),
     )
 
 
 def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
-    """The sieve of a search that scores in rounds; `method_params` are its own parameters. What it does not take is refused."""
+    """The sieve of a search that scores in rounds; `method_params` are its own parameters. What
+    it does not take is refused.
+    """
     make = SIEVES[method]
     takes = inspect.signature(make).parameters
     usual = inspect.signature(rank).parameters
     own = PARAMETERS["method_params"]("method_params", settings["method_params"]) or {}
     for name, value in settings.items():
         if name not in takes and name != "method_params" and _differs(value, usual[name].default):
-            raise InputError(f"the search {method!r} has no {name}; leave it out, got {quoted(value)}.")
+            raise InputError(
+                f"the search {method!r} has no {name}; leave it out, got {quoted(value)}."
+            )
     for name in own:
         if name not in takes or name in settings:
             mine = [other for other in takes if other not in settings]
-            raise InputError(f"method_params of {method!r} are {', '.join(mine)}, got {quoted(name)}{nearest(name, mine)}.")
+            raise InputError(
+                f"method_params of {method!r} are {', '.join(mine)}, got "
+                f"{quoted(name)}{nearest(name, mine)}."
+            )
     # What is left as it is here may have another default there.
-    given = {name: settings[name] for name in settings if name in takes and _differs(settings[name], usual[name].default)}
-    return make(**{**given, **own, "method_params": None} if "method_params" in takes else {**given, **own})
+    given = {
+        name: settings[name]
+        for name in settings
+        if name in takes and _differs(settings[name], usual[name].default)
+    }
+    return make(
+        **{**given, **own, "method_params": None} if "method_params" in takes else {**given, **own}
+    )
 
 
 def _differs(value: Any, default: Any) -> bool:
-    """Whether a parameter was set: an array or the like is no default, and comparing it would be no answer."""
+    """Whether a parameter was set: an array or the like is no default, and comparing it would be
+    no answer.
+    """
     return value is not default and not (isinstance(value, str | int | float) and value == default)
 
 
@@ -174,12 +198,18 @@ def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tupl
     names = tuple(listed)
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
-        raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(odd[0])} among them.")
+        raise InputTypeError(
+            f"feature_names must be a sequence of texts, got {quoted(odd[0])} among them."
+        )
     if len(names) != n_features:
-        raise InputError(f"feature_names must name the {n_features} columns of X, got {len(names)} names.")
+        raise InputError(
+            f"feature_names must name the {n_features} columns of X, got {len(names)} names."
+        )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InputError(f"feature_names holds {quoted(twice)} twice; give every column a name of its own.")
+        raise InputError(
+            f"feature_names holds {quoted(twice)} twice; give every column a name of its own."
+        )
     return names
 
 
@@ -191,8 +221,14 @@ def knowledge_facts(known: Supervision) -> dict[str, Any]:
             text = choose_method(known)[1]
     except InputError:  # labels and targets at once
         text = repr(known).partition(": ")[2].removesuffix(")")
-    sizes = np.bincount(known.codes[known.codes >= 0], minlength=0 if known.classes is None else len(known.classes))
-    counted = [] if known.labels is None or known.classes is None else zip(known.classes, sizes, strict=True)
+    sizes = np.bincount(
+        known.codes[known.codes >= 0], minlength=0 if known.classes is None else len(known.classes)
+    )
+    counted = (
+        []
+        if known.labels is None or known.classes is None
+        else zip(known.classes, sizes, strict=True)
+    )
     return {
         "text": text,
         "kind": kinds[0] if kinds else "nothing",
@@ -202,8 +238,13 @@ def knowledge_facts(known: Supervision) -> dict[str, Any]:
 
 
 def _parameters(sieve: Any) -> tuple[tuple[str, str], ...]:
-    """What was asked for, and what it came to where that was left to us; nothing of what played no part."""
-    found = {name: getattr(sieve, f"{name}_", None) for name in ("scale", "metric", "n_neighbors", "bandwidth")}
+    """What was asked for, and what it came to where that was left to us; nothing of what played
+    no part.
+    """
+    found = {
+        name: getattr(sieve, f"{name}_", None)
+        for name in ("scale", "metric", "n_neighbors", "bandwidth")
+    }
     result = []
     for name, asked in sieve.get_params(deep=False).items():
         came_to = found.get(name)
@@ -246,10 +287,11 @@ class Ranking:
     n_neighbors, bandwidth : int, float or None
         As used.
     neighbor_recall : float or None
-        The share of the neighbours of some samples that an approximate search found; None where the search was exact.
+        The share of the neighbours of some samples that an approximate search found; None where the
+        search was exact.
     redundancy : array of float or None
-        Where features were chosen for what others do not say: the share of each one's variance that the chosen ones explain; for
-        a chosen one, those before it.
+        Where features were chosen for what others do not say: the share of each one's variance that
+        the chosen ones explain; for a chosen one, those before it.
     duplicate_of : array of int or None
         The chosen feature that each one repeats most; −1 where there is none.
     duplicate_correlation : array of float or None
@@ -265,9 +307,9 @@ class Ranking:
     """
 
     names: tuple[str, ...]
-    scores: NDArray[np.float64]
-    ranks: NDArray[np.int64]
-    selected: NDArray[np.bool_]
+    scores: Floats
+    ranks: Integers
+    selected: Booleans
     method: str
     reason: str
     large_is_good: bool
@@ -275,9 +317,9 @@ class Ranking:
     n_neighbors: int | None = None
     bandwidth: float | None = None
     neighbor_recall: float | None = None
-    redundancy: NDArray[np.float64] | None = None
-    duplicate_of: NDArray[np.int64] | None = None
-    duplicate_correlation: NDArray[np.float64] | None = None
+    redundancy: Floats | None = None
+    duplicate_of: Integers | None = None
+    duplicate_correlation: Floats | None = None
     count_reason: str | None = None
     known: dict[str, Any] | None = None
     portraits: dict[str, Any] | None = None
@@ -293,8 +335,10 @@ class Ranking:
         return np.argsort(self.ranks)
 
     @property
-    def tied_ranks(self) -> NDArray[np.int64]:
-        """Ranks in which equal scores share the best of their places; in an order of choice or survival all have their own."""
+    def tied_ranks(self) -> Integers:
+        """Ranks in which equal scores share the best of their places; in an order of choice or
+        survival all have their own.
+        """
         if self.redundancy is not None or self.method in ITERATED:
             return self.ranks.copy()
         scored = ~np.isnan(self.scores)
@@ -310,14 +354,18 @@ class Ranking:
         n = count(1, len(self))("n", n)
         return [self.names[j] for j in self.order[:n]]
 
-    def strengths(self) -> NDArray[np.float64]:
-        """Each score as a length from 0 (worst finite score) to 1 (best), for bars; 0 where there is no score."""
+    def strengths(self) -> Floats:
+        """Each score as a length from 0 (worst finite score) to 1 (best), for bars; 0 where
+        there is no score.
+        """
         signed = self.scores if self.large_is_good else -self.scores
         finite = np.isfinite(signed)
         low, high = (signed[finite].min(), signed[finite].max()) if finite.any() else (0.0, 1.0)
         with np.errstate(invalid="ignore"):
             lengths = (signed - low) / (high - low) if high > low else np.ones(len(signed))
-        lengths = np.where(np.isposinf(signed), 1.0, np.where(np.isneginf(signed) | np.isnan(signed), 0.0, lengths))
+        lengths = np.where(
+            np.isposinf(signed), 1.0, np.where(np.isneginf(signed) | np.isnan(signed), 0.0, lengths)
+        )
         return np.asarray(lengths)
 
     def __str__(self) -> str:
@@ -331,7 +379,9 @@ class Ranking:
         return METHODS[self.method] if self.method in METHODS else SEARCHES[self.method]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One plain dict per feature, best first; no NaN or infinity: such scores are None, with a flag that says which."""
+        """One plain dict per feature, best first; no NaN or infinity: such scores are None, with
+        a flag that says which.
+        """
         tied = self.tied_ranks
         return [
             {
@@ -347,7 +397,11 @@ class Ranking:
         ]
 
     def _repetition_facts(self, j: int) -> dict[str, Any]:
-        if self.redundancy is None or self.duplicate_of is None or self.duplicate_correlation is None:
+        if (
+            self.redundancy is None
+            or self.duplicate_of is None
+            or self.duplicate_correlation is None
+        ):
             return {}
         of = int(self.duplicate_of[j])
         return {
@@ -392,8 +446,15 @@ class Ranking:
         """The ranking as JSON text."""
         return json_text(self.facts())
 
-    def to_html(self, path: str | Path | None = None, *, title: str = "graphsieve ranking", comparison: Any = None) -> str:
-        """A self-contained page that opens offline: the ranking, the cut, pictures of the best features, who repeats whom.
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str = "graphsieve ranking",
+        comparison: Any = None,
+    ) -> str:
+        """A self-contained page that opens offline: the ranking, the cut, pictures of the best
+        features, who repeats whom.
 
         Parameters
         ----------
@@ -402,10 +463,13 @@ class Ranking:
         title : str
             Its heading.
         comparison : graphsieve.assess.comparison.Comparison, optional
-            What `graphsieve.compare` found on the same table; its curves are shown beside the ranking.
+            What `graphsieve.compare` found on the same table; its curves are shown beside the
+            ranking.
         """
         if comparison is not None and not hasattr(comparison, "evaluation"):
-            raise InputTypeError(f"comparison must be what graphsieve.compare gives, got {quoted(comparison)}.")
+            raise InputTypeError(
+                f"comparison must be what graphsieve.compare gives, got {quoted(comparison)}."
+            )
         file = None if path is None else named_file(path)
         compared = None if comparison is None else comparison.page_facts()
         text = page(self.report_facts(title=title, comparison=compared))
@@ -462,7 +526,11 @@ class Ranking:
 
 def versions() -> list[tuple[str, str]]:
     """What a result depends on besides the data."""
-    return [("graphsieve", __version__), ("Python", platform.python_version()), *((name, version(name)) for name in DEPENDENCIES)]
+    return [
+        ("graphsieve", __version__),
+        ("Python", platform.python_version()),
+        *((name, version(name)) for name in DEPENDENCIES),
+    ]
 
 
 def _flag(score: float) -> str | None:

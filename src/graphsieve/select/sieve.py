@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from graphsieve._base.array_types import Booleans
 from graphsieve._base.compatibility import validate_data
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, either, jobs, quoted
@@ -28,23 +28,36 @@ def _refuse_masked(X: Any) -> None:
     """scikit-learn would read what lies under a mask."""
     if np.ma.is_masked(X):
         row, *_ = (int(place) for place in np.argwhere(np.ma.getmaskarray(X))[0])
-        raise InputError(f"X holds masked values, the first in row {row}; fill them in, or drop their rows, before transform.")
+        raise InputError(
+            f"X holds masked values, the first in row {row}; fill them in, or drop their rows, "
+            "before transform."
+        )
 
 
 class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """The shell of a fitted selector: `_support` is the mask of what was selected, `reason_` says why."""
+    """The shell of a fitted selector: `_support` is the mask of what was selected, `reason_`
+    says why.
+    """
 
-    _support: NDArray[np.bool_]
+    _support: Booleans
     n_jobs: int | None
 
     def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
-        """Fit by at most `n_jobs` threads, and give back the table and what is known as they were read."""
+        """Fit by at most `n_jobs` threads, and give back the table and what is known as they
+        were read.
+        """
         shown = either(None, boolean())("progress", getattr(self, "progress", None))
         # What underflows is meant to vanish, also for whoever has told numpy to raise.
-        with at_most_jobs(jobs()("n_jobs", self.n_jobs)), showing(shown), np.errstate(under="ignore"):
+        with (
+            at_most_jobs(jobs()("n_jobs", self.n_jobs)),
+            showing(shown),
+            np.errstate(under="ignore"),
+        ):
             return self._fit_here(X, y, supervision)
 
-    def _fit_here(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
+    def _fit_here(
+        self, X: Any, y: Any, supervision: Supervision | None
+    ) -> tuple[Table, Supervision]:
         """What the sieve does."""
         raise NotImplementedError
 
@@ -63,9 +76,12 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _need_knowledge(self, y: Any, supervision: Any) -> None:
         """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
         if y is None and supervision is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None; pass y or supervision.")
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; pass y "
+                "or supervision."
+            )
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
+    def _get_support_mask(self) -> Booleans:
         check_is_fitted(self)
         return self._support
 
@@ -75,7 +91,8 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, sparse matrix, data frame or whatever `stored` takes, of shape (n_samples, n_features)
-            The same features as in `fit`. Of a file, only the selected columns are read, into memory.
+            The same features as in `fit`. Of a file, only the selected columns are read, into
+            memory.
         """
         if is_distributed(X):
             self._check_features(X.shape, None)
@@ -90,19 +107,25 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return read_columns(stored, np.flatnonzero(self._support))
 
     def _check_features(self, shape: tuple[int, ...], names: tuple[str, ...] | None) -> None:
-        """Refuse other features than those of `fit`, in words that scikit-learn's checks would use."""
+        """Refuse other features than those of `fit`, in words that scikit-learn's checks would
+        use.
+        """
         check_is_fitted(self)
         expected = self.n_features_in_
         if len(shape) != 2 or shape[1] != expected:
             raise InputError(
-                f"X has shape {tuple(shape)}, but {type(self).__name__} is expecting {expected} features as input; pass those "
+                f"X has shape {tuple(shape)}, but {type(self).__name__} is expecting {expected} "
+                "features as input; pass those "
                 "that it was fitted on."
             )
         fitted = getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and tuple(fitted) != tuple(names):
-            place = next(j for j, (old, new) in enumerate(zip(fitted, names, strict=True)) if old != new)
+            place = next(
+                j for j, (old, new) in enumerate(zip(fitted, names, strict=True)) if old != new
+            )
             raise InputError(
-                f"column {place} of X is {quoted(names[place])}, but it was {quoted(fitted[place])} in fit; pass the same "
+                f"column {place} of X is {quoted(names[place])}, but it was "
+                f"{quoted(fitted[place])} in fit; pass the same "
                 "columns in the same order."
             )
 

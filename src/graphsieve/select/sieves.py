@@ -20,5 +20,6 @@ SIEVES: Mapping[str, type[Sieve]] = MappingProxyType(
         "floating": FloatingSieve,
     }
 )
-"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a ranking by
-one score. `GraphSieve` does both: the diverse search where it decides itself, and any score."""
+"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a
+ranking by one score. `GraphSieve` does both: the diverse search where it decides itself, and any
+score."""

@@ -1,1 +1,3 @@
-"""What is known about the samples: labels, targets, pairs and probabilities, checked once and sliceable by rows."""
+"""What is known about the samples: labels, targets, pairs and probabilities, checked once and
+sliceable by rows.
+"""

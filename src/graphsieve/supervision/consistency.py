@@ -10,15 +10,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import ConstraintConflictError
 from graphsieve._base.parameters import as_text, quoted
 
-Integers = NDArray[np.int64]
 LONGEST_CHAIN = 20  # links that a message shows
 
 
-def check_consistency(labels: Integers, classes: NDArray[Any], must_link: Integers, cannot_link: Integers) -> None:
-    """Refuse a cannot-link between samples, or different labels of samples, that belong together through must-links and labels.
+def check_consistency(
+    labels: Integers, classes: NDArray[Any], must_link: Integers, cannot_link: Integers
+) -> None:
+    """Refuse a cannot-link between samples, or different labels of samples, that belong together
+    through must-links and labels.
 
     `labels` are codes into `classes`, −1 where unknown.
     """
@@ -27,14 +30,16 @@ def check_consistency(labels: Integers, classes: NDArray[Any], must_link: Intege
     links = _Links(labels, classes, must_link)
     for one, other in cannot_link[links.together(cannot_link)]:
         raise ConstraintConflictError(
-            f"samples {one} and {other} are cannot-linked, yet belong together: {links.chain(int(one), int(other))}; "
+            f"samples {one} and {other} are cannot-linked, yet belong together: "
+            f"{links.chain(int(one), int(other))}; "
             "take one of these links out."
         )
     clash = links.classes_in_one_component()
     if clash is not None:
         one, other = clash
         raise ConstraintConflictError(
-            f"samples {one} and {other} have different labels, yet belong together: {links.chain(one, other)}; "
+            f"samples {one} and {other} have different labels, yet belong together: "
+            f"{links.chain(one, other)}; "
             "correct a label or take a link out."
         )
 
@@ -45,13 +50,15 @@ class _Links:
     def __init__(self, labels: Integers, classes: NDArray[Any], must_link: Integers) -> None:
         self._labels, self._classes, self._n_samples = labels, classes, len(labels)
         labeled = np.flatnonzero(labels >= 0)
-        edges = np.concatenate([must_link, np.stack([labeled, self._n_samples + labels[labeled]], axis=1)])
+        edges = np.concatenate(
+            [must_link, np.stack([labeled, self._n_samples + labels[labeled]], axis=1)]
+        )
         size = self._n_samples + len(classes)
         joined = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(size, size))
         self._adjacency = sp.csr_array(joined + joined.T)
         self._component = connected_components(self._adjacency, directed=False)[1]
 
-    def together(self, pairs: Integers) -> NDArray[np.bool_]:
+    def together(self, pairs: Integers) -> Booleans:
         return np.asarray(self._component[pairs[:, 0]] == self._component[pairs[:, 1]])
 
     def classes_in_one_component(self) -> tuple[int, int] | None:
@@ -65,13 +72,21 @@ class _Links:
         return None
 
     def chain(self, start: int, end: int) -> str:
-        """The reasons from one sample to another, such as ``0 = 1 = 2``; of very many the first and the last."""
+        """The reasons from one sample to another, such as ``0 = 1 = 2``; of very many the first
+        and the last.
+        """
         names = [
-            str(node) if node < self._n_samples else f"(both labelled {quoted(as_text(self._classes[node - self._n_samples]))})"
+            str(node)
+            if node < self._n_samples
+            else f"(both labelled {quoted(as_text(self._classes[node - self._n_samples]))})"
             for node in self._path(start, end)
         ]
         if len(names) > LONGEST_CHAIN:
-            names = [*names[: LONGEST_CHAIN // 2], f"… {len(names) - LONGEST_CHAIN:,} more …", *names[-(LONGEST_CHAIN // 2) :]]
+            names = [
+                *names[: LONGEST_CHAIN // 2],
+                f"… {len(names) - LONGEST_CHAIN:,} more …",
+                *names[-(LONGEST_CHAIN // 2) :],
+            ]
         return " = ".join(names)
 
     def _path(self, start: int, end: int) -> list[int]:
@@ -80,7 +95,9 @@ class _Links:
         queue = deque([start])
         while queue and end not in came_from:
             node = queue.popleft()
-            for neighbor in self._adjacency.indices[self._adjacency.indptr[node] : self._adjacency.indptr[node + 1]]:
+            for neighbor in self._adjacency.indices[
+                self._adjacency.indptr[node] : self._adjacency.indptr[node + 1]
+            ]:
                 if int(neighbor) not in came_from:
                     came_from[int(neighbor)] = node
                     queue.append(int(neighbor))

@@ -1,4 +1,6 @@
-"""Labels, targets, probabilities and pairs as people give them → checked arrays: what `containers` is to X."""
+"""Labels, targets, probabilities and pairs as people give them → checked arrays: what
+`containers` is to X.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import ConstraintConflictError, InputError, InputTypeError, warn
 from graphsieve._base.parameters import as_float, as_text, either, one_line, quoted, whole_number
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, is_date
@@ -20,10 +23,9 @@ SUM_TOLERANCE = 1e-6
 SMALL_SUM = 2.0**-900  # of a row that is scaled before it is summed
 FEW_COLUMNS = 64
 MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is taken for a quantity
-MOST_FLOAT_CLASSES = 20  # likewise for whole numbers stored as floats, as integers with missing values are
+# Likewise for whole numbers stored as floats, as integers with missing values are
+MOST_FLOAT_CLASSES = 20
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 NO_PAIRS: Integers = np.empty((0, 2), dtype=np.int64)
 
@@ -42,14 +44,20 @@ def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
     return labels, classes
 
 
-def labeled_samples(y: Any, unlabeled: int | None) -> NDArray[np.bool_]:
-    """Which samples have a label, where it is certain that the number `unlabeled` is no class, whatever else is in `y`."""
-    given, marked = _given_and_marked(one_dimensional(y), either(None, whole_number())("unlabeled", unlabeled))
+def labeled_samples(y: Any, unlabeled: int | None) -> Booleans:
+    """Which samples have a label, where it is certain that the number `unlabeled` is no class,
+    whatever else is in `y`.
+    """
+    given, marked = _given_and_marked(
+        one_dimensional(y), either(None, whole_number())("unlabeled", unlabeled)
+    )
     return given & ~marked
 
 
-def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which values are not missing, and which of those are the number that marks an unknown label."""
+def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[Booleans, Booleans]:
+    """Which values are not missing, and which of those are the number that marks an unknown
+    label.
+    """
     given = ~_missing(values)
     if unlabeled is None or values.dtype.kind not in "iufO":
         return given, np.zeros(len(values), dtype=bool)
@@ -64,19 +72,27 @@ def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
         )
     if _any_below(values, -1):
         raise InputError(
-            "labels hold numbers below -1, so that -1 looks like a class, but it marks an unlabelled sample; "
+            "labels hold numbers below -1, so that -1 looks like a class, but it marks an "
+            "unlabelled sample; "
             "pass unlabeled=None if -1 is a class."
         )
 
 
 def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:
-    """The classes as models can read them: text or whole numbers as they are, or else their places 0, 1, ….
+    """The classes as models can read them: text or whole numbers as they are, or else their places
+    0, 1, ….
 
-    Objects become what they hold; a mixture of text and numbers becomes text, as long as 1 and "1" are not both in it.
+    Objects become what they hold; a mixture of text and numbers becomes text, as long as 1 and "1"
+    are not both in it.
     """
     plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
     whole = plain.dtype.kind != "f" or bool((plain == np.floor(plain)).all())
-    if plain.ndim == 1 and plain.dtype.kind in "biufU" and whole and len(np.unique(plain)) == len(classes):
+    if (
+        plain.ndim == 1
+        and plain.dtype.kind in "biufU"
+        and whole
+        and len(np.unique(plain)) == len(classes)
+    ):
         return plain
     return np.arange(len(classes))
 
@@ -85,20 +101,29 @@ def read_targets(y: Any) -> Floats:
     """A continuous target, NaN where unknown."""
     values = one_dimensional(y)
     if values.dtype.kind in "US":
-        raise InputTypeError("a continuous target must be numeric, got text; use from_labels for classes.")
+        raise InputTypeError(
+            "a continuous target must be numeric, got text; use from_labels for classes."
+        )
     if values.dtype.kind == "O":
-        values = np.array([_number(value, "a continuous target") for value in values], dtype=np.float64)
+        values = np.array(
+            [_number(value, "a continuous target") for value in values], dtype=np.float64
+        )
     with np.errstate(over="ignore"):
         targets = values.astype(np.float64)
     infinite = np.flatnonzero(np.isinf(targets))
     if len(infinite):
-        raise InputError(f"the target is infinite at row {infinite[0]}; use NaN for an unknown value.")
-    targets[np.isnan(targets)] = np.nan  # one NaN for all: some files mark the missing by one that warns when it is touched
+        raise InputError(
+            f"the target is infinite at row {infinite[0]}; use NaN for an unknown value."
+        )
+    # One NaN for all: some files mark the missing by one that warns when it is touched
+    targets[np.isnan(targets)] = np.nan
     return targets
 
 
 def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
-    """Whether y is taken for classes rather than for a quantity, by its type and the number of different values."""
+    """Whether y is taken for classes rather than for a quantity, by its type and the number of
+    different values.
+    """
     known = values[~_missing(values)]
     if values.dtype.kind == "O" and all(_is_number(value) for value in known):
         if len(known) and all(isinstance(value, Integral) for value in known):
@@ -109,7 +134,11 @@ def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     if known.dtype.kind == "f":
         with np.errstate(over="ignore"):
             known = known.astype(np.float64)  # float16 knows no 2**53
-        if not len(known) or not (known == np.floor(known)).all() or np.abs(known).max() > LARGEST_EXACT_INTEGER:
+        if (
+            not len(known)
+            or not (known == np.floor(known)).all()
+            or np.abs(known).max() > LARGEST_EXACT_INTEGER
+        ):
             return False  # beyond 2**53 every float is a whole number, which says nothing
         return len(np.unique(known)) <= MOST_FLOAT_CLASSES and known.min() >= -1
     return _few_integers(set(np.unique(known).tolist()), unlabeled)
@@ -119,17 +148,22 @@ def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
     """Class probabilities, rows summing to one."""
     proba = _two_dimensional_floats(label_proba)
     if proba.shape[1] < 2:
-        raise InputError(f"label_proba needs a column for each of at least 2 classes, got shape {proba.shape}.")
+        raise InputError(
+            f"label_proba needs a column for each of at least 2 classes, got shape {proba.shape}."
+        )
     totals = _checked_totals(proba, normalize)
     if totals.min() < SMALL_SUM or totals.max() > 1 / SMALL_SUM:
-        proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])  # exact, and no sum overflows
+        # Exact, and no sum overflows
+        proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])
         totals = _by_row(np.add, proba)
     proba /= totals[:, None]
     return proba
 
 
 def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
-    """The reduction of each row, column by column: rows of a few numbers are slow to reduce one by one."""
+    """The reduction of each row, column by column: rows of a few numbers are slow to reduce one
+    by one.
+    """
     if values.shape[1] > FEW_COLUMNS:
         return np.asarray(reduction.reduce(values, axis=1))
     total = values[:, 0].copy()
@@ -143,19 +177,27 @@ def one_dimensional(y: Any) -> NDArray[Any]:
     if sp.issparse(y):
         raise InputTypeError("y is sparse; pass a dense array of shape (n_samples,).")
     if type(y).__name__ == "Supervision":  # by its name, since supervision builds on this file
-        raise InputTypeError("y is a Supervision; pass the labels or targets themselves, or give it to a sieve as supervision=.")
+        raise InputTypeError(
+            "y is a Supervision; pass the labels or targets themselves, or give it to a sieve as "
+            "supervision=."
+        )
     values = _as_array(y, "y")
     if values.ndim == 0:
-        raise InputTypeError(f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,).")
+        raise InputTypeError(
+            f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,)."
+        )
     if values.ndim == 2 and values.shape[1] == 1:
         warn(
-            f"y has shape {values.shape}; a column-vector y was passed when a 1d array was expected. "
+            f"y has shape {values.shape}; a column-vector y was passed when a 1d array was "
+            "expected. "
             "Please change the shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
         )
         values = values.ravel()
     if values.ndim != 1:
-        raise InputError(f"y has shape {values.shape}; expected one value per sample, shape (n_samples,).")
+        raise InputError(
+            f"y has shape {values.shape}; expected one value per sample, shape (n_samples,)."
+        )
     _check_kind_of_y(values)
     return values
 
@@ -164,14 +206,20 @@ def _check_kind_of_y(values: NDArray[Any]) -> None:
     known = values[~_missing(values)] if values.dtype.kind == "O" else values[:0]
     if values.dtype.kind in "Mm" or any(is_date(value) for value in known):
         raise InputError("y holds dates; convert them to numbers or classes explicitly.")
-    if values.dtype.kind == "c" or any(isinstance(value, complex | np.complexfloating) for value in known):
-        raise InputError("y holds complex numbers; expected classes or real values. Complex data not supported.")
+    if values.dtype.kind == "c" or any(
+        isinstance(value, complex | np.complexfloating) for value in known
+    ):
+        raise InputError(
+            "y holds complex numbers; expected classes or real values. Complex data not supported."
+        )
     if values.dtype.kind == "V":
         raise InputTypeError("y holds structured records; expected one value per sample.")
 
 
 def _as_array(values: Any, name: str) -> NDArray[Any]:
-    """The values as a plain array, None for what is masked; text in a list keeps the None and NaN beside it."""
+    """The values as a plain array, None for what is masked; text in a list keeps the None and
+    NaN beside it.
+    """
     if isinstance(values, np.ma.MaskedArray):
         plain = np.asarray(values.data)
         if plain.dtype.kind != "V" and np.ma.is_masked(values):
@@ -181,13 +229,16 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except Exception as error:
-        raise InputError(f"{name} could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).") from error
+        raise InputError(
+            f"{name} could not be read as an array "
+            f"({one_line(f'{type(error).__name__}: {error}')})."
+        ) from error
     if array.dtype.kind in "US" and isinstance(values, list | tuple):
         return np.array(values, dtype=object)
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
-def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(values: NDArray[Any]) -> Booleans:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind in "US":
@@ -215,13 +266,19 @@ def _is_known_number(value: Any) -> bool:
     return _is_number(value) and not _is_missing(value)
 
 
-def _equal(values: NDArray[Any], number: int) -> NDArray[np.bool_]:
+def _equal(values: NDArray[Any], number: int) -> Booleans:
     if values.dtype.kind != "O":
-        return _floats_equal(values, as_float(number)) if values.dtype.kind == "f" else np.asarray(values == number)
-    return np.array([_is_known_number(value) and bool(value == number) for value in values], dtype=bool)
+        return (
+            _floats_equal(values, as_float(number))
+            if values.dtype.kind == "f"
+            else np.asarray(values == number)
+        )
+    return np.array(
+        [_is_known_number(value) and bool(value == number) for value in values], dtype=bool
+    )
 
 
-def _floats_equal(values: NDArray[Any], number: float) -> NDArray[np.bool_]:
+def _floats_equal(values: NDArray[Any], number: float) -> Booleans:
     with np.errstate(over="ignore"):
         wide = values.astype(np.float64)  # in half precision, 2**63 is infinite
     return np.asarray((wide == number) & np.isfinite(wide))
@@ -241,9 +298,14 @@ def _are_plus_and_minus_one(values: NDArray[Any]) -> bool:
 def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("labels hold an infinite number; use None or NaN for an unknown label.")
-    if values.dtype.kind in "iu" and len(values) and int(values.max()) - int(values.min()) < len(values):
+    if (
+        values.dtype.kind in "iu"
+        and len(values)
+        and int(values.max()) - int(values.min()) < len(values)
+    ):
         # Without a sort: count each number between the smallest and the largest.
-        wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # from -100 to 100 is too far for int8
+        # From -100 to 100 is too far for int8
+        wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
         shifted = (wide - wide.min()).astype(np.int64)
         present = np.bincount(shifted) > 0
         classes = np.flatnonzero(present).astype(wide.dtype) + wide.min()
@@ -254,7 +316,9 @@ def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
     try:
         distinct = list(dict.fromkeys(values))
     except TypeError as error:
-        raise InputTypeError(f"labels must be text, numbers or the like ({one_line(str(error))}).") from error
+        raise InputTypeError(
+            f"labels must be text, numbers or the like ({one_line(str(error))})."
+        ) from error
     try:
         distinct.sort()
     except Exception:  # a mixture such as numbers and text cannot be compared; its text can
@@ -284,7 +348,8 @@ def _few_integers(values: set[int], unlabeled: int | None) -> bool:
         return False  # codes of classes do not go below −1; temperatures and ratings do
     if len(values) > MOST_INTEGER_CLASSES and unlabeled is not None and unlabeled in values:
         raise InputError(
-            f"y holds {len(values)} different whole numbers, {unlabeled} among them, which may be classes or a quantity; "
+            f"y holds {len(values)} different whole numbers, {unlabeled} among them, which may be "
+            "classes or a quantity; "
             "say which by target_type='classes' or target_type='continuous'."
         )
     return len(values) <= MOST_INTEGER_CLASSES
@@ -292,10 +357,14 @@ def _few_integers(values: set[int], unlabeled: int | None) -> bool:
 
 def _two_dimensional_floats(label_proba: Any) -> Floats:
     if sp.issparse(label_proba):
-        raise InputTypeError("label_proba is sparse; pass a dense array of shape (n_samples, n_classes).")
+        raise InputTypeError(
+            "label_proba is sparse; pass a dense array of shape (n_samples, n_classes)."
+        )
     array = _as_array(label_proba, "label_proba")
     if array.dtype.kind == "O":
-        array = np.array([_number(value, "label_proba") for value in array.flat]).reshape(array.shape)
+        array = np.array([_number(value, "label_proba") for value in array.flat]).reshape(
+            array.shape
+        )
     if array.dtype.kind not in "biuf":
         raise InputTypeError(f"label_proba must be numeric, got {array.dtype}.")
     values = array.astype(np.float64)
@@ -307,19 +376,29 @@ def _two_dimensional_floats(label_proba: Any) -> Floats:
 def _checked_totals(proba: Floats, normalize: bool) -> Floats:
     """The sums of the rows of good probabilities."""
     # A look at the extremes is enough where all is well: of a NaN they are NaN.
-    if not (proba.min() >= 0 and proba.max() <= (np.finfo(np.float64).max if normalize else 1 + SUM_TOLERANCE)):
+    if not (
+        proba.min() >= 0
+        and proba.max() <= (np.finfo(np.float64).max if normalize else 1 + SUM_TOLERANCE)
+    ):
         odd = ~np.isfinite(proba) | (proba < 0) | ((proba > 1 + SUM_TOLERANCE) & (not normalize))
         row, column = (int(place) for place in np.argwhere(odd)[0])
-        raise InputError(f"label_proba is {proba[row, column]:g} at row {row}, column {column}; probabilities lie from 0 to 1.")
+        raise InputError(
+            f"label_proba is {proba[row, column]:g} at row {row}, column {column}; probabilities "
+            "lie from 0 to 1."
+        )
     with np.errstate(over="ignore"):
         totals = _by_row(np.add, proba)
     empty = np.flatnonzero(totals == 0)
     if len(empty):
-        raise InputError(f"row {empty[0]} of label_proba is all zero; write 1/n_classes everywhere if nothing is known.")
+        raise InputError(
+            f"row {empty[0]} of label_proba is all zero; write 1/n_classes everywhere if nothing "
+            "is known."
+        )
     off = np.flatnonzero(np.abs(totals - 1) > SUM_TOLERANCE)
     if len(off) and not normalize:
         raise InputError(
-            f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such rows); "
+            f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such "
+            "rows); "
             "pass normalize=True to accept."
         )
     return totals
@@ -329,13 +408,17 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
     """Distinct pairs of sample numbers, the lower first."""
     if sp.issparse(pairs):
         raise InputTypeError(f"{name} is sparse; pass an integer array of shape (n_pairs, 2).")
-    values = _as_array(list(pairs) if isinstance(pairs, set | frozenset | Iterator) else pairs, name)
+    values = _as_array(
+        list(pairs) if isinstance(pairs, set | frozenset | Iterator) else pairs, name
+    )
     if values.size == 0 and values.ndim in (1, 2):
         return NO_PAIRS
     if values.ndim != 2 or values.shape[1] != 2:
         raise InputError(f"{name} must have shape (n_pairs, 2), got {values.shape}.")
     if values.dtype.kind not in "iu" and not _all_integers(values):
-        raise InputError(f"{name} must hold integers: indices must be integers, got {values.dtype}.")
+        raise InputError(
+            f"{name} must hold integers: indices must be integers, got {values.dtype}."
+        )
     outside = np.argwhere((values < 0) | (values >= n_samples))
     if len(outside):
         row = int(outside[0, 0])
@@ -349,14 +432,21 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
     if itself.any():
         sample = int(values[itself][0, 0])
         if name == "cannot_link":
-            raise ConstraintConflictError(f"cannot_link says that sample {sample} does not belong with itself.")
-        warn(f"{name} links sample {sample} with itself; {int(itself.sum())} such pairs are left out.")
+            raise ConstraintConflictError(
+                f"cannot_link says that sample {sample} does not belong with itself."
+            )
+        warn(
+            f"{name} links sample {sample} with itself; {int(itself.sum())} such pairs are left "
+            "out."
+        )
     return distinct_pairs(values[~itself])
 
 
 def _all_integers(values: NDArray[Any]) -> bool:
     """Whether an array of objects, as nullable columns give, holds integers only."""
-    return values.dtype.kind == "O" and all(isinstance(v, Integral) and not isinstance(v, bool) for v in values.flat)
+    return values.dtype.kind == "O" and all(
+        isinstance(v, Integral) and not isinstance(v, bool) for v in values.flat
+    )
 
 
 def distinct_pairs(pairs: Integers) -> Integers:

@@ -1,7 +1,9 @@
-"""What is known of the samples: labels, targets, class probabilities, must-link and cannot-link pairs.
+"""What is known of the samples: labels, targets, class probabilities, must-link and cannot-link
+pairs.
 
-A `Supervision` is checked once, when it is made, and is as long as the samples, so that scikit-learn slices it together with
-X in cross-validation (a bare list of index pairs would be passed on unsliced and point at the wrong rows).
+A `Supervision` is checked once, when it is made, and is as long as the samples, so that
+scikit-learn slices it together with X in cross-validation (a bare list of index pairs would be
+passed on unsliced and point at the wrong rows).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import as_text, boolean, choice, one_line, quoted
 from graphsieve.supervision.consistency import check_consistency
@@ -32,18 +35,17 @@ CLASSES_SHOWN = 5
 MOST_SAMPLES = 2**48  # far beyond any memory, and still a size that arrays can be asked for
 MOST_BITS = 2000  # of a number that is written in decimals
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 TargetType = Literal["auto", "classes", "continuous"]
 Kind = Literal["labels", "targets", "probabilities", "pairs"]
 
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """Everything known of the samples. Make one with `from_labels`, `from_targets`, `from_probabilities` or `from_pairs`.
+    """Everything known of the samples. Make one with `from_labels`, `from_targets`,
+    `from_probabilities` or `from_pairs`.
 
-    Two are joined with ``|``. Indexing by rows gives what is known of those rows: pairs with both ends inside are kept and
-    renumbered.
+    Two are joined with ``|``. Indexing by rows gives what is known of those rows: pairs with both
+    ends inside are kept and renumbered.
 
     Attributes
     ----------
@@ -78,9 +80,16 @@ class Supervision:
     cannot_link: Integers = field(default_factory=lambda: NO_PAIRS)
 
     def __post_init__(self) -> None:
-        for values in (self.labels, self.targets, self.probabilities, self.must_link, self.cannot_link):
+        for values in (
+            self.labels,
+            self.targets,
+            self.probabilities,
+            self.must_link,
+            self.cannot_link,
+        ):
             if values is not None:
-                values.flags.writeable = False  # a value, not a container: what was checked stays so
+                # a value, not a container: what was checked stays so
+                values.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Unpickled and copied arrays can be written to, unless told again that they cannot."""
@@ -94,7 +103,8 @@ class Supervision:
 
     @classmethod
     def from_labels(cls, y: ArrayLike, *, unlabeled: int | None = -1) -> Supervision:
-        """Class labels of any type; None, NaN, NA, empty text and the number `unlabeled` mark the unknown ones.
+        """Class labels of any type; None, NaN, NA, empty text and the number `unlabeled` mark the
+        unknown ones.
 
         Parameters
         ----------
@@ -113,18 +123,27 @@ class Supervision:
         return cls(len(targets), targets=targets)
 
     @classmethod
-    def from_y(cls, y: ArrayLike, *, target_type: TargetType = "auto", unlabeled: int | None = -1) -> Supervision:
+    def from_y(
+        cls, y: ArrayLike, *, target_type: TargetType = "auto", unlabeled: int | None = -1
+    ) -> Supervision:
         """Labels or a continuous target, whichever `y` is by its type and values.
 
-        Text, booleans and categories are classes. So are integers with at most 100 different values and whole numbers stored as
-        floats with at most 20, unless some are below −1. All other numbers are a continuous target.
+        Text, booleans and categories are classes. So are integers with at most 100 different values
+        and whole numbers stored as floats with at most 20, unless some are below −1. All other
+        numbers are a continuous target.
         """
         kind = choice(("auto", "classes", "continuous"))("target_type", target_type)
         values = one_dimensional(y)
         if kind == "auto":
             categories = str(getattr(y, "dtype", "")) == "category"
-            kind = "classes" if categories or looks_like_classes(values, unlabeled) else "continuous"
-        return cls.from_labels(values, unlabeled=unlabeled) if kind == "classes" else cls.from_targets(values)
+            kind = (
+                "classes" if categories or looks_like_classes(values, unlabeled) else "continuous"
+            )
+        return (
+            cls.from_labels(values, unlabeled=unlabeled)
+            if kind == "classes"
+            else cls.from_targets(values)
+        )
 
     @classmethod
     def from_probabilities(
@@ -137,7 +156,8 @@ class Supervision:
         label_proba : array of shape (n_samples, n_classes)
             Rows sum to one.
         classes : array of shape (n_classes,), optional
-            Names of the columns, needed to join with labels that are not 0, 1, …; a data frame brings its own.
+            Names of the columns, needed to join with labels that are not 0, 1, …; a data frame
+            brings its own.
         normalize : bool
             Accept non-negative rows of any positive sum and divide by it.
         """
@@ -148,17 +168,28 @@ class Supervision:
             names = np.array(classes)  # a copy: whoever gave them may change theirs
         except ValueError as error:
             raise InputError(
-                f"classes must be a list of names, one for each column of label_proba, got {quoted(classes)}."
+                "classes must be a list of names, one for each column of label_proba, got "
+                f"{quoted(classes)}."
             ) from error
         if names.shape != (proba.shape[1],):
-            raise InputError(f"classes must name the {proba.shape[1]} columns of label_proba, got shape {names.shape}.")
+            raise InputError(
+                f"classes must name the {proba.shape[1]} columns of label_proba, got shape "
+                f"{names.shape}."
+            )
         if len({_class_key(name) for name in names}) < len(names):
-            raise InputError(f"classes must name the columns of label_proba differently, got {quoted(names.tolist())}.")
+            raise InputError(
+                "classes must name the columns of label_proba differently, got "
+                f"{quoted(names.tolist())}."
+            )
         return cls(len(proba), probabilities=proba, classes=names)
 
     @classmethod
-    def from_pairs(cls, n_samples: int, must_link: ArrayLike = (), cannot_link: ArrayLike = ()) -> Supervision:
-        """Pairs of sample indices that belong together (`must_link`) or apart (`cannot_link`), each of shape (n_pairs, 2)."""
+    def from_pairs(
+        cls, n_samples: int, must_link: ArrayLike = (), cannot_link: ArrayLike = ()
+    ) -> Supervision:
+        """Pairs of sample indices that belong together (`must_link`) or apart (`cannot_link`),
+        each of shape (n_pairs, 2).
+        """
         size = _checked_size(n_samples)
         pairs = cls(
             size,
@@ -204,13 +235,20 @@ class Supervision:
     @property
     def n_known_classes(self) -> int:
         """How many different classes occur among the known labels."""
-        return 0 if self.labels is None else int(np.count_nonzero(np.bincount(self.labels[self.labels >= 0])))
+        return (
+            0
+            if self.labels is None
+            else int(np.count_nonzero(np.bincount(self.labels[self.labels >= 0])))
+        )
 
     def __or__(self, other: object) -> Supervision:
         if not isinstance(other, Supervision):
             return NotImplemented
         if self.n_samples != other.n_samples:
-            raise InputError(f"cannot join what is known of {self.n_samples} samples with what is known of {other.n_samples}.")
+            raise InputError(
+                f"cannot join what is known of {self.n_samples} samples with what is known of "
+                f"{other.n_samples}."
+            )
         for kind in ("labels", "targets", "probabilities"):
             if getattr(self, kind) is not None and getattr(other, kind) is not None:
                 raise InputError(f"both sides of | bring {kind}; keep one of them.")
@@ -220,7 +258,9 @@ class Supervision:
             labels=labels,
             classes=names,
             targets=self.targets if self.targets is not None else other.targets,
-            probabilities=self.probabilities if self.probabilities is not None else other.probabilities,
+            probabilities=self.probabilities
+            if self.probabilities is not None
+            else other.probabilities,
             must_link=distinct_pairs(np.concatenate([self.must_link, other.must_link])),
             cannot_link=distinct_pairs(np.concatenate([self.cannot_link, other.cannot_link])),
         )
@@ -236,11 +276,14 @@ class Supervision:
             rows = np.arange(self.n_samples)[key]
         except (IndexError, TypeError, ValueError) as error:
             raise InputError(
-                f"what is known of {self.n_samples} samples cannot be indexed by {quoted(key)}; index it by rows: a slice, "
+                f"what is known of {self.n_samples} samples cannot be indexed by {quoted(key)}; "
+                "index it by rows: a slice, "
                 "a mask as long as the samples, or an array of row numbers."
             ) from error
         if rows.ndim != 1:
-            raise InputError("index what is known by rows: a slice, a mask or an array of row numbers.")
+            raise InputError(
+                "index what is known by rows: a slice, a mask or an array of row numbers."
+            )
 
         def sliced(values: NDArray[Any] | None) -> Any:
             return None if values is None else values[rows]
@@ -258,7 +301,9 @@ class Supervision:
     def __repr__(self) -> str:
         parts = []
         if self.labels is not None:
-            parts.append(f"{int((self.labels >= 0).sum())} labels in {self.n_known_classes} classes")
+            parts.append(
+                f"{int((self.labels >= 0).sum())} labels in {self.n_known_classes} classes"
+            )
         if self.targets is not None:
             parts.append(f"{int((~np.isnan(self.targets)).sum())} targets")
         if self.probabilities is not None:
@@ -292,27 +337,47 @@ class Supervision:
 
 
 def _checked_size(n_samples: Any) -> int:
-    if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or not 1 <= n_samples <= MOST_SAMPLES:
-        raise InputError(f"n_samples must be the number of samples, a positive whole number, got {quoted(n_samples)}.")
+    if (
+        isinstance(n_samples, bool)
+        or not isinstance(n_samples, int | np.integer)
+        or not 1 <= n_samples <= MOST_SAMPLES
+    ):
+        raise InputError(
+            "n_samples must be the number of samples, a positive whole number, got "
+            f"{quoted(n_samples)}."
+        )
     return int(n_samples)
 
 
 def _renumbered(pairs: Integers, rows: Integers, n_samples: int) -> Integers:
-    """Pairs among the chosen rows by their new numbers; a row chosen twice is in each of its pairs twice."""
+    """Pairs among the chosen rows by their new numbers; a row chosen twice is in each of its
+    pairs twice.
+    """
     if not len(pairs):
         return NO_PAIRS
-    chosen = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n_samples))
-    linked = sp.csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_samples, n_samples))
+    chosen = sp.csr_array(
+        (np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n_samples)
+    )
+    linked = sp.csr_array(
+        (np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_samples, n_samples)
+    )
     found = (chosen @ linked @ chosen.T).tocoo()
     return distinct_pairs(np.stack([found.row, found.col], axis=1).astype(np.int64))
 
 
-def _joined_classes(one: Supervision, other: Supervision) -> tuple[Integers | None, NDArray[Any] | None]:
-    """Labels and class names of a union; labels are recoded to the columns of the probabilities, if there are any."""
+def _joined_classes(
+    one: Supervision, other: Supervision
+) -> tuple[Integers | None, NDArray[Any] | None]:
+    """Labels and class names of a union; labels are recoded to the columns of the probabilities,
+    if there are any.
+    """
     with_labels = one if one.labels is not None else other
     with_proba = one if one.probabilities is not None else other
     if with_labels.labels is None or with_proba.probabilities is None or with_labels is with_proba:
-        return with_labels.labels, with_labels.classes if with_labels.labels is not None else with_proba.classes
+        return (
+            with_labels.labels,
+            with_labels.classes if with_labels.labels is not None else with_proba.classes,
+        )
     assert with_labels.classes is not None
     assert with_proba.classes is not None
     place = {_class_key(name): column for column, name in enumerate(with_proba.classes)}
@@ -320,16 +385,24 @@ def _joined_classes(one: Supervision, other: Supervision) -> tuple[Integers | No
     if unknown:
         shown = one_line(", ".join(list(place)[:CLASSES_SHOWN]))
         raise InputError(
-            f"label {quoted(unknown[0])} is none of the classes of label_proba ({shown}); name the columns with classes=."
+            f"label {quoted(unknown[0])} is none of the classes of label_proba ({shown}); name the "
+            "columns with classes=."
         )
-    recode = np.array([place[_class_key(name)] for name in with_labels.classes] + [-1], dtype=np.int64)
+    recode = np.array(
+        [place[_class_key(name)] for name in with_labels.classes] + [-1], dtype=np.int64
+    )
     return recode[with_labels.labels], with_proba.classes
 
 
 def _class_key(name: Any) -> str:
-    """What two names of one class have in common: 1, 1.0 (a label beside missing ones) and True are the same class."""
-    whole = isinstance(name, Integral | np.bool_) or (isinstance(name, float | np.floating) and float(name).is_integer())
+    """What two names of one class have in common: 1, 1.0 (a label beside missing ones) and True
+    are the same class.
+    """
+    whole = isinstance(name, Integral | np.bool_) or (
+        isinstance(name, float | np.floating) and float(name).is_integer()
+    )
     if not whole:
         return as_text(name)
     number = int(name)
-    return str(number) if number.bit_length() < MOST_BITS else hex(number)  # Python writes no decimals of endless numbers
+    # Python writes no decimals of endless numbers
+    return str(number) if number.bit_length() < MOST_BITS else hex(number)

@@ -38,4 +38,9 @@ def is_text(kind: Any, pa: Any) -> bool:
 def is_plain(kind: Any, pa: Any) -> bool:
     """Whether a type is one of numbers, truth values, or nothing at all."""
     types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind))
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_null(kind)
+    )

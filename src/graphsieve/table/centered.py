@@ -1,8 +1,10 @@
-"""The columns as vectors with mean zero in common units, for everything that is made of inner products between columns.
+"""The columns as vectors with mean zero in common units, for everything that is made of inner
+products between columns.
 
-Two forms that answer alike: all numbers in memory (dense, or sparse with the means kept apart), or, where the table is too large
-for that, a sketch: every sample is added to one of a few thousand sums, with a sign drawn by chance. Inner products between
-columns survive that up to an error of about one over the root of the number of sums, as a share of the product of their lengths.
+Two forms that answer alike: all numbers in memory (dense, or sparse with the means kept apart), or,
+where the table is too large for that, a sketch: every sample is added to one of a few thousand
+sums, with a sign drawn by chance. Inner products between columns survive that up to an error of
+about one over the root of the number of sums, as a share of the product of their lengths.
 """
 
 from __future__ import annotations
@@ -13,20 +15,21 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve.table.columns import Block, Table
-
-Floats = NDArray[np.float64]
 
 MOST_ELEMENTS = 2**26  # numbers held at once: 512 MiB
 MOST_ROWS = 2**12  # the first gains cost (the smaller side of the table) passes over it
 FEWEST_SUMS = 2**8
 PART_ELEMENTS = 2**20  # numbers of a part that is made dense
-FEW_ENTRIES = 24  # a sparse column with fewer than one in so many entries is looked at entry by entry
+# a sparse column with fewer than one in so many entries is looked at entry by entry
+FEW_ENTRIES = 24
 MOST_COMPARED = 2**11  # columns with which all others are compared
 SEED = 20110
-SMALLEST = -250  # exponent of the factor of a column: its fourth powers are still numbers, and it counts for nothing either way
+# Exponent of the factor of a column: its fourth powers are still numbers, and it counts for nothing
+# either way
+SMALLEST = -250
 
 
 class ColumnSpace:
@@ -37,8 +40,8 @@ class ColumnSpace:
     table : Table
         The features; they are compared as they are, so scale them first where their units differ.
     most_elements, most_rows : int
-        Above so many numbers, or where both sides are longer than so many, the samples are sketched; those of a table on other
-        machines as soon as there are more than `most_rows`.
+        Above so many numbers, or where both sides are longer than so many, the samples are
+        sketched; those of a table on other machines as soon as there are more than `most_rows`.
 
     Attributes
     ----------
@@ -48,7 +51,9 @@ class ColumnSpace:
         Whether inner products are estimates.
     """
 
-    def __init__(self, table: Table, *, most_elements: int = MOST_ELEMENTS, most_rows: int = MOST_ROWS) -> None:
+    def __init__(
+        self, table: Table, *, most_elements: int = MOST_ELEMENTS, most_rows: int = MOST_ROWS
+    ) -> None:
         self.n_features = table.n_features
         self._sums = _number_of_sums(table, most_elements, most_rows)
         self.sketched = self._sums is not None
@@ -62,10 +67,14 @@ class ColumnSpace:
             centered = partial(_centered_and_added, top=top_exponent(table), signs=self._signs)
             for part, values in table.evaluations(centered):
                 self._columns[:, part] = values
-        self.squares = np.concatenate([np.einsum("ij,ij->j", values, values) for _, values in self.parts()])
+        self.squares = np.concatenate(
+            [np.einsum("ij,ij->j", values, values) for _, values in self.parts()]
+        )
 
     def project(self, vectors: Floats) -> Floats:
-        """Vectors with one entry per sample (in columns, each with mean zero) as the space has them."""
+        """Vectors with one entry per sample (in columns, each with mean zero) as the space has
+        them.
+        """
         return vectors if self._signs is None else np.asarray(self._signs @ vectors)
 
     def times(self, weights: Floats) -> Floats:
@@ -77,7 +86,9 @@ class ColumnSpace:
         """The inner products of vectors, which lie in rows, with every column."""
         if self._means is None:
             return np.asarray(vectors @ self._columns)
-        return np.asarray((self._columns.T @ vectors.T).T - vectors.sum(axis=-1)[..., None] * self._means)
+        return np.asarray(
+            (self._columns.T @ vectors.T).T - vectors.sum(axis=-1)[..., None] * self._means
+        )
 
     def column(self, position: int) -> Floats:
         """One column."""
@@ -85,15 +96,20 @@ class ColumnSpace:
             return np.array(self._columns[:, position])
         return np.asarray(self._columns[:, [position]].toarray()[:, 0] - self._means[position])
 
-    def products(self, positions: NDArray[np.int64]) -> Floats:
+    def products(self, positions: Integers) -> Floats:
         """The inner products of some columns, in rows, with every column."""
         some = self._columns[:, positions]
         if self._means is None:
             return np.asarray(some.T @ self._columns)
-        return np.asarray((some.T @ self._columns).toarray() - self.n_rows * np.outer(self._means[positions], self._means))
+        return np.asarray(
+            (some.T @ self._columns).toarray()
+            - self.n_rows * np.outer(self._means[positions], self._means)
+        )
 
     def parts(self, *, first: int = 0) -> Iterator[tuple[slice, Floats]]:
-        """All columns from the first on as dense arrays, a few at a time; they must not be changed."""
+        """All columns from the first on as dense arrays, a few at a time; they must not be
+        changed.
+        """
         width = max(1, PART_ELEMENTS // self.n_rows)
         for start in range(first, self.n_features, width):
             part = slice(start, min(start + width, self.n_features))
@@ -101,7 +117,9 @@ class ColumnSpace:
             yield part, values if self._means is None else values.toarray() - self._means[part]
 
     def kernel(self, weights: Floats) -> Floats:
-        """Inner products between rows, each column counting by its weight; those of no weight cost nothing."""
+        """Inner products between rows, each column counting by its weight; those of no weight
+        cost nothing.
+        """
         if self._means is None:
             total = np.zeros((self.n_rows, self.n_rows))
             for part, values in self.parts():
@@ -118,12 +136,17 @@ class ColumnSpace:
     def forms(self, kernel: Floats) -> Floats:
         """sᵀ K s of every column s, for the kernel K of rows whose sum is zero."""
         if self._means is None:
-            return np.concatenate([np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()])
+            return np.concatenate(
+                [np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()]
+            )
         found, width = np.empty(self.n_features), max(1, PART_ELEMENTS // self.n_rows)
         starts = self._columns.indptr
         few = np.diff(starts) * FEW_ENTRIES < self.n_rows
         for j in np.flatnonzero(few):
-            rows, values = (kept[starts[j] : starts[j + 1]] for kept in (self._columns.indices, self._columns.data))
+            rows, values = (
+                kept[starts[j] : starts[j + 1]]
+                for kept in (self._columns.indices, self._columns.data)
+            )
             found[j] = values @ kernel[np.ix_(rows, rows)] @ values
         many = np.flatnonzero(~few)
         for start in range(0, len(many), width):
@@ -136,7 +159,8 @@ class ColumnSpace:
 def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPARED) -> Floats:
     """The largest absolute correlation of every column with another one; 0 for a constant.
 
-    Of more columns than `most_compared`, all are compared with as many of them: those that explain most of the others.
+    Of more columns than `most_compared`, all are compared with as many of them: those that explain
+    most of the others.
     """
     length = np.sqrt(space.squares)
     compared = np.flatnonzero(length > 0)
@@ -155,10 +179,13 @@ def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPAR
 
 
 def centered_parts(block: Block, top: int) -> Iterator[tuple[slice, Floats]]:
-    """The columns of a block with mean zero in common units, those of ``2**top``: all samples, a few columns at a time."""
+    """The columns of a block with mean zero in common units, those of ``2**top``: all samples, a
+    few columns at a time.
+    """
     factor = _factor(block, top)
     for part, values in block.dense_parts():
-        # Each column was already shifted by its value of least magnitude, so that an offset costs no digits here.
+        # Each column was already shifted by its value of least magnitude, so that an offset costs
+        # no digits here.
         centered = values - values.mean(axis=0)
         centered *= np.where(block.constant[part], 0.0, factor[part])
         yield part, centered
@@ -171,13 +198,19 @@ def top_exponent(table: Table) -> int:
 
 
 def _centered_and_added(block: Block, *, top: int, signs: Any) -> Floats:
-    parts = [values if signs is None else np.asarray(signs @ values) for _, values in centered_parts(block, top)]
+    parts = [
+        values if signs is None else np.asarray(signs @ values)
+        for _, values in centered_parts(block, top)
+    ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _factor(block: Block, top: int) -> Floats:
-    """What brings each column to common units; one of vanishing size keeps its direction, by which it can explain others."""
-    # Of the columns that vary none is above the top; a huge constant may be, and must not overflow before it is left out.
+    """What brings each column to common units; one of vanishing size keeps its direction, by
+    which it can explain others.
+    """
+    # Of the columns that vary none is above the top; a huge constant may be, and must not overflow
+    # before it is left out.
     return np.asarray(np.ldexp(1.0, np.clip(block.exponent - top, SMALLEST, 0)))
 
 

@@ -1,7 +1,8 @@
-"""Whatever a person calls a table (array, frame, sparse matrix) → a checked matrix and its column names.
+"""Whatever a person calls a table (array, frame, sparse matrix) → a checked matrix and its column
+names.
 
-The only file that knows pandas, polars and the oddities of numpy containers. Neither frame library is imported here:
-a frame is recognised by its module, so graphsieve needs neither.
+The only file that knows pandas, polars and the oddities of numpy containers. Neither frame library
+is imported here: a frame is recognised by its module, so graphsieve needs neither.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import one_line
 from graphsieve._base.threads import available_threads, in_threads
@@ -26,10 +28,14 @@ WORTH_THREADS = 2**22  # numbers to look at
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
-def read_matrix(X: Any, all_finite: Callable[[NDArray[Any]], bool] | None = None) -> tuple[Any, tuple[str, ...] | None]:
-    """A finite real 2-D array or canonical CSC matrix of the numbers in `X`, and the names of its columns if it has any.
+def read_matrix(
+    X: Any, all_finite: Callable[[NDArray[Any]], bool] | None = None
+) -> tuple[Any, tuple[str, ...] | None]:
+    """A finite real 2-D array or canonical CSC matrix of the numbers in `X`, and the names of its
+    columns if it has any.
 
-    Whoever reads all numbers of an array anyway may say whether they are finite, as far as it can tell.
+    Whoever reads all numbers of an array anyway may say whether they are finite, as far as it can
+    tell.
     """
     names = column_names(X)
     matrix = _read_sparse(X) if sp.issparse(X) else _read_dense(X, names)
@@ -48,13 +54,19 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     text = [isinstance(label, str) for label in labels]
     if any(text) and not all(text):
         raise InputTypeError(
-            "X mixes text and other column names; as in scikit-learn, make them all strings: X.columns = X.columns.astype(str)."
+            "X mixes text and other column names; as in scikit-learn, make them all strings: "
+            "X.columns = X.columns.astype(str)."
         )
-    names = ["/".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]
+    names = [
+        "/".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels
+    ]
     seen: set[str] = set()
     repeated = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
     if repeated:
-        raise InputError(f"X has duplicated column names ({_listed(sorted(set(repeated)))}); rename or drop them.")
+        raise InputError(
+            f"X has duplicated column names ({_listed(sorted(set(repeated)))}); rename or drop "
+            "them."
+        )
     return tuple(names)
 
 
@@ -70,8 +82,12 @@ def is_date(value: Any) -> bool:
 
 
 def _is_frame(X: Any, library: str) -> bool:
-    """Whether X is a table (not a series) of the library, or of a class derived from one; a lazy frame is not asked anything."""
-    return hasattr(type(X), "columns") and any(base.__module__.partition(".")[0] == library for base in type(X).__mro__)
+    """Whether X is a table (not a series) of the library, or of a class derived from one; a lazy
+    frame is not asked anything.
+    """
+    return hasattr(type(X), "columns") and any(
+        base.__module__.partition(".")[0] == library for base in type(X).__mro__
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -80,8 +96,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def shown_name(name: str, width: int) -> str:
-    """A column's name in a table on the screen: no line breaks or other control characters, and cut where it is too long."""
-    printable = "".join(character if character.isprintable() else "·" for character in name) or "(no name)"
+    """A column's name in a table on the screen: no line breaks or other control characters, and
+    cut where it is too long.
+    """
+    printable = (
+        "".join(character if character.isprintable() else "·" for character in name) or "(no name)"
+    )
     return printable if len(printable) <= width else printable[: width - 1] + "…"
 
 
@@ -94,19 +114,25 @@ def _read_sparse(X: Any) -> sp.csc_array:
         raise InputError(f"X is a {X.ndim}-D sparse array; expected 2-D (samples × features).")
     _check_kind(X.dtype)
     refuse_unsound(X, "X")
-    # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of indices.
-    with np.errstate(over="ignore"):  # a sum of duplicates beyond the largest number is infinite, and refused as such
+    # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of
+    # indices. a sum of duplicates beyond the largest number is infinite, and refused as such
+    with np.errstate(over="ignore"):
         exact = sp.csc_array(X, copy=True)
         exact.sum_duplicates()
     exact.eliminate_zeros()
     if exact.dtype.kind in "iu":
         beyond = (exact.data > LARGEST_EXACT_INTEGER) | (exact.data < -LARGEST_EXACT_INTEGER)
-        warn_of_rounded(np.unique(np.repeat(np.arange(exact.shape[1]), np.diff(exact.indptr))[beyond]), None)
+        warn_of_rounded(
+            np.unique(np.repeat(np.arange(exact.shape[1]), np.diff(exact.indptr))[beyond]), None
+        )
     with np.errstate(over="ignore"):
         matrix = exact.astype(np.float64, copy=False)
     # The libraries below read 32-bit indices only, wherever those suffice.
     index = sp.get_index_dtype(maxval=max(*matrix.shape, matrix.nnz))
-    matrix.indices, matrix.indptr = matrix.indices.astype(index, copy=False), matrix.indptr.astype(index, copy=False)
+    matrix.indices, matrix.indptr = (
+        matrix.indices.astype(index, copy=False),
+        matrix.indptr.astype(index, copy=False),
+    )
     return matrix
 
 
@@ -114,15 +140,23 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
     if isinstance(X, np.matrix):
         raise InputTypeError("X is a np.matrix; pass np.asarray(X) instead.")
     if isinstance(X, _NOT_TABLES):
-        raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.")
+        raise InputTypeError(
+            f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame."
+        )
     if hasattr(X, "obs") and hasattr(X, "var") and hasattr(X, "X"):
-        raise InputTypeError("X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene names).")
+        raise InputTypeError(
+            "X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene "
+            "names)."
+        )
     if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, NaN where nobody has counted
         raise InputError("X is a Dask array of unknown size; call X.compute_chunk_sizes() first.")
     if (
         isinstance(X, np.memmap) and X.dtype.hasobject and getattr(X, "_mmap", None) is not None
     ):  # to look at one would end the process
-        raise InputError("X is a memory map of Python objects, which are not in any file; write numbers, and map those.")
+        raise InputError(
+            "X is a memory map of Python objects, which are not in any file; write numbers, and "
+            "map those."
+        )
     _refuse_elsewhere(X)
     if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
@@ -134,9 +168,15 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
 def _refuse_elsewhere(X: Any) -> None:
     """What lies elsewhere is not brought here unasked: it may be larger than memory."""
     if type(X).__module__.partition(".")[0] == "dask":
-        raise InputTypeError("X is an array of Dask, and this needs all of X in memory; pass X.compute() if it fits there.")
+        raise InputTypeError(
+            "X is an array of Dask, and this needs all of X in memory; pass X.compute() if it fits "
+            "there."
+        )
     if hasattr(X, "over_columns"):
-        raise InputTypeError("X is a stored table, and this needs all of X in memory; pass the array itself if it fits there.")
+        raise InputTypeError(
+            "X is a stored table, and this needs all of X in memory; pass the array itself if it "
+            "fits there."
+        )
 
 
 def unmasked(X: Any) -> Any:
@@ -153,18 +193,31 @@ def _as_array(X: Any) -> NDArray[Any]:
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise InputError(_ragged_message(X) or f"X could not be read as an array ({one_line(str(error))}).") from error
+        raise InputError(
+            _ragged_message(X) or f"X could not be read as an array ({one_line(str(error))})."
+        ) from error
     except Exception as error:
-        raise InputError(f"X could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).") from error
+        raise InputError(
+            f"X could not be read as an array ({one_line(f'{type(error).__name__}: {error}')})."
+        ) from error
     if array.ndim == 0:
-        raise InputTypeError(f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.")
+        raise InputTypeError(
+            f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame."
+        )
     if array.dtype.kind == "V":
         _check_kind(array.dtype)
     if array.ndim == 1 and array.dtype.kind == "O" and (ragged := _ragged_message(array)):
         raise InputError(ragged)
     if array.ndim != 2:
-        hint = ". Reshape your data with X.reshape(-1, 1) if it is one feature" if array.ndim == 1 else ""
-        raise InputError(f"X is {array.ndim}-D with shape {array.shape}; expected a 2-D array (samples × features){hint}.")
+        hint = (
+            ". Reshape your data with X.reshape(-1, 1) if it is one feature"
+            if array.ndim == 1
+            else ""
+        )
+        raise InputError(
+            f"X is {array.ndim}-D with shape {array.shape}; expected a 2-D array (samples × "
+            f"features){hint}."
+        )
     return array
 
 
@@ -183,7 +236,9 @@ def _row_size(row: Any) -> str:
 
 
 def _as_numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[Any]:
-    """The array with a native real dtype: integers and booleans as they are, odd precisions as the next usual one."""
+    """The array with a native real dtype: integers and booleans as they are, odd precisions as
+    the next usual one.
+    """
     if array.dtype.kind == "O":
         array = _objects_to_floats(array, names)
     _check_kind(array.dtype)
@@ -199,21 +254,37 @@ def _check_kind(dtype: np.dtype[Any]) -> None:
     if dtype.kind == "c":
         raise InputError("Complex data not supported: X holds complex numbers; pass real features.")
     if dtype.kind in "Mm":
-        raise InputError("X holds dates or durations; dates are not features: convert them to numbers explicitly.")
+        raise InputError(
+            "X holds dates or durations; dates are not features: convert them to numbers "
+            "explicitly."
+        )
     if dtype.names is not None or dtype.kind == "V":
         raise InputTypeError("X is a structured array; convert it to a plain 2-D array of numbers.")
     if dtype.kind in "USTO":
-        raise InputError("X holds text; every feature must be numeric: encode or drop the text columns.")
+        raise InputError(
+            "X holds text; every feature must be numeric: encode or drop the text columns."
+        )
 
 
-def _warn_of_large_integers(array: NDArray[Any], names: tuple[str, ...] | None, column: Callable[[int], Any]) -> None:
-    """Warn of integers that float64 rounds; `column` gives the numbers as they came, or something without integers."""
+def _warn_of_large_integers(
+    array: NDArray[Any], names: tuple[str, ...] | None, column: Callable[[int], Any]
+) -> None:
+    """Warn of integers that float64 rounds; `column` gives the numbers as they came, or
+    something without integers.
+    """
     if not array.size:
         return
     with np.errstate(over="ignore"):  # float16 knows no 2**53, and long double more than float64
-        high, low = (extreme.reduce(array, axis=0).astype(np.float64) for extreme in (np.fmax, np.fmin))
-    candidates = np.flatnonzero((high >= LARGEST_EXACT_INTEGER) | (low <= -LARGEST_EXACT_INTEGER)).tolist()
-    warn_of_rounded([j for j in candidates if _is_rounded(column(j).max()) or _is_rounded(column(j).min())], names)
+        high, low = (
+            extreme.reduce(array, axis=0).astype(np.float64) for extreme in (np.fmax, np.fmin)
+        )
+    candidates = np.flatnonzero(
+        (high >= LARGEST_EXACT_INTEGER) | (low <= -LARGEST_EXACT_INTEGER)
+    ).tolist()
+    warn_of_rounded(
+        [j for j in candidates if _is_rounded(column(j).max()) or _is_rounded(column(j).min())],
+        names,
+    )
 
 
 def _is_rounded(value: Any) -> bool:
@@ -224,10 +295,13 @@ def warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...
     """Warn of columns whose integers are beyond those that float64 holds."""
     if len(columns):
         where = column_label(names, int(columns[0]))
-        warn(f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such columns).")
+        warn(
+            f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such "
+            "columns)."
+        )
 
 
-def _objects_to_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
+def _objects_to_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> Floats:
     result = np.empty(array.shape, dtype=np.float64)
     for row, column in np.ndindex(*array.shape):
         result[row, column] = _object_to_float(array[row, column], names, row, column)
@@ -241,9 +315,15 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
         return float("nan")
     where = f"{column_label(names, column)}, row {row}"
     if isinstance(value, str | bytes):
-        raise InputError(f"X holds text in {where} ({_short(repr(value))}); every feature must be numeric: encode or drop it.")
+        raise InputError(
+            f"X holds text in {where} ({_short(repr(value))}); every feature must be numeric: "
+            "encode or drop it."
+        )
     if is_date(value):
-        raise InputError(f"X holds a date in {where}; dates are not features: convert them to numbers explicitly.")
+        raise InputError(
+            f"X holds a date in {where}; dates are not features: convert them to numbers "
+            "explicitly."
+        )
     if isinstance(value, complex | np.complexfloating):
         raise InputError(f"Complex data not supported: X holds a complex number in {where}.")
     if isinstance(value, np.ndarray) and value.ndim:
@@ -252,7 +332,8 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
         return float(value)
     except (TypeError, ValueError) as error:
         raise InputTypeError(
-            f"X holds a {type(value).__name__} in {where} ({one_line(str(error))}); expected a number."
+            f"X holds a {type(value).__name__} in {where} ({one_line(str(error))}); expected a "
+            "number."
         ) from error
     except OverflowError:
         return float("inf")
@@ -262,15 +343,21 @@ def _read_pandas(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
     for position, dtype in enumerate(X.dtypes):
         where = column_label(names, position)
         if dtype.kind in "Mm":
-            raise InputError(f"X holds dates in {where}; dates are not features: convert them to numbers explicitly.")
+            raise InputError(
+                f"X holds dates in {where}; dates are not features: convert them to numbers "
+                "explicitly."
+            )
         if dtype.kind == "c":
             raise InputError(f"Complex data not supported: X holds complex numbers in {where}.")
         if dtype.kind not in "biufO" or str(dtype) in ("category", "string", "str"):
             kind = "categories" if str(dtype) == "category" else "text"
-            raise InputError(f"X holds {kind} in {where}; every feature must be numeric: encode or drop it.")
+            raise InputError(
+                f"X holds {kind} in {where}; every feature must be numeric: encode or drop it."
+            )
     if not X.size:
         return np.empty(X.shape)
-    if any(dtype.kind == "O" for dtype in X.dtypes):  # numbers as objects, or anything: looked at one by one
+    # Numbers as objects, or anything: looked at one by one
+    if any(dtype.kind == "O" for dtype in X.dtypes):
         return _as_numbers(X.to_numpy(dtype=object), names)
     if all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
         array = X.to_numpy(dtype=np.result_type(*set(X.dtypes)))
@@ -285,10 +372,15 @@ def _read_polars(X: Any) -> NDArray[Any]:
     for name, dtype in X.schema.items():
         where = f"column {_short(name)!r}"
         if dtype.is_temporal():
-            raise InputError(f"X holds dates in {where}; dates are not features: convert them to numbers explicitly.")
+            raise InputError(
+                f"X holds dates in {where}; dates are not features: convert them to numbers "
+                "explicitly."
+            )
         if not (dtype.is_numeric() or str(dtype) in ("Boolean", "Null")):
             kind = "lists or records" if dtype.is_nested() else "text"
-            raise InputError(f"X holds {kind} in {where}; every feature must be numeric: encode or drop it.")
+            raise InputError(
+                f"X holds {kind} in {where}; every feature must be numeric: encode or drop it."
+            )
     array, names = X.to_numpy(), tuple(X.columns)
     if array.dtype.kind == "f" and any(dtype.is_integer() for dtype in X.schema.values()):
         _warn_of_large_integers(array, names, X.to_series)
@@ -297,15 +389,21 @@ def _read_polars(X: Any) -> NDArray[Any]:
 
 def _check_shape(shape: tuple[int, int]) -> None:
     if shape[0] == 0:
-        raise InputError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 2 is required.")
+        raise InputError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 2 is required."
+        )
     if shape[1] == 0:
-        raise InputError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        raise InputError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
     if shape[0] == 1:
         raise InputError("X has 1 sample; at least 2 are needed to compare.")
 
 
 def sums_are_finite(values: NDArray[Any]) -> bool:
-    """Finite sums prove that all is finite; only an odd one needs the slow look. It may overflow without harm."""
+    """Finite sums prove that all is finite; only an odd one needs the slow look. It may overflow
+    without harm.
+    """
     n_threads = available_threads() if values.size >= WORTH_THREADS else 1
     parts = np.array_split(values, n_threads)
     sums = np.empty(n_threads)
@@ -322,13 +420,21 @@ def sums_are_finite(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(sums).all())
 
 
-def check_finite_piece(piece: Any, names: tuple[str, ...] | None, first_row: int, first_column: int = 0) -> None:
-    """Refuse what is not finite in a piece of a table, counting rows and columns from its first ones."""
+def check_finite_piece(
+    piece: Any, names: tuple[str, ...] | None, first_row: int, first_column: int = 0
+) -> None:
+    """Refuse what is not finite in a piece of a table, counting rows and columns from its first
+    ones.
+    """
     _check_finite(piece, names, sums_are_finite, first=(first_row, first_column))
 
 
 def _check_finite(
-    matrix: Any, names: tuple[str, ...] | None, all_finite: Callable[[NDArray[Any]], bool], *, first: tuple[int, int] = (0, 0)
+    matrix: Any,
+    names: tuple[str, ...] | None,
+    all_finite: Callable[[NDArray[Any]], bool],
+    *,
+    first: tuple[int, int] = (0, 0),
 ) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f":
@@ -343,11 +449,19 @@ def _check_finite(
         rows, columns = np.nonzero(~np.isfinite(values))
         bad_values = values[rows, columns]
     if len(rows):
-        raise InputError(_not_finite_message(rows + first[0], columns + first[1], bad_values, matrix.shape[0], names))
+        raise InputError(
+            _not_finite_message(
+                rows + first[0], columns + first[1], bad_values, matrix.shape[0], names
+            )
+        )
 
 
 def _not_finite_message(
-    rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n_samples: int, names: tuple[str, ...] | None
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    n_samples: int,
+    names: tuple[str, ...] | None,
 ) -> str:
     missing = np.isnan(values)
     kind, chosen = ("NaN (missing) values", missing) if missing.any() else ("inf or -inf", ~missing)
@@ -360,5 +474,10 @@ def _not_finite_message(
     mostly = np.flatnonzero(counts > n_samples / 2)
     hint = "impute or drop them"
     if kind.startswith("NaN") and len(mostly):
-        hint = "drop the mostly empty " + ", ".join(column_label(names, int(c)) for c in mostly[:NAMES_SHOWN])
-    return f"X has {int(chosen.sum())} {kind} in {shown}{more}, first at row {row}; {hint} before ranking."
+        hint = "drop the mostly empty " + ", ".join(
+            column_label(names, int(c)) for c in mostly[:NAMES_SHOWN]
+        )
+    return (
+        f"X has {int(chosen.sum())} {kind} in {shown}{more}, first at row {row}; {hint} before "
+        "ranking."
+    )

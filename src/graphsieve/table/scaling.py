@@ -1,7 +1,8 @@
 """Columns on a common scale, so that no unit of measurement decides who is near whom.
 
-Only differences matter to every score, so columns are divided and never shifted; sparse tables stay sparse. Ranks are the one
-exception: they are counted from the rank of zero, which leaves zeros where they are.
+Only differences matter to every score, so columns are divided and never shifted; sparse tables stay
+sparse. Ranks are the one exception: they are counted from the rank of zero, which leaves zeros
+where they are.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from graphsieve._base.array_types import Floats
 from graphsieve.table.columns import Block, Table
 from graphsieve.table.sums import TEMPORARY_ELEMENTS, dense_weighting, moments, weighted_sum
 
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
 SCALES: tuple[Scale, ...] = ("standard", "minmax", "robust", "rank", None)
 
-MIXED_UNITS = 100  # times the range of a small column, from which a large one must be measured in another unit
+# Times the range of a small column, from which a large one must be measured in another unit
+MIXED_UNITS = 100
 SMALL, LARGE = 0.05, 0.95  # which columns, by the order of their ranges, are called small and large
-OUTSIZED = 10  # times the range of the median column, for one that varies more than all others together
-NOTHING_BESIDE = 2.0**-1000  # of an interquartile range in units of the largest value, which it could not divide
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+# Times the range of the median column, for one that varies more than all others together
+OUTSIZED = 10
+# Of an interquartile range in units of the largest value, which it could not divide
+NOTHING_BESIDE = 2.0**-1000
 
 
 def rescaled(table: Table, scale: Scale) -> Table:
@@ -34,11 +35,13 @@ def rescaled(table: Table, scale: Scale) -> Table:
 
     - ``"standard"``: every column divided by its standard deviation.
     - ``"minmax"``: by its range.
-    - ``"robust"``: by its interquartile range, which no outlier moves. Where that is zero, because half of the values or more are
-      equal, or so small beside the largest value that there is no number for their ratio, by the standard deviation: the column
-      varies, and left as it is it alone would keep its unit.
-    - ``"rank"``: every value replaced by its average rank among those of its column, counted from the rank of zero and divided by
-      the number of samples. This changes the features themselves, not only their units.
+    - ``"robust"``: by its interquartile range, which no outlier moves. Where that is zero, because
+      half of the values or more are equal, or so small beside the largest value that there is no
+      number for their ratio, by the standard deviation: the column varies, and left as it is it
+      alone would keep its unit.
+    - ``"rank"``: every value replaced by its average rank among those of its column, counted from
+      the rank of zero and divided by the number of samples. This changes the features themselves,
+      not only their units.
     - None: as it is.
 
     Examples
@@ -64,10 +67,11 @@ def _divisors(block: Block, *, scale: Scale) -> Floats:
 
 
 def of_unit_variance(table: Table) -> Table:
-    """The whole table divided by one number, so that the variance of its columns, of those that vary, is 1 on average.
+    """The whole table divided by one number, so that the variance of its columns, of those that
+    vary, is 1 on average.
 
-    For comparisons with what has a unit of its own, such as a standardised target: how large the columns are beside each other
-    stays as it is.
+    For comparisons with what has a unit of its own, such as a standardised target: how large the
+    columns are beside each other stays as it is.
 
     Examples
     --------
@@ -80,20 +84,26 @@ def of_unit_variance(table: Table) -> Table:
     largest = deviations.max()
     size = largest + np.log2(np.exp2(2 * (deviations - largest)).mean()) / 2
     exponent = np.floor(size)
-    return table.divided(np.full(table.n_features, exponent, dtype=np.intc), np.full(table.n_features, np.exp2(size - exponent)))
+    return table.divided(
+        np.full(table.n_features, exponent, dtype=np.intc),
+        np.full(table.n_features, np.exp2(size - exponent)),
+    )
 
 
 def chosen_scale(table: Table) -> tuple[Scale, str]:
-    """The scale that suits a table, and why: its own units, unless the columns are plainly measured in different ones.
+    """The scale that suits a table, and why: its own units, unless the columns are plainly measured
+    in different ones.
 
-    Spectra, pixels, counts and expression levels share a unit, and how much a column varies in it says something: standardising
-    would blow up those that hardly vary. So columns are divided by their standard deviations only
+    Spectra, pixels, counts and expression levels share a unit, and how much a column varies in it
+    says something: standardising would blow up those that hardly vary. So columns are divided by
+    their standard deviations only
 
-    - where the ranges of the large ones are more than 100 times those of the small ones. Large and small are the 95 % and 5 %
-      quantiles over the columns that vary, taken outwards: of up to 20 columns, the largest and the smallest. Ranges and not
-      deviations, because a pixel that is dark in nearly all images has the range of the others and a small deviation;
-    - or where one column varies more than all others together and has more than 10 times the range of the median one: an age
-      among grades.
+    - where the ranges of the large ones are more than 100 times those of the small ones. Large and
+      small are the 95 % and 5 % quantiles over the columns that vary, taken outwards: of up to 20
+      columns, the largest and the smallest. Ranges and not deviations, because a pixel that is dark
+      in nearly all images has the range of the others and a small deviation;
+    - or where one column varies more than all others together and has more than 10 times the range
+      of the median one: an age among grades.
 
     Returns
     -------
@@ -113,19 +123,31 @@ def chosen_scale(table: Table) -> tuple[Scale, str]:
     ordered, last = np.sort(ranges), len(ranges) - 1
     apart = float(ordered[int(np.ceil(LARGE * last))] - ordered[int(np.floor(SMALL * last))])
     if apart > np.log2(MIXED_UNITS):
-        return "standard", f"{_fold(apart)}, more than {MIXED_UNITS}-fold: they have different units"
+        return (
+            "standard",
+            f"{_fold(apart)}, more than {MIXED_UNITS}-fold: they have different units",
+        )
     largest = deviations.argmax()
     above = float(ranges[largest] - ordered[last // 2])
-    if above > np.log2(OUTSIZED) and np.exp2(2 * (np.delete(deviations, largest) - deviations[largest])).sum() < 1:
-        return "standard", f"one column varies more than all others together, {_times(above)} times as widely as the median one"
+    if (
+        above > np.log2(OUTSIZED)
+        and np.exp2(2 * (np.delete(deviations, largest) - deviations[largest])).sum() < 1
+    ):
+        return (
+            "standard",
+            f"one column varies more than all others together, {_times(above)} times as widely as "
+            "the median one",
+        )
     return None, f"{_fold(apart)}, not more than {MIXED_UNITS}-fold: they may share a unit"
 
 
 def effective_support(table: Table) -> Floats:
-    """On how many samples the spread of each column rests: (Σ d²)² / Σ d⁴ of the deviations d from its mean.
+    """On how many samples the spread of each column rests: (Σ d²)² / Σ d⁴ of the deviations d from
+    its mean.
 
-    It is n where all deviate equally (half of the samples 0, half 1), about n/3 for a normal column, about m where m ≪ n samples
-    differ from all others by the same amount, and about 1 where a single one does. A constant column is NaN.
+    It is n where all deviate equally (half of the samples 0, half 1), about n/3 for a normal
+    column, about m where m ≪ n samples differ from all others by the same amount, and about 1 where
+    a single one does. A constant column is NaN.
 
     Examples
     --------
@@ -142,7 +164,9 @@ def _size(block: Block, scale: Scale) -> Floats:
     if scale == "standard":
         return _standard_deviation(block)
     between_quartiles = _quantile(block, 0.75) - _quantile(block, 0.25)
-    return np.where(between_quartiles > NOTHING_BESIDE, between_quartiles, _standard_deviation(block))
+    return np.where(
+        between_quartiles > NOTHING_BESIDE, between_quartiles, _standard_deviation(block)
+    )
 
 
 def _standard_deviation(block: Block) -> Floats:
@@ -154,7 +178,9 @@ def _everyone(block: Block) -> Any:
 
 
 def _binary_logarithms_of_sizes(table: Table) -> tuple[Floats, Floats]:
-    """Ranges and standard deviations of the columns that vary, as logarithms, since they themselves may overflow."""
+    """Ranges and standard deviations of the columns that vary, as logarithms, since they
+    themselves may overflow.
+    """
     ranges, deviations = table.evaluated(_logarithms_of_sizes, wide=True)
     varying = ~np.isnan(deviations)
     return ranges[varying], deviations[varying]
@@ -169,7 +195,13 @@ def _logarithms_of_sizes(block: Block) -> Floats:
 
 
 def _times(apart: float) -> str:
-    return f"{2.0**apart:.1f}" if apart < 4 else f"{2.0**apart:,.0f}" if apart < 40 else f"2^{apart:.0f}"
+    return (
+        f"{2.0**apart:.1f}"
+        if apart < 4
+        else f"{2.0**apart:,.0f}"
+        if apart < 40
+        else f"2^{apart:.0f}"
+    )
 
 
 def _fold(apart: float) -> str:
@@ -215,7 +247,9 @@ def _block_support(block: Block) -> Floats:
         zeros = block.values.shape[0] - np.diff(block.values.indptr)
         squares = (block.values.data - mean[owner]) ** 2
         second, fourth = (
-            np.bincount(owner, weights=squares**power, minlength=block.width) + zeros * mean ** (2 * power) for power in (1, 2)
+            np.bincount(owner, weights=squares**power, minlength=block.width)
+            + zeros * mean ** (2 * power)
+            for power in (1, 2)
         )
     else:
         second, fourth = np.zeros(block.width), np.zeros(block.width)
@@ -231,7 +265,9 @@ def _block_support(block: Block) -> Floats:
 
 
 def _ranked(table: Table) -> Table:
-    """Average ranks, less that of zero (or the one that zero would have between its neighbours), as shares of the samples."""
+    """Average ranks, less that of zero (or the one that zero would have between its neighbours),
+    as shares of the samples.
+    """
     table.need_memory()
     matrix = _sparse_ranks(table.matrix) if table.is_sparse else np.empty(table.matrix.shape)
     if not table.is_sparse:
@@ -239,7 +275,9 @@ def _ranked(table: Table) -> Table:
         for start in range(0, table.n_features, width):
             values = table.matrix[:, start : start + width]
             of_zero = (values < 0).sum(axis=0) + ((values == 0).sum(axis=0) + 1) / 2
-            matrix[:, start : start + width] = (rankdata(values, axis=0) - of_zero) / table.n_samples
+            matrix[:, start : start + width] = (
+                rankdata(values, axis=0) - of_zero
+            ) / table.n_samples
     return Table.trusted(matrix, table.feature_names)
 
 
@@ -253,24 +291,30 @@ def _sparse_ranks(matrix: Any) -> Any:
     begin = np.flatnonzero(fresh)
     size = np.diff(begin, append=len(data))
     column = owner[begin]
-    # The middle of the run among the stored values of its column, from 1; the zeros lie between negative and positive ones.
+    # The middle of the run among the stored values of its column, from 1; the zeros lie between
+    # negative and positive ones.
     middle = begin - matrix.indptr[column] + (size + 1) / 2
     negative = np.bincount(owner, weights=matrix.data < 0, minlength=matrix.shape[1])
     zeros = n_samples - filled
-    from_zero = middle + np.where(data[begin] > 0, zeros[column], 0) - (negative + (zeros + 1) / 2)[column]
+    from_zero = (
+        middle + np.where(data[begin] > 0, zeros[column], 0) - (negative + (zeros + 1) / 2)[column]
+    )
     ranks = np.empty(len(data))
     ranks[order] = np.repeat(from_zero, size) / n_samples
     return sp.csc_array((ranks, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def standardized_target(target: Floats) -> Floats:
-    """A target with mean 0 and standard deviation 1 over its known values; only centred where it does not vary."""
+    """A target with mean 0 and standard deviation 1 over its known values; only centred where it
+    does not vary.
+    """
     known = ~np.isnan(target)
     if not known.any():
         return target
     exponent = int(np.frexp(np.abs(target[known]).max())[1])
     scaled = np.ldexp(target, -exponent)
-    # Sums of sorted values: in another order of the samples they would round otherwise, and equal gaps be broken otherwise.
+    # Sums of sorted values: in another order of the samples they would round otherwise, and equal
+    # gaps be broken otherwise.
     ordered = np.sort(scaled[known])
     mean = ordered.mean()
     deviation = (ordered - mean).std()

@@ -1,4 +1,6 @@
-"""Sparse matrices whose indices stay inside of them: whoever follows others reads and writes anywhere in memory."""
+"""Sparse matrices whose indices stay inside of them: whoever follows others reads and writes
+anywhere in memory.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,13 @@ from graphsieve._base.errors import InputError
 def refuse_unsound(matrix: Any, name: str) -> None:
     """Refuse a sparse matrix, perhaps from a damaged file, that would end the process.
 
-    scipy's own check passes over those whose last pointer says that they have no entries, and cuts the caller's arrays to size.
+    scipy's own check passes over those whose last pointer says that they have no entries, and cuts
+    the caller's arrays to size.
     """
     if not _is_sound(matrix):
         raise InputError(
-            f"{name} is a sparse matrix whose indices do not fit its shape; make it again from its rows, columns and values."
+            f"{name} is a sparse matrix whose indices do not fit its shape; make it again from its "
+            "rows, columns and values."
         )
 
 
@@ -31,7 +35,9 @@ def _is_sound(matrix: Any) -> bool:
         )
     if matrix.format == "lil":
         same = [len(row) for row in matrix.rows] == [len(row) for row in matrix.data]
-        return same and _are_within(np.array([*chain.from_iterable(matrix.rows)], dtype=object), matrix.shape[1])
+        return same and _are_within(
+            np.array([*chain.from_iterable(matrix.rows)], dtype=object), matrix.shape[1]
+        )
     return True  # the others have no pointers
 
 
@@ -43,7 +49,9 @@ def _has_sound_pointers(matrix: Any) -> bool:
     if len(begin) != n_runs + 1 or begin[0] != 0 or (begin[1:] < begin[:-1]).any():
         return False
     n_entries = int(begin[-1])
-    return n_entries <= min(len(indices), len(matrix.data)) and _are_within(indices[:n_entries], length)
+    return n_entries <= min(len(indices), len(matrix.data)) and _are_within(
+        indices[:n_entries], length
+    )
 
 
 def _are_within(places: Any, size: int) -> bool:

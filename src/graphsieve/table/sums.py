@@ -1,16 +1,18 @@
 """The two sums that every graph energy is made of, over a block of columns.
 
 - `edge_sum`: Σ_e w_e |f_i − f_j|^power over a list of edges.
-- `moments`: mass, mean and scatter Σ_i p_i (f_i − mean)² of each feature under several weightings p of the samples.
+- `moments`: mass, mean and scatter Σ_i p_i (f_i − mean)² of each feature under several weightings p
+  of the samples.
 
 A low-rank graph needs no more than the moments, because for two weightings a, b of total mass A, B
 
     Σ_ij a_i b_j (f_i − f_j)²  =  B·scatter_a + A·scatter_b + A·B·(mean_a − mean_b)² .
 
-Both only ever add squares of differences, so nothing cancels, and what is equal in the data gives exactly zero.
+Both only ever add squares of differences, so nothing cancels, and what is equal in the data gives
+exactly zero.
 
-Of a table that is read piece by piece, edges are summed by groups of columns, each with all its rows, and moments by groups of
-rows: they are merged, again by differences alone.
+Of a table that is read piece by piece, edges are summed by groups of columns, each with all its
+rows, and moments by groups of rows: they are merged, again by differences alone.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels.edges import edge_sums, row_differences
 from graphsieve._kernels.rows import weighted_rows
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
@@ -44,15 +47,15 @@ __all__ = [
     "weighted_sum",
 ]
 
-MOMENTS_HELD = 8  # arrays of weightings × columns that are in memory at once while moments are merged
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+# Arrays of weightings × columns that are in memory at once while moments are merged
+MOMENTS_HELD = 8
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Per weighting (rows) and feature (columns): the mean in the block's units, and the scatter around it."""
+    """Per weighting (rows) and feature (columns): the mean in the block's units, and the scatter
+    around it.
+    """
 
     mass: Floats  # (n_weightings,)
     mean: Floats  # (n_weightings, width)
@@ -65,7 +68,9 @@ class Moments:
 
 
 def cross_energy(one: Moments, other: Moments) -> Floats:
-    """Σ_ij a_i b_j (f_i − f_j)², summed over every weighting a of `one` and b of `other` that stand at different places."""
+    """Σ_ij a_i b_j (f_i − f_j)², summed over every weighting a of `one` and b of `other` that
+    stand at different places.
+    """
     total = np.zeros(one.mean.shape[1])
     for place in range(len(other.mass)):
         apart = np.arange(len(one.mass)) != place
@@ -74,17 +79,25 @@ def cross_energy(one: Moments, other: Moments) -> Floats:
     return total
 
 
-def edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, *, power: int = 2) -> Floats:
+def edge_sum(
+    block: Block, first: Integers, second: Integers, weights: Floats, *, power: int = 2
+) -> Floats:
     """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
     if block.is_stored:
-        return np.asarray(on_columns(block, partial(edge_sum, first=first, second=second, weights=weights, power=power)))
+        return np.asarray(
+            on_columns(
+                block, partial(edge_sum, first=first, second=second, weights=weights, power=power)
+            )
+        )
     if block.is_sparse:
         return _sparse_edge_sum(block, first, second, weights, power)
     return edge_sums(block.numbers, first, second, weights, power)
 
 
 def moments(block: Block, weightings: Any) -> Moments:
-    """Mass, mean and scatter of each feature under each column of the non-negative array or sparse matrix `weightings`."""
+    """Mass, mean and scatter of each feature under each column of the non-negative array or
+    sparse matrix `weightings`.
+    """
     if block.is_stored:
         return _stored_moments(block, weightings)
     if block.is_sparse:
@@ -104,10 +117,16 @@ def means(block: Block, weightings: Any) -> Floats:
 
 
 def _in_order(weightings: Any) -> tuple[Any, Floats]:
-    """The weightings with their samples in ascending order, which is the order of all sums; and their masses."""
+    """The weightings with their samples in ascending order, which is the order of all sums; and
+    their masses.
+    """
     if isinstance(weightings, np.ndarray):
         # A single one to the bits of a sparse one, which scipy sums like this.
-        total = np.add.reduceat(weightings[:, 0], [0]) if weightings.shape[1] == 1 else weightings.sum(axis=0)
+        total = (
+            np.add.reduceat(weightings[:, 0], [0])
+            if weightings.shape[1] == 1
+            else weightings.sum(axis=0)
+        )
         return weightings, np.asarray(total, dtype=np.float64)
     ordered = sp.csc_array(weightings)
     ordered = ordered if ordered.has_sorted_indices else ordered.sorted_indices()
@@ -115,7 +134,8 @@ def _in_order(weightings: Any) -> tuple[Any, Floats]:
 
 
 def columns_at_once(block: Block, n_weightings: int) -> int:
-    """Of how many columns of a block the moments under so many weightings are small enough to be taken together.
+    """Of how many columns of a block the moments under so many weightings are small enough to be
+    taken together.
 
     A stored table is read once for every part, so that parts are as wide as its memory allows.
     """
@@ -126,7 +146,9 @@ def columns_at_once(block: Block, n_weightings: int) -> int:
 
 
 def projection(block: Block, vector: Floats) -> Floats:
-    """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do not matter)."""
+    """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do
+    not matter).
+    """
     if block.is_stored:
         return np.asarray(on_columns(block, partial(projection, vector=vector)))
     if block.is_sparse:
@@ -135,7 +157,9 @@ def projection(block: Block, vector: Floats) -> Floats:
 
 
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
-    """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would give copies different last bits."""
+    """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would
+    give copies different last bits.
+    """
     return np.asarray((weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
 
 
@@ -143,7 +167,10 @@ def _stored_moments(block: Block, weightings: Any) -> Moments:
     """The moments of a stored table by columns or by rows, as it is read with less effort."""
     if not block.held.columnwise:
         return _merged_moments(block, weightings)
-    return Moments(_in_order(weightings)[1], *on_columns(block, partial(_mean_and_scatter, weightings=weightings)))
+    return Moments(
+        _in_order(weightings)[1],
+        *on_columns(block, partial(_mean_and_scatter, weightings=weightings)),
+    )
 
 
 def _mean_and_scatter(block: Block, weightings: Any) -> Floats:
@@ -155,13 +182,19 @@ def _merged_moments(block: Block, weightings: Any) -> Moments:
     """The moments of a stored table from those of its groups of rows."""
     groups = block.held.row_groups()
     rows = weightings if isinstance(weightings, np.ndarray) else sp.csr_array(weightings)
-    work = partial(_moments_of_rows, columns=slice(block.start, block.stop), shift=block.shift, exponent=block.exponent)
+    work = partial(
+        _moments_of_rows,
+        columns=slice(block.start, block.stop),
+        shift=block.shift,
+        exponent=block.exponent,
+    )
     mass: Floats | None = None
     for found in block.held.over_rows(groups, work, [rows[group] for group in groups]):
         if mass is None:
             mass, mean, scatter = found.mass.copy(), found.mean, found.scatter
             continue
-        # The mean moves by a share of the difference, so that equal means stay what they are, and the scatter grows by squares.
+        # The mean moves by a share of the difference, so that equal means stay what they are, and
+        # the scatter grows by squares.
         total = mass + found.mass
         share = np.divide(found.mass, total, out=np.zeros(len(total)), where=total > 0)[:, None]
         apart = found.mean - mean
@@ -172,7 +205,9 @@ def _merged_moments(block: Block, weightings: Any) -> Moments:
     return Moments(mass, mean, scatter)
 
 
-def _moments_of_rows(piece: Any, weightings: Any, *, columns: slice, shift: Floats, exponent: NDArray[np.intc]) -> Moments:
+def _moments_of_rows(
+    piece: Any, weightings: Any, *, columns: slice, shift: Floats, exponent: NDArray[np.intc]
+) -> Moments:
     return moments(row_block(piece, columns, shift, exponent), weightings)
 
 
@@ -181,20 +216,31 @@ def _empty_moments(weightings: Any, width: int) -> tuple[Floats, Floats, Floats]
     return np.asarray(weightings.sum(axis=0), dtype=np.float64), np.zeros(shape), np.zeros(shape)
 
 
-def _sparse_edge_sum(block: Block, first: Integers, second: Integers, weights: Floats, power: int) -> Floats:
+def _sparse_edge_sum(
+    block: Block, first: Integers, second: Integers, weights: Floats, power: int
+) -> Floats:
     n_edges = len(weights)
     rows = np.tile(np.arange(n_edges), 2)
     signs = np.repeat([1.0, -1.0], n_edges)
-    incidence = sp.csr_array((signs, (rows, np.concatenate([first, second]))), shape=(n_edges, block.values.shape[0]))
+    incidence = sp.csr_array(
+        (signs, (rows, np.concatenate([first, second]))), shape=(n_edges, block.values.shape[0])
+    )
     differences = (incidence @ sp.csr_array(block.values)).tocoo()
     terms = np.abs(differences.data) ** power * weights[differences.row]
-    return np.asarray(np.bincount(differences.col, weights=terms, minlength=block.width), dtype=np.float64)
+    return np.asarray(
+        np.bincount(differences.col, weights=terms, minlength=block.width), dtype=np.float64
+    )
 
 
 def _sparse_moments(block: Block, weightings: Any) -> Moments:
     """In as many parts of the weightings as keep the meetings of values and weightings few."""
-    met = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(block.values.indices, minlength=weightings.shape[0])
-    parts = np.array_split(np.arange(weightings.shape[1]), max(1, min(weightings.shape[1], 4 * int(met) // TEMPORARY_ELEMENTS)))
+    met = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(
+        block.values.indices, minlength=weightings.shape[0]
+    )
+    parts = np.array_split(
+        np.arange(weightings.shape[1]),
+        max(1, min(weightings.shape[1], 4 * int(met) // TEMPORARY_ELEMENTS)),
+    )
     found = [_sparse_moments_of_part(block, sp.csc_array(weightings[:, part])) for part in parts]
     return Moments(
         np.concatenate([m.mass for m in found]),
@@ -204,7 +250,9 @@ def _sparse_moments(block: Block, weightings: Any) -> Moments:
 
 
 def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
-    """As the dense version, over the stored entries; the implicit zeros of a weighting enter by their mass alone."""
+    """As the dense version, over the stored entries; the implicit zeros of a weighting enter by
+    their mass alone.
+    """
     mass, mean, scatter = _empty_moments(weightings, block.width)
     values, by_sample = block.values.tocoo(), sp.csr_array(weightings)
     # Each stored value meets each weighting of its sample.
@@ -218,12 +266,18 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
         return Moments(mass, mean, scatter)
 
     order = np.argsort(cell, kind="stable")
-    value, weight, cell, sample = value[order], weight[order], cell[order], np.repeat(values.row, meetings)[order]
+    value, weight, cell, sample = (
+        value[order],
+        weight[order],
+        cell[order],
+        np.repeat(values.row, meetings)[order],
+    )
     begin = np.flatnonzero(np.diff(cell, prepend=-1))
     size = np.diff(begin, append=len(cell))
     group = np.repeat(np.arange(len(begin)), size)
     present = cell[begin]
-    # Where no sample of the weighting is zero, work relative to the first value, as in the dense version.
+    # Where no sample of the weighting is zero, work relative to the first value, as in the dense
+    # version.
     full = size == np.diff(weightings.indptr)[present // block.width]
     origin = np.where(full, value[begin], 0.0)
     value = value - origin[group]
@@ -231,7 +285,8 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
     center = np.add.reduceat(weight * value, begin) / total
     stored_mass = np.add.reduceat(weight, begin)
     zero_mass = np.where(full, 0.0, total - stored_mass)
-    for place in np.flatnonzero(~full & (stored_mass > total / 2)):  # there the difference would lose digits
+    # There the difference would lose digits
+    for place in np.flatnonzero(~full & (stored_mass > total / 2)):
         stored = sample[begin[place] : begin[place] + size[place]]
         zero_mass[place] = _mass_of_others(weightings, int(present[place] // block.width), stored)
     spread = np.add.reduceat(weight * (value - center[group]) ** 2, begin) + zero_mass * center**2
@@ -247,17 +302,27 @@ def _mass_of_others(weightings: Any, which: int, samples: NDArray[Any]) -> float
 
 
 def dense_weighting(weights: Floats) -> Any:
-    """One weighting as the array, or where most weights are zero the sparse matrix, of shape (n, 1) that `moments` takes."""
+    """One weighting as the array, or where most weights are zero the sparse matrix, of shape (n,
+    1) that `moments` takes.
+    """
     nonzero = np.flatnonzero(weights)
     if 2 * len(nonzero) >= len(weights):
         return np.ascontiguousarray(weights[:, None], dtype=np.float64)
-    return sp.csc_array((weights[nonzero], nonzero, np.array([0, len(nonzero)])), shape=(len(weights), 1), dtype=np.float64)
+    return sp.csc_array(
+        (weights[nonzero], nonzero, np.array([0, len(nonzero)])),
+        shape=(len(weights), 1),
+        dtype=np.float64,
+    )
 
 
 def group_weightings(codes: NDArray[Any], n_groups: int, weights: Floats | None = None) -> Any:
-    """One weighting per group: `weights` (or 1) for the samples whose code is that group's; code −1 is in no group."""
+    """One weighting per group: `weights` (or 1) for the samples whose code is that group's; code
+    −1 is in no group.
+    """
     member = np.flatnonzero(codes >= 0)
     values = np.ones(len(member)) if weights is None else weights[member]
-    matrix = sp.csc_array((values, (member, codes[member])), shape=(len(codes), n_groups), dtype=np.float64)
+    matrix = sp.csc_array(
+        (values, (member, codes[member])), shape=(len(codes), n_groups), dtype=np.float64
+    )
     matrix.eliminate_zeros()
     return matrix

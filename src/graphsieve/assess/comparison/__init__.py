@@ -1,1 +1,3 @@
-"""Several methods side by side: where their rankings agree, and what their first columns are worth to a learner."""
+"""Several methods side by side: where their rankings agree, and what their first columns are
+worth to a learner.
+"""

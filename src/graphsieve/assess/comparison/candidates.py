@@ -1,4 +1,6 @@
-"""Which methods are compared: those named, or those that suit what is known and take seconds, not minutes."""
+"""Which methods are compared: those named, or those that suit what is known and take seconds,
+not minutes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ CLASSICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class Size(NamedTuple):
-    """What the time of a method depends on: the table, how much is known of it, and how many features are wanted."""
+    """What the time of a method depends on: the table, how much is known of it, and how many
+    features are wanted.
+    """
 
     n_samples: int
     n_features: int
@@ -67,29 +71,42 @@ SECONDS: Mapping[str, Callable[[Size], float]] = MappingProxyType(
         "semi_supervised_laplacian": _neighbors,
         "constrained_laplacian": _pairs,
         "iterative": _rounds,
-        "relieff": lambda size: size.n_labeled**2 * (2e-9 + 2e-11 * size.n_features) + 2e-8 * size.n_labeled * size.n_features,
-        "mutual_information": lambda size: size.n_features * (1.5e-4 * size.n_classes + 2e-6 * size.n_labeled),
+        "relieff": lambda size: (
+            size.n_labeled**2 * (2e-9 + 2e-11 * size.n_features)
+            + 2e-8 * size.n_labeled * size.n_features
+        ),
+        "mutual_information": lambda size: (
+            size.n_features * (1.5e-4 * size.n_classes + 2e-6 * size.n_labeled)
+        ),
     }
 )
-"""About how long one run takes on one core, where that may be long; measured, and good to a factor of three."""
+"""About how long one run takes on one core, where that may be long; measured, and good to a
+factor of three.
+"""
 
 
 def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     """The methods asked for, each once; refused where one needs what is not known."""
     listed = [methods] if isinstance(methods, str) else methods
     if not has_parts(listed):
-        raise InputTypeError(f"methods must be a list of names, such as ['auto', 'fisher'], got {quoted(methods)}.")
+        raise InputTypeError(
+            f"methods must be a list of names, such as ['auto', 'fisher'], got {quoted(methods)}."
+        )
     names = list(listed)
     if not names:
         raise InputError("methods is empty; name at least one, or leave it out.")
     able = [name for name in NAMES if not missing(name, known)]
     for name in names:
         if not isinstance(name, str) or name not in NAMES:
-            raise InputError(f"methods holds {quoted(name)}; choose from {', '.join(NAMES)}{nearest(name, NAMES)}.")
+            raise InputError(
+                f"methods holds {quoted(name)}; choose from "
+                f"{', '.join(NAMES)}{nearest(name, NAMES)}."
+            )
         if name not in able:
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
             raise InputError(
-                f"method {name!r} needs {' or '.join(missing(name, known))}, but {given} known of the samples; "
+                f"method {name!r} needs {' or '.join(missing(name, known))}, but {given} known of "
+                "the samples; "
                 f"choose from {', '.join(able)}."
             )
     if len(set(names)) < len(names):
@@ -97,8 +114,11 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     return tuple(names)
 
 
-def usual_methods(known: Supervision, whole: Size, part: Size, n_parts: int) -> tuple[tuple[str, ...], list[str]]:
-    """The default, the published method for what is known, and classical ones; and what was left out, and why.
+def usual_methods(
+    known: Supervision, whole: Size, part: Size, n_parts: int
+) -> tuple[tuple[str, ...], list[str]]:
+    """The default, the published method for what is known, and classical ones; and what was left
+    out, and why.
 
     A method runs once on the whole table and once on each of so many parts.
     """
@@ -111,29 +131,44 @@ def usual_methods(known: Supervision, whole: Size, part: Size, n_parts: int) -> 
             chosen.append(name)
         else:
             runs = f" for {1 + n_parts} runs" if n_parts else ""
-            notes.append(f"{name} was left out: it would take about {_duration(seconds)}{runs}; name it in methods to have it.")
+            notes.append(
+                f"{name} was left out: it would take about {_duration(seconds)}{runs}; name it in "
+                "methods to have it."
+            )
     return tuple(chosen), notes
 
 
 def told_by(known: Supervision) -> str:
-    """The kind of knowledge that decides which methods suit: what tells samples apart, or nothing."""
+    """The kind of knowledge that decides which methods suit: what tells samples apart, or
+    nothing.
+    """
     with held_back():
         published, _ = choose_method(known)
     if published == "laplacian":
         return "nothing"
-    return next(kind for kind in ("probabilities", "pairs", "labels", "targets") if kind in known.kinds)
+    return next(
+        kind for kind in ("probabilities", "pairs", "labels", "targets") if kind in known.kinds
+    )
 
 
 def usable(name: str) -> tuple[Kind, ...]:
     """The kinds of knowledge that a method can be told."""
     if name in METHODS:
         return METHODS[name].uses
-    return ("labels", "targets", "probabilities", "pairs") if name in ("auto", "diverse") else SEARCHES[name].uses
+    return (
+        ("labels", "targets", "probabilities", "pairs")
+        if name in ("auto", "diverse")
+        else SEARCHES[name].uses
+    )
 
 
 def missing(name: str, known: Supervision) -> tuple[Kind, ...]:
     """What a method needs one of, where none of it is known."""
-    needed = METHODS[name].uses if name in METHODS else SEARCHES["diverse" if name == "auto" else name].uses
+    needed = (
+        METHODS[name].uses
+        if name in METHODS
+        else SEARCHES["diverse" if name == "auto" else name].uses
+    )
     return () if not needed or set(needed) & set(known.kinds) else needed
 
 
@@ -142,7 +177,9 @@ def part_for(known: Supervision, name: str) -> Supervision | None:
     kinds = usable(name)
     labels = known.labels if "labels" in kinds else None
     probabilities = known.probabilities if "probabilities" in kinds else None
-    links: dict[str, Any] = {"must_link": known.must_link, "cannot_link": known.cannot_link} if "pairs" in kinds else {}
+    links: dict[str, Any] = (
+        {"must_link": known.must_link, "cannot_link": known.cannot_link} if "pairs" in kinds else {}
+    )
     part = Supervision(
         len(known),
         labels=labels,
@@ -162,7 +199,11 @@ def default_sizes(n_features: int) -> list[int]:
 def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(5, 5 * math.ceil(seconds / 5))} seconds"
-    return f"{math.ceil(seconds / 60)} minutes" if seconds < 5400 else f"{math.ceil(seconds / 3600)} hours"
+    return (
+        f"{math.ceil(seconds / 60)} minutes"
+        if seconds < 5400
+        else f"{math.ceil(seconds / 3600)} hours"
+    )
 
 
 def joined_names(names: Sequence[str], word: str = "and") -> str:

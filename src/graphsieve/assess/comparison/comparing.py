@@ -1,4 +1,6 @@
-"""Every method once on the whole table, and all of them on the same folds where there is something to predict."""
+"""Every method once on the whole table, and all of them on the same folds where there is
+something to predict.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,22 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned, warn
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import count, either, has_parts
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.underflow import vanishing
-from graphsieve.assess.comparison.candidates import Size, default_sizes, joined_names, named_methods, part_for, usual_methods
+from graphsieve.assess.comparison.candidates import (
+    Size,
+    default_sizes,
+    joined_names,
+    named_methods,
+    part_for,
+    usual_methods,
+)
 from graphsieve.assess.comparison.results import Comparison
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.gathering import gathered, noted
@@ -31,14 +40,12 @@ from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 FEWEST_TARGETS = 10  # known values from which on there are curves
 USUAL_FOLDS = 5
 FEWER_FOLDS = 3  # on large tables, and for classes too small for more
 RANDOM_ORDERS = 5  # in every fold, whose mean stands for random columns
-_SINGLE = re.compile(r"(?<=single known member \()\d+\.0(?:, \d+\.0)*")  # the codes of classes in a warning of a fold
+# The codes of classes in a warning of a fold
+_SINGLE = re.compile(r"(?<=single known member \()\d+\.0(?:, \d+\.0)*")
 LARGE_TABLE = 1_000_000  # numbers, from which on folds are fewer
 
 
@@ -61,23 +68,27 @@ def compare(
     progress: bool | None = None,
     max_rows: int | None = 5_000,
 ) -> Comparison:
-    """Rank the columns of a table by several methods, and see where they agree and what their first columns are worth.
+    """Rank the columns of a table by several methods, and see where they agree and what their first
+    columns are worth.
 
-    Every method ranks the whole table once. Where labels or a target are known, each also chooses inside the same folds, and
-    learners are tested on held-out rows with its first columns, beside random columns and all columns.
+    Every method ranks the whole table once. Where labels or a target are known, each also chooses
+    inside the same folds, and learners are tested on held-out rows with its first columns, beside
+    random columns and all columns.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,), optional
-        Class labels or a continuous target, in part if not all are known. It is joined with `supervision`, unless that brings
-        labels or targets itself: then methods get those alone, and `y` is what learners are tested on.
+        Class labels or a continuous target, in part if not all are known. It is joined with
+        `supervision`, unless that brings labels or targets itself: then methods get those alone,
+        and `y` is what learners are tested on.
     supervision : Supervision, optional
         Anything else that is known. Each method gets what it can use of it.
     methods : sequence of str, optional
-        ``"auto"`` or names from `graphsieve.scores.METHODS` and `graphsieve.search.SEARCHES`. None: the default, the published
-        method for what is known, and classical ones, unless they would take too long.
+        ``"auto"`` or names from `graphsieve.scores.METHODS` and `graphsieve.search.SEARCHES`. None:
+        the default, the published method for what is known, and classical ones, unless they would
+        take too long.
     feature_names : sequence of str, optional
         The names of the columns, where X is no frame.
     sizes : sequence of int, optional
@@ -85,14 +96,15 @@ def compare(
     learners, repeats
         As in `evaluate`.
     folds : int or pairs of training and test rows, optional
-        As in `evaluate`, but lowered where classes are too small for it. None is 5, or 3 on large tables.
+        As in `evaluate`, but lowered where classes are too small for it. None is 5, or 3 on large
+        tables.
     target_type, unlabeled
         As in `GraphSieve`.
     random_state, n_jobs, progress
         As in `evaluate`.
     max_rows : int or None
-        Curves are made from at most so many rows, drawn at random but for those of which something is known; None is all of
-        them. Rankings are always of the whole table.
+        Curves are made from at most so many rows, drawn at random but for those of which something
+        is known; None is all of them. Rankings are always of the whole table.
 
     Returns
     -------
@@ -110,24 +122,46 @@ def compare(
     """
     read = table_in_memory(X)
     table, given_names = read.matrix, read.feature_names
-    table = table.tocsr() if hasattr(table, "tocsr") else table if table.dtype.kind == "f" else table.astype(np.float64)
+    table = (
+        table.tocsr()
+        if hasattr(table, "tocsr")
+        else table
+        if table.dtype.kind == "f"
+        else table.astype(np.float64)
+    )
     n_samples, n_features = table.shape
     names = names_of(feature_names, given_names, n_features)
-    numbers = default_sizes(n_features) if sizes is None else checked_sizes(sizes, n_features, distinct=True)
+    numbers = (
+        default_sizes(n_features)
+        if sizes is None
+        else checked_sizes(sizes, n_features, distinct=True)
+    )
     known, judge = _knowledge(y, supervision, n_samples, target_type, unlabeled)
     seed = seed_number(random_state)
     rows = _rows_tested(known, judge, either(None, count(2))("max_rows", max_rows), folds, seed)
-    plan = _plan(None if judge is None else judge[rows], folds, count(1)("repeats", repeats), n_features)
+    plan = _plan(
+        None if judge is None else judge[rows], folds, count(1)("repeats", repeats), n_features
+    )
     notes = list(plan.notes)
     if plan.folds is not None and len(rows) < n_samples:
-        notes.append(f"The curves are made from {len(rows)} of the {n_samples} rows, drawn at random.")
+        notes.append(
+            f"The curves are made from {len(rows)} of the {n_samples} rows, drawn at random."
+        )
     if methods is None:
         whole, part = (Size.of(some, n_features, max(numbers)) for some in (known, known[rows]))
         chosen, left_out = usual_methods(known, whole, part, plan.n_runs)
         notes += left_out
     else:
         chosen = named_methods(methods, known)
-    ranked, refused = _rank_all(chosen, table, known, max(numbers), asked=methods is not None, n_jobs=n_jobs, progress=progress)
+    ranked, refused = _rank_all(
+        chosen,
+        table,
+        known,
+        max(numbers),
+        asked=methods is not None,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
     notes += refused
     said = _give_warnings(ranked)
     evaluation = None
@@ -170,7 +204,11 @@ def rank_agreement(ranks: Integers) -> Floats:
     differ = [row.min() < row.max() for row in ranks]
     result = np.diag(np.where(differ, 1.0, np.nan))
     for one, other in combinations(range(len(ranks)), 2):
-        tau = kendalltau(ranks[one], ranks[other], variant="b").statistic if differ[one] and differ[other] else np.nan
+        tau = (
+            kendalltau(ranks[one], ranks[other], variant="b").statistic
+            if differ[one] and differ[other]
+            else np.nan
+        )
         result[one, other] = result[other, one] = tau
     return result
 
@@ -185,16 +223,23 @@ def first_overlap(orders: Integers, n: int) -> Floats:
 def _knowledge(
     y: Any, supervision: Any, n_samples: int, target_type: TargetType, unlabeled: int | None
 ) -> tuple[Supervision, Supervision | None]:
-    """What methods may know, and what learners are to predict: y, or the labels or targets of supervision."""
+    """What methods may know, and what learners are to predict: y, or the labels or targets of
+    supervision.
+    """
     if isinstance(y, Supervision):
         raise InputTypeError("y is a Supervision; pass it as supervision=.")
     if supervision is not None and not isinstance(supervision, Supervision):
-        raise InputTypeError(f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}.")
-    of_y = None if y is None else Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
+        raise InputTypeError(
+            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}."
+        )
+    of_y = (
+        None if y is None else Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
+    )
     for described in (of_y, supervision):
         if described is not None and len(described) != n_samples:
             raise InputError(
-                f"X has {n_samples} samples, but {len(described)} are described by y or supervision; "
+                f"X has {n_samples} samples, but {len(described)} are described by y or "
+                "supervision; "
                 "they must be the same samples."
             )
     known = Supervision.nothing(n_samples) if supervision is None else supervision
@@ -215,8 +260,12 @@ class _Plan:
     notes: tuple[str, ...]
 
 
-def _rows_tested(known: Supervision, judge: Supervision | None, most: int | None, folds: Any, seed: int) -> Integers:
-    """The rows that curves are made from: all, or at most so many, those of which something is known first."""
+def _rows_tested(
+    known: Supervision, judge: Supervision | None, most: int | None, folds: Any, seed: int
+) -> Integers:
+    """The rows that curves are made from: all, or at most so many, those of which something is
+    known first.
+    """
     n_samples = len(known)
     if judge is None or most is None or n_samples <= most or has_parts(folds):
         return np.arange(n_samples)
@@ -230,9 +279,16 @@ def _rows_tested(known: Supervision, judge: Supervision | None, most: int | None
 
 def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) -> _Plan:
     if judge is None or not judge.kinds:
-        return _Plan(None, 0, ("There are no curves: no labels or target are known that could be predicted.",))
+        return _Plan(
+            None,
+            0,
+            ("There are no curves: no labels or target are known that could be predicted.",),
+        )
     if {"labels", "targets"} <= set(judge.kinds):
-        raise InputError("both class labels and a continuous target are known; pass one of them, or y to say which to predict.")
+        raise InputError(
+            "both class labels and a continuous target are known; pass one of them, or y to say "
+            "which to predict."
+        )
     most, why_not = _most_folds(judge)
     if why_not is not None:
         return _Plan(None, 0, (f"There are no curves: {why_not}.",))
@@ -241,7 +297,11 @@ def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) 
         return _Plan(given, len(given), ())
     large = len(judge) * n_features >= LARGE_TABLE
     asked = count(2)("folds", folds) if folds is not None else FEWER_FOLDS if large else USUAL_FOLDS
-    notes = [f"{FEWER_FOLDS} folds, not {USUAL_FOLDS}, since the table is large."] if folds is None and large else []
+    notes = (
+        [f"{FEWER_FOLDS} folds, not {USUAL_FOLDS}, since the table is large."]
+        if folds is None and large
+        else []
+    )
     if asked > most:
         notes.append(f"{most} folds, not {asked}, since {_why_fewer(judge)}.")
     used = min(asked, most)
@@ -266,7 +326,11 @@ def _most_folds(judge: Supervision) -> tuple[int, str | None]:
         values = judge.targets[known_rows(judge.targets)]
         if len(values) < FEWEST_TARGETS:
             return 0, f"{len(values)} target values are known, and it takes {FEWEST_TARGETS}"
-        return (0, "the known target values are all equal") if values.min() == values.max() else (len(values) // 2, None)
+        return (
+            (0, "the known target values are all equal")
+            if values.min() == values.max()
+            else (len(values) // 2, None)
+        )
     members = _members(judge)
     if (members >= 2).sum() < 2:
         return 0, "it takes 2 classes with at least 2 known members each"
@@ -276,7 +340,9 @@ def _most_folds(judge: Supervision) -> tuple[int, str | None]:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """The columns as one method ranks them: best first, ranks in which ties share the best place, and what it warned of."""
+    """The columns as one method ranks them: best first, ranks in which ties share the best
+    place, and what it warned of.
+    """
 
     order: Integers
     ranks: Integers
@@ -284,13 +350,26 @@ class _Ranked:
 
 
 def _rank_all(
-    methods: Sequence[str], X: Any, known: Supervision, wanted: int, *, asked: bool, n_jobs: int | None, progress: bool | None
+    methods: Sequence[str],
+    X: Any,
+    known: Supervision,
+    wanted: int,
+    *,
+    asked: bool,
+    n_jobs: int | None,
+    progress: bool | None,
 ) -> tuple[dict[str, _Ranked], list[str]]:
-    """All methods on the whole table, and what is to be said of those that turned out not to be able to."""
+    """All methods on the whole table, and what is to be said of those that turned out not to be
+    able to.
+    """
     units = [(name, X, known, wanted, not asked and name != "auto") for name in methods]
     title = f"ranking by {len(methods)} methods"
-    outcomes: list[_Ranked | str] = in_parallel(_rank_one, units, title=title, n_jobs=n_jobs, progress=progress)
-    ranked = {name: one for name, one in zip(methods, outcomes, strict=True) if isinstance(one, _Ranked)}
+    outcomes: list[_Ranked | str] = in_parallel(
+        _rank_one, units, title=title, n_jobs=n_jobs, progress=progress
+    )
+    ranked = {
+        name: one for name, one in zip(methods, outcomes, strict=True) if isinstance(one, _Ranked)
+    }
     refused = [
         f"{name} was left out: {one.removesuffix('.')}."
         for name, one in zip(methods, outcomes, strict=True)
@@ -299,7 +378,9 @@ def _rank_all(
     return ranked, refused
 
 
-def _rank_one(name: str, X: Any, known: Supervision, wanted: int, may_refuse: bool) -> _Ranked | str:
+def _rank_one(
+    name: str, X: Any, known: Supervision, wanted: int, may_refuse: bool
+) -> _Ranked | str:
     try:
         with one_thread(), gathered() as warned, noted(f"method {name!r}"):
             sieve = _fitted(name, X, known, wanted)
@@ -322,7 +403,9 @@ def _fitted(name: str, X: Any, known: Supervision, wanted: int) -> Any:
 
 
 def _tied_ranks(sieve: Any) -> Integers:
-    """Ranks in which equal scores share the best of their places; a search gives every column its own."""
+    """Ranks in which equal scores share the best of their places; a search gives every column
+    its own.
+    """
     if not isinstance(sieve, GraphSieve) or sieve.redundancy_ is not None:
         return np.asarray(sieve.ranking_, dtype=np.int64)
     scores = -sieve.scores_ if sieve.large_is_good_ else sieve.scores_
@@ -341,7 +424,9 @@ class ByPart:
 
     def __call__(self, X: Any, known: Supervision) -> Integers:
         """Column positions, best first."""
-        return np.argsort(_fitted(self.name, X, known, self.wanted).ranking_, kind="stable").astype(np.int64)
+        return np.argsort(_fitted(self.name, X, known, self.wanted).ranking_, kind="stable").astype(
+            np.int64
+        )
 
 
 class RandomSieve(Sieve):
@@ -359,10 +444,14 @@ class RandomSieve(Sieve):
         return self
 
 
-def _evaluated_if_possible(methods: Sequence[str], *arguments: Any, **options: Any) -> tuple[Evaluation | None, list[str]]:
-    """The curves of all methods that can choose in every fold, and what is to be said of the others.
+def _evaluated_if_possible(
+    methods: Sequence[str], *arguments: Any, **options: Any
+) -> tuple[Evaluation | None, list[str]]:
+    """The curves of all methods that can choose in every fold, and what is to be said of the
+    others.
 
-    A fold may hold less than a method needs, such as no must-linked pair, although the whole table does.
+    A fold may hold less than a method needs, such as no must-linked pair, although the whole table
+    does.
     """
     notes: list[str] = []
     able = list(methods)
@@ -374,14 +463,24 @@ def _evaluated_if_possible(methods: Sequence[str], *arguments: Any, **options: A
             if unable is None:
                 raise
             able.remove(unable)
-            notes.append(f"{unable} has no curves, since a fold holds too little for it: {str(error).removesuffix('.')}.")
+            notes.append(
+                f"{unable} has no curves, since a fold holds too little for it: "
+                f"{str(error).removesuffix('.')}."
+            )
     return None, notes
 
 
 def _blamed(error: InputError, methods: Sequence[str]) -> str | None:
     """The method that an error of `evaluate` came from, which its note names."""
     notes = getattr(error, "__notes__", ())
-    return next((name for name in methods if any(note.startswith(f"(selector {name!r}, ") for note in notes)), None)
+    return next(
+        (
+            name
+            for name in methods
+            if any(note.startswith(f"(selector {name!r}, ") for note in notes)
+        ),
+        None,
+    )
 
 
 def _evaluated(
@@ -394,8 +493,12 @@ def _evaluated(
     sizes: list[int],
     **options: Any,
 ) -> Evaluation:
-    """The curves; `known` is None where methods know what learners are to predict, and nothing else."""
-    selectors: dict[str, Any] = {name: name if known is None else ByPart(name, max(sizes)) for name in methods}
+    """The curves; `known` is None where methods know what learners are to predict, and nothing
+    else.
+    """
+    selectors: dict[str, Any] = {
+        name: name if known is None else ByPart(name, max(sizes)) for name in methods
+    }
     further = {f"random {draw + 1}": RandomSieve(draw) for draw in range(1, RANDOM_ORDERS)}
     with gathered() as warned:
         result = evaluate(
@@ -414,14 +517,22 @@ def _evaluated(
 
 
 def _with_one_random(evaluation: Evaluation, further: Sequence[str]) -> Evaluation:
-    """One "random" in place of several: its values are their means, or the luck of one order would be judged too."""
+    """One "random" in place of several: its values are their means, or the luck of one order
+    would be judged too.
+    """
     draws = ("random", *further)
     values: dict[tuple[Any, ...], list[float]] = {}
     for one in evaluation.measurements:
         if one.selector in draws:
-            values.setdefault((one.learner, one.metric, one.n_features, one.repeat, one.fold), []).append(one.value)
+            values.setdefault(
+                (one.learner, one.metric, one.n_features, one.repeat, one.fold), []
+            ).append(one.value)
     measurements = tuple(
-        one._replace(value=float(np.mean(values[one.learner, one.metric, one.n_features, one.repeat, one.fold])))
+        one._replace(
+            value=float(
+                np.mean(values[one.learner, one.metric, one.n_features, one.repeat, one.fold])
+            )
+        )
         if one.selector == "random"
         else one
         for one in evaluation.measurements
@@ -443,10 +554,14 @@ def _is_all(known: Supervision, judge: Supervision) -> bool:
 
 
 def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
-    """Warn once of everything that some methods warned of; returns the sentences without their numbers."""
+    """Warn once of everything that some methods warned of; returns the sentences without their
+    numbers.
+    """
     who: dict[tuple[str, type[Warning]], list[str]] = {}
     for name, one in ranked.items():
-        for message, category in dict.fromkeys((warned.message, warned.category) for warned in one.warned):
+        for message, category in dict.fromkeys(
+            (warned.message, warned.category) for warned in one.warned
+        ):
             who.setdefault((message, category), []).append(name)
     for (message, category), names in who.items():
         by = "" if len(names) == len(ranked) else f" ({', '.join(names)})"
@@ -455,18 +570,29 @@ def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
 
 
 def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classes: Any) -> None:
-    """Warn once of what several methods say of their folds; they know classes by their codes there, people by `classes`."""
+    """Warn once of what several methods say of their folds; they know classes by their codes
+    there, people by `classes`.
+    """
     who: dict[tuple[str, type[Warning]], list[str]] = {}
     for one in warned:
-        name = next((name for name in methods if one.message.startswith(f"selector {name!r}: ")), None)
+        name = next(
+            (name for name in methods if one.message.startswith(f"selector {name!r}: ")), None
+        )
         text = one.message if name is None else one.message.removeprefix(f"selector {name!r}: ")
         if classes is not None:
-            text = _SINGLE.sub(lambda found: re.sub(r"(\d+)\.0", lambda code: str(classes[int(code[1])]), found[0]), text)
+            text = _SINGLE.sub(
+                lambda found: re.sub(
+                    r"(\d+)\.0", lambda code: str(classes[int(code[1])]), found[0]
+                ),
+                text,
+            )
         who.setdefault((text, one.category), []).extend([] if name is None else [name])
     for (text, category), names in who.items():
         warn(f"in the folds of {joined_names(names)}, {text}" if names else text, category)
 
 
 def _skeleton(message: str) -> str:
-    """A sentence without its numbers and what stands in brackets: folds of the same table say the same with others."""
+    """A sentence without its numbers and what stands in brackets: folds of the same table say
+    the same with others.
+    """
     return re.sub(r"\d+", "#", message.removesuffix(".").partition(" (")[0])

@@ -1,4 +1,6 @@
-"""What curves come to, in sentences and tables: computed, with standard errors, and not more than they say."""
+"""What curves come to, in sentences and tables: computed, with standard errors, and not more
+than they say.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import numpy as np
 from scipy.stats import t as student
 
 from graphsieve.assess.comparison.candidates import joined_names
-from graphsieve.assess.evaluation.results import IN_PERCENT, METRICS, Evaluation, standard_error, table_lines
+from graphsieve.assess.evaluation.results import (
+    IN_PERCENT,
+    METRICS,
+    Evaluation,
+    standard_error,
+    table_lines,
+)
 from graphsieve.assess.evaluation.selection import BASELINES
 
 CERTAINTY = 0.95  # of an interval around a difference that must not hold 0 for it to be told
@@ -27,9 +35,15 @@ class Judged:
         self.methods = tuple(name for name in evaluation.selectors if name not in BASELINES)
         self._sign = 1 if METRICS[self.metric][1] else -1
         factor = 100 if self.in_percent else 1
-        self._values = {name: factor * evaluation.values(name, learner) for name in evaluation.selectors}
+        self._values = {
+            name: factor * evaluation.values(name, learner) for name in evaluation.selectors
+        }
         largest = max(float(values.mean(axis=1).max()) for values in self._values.values())
-        self.digits = 1 if self.in_percent or not 0 < largest < math.inf else max(0, 3 - math.floor(math.log10(largest)))
+        self.digits = (
+            1
+            if self.in_percent or not 0 < largest < math.inf
+            else max(0, 3 - math.floor(math.log10(largest)))
+        )
 
     def values(self, name: str, place: int | None = None) -> Any:
         """One value per fold: at one of the sizes, or the mean over all of them."""
@@ -44,12 +58,16 @@ class Judged:
         return standard_error(self.values(name, place), test_ratio=self.evaluation.test_ratio)
 
     def gain(self, name: str, to: str, place: int | None = None) -> tuple[float, float]:
-        """How much better one is than the other in the same folds, and the standard error of that."""
+        """How much better one is than the other in the same folds, and the standard error of
+        that.
+        """
         gains = self._sign * (self.values(name, place) - self.values(to, place))
         return float(gains.mean()), standard_error(gains, test_ratio=self.evaluation.test_ratio)
 
     def is_better(self, name: str, to: str, place: int | None = None) -> bool:
-        """Whether it is better beyond chance: by Student's t, since a few folds know their own spread badly."""
+        """Whether it is better beyond chance: by Student's t, since a few folds know their own
+        spread badly.
+        """
         gain, error = self.gain(name, to, place)
         n_folds = len(self.values(name, place))
         if n_folds < 2:
@@ -75,9 +93,14 @@ def sentences(evaluation: Evaluation) -> list[str]:
 
 
 def _about(judged: Judged) -> list[str]:
-    """The best method, who cannot be told from it, who cannot be told from chance, and how few columns do as well as all."""
+    """The best method, who cannot be told from it, who cannot be told from chance, and how few
+    columns do as well as all.
+    """
     best, beats = judged.best(), judged.is_better(judged.best(), "random")
-    what = f"mean {METRICS[judged.metric][0]} {judged.number(judged.mean(best), unit=True)}, {_gain(judged, best)}"
+    what = (
+        f"mean {METRICS[judged.metric][0]} {judged.number(judged.mean(best), unit=True)}, "
+        f"{_gain(judged, best)}"
+    )
     lines = [f"With {judged.learner}, {_headline(judged, best, beats)}: {what}."]
     level = [name for name in judged.methods if name != best and not judged.is_better(best, name)]
     if level and beats:
@@ -93,7 +116,11 @@ def _headline(judged: Judged, best: str, beats: bool) -> str:
     over = "over all sizes" if len(sizes) > 1 else f"with {sizes[0]} of the columns"
     if len(judged.methods) == 1:
         return f"{best} is {'' if beats else 'not clearly '}better than random columns {over}"
-    return f"{best} is best {over}" if beats else f"no method is clearly better than random columns {over}, not even {best}"
+    return (
+        f"{best} is best {over}"
+        if beats
+        else f"no method is clearly better than random columns {over}, not even {best}"
+    )
 
 
 def _gain(judged: Judged, best: str) -> str:
@@ -101,31 +128,48 @@ def _gain(judged: Judged, best: str) -> str:
     gain, error = judged.gain(best, "random")
     above = (gain >= 0) == METRICS[judged.metric][1]
     points = " points" if judged.in_percent else ""
-    return f"{judged.plus_minus(abs(gain), error)}{points} {'above' if above else 'below'} random columns"
+    return (
+        f"{judged.plus_minus(abs(gain), error)}{points} {'above' if above else 'below'} random "
+        "columns"
+    )
 
 
 def _to_all(judged: Judged, best: str) -> str:
-    """All columns beside the best method: where it is ahead of them, or from which size on it is level."""
+    """All columns beside the best method: where it is ahead of them, or from which size on it is
+    level.
+    """
     sizes = judged.evaluation.sizes
-    text = f"All {judged.evaluation.n_features} columns reach {judged.number(judged.mean('all'), unit=True)}"
+    text = (
+        f"All {judged.evaluation.n_features} columns reach "
+        f"{judged.number(judged.mean('all'), unit=True)}"
+    )
     ahead = max(range(len(sizes)), key=lambda place: judged.gain(best, "all", place)[0])
     if judged.is_better(best, "all", ahead):
-        return f"{text}, {best} with {sizes[ahead]} {judged.number(judged.mean(best, ahead), unit=True)}."
+        return (
+            f"{text}, {best} with {sizes[ahead]} "
+            f"{judged.number(judged.mean(best, ahead), unit=True)}."
+        )
     behind = [place for place in range(len(sizes)) if judged.is_better("all", best, place)]
     level = max(behind, default=-1) + 1
     if level == len(sizes):
         return f"{text}; {best} with {sizes[-1]} is behind."
-    return f"{text}; {best} cannot be told from that with {sizes[level]}{'' if level == len(sizes) - 1 else ' or more'}."
+    return (
+        f"{text}; {best} cannot be told from that with "
+        f"{sizes[level]}{'' if level == len(sizes) - 1 else ' or more'}."
+    )
 
 
 def tables(evaluation: Evaluation) -> list[str]:
     """Methods by sizes for every learner, the baselines at the bottom."""
     metric = evaluation.metrics[0]
     unit = " in %" if metric in IN_PERCENT else ", small is good"
-    times = f"{evaluation.folds} folds" + (f" × {evaluation.repeats} repeats" if evaluation.repeats > 1 else "")
+    times = f"{evaluation.folds} folds" + (
+        f" × {evaluation.repeats} repeats" if evaluation.repeats > 1 else ""
+    )
     lines = [
         f"{METRICS[metric][0]}{unit}, mean ± standard error over {times}, by number of columns;",
-        f"* is the best with so many, where it beats random columns (Student's t, {100 * CERTAINTY:.0f} %)",
+        "* is the best with so many, where it beats random columns (Student's t, "
+        f"{100 * CERTAINTY:.0f} %)",
     ]
     for learner in evaluation.learners:
         lines += ["", *_table(Judged(evaluation, learner))]
@@ -134,7 +178,9 @@ def tables(evaluation: Evaluation) -> list[str]:
 
 def _table(judged: Judged) -> list[str]:
     sizes = judged.evaluation.sizes
-    places: list[int | None] = list(np.unique(np.linspace(0, len(sizes) - 1, min(SIZES_SHOWN, len(sizes))).round().astype(int)))
+    places: list[int | None] = list(
+        np.unique(np.linspace(0, len(sizes) - 1, min(SIZES_SHOWN, len(sizes))).round().astype(int))
+    )
     header = [judged.learner, *(str(sizes[place]) for place in places if place is not None)]
     if len(sizes) > 1:
         places.append(None)
@@ -145,7 +191,9 @@ def _table(judged: Judged) -> list[str]:
         cells = []
         for place in places:
             star = "*" if best[place] == name and judged.is_better(name, "random", place) else " "
-            cells.append(judged.plus_minus(judged.mean(name, place), judged.error(name, place)) + star)
+            cells.append(
+                judged.plus_minus(judged.mean(name, place), judged.error(name, place)) + star
+            )
         if name == "all":  # one number, however many columns the others have
             cells = [""] * (len(cells) - 1) + cells[-1:]
         rows.append([SHOWN.get(name, name), *cells])
@@ -164,6 +212,10 @@ def agreement_table(methods: Sequence[str], agreement: Any, overlap: Any) -> lis
             elif j > i:
                 cells.append(f"{100 * overlap[i, j]:.0f} %")
             else:
-                cells.append("" if math.isnan(agreement[i, j]) else f"{agreement[i, j]:.2f}".replace("-", "−"))
+                cells.append(
+                    ""
+                    if math.isnan(agreement[i, j])
+                    else f"{agreement[i, j]:.2f}".replace("-", "−")
+                )
         rows.append(cells)
     return table_lines(rows, left=[True] + [False] * len(methods))

@@ -9,17 +9,14 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.atomic_files import json_text
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import choice, count
 from graphsieve.assess.comparison.findings import SHOWN, Judged, agreement_table, sentences, tables
 from graphsieve.assess.evaluation.learners import LEARNERS
 from graphsieve.assess.evaluation.results import METRICS, Evaluation, Records
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SCHEMA = 1
 TEXT_WIDTH = 100
@@ -43,18 +40,18 @@ class Comparison:
     sizes : tuple of int
         Numbers of columns, ascending.
     orders : array of int of shape (n_methods, n_features)
-        Column positions, best first, as each method ranks the whole table. Searches choose as many as the largest size; what
-        follows is in the order they leave it.
+        Column positions, best first, as each method ranks the whole table. Searches choose as many
+        as the largest size; what follows is in the order they leave it.
     ranks : array of int of shape (n_methods, n_features)
         1 is the best; columns that a method cannot tell apart share the best of their places.
     agreement : array of float of shape (n_methods, n_methods)
         Kendall's tau-b between the ranks; NaN where a method ties all columns.
     overlap : array of float of shape (n_sizes, n_methods, n_methods)
-        The share of the first columns that two methods have in common, for every size. Two random orders share
-        size / n_features of them.
+        The share of the first columns that two methods have in common, for every size. Two random
+        orders share size / n_features of them.
     evaluation : Evaluation or None
-        The curves, with the baselines ``"random"`` (in every fold the mean over five random orders) and ``"all"``; None where
-        there is nothing to predict.
+        The curves, with the baselines ``"random"`` (in every fold the mean over five random orders)
+        and ``"all"``; None where there is nothing to predict.
     notes : tuple of str
         What was done otherwise than usual, and why.
     """
@@ -78,7 +75,9 @@ class Comparison:
 
     @property
     def n_first(self) -> int:
-        """Of how many first columns the overlap is shown: about ten, but not more than half of all, where that can be."""
+        """Of how many first columns the overlap is shown: about ten, but not more than half of
+        all, where that can be.
+        """
         few = [size for size in self.sizes if size <= min(FIRST, self.n_features / 2)]
         return few[-1] if few else self.sizes[0]
 
@@ -89,7 +88,9 @@ class Comparison:
         return [self.names[j] for j in self.orders[row, :n]]
 
     def sentences(self) -> list[str]:
-        """The finding: one sentence for each learner (where there are curves), one on agreement, and the notes."""
+        """The finding: one sentence for each learner (where there are curves), one on agreement,
+        and the notes.
+        """
         found = [] if self.evaluation is None else sentences(self.evaluation)
         return [*found, *self._agreement_sentences(), *self.notes]
 
@@ -99,12 +100,16 @@ class Comparison:
         pairs = np.triu_indices(len(self.methods), 1)
         taus = self.agreement[pairs]
         mean = float(self._overlap[pairs].mean())
-        text = f"{self._first} of two methods are {100 * mean:.0f} % the same on average, of two random orders {self._by_chance}"
+        text = (
+            f"{self._first} of two methods are {100 * mean:.0f} % the same on average, of two "
+            f"random orders {self._by_chance}"
+        )
         if np.isnan(taus).all() or len(taus) < 2:
             return [f"{text}{'' if np.isnan(taus).all() else f'; tau is {_tau(taus[0])}'}."]
         most, least = int(np.nanargmax(taus)), int(np.nanargmin(taus))
         alike, apart = (
-            f"{self.methods[pairs[0][at]]} and {self.methods[pairs[1][at]]} ({_tau(taus[at])})" for at in (most, least)
+            f"{self.methods[pairs[0][at]]} and {self.methods[pairs[1][at]]} ({_tau(taus[at])})"
+            for at in (most, least)
         )
         return [f"{text}; most alike by Kendall's tau are {alike}, least {apart}."]
 
@@ -121,12 +126,20 @@ class Comparison:
         return f"{100 * self.n_first / self.n_features:.2g} %"
 
     def __str__(self) -> str:
-        lines = [line for text in self.sentences() for line in wrap(text, TEXT_WIDTH, break_long_words=False)]
+        lines = [
+            line
+            for text in self.sentences()
+            for line in wrap(text, TEXT_WIDTH, break_long_words=False)
+        ]
         lines += ["", f"{self.n_features} columns of {self.n_samples} samples; {self.known}"]
         if self.evaluation is not None:
             lines += tables(self.evaluation)
         if len(self.methods) > 1:
-            lines += ["", *self._agreement_heading(), *agreement_table(self.methods, self.agreement, self._overlap)]
+            lines += [
+                "",
+                *self._agreement_heading(),
+                *agreement_table(self.methods, self.agreement, self._overlap),
+            ]
         return "\n".join(lines)
 
     def _agreement_heading(self) -> list[str]:
@@ -142,10 +155,11 @@ class Comparison:
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_records(self) -> list[dict[str, Any]]:
-        """The curves as flat rows: method, learner, metric, n_features, mean, standard_error, and the gain over random columns.
+        """The curves as flat rows: method, learner, metric, n_features, mean, standard_error, and
+        the gain over random columns.
 
-        ``gain_over_random`` is positive where the method is better, with its own standard error over the same folds. No NaN:
-        what is not known is None. Without curves there are no rows.
+        ``gain_over_random`` is positive where the method is better, with its own standard error
+        over the same folds. No NaN: what is not known is None. Without curves there are no rows.
         """
         if self.evaluation is None:
             return []
@@ -168,7 +182,9 @@ class Comparison:
                         "standard_error": _finite(row["standard_error"]),
                         "n": row["n"],
                         "gain_over_random": None if gain is None else _finite(sign * gain["mean"]),
-                        "gain_standard_error": None if gain is None else _finite(gain["standard_error"]),
+                        "gain_standard_error": None
+                        if gain is None
+                        else _finite(gain["standard_error"]),
                     }
                 )
         return rows
@@ -188,7 +204,11 @@ class Comparison:
             "sizes": list(self.sizes),
             "text": self.sentences(),
             "rankings": [
-                {"method": name, "features": [self.names[j] for j in order], "ranks": ranks[order].tolist()}
+                {
+                    "method": name,
+                    "features": [self.names[j] for j in order],
+                    "ranks": ranks[order].tolist(),
+                }
                 for name, order, ranks in zip(self.methods, self.orders, self.ranks, strict=True)
             ],
             "agreement": [[_finite(value) for value in row] for row in self.agreement],
@@ -225,8 +245,11 @@ class Comparison:
             "methods": list(self.methods),
             # A method that ties all columns agrees with none, and a page draws numbers only.
             "agreement": [[_finite(value) or 0.0 for value in row] for row in self.agreement],
-            "agreement_text": "Kendall's tau between the rankings: 1 is the same order, 0 is as by chance.",
-            "curves": None if self.evaluation is None else [self._figure(learner) for learner in self.evaluation.learners],
+            "agreement_text": "Kendall's tau between the rankings: 1 is the same order, 0 is as by "
+            "chance.",
+            "curves": None
+            if self.evaluation is None
+            else [self._figure(learner) for learner in self.evaluation.learners],
             "text": self.sentences(),
         }
 
@@ -234,7 +257,9 @@ class Comparison:
         found = self.evaluation
         assert found is not None
         judged = Judged(found, learner)
-        times = f"{found.folds} folds" + (f" × {found.repeats} repeats" if found.repeats > 1 else "")
+        times = f"{found.folds} folds" + (
+            f" × {found.repeats} repeats" if found.repeats > 1 else ""
+        )
         metric = METRICS[judged.metric][0]
         return {
             "label": learner,
@@ -258,7 +283,10 @@ class Comparison:
     def plot(self, *, metric: str | None = None, axes: Any = None) -> Any:
         """The curves, one panel per learner, as `Evaluation.plot` draws them; needs matplotlib."""
         if self.evaluation is None:
-            raise InputError("there are no curves to draw; compare with y, the labels or targets that learners are to predict.")
+            raise InputError(
+                "there are no curves to draw; compare with y, the labels or targets that learners "
+                "are to predict."
+            )
         return self.evaluation.plot(metric=metric, axes=axes)
 
 

@@ -1,1 +1,3 @@
-"""How good is a selection: curves over the number of features, with random and all columns beside it."""
+"""How good is a selection: curves over the number of features, with random and all columns
+beside it.
+"""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -15,17 +15,20 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
 from graphsieve._base.underflow import vanishing
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.assess.evaluation.prefixes import checked_order, checked_sizes, chosen_columns, read_moderate
+from graphsieve.assess.evaluation.prefixes import (
+    checked_order,
+    checked_sizes,
+    chosen_columns,
+    read_moderate,
+)
 from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +51,11 @@ class ClusteringCurve:
 
 
 def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
-    """The share of samples in the cluster that stands for their class, under the best matching of clusters and classes.
+    """The share of samples in the cluster that stands for their class, under the best matching of
+    clusters and classes.
 
-    No two classes share a cluster: the samples of a surplus cluster, or of a class without one, are all wrong.
+    No two classes share a cluster: the samples of a surplus cluster, or of a class without one, are
+    all wrong.
 
     Parameters
     ----------
@@ -67,12 +72,15 @@ def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
     classes, groups = np.asarray(y), np.asarray(clusters)
     if classes.ndim != 1 or classes.shape != groups.shape or not len(classes):
         raise InputError(
-            f"y and clusters must be two lists of one value per sample, got shapes {classes.shape} and {groups.shape}."
+            f"y and clusters must be two lists of one value per sample, got shapes {classes.shape} "
+            f"and {groups.shape}."
         )
     try:
         together = contingency_matrix(classes, groups)
     except (TypeError, ArithmeticError):  # values that have no order, such as None beside text
-        raise InputTypeError("y and clusters must hold values that can be sorted, such as numbers or text.") from None
+        raise InputTypeError(
+            "y and clusters must hold values that can be sorted, such as numbers or text."
+        ) from None
     return float(together[linear_sum_assignment(together, maximize=True)].sum() / len(classes))
 
 
@@ -89,9 +97,11 @@ def cluster_prefixes(
     unlabeled: int | None = -1,
     random_state: Any = 0,
 ) -> ClusteringCurve:
-    """How well k-means in the first features of an order finds the classes again, for several numbers of features.
+    """How well k-means in the first features of an order finds the classes again, for several
+    numbers of features.
 
-    All samples are clustered and nothing is held out, as is usual: the labels serve for comparison only.
+    All samples are clustered and nothing is held out, as is usual: the labels serve for comparison
+    only.
 
     Parameters
     ----------
@@ -127,23 +137,47 @@ def cluster_prefixes(
     table = read_moderate(X)
     codes = Supervision.from_labels(y, unlabeled=unlabeled).codes
     if len(codes) != table.shape[0]:
-        raise InputError(f"X has {table.shape[0]} samples, but y has {len(codes)} values; they must be the same samples.")
+        raise InputError(
+            f"X has {table.shape[0]} samples, but y has {len(codes)} values; they must be the same "
+            "samples."
+        )
     if (codes < 0).all():
         raise InputError("y holds no known class; there is nothing to compare clusters with.")
     numbers = checked_sizes(sizes, table.shape[1])
     positions = checked_order(order, table.shape[1], max(numbers))
-    wanted = len(np.unique(codes[codes >= 0])) if n_clusters is None else count(1, table.shape[0])("n_clusters", n_clusters)
+    wanted = (
+        len(np.unique(codes[codes >= 0]))
+        if n_clusters is None
+        else count(1, table.shape[0])("n_clusters", n_clusters)
+    )
     starts, scaled = count(1)("n_init", n_init), boolean()("standardize", standardize)
     seed = seed_number(random_state)
     found = [
-        clustered(table, positions[:size], codes, n_clusters=wanted, n_init=starts, standardize=scaled, seed=seed)
+        clustered(
+            table,
+            positions[:size],
+            codes,
+            n_clusters=wanted,
+            n_init=starts,
+            standardize=scaled,
+            seed=seed,
+        )
         for size in numbers
     ]
-    return ClusteringCurve(tuple(numbers), np.array([one for one, _ in found]), np.array([one for _, one in found]))
+    return ClusteringCurve(
+        tuple(numbers), np.array([one for one, _ in found]), np.array([one for _, one in found])
+    )
 
 
 def clustered(
-    X: Any, features: Integers, codes: Integers, *, n_clusters: int, n_init: int, standardize: bool, seed: int
+    X: Any,
+    features: Integers,
+    codes: Integers,
+    *,
+    n_clusters: int,
+    n_init: int,
+    standardize: bool,
+    seed: int,
 ) -> tuple[float, float]:
     """Accuracy and normalized mutual information of k-means in these features."""
     points = chosen_columns(X, features)

@@ -1,4 +1,6 @@
-"""Selectors side by side where nothing is held out: do clusters in their features find the classes again?"""
+"""Selectors side by side where nothing is held out: do clusters in their features find the
+classes again?
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
@@ -56,10 +58,11 @@ def evaluate_clustering(
 ) -> Evaluation:
     """Compare selectors by the clusters that k-means finds in their first features.
 
-    As is usual for clustering, the selector sees all rows, k-means clusters all rows, and all classes are compared with; k-means
-    itself never sees a label. A repeat hides other labels and starts k-means elsewhere. Where the same is known in every repeat
-    (nothing, everything, or a `supervision`), a selector runs once, and the standard errors tell of the starts and of the random
-    columns alone: they say nothing about other samples.
+    As is usual for clustering, the selector sees all rows, k-means clusters all rows, and all
+    classes are compared with; k-means itself never sees a label. A repeat hides other labels and
+    starts k-means elsewhere. Where the same is known in every repeat (nothing, everything, or a
+    `supervision`), a selector runs once, and the standard errors tell of the starts and of the
+    random columns alone: they say nothing about other samples.
 
     Parameters
     ----------
@@ -76,12 +79,14 @@ def evaluate_clustering(
     unlabeled : int or None
         The number that marks an unknown class.
     random_state : None, int, SeedSequence, RandomState or Generator
-        With a number s, the labels known in a repeat are ``hide_labels(y, known, random_state=[s, repeat, 0])``.
+        With a number s, the labels known in a repeat are ``hide_labels(y, known, random_state=[s,
+        repeat, 0])``.
 
     Returns
     -------
     Evaluation
-        Of the one learner ``"kmeans"``, with metrics ``"accuracy"`` (`clustering_accuracy`) and ``"nmi"``.
+        Of the one learner ``"kmeans"``, with metrics ``"accuracy"`` (`clustering_accuracy`) and
+        ``"nmi"``.
 
     Examples
     --------
@@ -95,15 +100,21 @@ def evaluate_clustering(
     codes = read_y(y, table.shape[0], "classes", unlabeled)
     numbers = checked_sizes(sizes, table.shape[1], distinct=True)
     everyone = named_selectors(selectors, baselines)
-    known = checked_knowledge(None if supervision is not None and known == 0 else known, per_class, supervision, codes)
+    known = checked_knowledge(
+        None if supervision is not None and known == 0 else known, per_class, supervision, codes
+    )
     repeats = count(1)("repeats", repeats)
     n_classes = len(np.unique(codes[codes >= 0]))
     means = {
-        "n_clusters": n_classes if n_clusters is None else count(1, table.shape[0])("n_clusters", n_clusters),
+        "n_clusters": n_classes
+        if n_clusters is None
+        else count(1, table.shape[0])("n_clusters", n_clusters),
         "n_init": count(1)("n_init", n_init),
         "standardize": boolean()("standardize", standardize),
     }
-    task = _Task(table, codes, numbers, known, per_class, supervision, means, seed_number(random_state))
+    task = _Task(
+        table, codes, numbers, known, per_class, supervision, means, seed_number(random_state)
+    )
     # Where every repeat knows the same, one selection serves all.
     distinct = 1 if supervision is not None or known is None or known == 0 else repeats
     asked = [
@@ -111,10 +122,16 @@ def evaluate_clustering(
         for name, selector in everyone.items()
         for repeat in range(repeats if isinstance(selector, Baseline) else distinct)
     ]
-    selected: list[Selected] = in_parallel(_select, asked, title="selecting", n_jobs=n_jobs, progress=progress)
-    by_name = {(name, repeat): found for (_, repeat, name, _), found in zip(asked, selected, strict=True)}
+    selected: list[Selected] = in_parallel(
+        _select, asked, title="selecting", n_jobs=n_jobs, progress=progress
+    )
+    by_name = {
+        (name, repeat): found for (_, repeat, name, _), found in zip(asked, selected, strict=True)
+    }
     units = [
-        (task, repeat, name, by_name.get((name, repeat)) or by_name[name, 0]) for repeat in range(repeats) for name in everyone
+        (task, repeat, name, by_name.get((name, repeat)) or by_name[name, 0])
+        for repeat in range(repeats)
+        for name in everyone
     ]
     measured = in_parallel(_measured, units, title="clustering", n_jobs=n_jobs, progress=progress)
     give((f"selector {name!r}", found.warned) for (name, _), found in by_name.items())
@@ -141,7 +158,7 @@ class _Task:
     """What all repeats and selectors have in common."""
 
     X: Any
-    codes: NDArray[np.int64]
+    codes: Integers
     sizes: list[int]
     known: int | float | None
     per_class: bool
@@ -156,7 +173,12 @@ def _select(task: _Task, repeat: int, name: str, selector: Any) -> Selected:
             name,
             selector,
             task.X.copy(),
-            partly_known(task.codes, 0 if task.supervision is not None else task.known, task.per_class, [task.seed, repeat, 0]),
+            partly_known(
+                task.codes,
+                0 if task.supervision is not None else task.known,
+                task.per_class,
+                [task.seed, repeat, 0],
+            ),
             supervision=task.supervision,
             sizes=task.sizes,
             random_state=[task.seed, repeat, 0],

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import count, has_parts, quoted
 from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.assess.evaluation.prefixes import known_rows
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,9 @@ class Split:
 
 
 def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list[Split]:
-    """Repeated folds of the rows with a known y (class codes or targets); the others are in every training part."""
+    """Repeated folds of the rows with a known y (class codes or targets); the others are in
+    every training part.
+    """
     repeats = count(1)("repeats", repeats)
     if not isinstance(folds, Integral) or isinstance(folds, bool):
         return _given_splits(folds, y, repeats)
@@ -43,10 +44,17 @@ def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list
     _check_number(int(folds), y[known], classes)
     kind = RepeatedStratifiedKFold if classes else RepeatedKFold
     with warnings_ignored("The least populated class", UserWarning):  # said above, in our words
-        parts = list(kind(n_splits=int(folds), n_repeats=repeats, random_state=seed).split(known.reshape(-1, 1), y[known]))
+        parts = list(
+            kind(n_splits=int(folds), n_repeats=repeats, random_state=seed).split(
+                known.reshape(-1, 1), y[known]
+            )
+        )
     tests = [known[test] for _, test in parts]
     everyone = np.arange(len(y))
-    return [Split(i // int(folds), i % int(folds), np.setdiff1d(everyone, test), test) for i, test in enumerate(tests)]
+    return [
+        Split(i // int(folds), i % int(folds), np.setdiff1d(everyone, test), test)
+        for i, test in enumerate(tests)
+    ]
 
 
 def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
@@ -57,22 +65,31 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
         raise InputError(f"folds must be a whole number from 2 to the {most} {of}, got {folds}.")
     if sizes.min() < folds:
         warn(
-            f"{int((sizes < folds).sum())} of {len(sizes)} classes have fewer members than the {folds} folds, the smallest "
+            f"{int((sizes < folds).sum())} of {len(sizes)} classes have fewer members than the "
+            f"{folds} folds, the smallest "
             f"{sizes.min()}; some folds test none of them."
         )
 
 
 def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
     if isinstance(folds, str) or not has_parts(folds):
-        raise InputTypeError(f"folds must be a whole number, or pairs of training and test rows, got {quoted(folds)}.")
+        raise InputTypeError(
+            "folds must be a whole number, or pairs of training and test rows, got "
+            f"{quoted(folds)}."
+        )
     if repeats > 1:
-        raise InputError(f"repeats={repeats} needs a number of folds, and folds names the rows itself; list all of them there.")
+        raise InputError(
+            f"repeats={repeats} needs a number of folds, and folds names the rows itself; list all "
+            "of them there."
+        )
     splits = []
     for fold, pair in enumerate(folds):
         try:
             train, test = (np.asarray(rows) for rows in pair)
         except (TypeError, ValueError) as error:
-            raise InputTypeError(f"folds must hold pairs of training and test rows; number {fold} is none.") from error
+            raise InputTypeError(
+                f"folds must hold pairs of training and test rows; number {fold} is none."
+            ) from error
         _check_split(fold, train, test, y)
         splits.append(Split(0, fold, train.astype(np.int64), test.astype(np.int64)))
     if not splits:
@@ -83,14 +100,26 @@ def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
 def _check_split(fold: int, train: NDArray[Any], test: NDArray[Any], y: NDArray[Any]) -> None:
     for name, rows in (("training", train), ("test", test)):
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
-            raise InputTypeError(f"the {name} rows of fold {fold} must be a list of row numbers, got {quoted(rows)}.")
+            raise InputTypeError(
+                f"the {name} rows of fold {fold} must be a list of row numbers, got {quoted(rows)}."
+            )
         if rows.min() < 0 or rows.max() >= len(y) or len(np.unique(rows)) < len(rows):
-            raise InputError(f"the {name} rows of fold {fold} must be different numbers from 0 to {len(y) - 1}.")
+            raise InputError(
+                f"the {name} rows of fold {fold} must be different numbers from 0 to {len(y) - 1}."
+            )
     both = np.intersect1d(train, test)
     if len(both):
-        raise InputError(f"row {both[0]} is in the training and in the test part of fold {fold}; it may be in one of them only.")
+        raise InputError(
+            f"row {both[0]} is in the training and in the test part of fold {fold}; it may be in "
+            "one of them only."
+        )
     unknown = test[~known_rows(y[test])]
     if len(unknown):
-        raise InputError(f"row {unknown[0]} is in the test part of fold {fold}, but its y is unknown; leave it out there.")
+        raise InputError(
+            f"row {unknown[0]} is in the test part of fold {fold}, but its y is unknown; leave it "
+            "out there."
+        )
     if len(train) < 2 or not known_rows(y[train]).any():
-        raise InputError(f"the training part of fold {fold} must have at least 2 rows, and a known y among them.")
+        raise InputError(
+            f"the training part of fold {fold} must have at least 2 rows, and a known y among them."
+        )

@@ -12,12 +12,17 @@ from graphsieve._base.warning_filters import warnings_kept
 
 @contextmanager
 def gathered() -> Iterator[list[Warned]]:
-    """Hold back what is warned of, by us or by others; the list is filled at the end. What the user ignores stays ignored."""
+    """Hold back what is warned of, by us or by others; the list is filled at the end. What the
+    user ignores stays ignored.
+    """
     found: list[Warned] = []
     with warnings_kept() as others, held_back() as ours:
         yield found
     found.extend(ours)
-    found.extend(Warned(one_line(str(other.message)), other.category, (other.filename, other.lineno)) for other in others)
+    found.extend(
+        Warned(one_line(str(other.message)), other.category, (other.filename, other.lineno))
+        for other in others
+    )
 
 
 @contextmanager
@@ -31,7 +36,9 @@ def noted(where: str) -> Iterator[None]:
 
 
 def give(rounds: Iterable[tuple[str, Iterable[Warned]]]) -> None:
-    """Warn once of every kind that came up; each round says who warned (``"selector 'fisher'"``) and of what."""
+    """Warn once of every kind that came up; each round says who warned (``"selector 'fisher'"``)
+    and of what.
+    """
     first: dict[tuple[str, tuple[str, int]], Warned] = {}
     times: dict[tuple[str, tuple[str, int]], int] = {}
     totals: dict[str, int] = {}

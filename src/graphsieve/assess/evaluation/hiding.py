@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, quoted
 from graphsieve._base.randomness import generator
 from graphsieve.supervision.value import Supervision, TargetType
-
-Integers = NDArray[np.int64]
 
 
 def hide_labels(
@@ -31,15 +30,17 @@ def hide_labels(
     Parameters
     ----------
     y : array of shape (n_samples,)
-        Class labels or a continuous target, as in `GraphSieve.fit`. What is unknown stays unknown and counts nowhere.
+        Class labels or a continuous target, as in `GraphSieve.fit`. What is unknown stays unknown
+        and counts nowhere.
     known : int, float or None
-        How many stay known: a count (0 hides all), a fraction above 0 and up to 1 of the known ones, or None for all. A
-        fraction gives the nearest count (halves upwards), at least 1.
+        How many stay known: a count (0 hides all), a fraction above 0 and up to 1 of the known
+        ones, or None for all. A fraction gives the nearest count (halves upwards), at least 1.
     per_class : bool
-        Whether `known` is meant of each class. Otherwise a count is shared among the classes in proportion to their sizes:
-        each gets its share rounded down, and what is left goes to the largest remainders, equal ones by chance; then every class
-        that got nothing gets one from the class that is furthest above its share, as long as there are as many labels to show
-        as classes. Targets are chosen uniformly.
+        Whether `known` is meant of each class. Otherwise a count is shared among the classes in
+        proportion to their sizes: each gets its share rounded down, and what is left goes to the
+        largest remainders, equal ones by chance; then every class that got nothing gets one from
+        the class that is furthest above its share, as long as there are as many labels to show as
+        classes. Targets are chosen uniformly.
     target_type, unlabeled
         As in `GraphSieve`: what `y` is, and the number that marks an unknown label.
     random_state : None, int, sequence of int, SeedSequence, RandomState or Generator
@@ -48,8 +49,8 @@ def hide_labels(
     Returns
     -------
     array of shape (n_samples,)
-        Hidden class numbers are `unlabeled`, or NaN where that is None or `y` holds floats; hidden text is None. Hidden
-        targets are NaN. Booleans come back as 0 and 1.
+        Hidden class numbers are `unlabeled`, or NaN where that is None or `y` holds floats; hidden
+        text is None. Hidden targets are NaN. Booleans come back as 0 and 1.
 
     Examples
     --------
@@ -69,12 +70,18 @@ def hide_labels(
     return _written(described.labels, described.classes, shown, unlabeled)
 
 
-def shown_rows(described: Supervision, known: Any, *, per_class: bool, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Which rows show their label or target: a mask. `described` holds labels or targets, not both."""
+def shown_rows(
+    described: Supervision, known: Any, *, per_class: bool, random: np.random.Generator
+) -> Booleans:
+    """Which rows show their label or target: a mask. `described` holds labels or targets, not
+    both.
+    """
     classes = described.targets is None
     per_class = boolean()("per_class", per_class)
     if per_class and not classes:
-        raise InputError("per_class=True needs class labels, and y is a continuous target; leave it out.")
+        raise InputError(
+            "per_class=True needs class labels, and y is a continuous target; leave it out."
+        )
     groups = described.codes if classes else np.where(np.isnan(described.targets), -1, 0)  # type: ignore[arg-type]
     sizes = np.bincount(groups[groups >= 0])
     shares = _per_class_shares(sizes, known) if per_class else _shares(sizes, known, random)
@@ -89,7 +96,10 @@ def _shares(sizes: Integers, known: Any, random: np.random.Generator) -> Integer
     total = int(sizes.sum())
     wanted = known_count(known, total)
     if wanted > total:
-        raise InputError(f"known={wanted} labels or targets cannot stay known, for only {total} are; ask for at most {total}.")
+        raise InputError(
+            f"known={wanted} labels or targets cannot stay known, for only {total} are; ask for at "
+            f"most {total}."
+        )
     return proportional(sizes, wanted, random)
 
 
@@ -97,7 +107,8 @@ def _per_class_shares(sizes: Integers, known: Any) -> Integers:
     shares = np.array([known_count(known, int(size)) for size in sizes], dtype=np.int64)
     if (shares > sizes).any():
         raise InputError(
-            f"known={shares.max()} of each class cannot stay known, for the smallest class has {sizes.min()} known members; "
+            f"known={shares.max()} of each class cannot stay known, for the smallest class has "
+            f"{sizes.min()} known members; "
             f"ask for at most {sizes.min()}."
         )
     return shares
@@ -112,12 +123,15 @@ def known_count(known: Any, total: int) -> int:
     if isinstance(known, Real) and not isinstance(known, Integral) and 0 < float(known) <= 1:
         return min(total, max(1, floor(float(known) * total + 0.5)))
     raise InputError(
-        f"known must be a count of at least 0, a fraction above 0 and up to 1, or None for all, got {quoted(known)}."
+        "known must be a count of at least 0, a fraction above 0 and up to 1, or None for all, "
+        f"got {quoted(known)}."
     )
 
 
 def proportional(sizes: Integers, wanted: int, random: np.random.Generator) -> Integers:
-    """`wanted` shared in proportion to the sizes, by largest remainders; nobody goes without where that can be helped."""
+    """`wanted` shared in proportion to the sizes, by largest remainders; nobody goes without
+    where that can be helped.
+    """
     if not wanted:
         return np.zeros(len(sizes), dtype=np.int64)
     exact = sizes * (wanted / sizes.sum())
@@ -133,11 +147,15 @@ def proportional(sizes: Integers, wanted: int, random: np.random.Generator) -> I
     return shares
 
 
-def _written(labels: Integers, classes: NDArray[Any], shown: NDArray[np.bool_], unlabeled: int | None) -> NDArray[Any]:
+def _written(
+    labels: Integers, classes: NDArray[Any], shown: Booleans, unlabeled: int | None
+) -> NDArray[Any]:
     """Labels in the form they came in, with the sign for "unknown" that fits it."""
     marker: Any
     if classes.dtype.kind in "biu" and unlabeled is not None:
-        fits = classes.dtype.kind == "i" and np.can_cast(np.min_scalar_type(unlabeled), classes.dtype)
+        fits = classes.dtype.kind == "i" and np.can_cast(
+            np.min_scalar_type(unlabeled), classes.dtype
+        )
         held = np.dtype(np.int64 if -(2**63) <= unlabeled < 2**63 else object)
         dtype, marker = classes.dtype if fits else held, unlabeled
     elif classes.dtype.kind in "biuf":

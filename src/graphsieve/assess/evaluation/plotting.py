@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError
-
-Floats = NDArray[np.float64]
 
 COLORS = ("#1f6f78", "#d1495b", "#3d5a98", "#e08e1b", "#7b4f9d", "#5b8c3a", "#8a5a44", "#c4609b")
 MARKERS = "osD^vPX*"
@@ -19,7 +18,9 @@ NAME_WIDTH = 32
 
 
 class Curve(NamedTuple):
-    """A line: its name, the sizes it has values for, the values, their standard errors, and whether it is a baseline."""
+    """A line: its name, the sizes it has values for, the values, their standard errors, and
+    whether it is a baseline.
+    """
 
     name: str
     sizes: Sequence[int]
@@ -28,12 +29,16 @@ class Curve(NamedTuple):
     baseline: bool
 
 
-def draw_panels(panels: Mapping[str, Sequence[Curve]], *, y_label: str, axes: Any = None) -> NDArray[Any]:
+def draw_panels(
+    panels: Mapping[str, Sequence[Curve]], *, y_label: str, axes: Any = None
+) -> NDArray[Any]:
     """Draw every panel; returns an array of axes."""
     given = axes is not None
     axes = np.asarray(axes, dtype=object).ravel() if given else _new_axes(len(panels))
     if len(axes) != len(panels):
-        raise InputError(f"axes must be one for each of the {len(panels)} learners, got {len(axes)}.")
+        raise InputError(
+            f"axes must be one for each of the {len(panels)} learners, got {len(axes)}."
+        )
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
         _draw(ax, title, curves)
     axes[0].set_ylabel(y_label)
@@ -47,7 +52,13 @@ def _new_axes(number: int) -> NDArray[Any]:
     except ModuleNotFoundError as error:
         raise ImportError('plot needs matplotlib: pip install "graphsieve[plot]"') from error
     _, axes = plt.subplots(
-        1, number, figsize=(2.3 + 3.6 * number, 3.7), sharex=True, sharey=True, squeeze=False, layout="constrained"
+        1,
+        number,
+        figsize=(2.3 + 3.6 * number, 3.7),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
     return np.asarray(axes[0])
 
@@ -59,7 +70,9 @@ def _draw(ax: Any, title: str, curves: Sequence[Curve]) -> None:
         x, y = np.asarray(curve.sizes, dtype=np.float64), curve.values
         ax.plot(x, y, label=_shown(curve.name), **style)
         if len(x) > 1 and np.isfinite(curve.errors).all() and curve.name != "all":
-            ax.fill_between(x, y - curve.errors, y + curve.errors, color=style["color"], alpha=0.12, linewidth=0)
+            ax.fill_between(
+                x, y - curve.errors, y + curve.errors, color=style["color"], alpha=0.12, linewidth=0
+            )
         elif np.isfinite(curve.errors).all() and curve.name != "all":
             ax.errorbar(x, y, curve.errors, color=style["color"], fmt="none", capsize=3)
     ax.set_title(_shown(title), loc="left", fontsize=11)
@@ -73,7 +86,14 @@ def _draw(ax: Any, title: str, curves: Sequence[Curve]) -> None:
 def _style(position: int) -> dict[str, Any]:
     color, marker = COLORS[position % len(COLORS)], MARKERS[position % len(MARKERS)]
     line = ("-", "--", ":")[position // len(COLORS) % 3]
-    return {"color": color, "marker": marker, "markersize": 4.5, "linewidth": 1.8, "linestyle": line, "zorder": 3}
+    return {
+        "color": color,
+        "marker": marker,
+        "markersize": 4.5,
+        "linewidth": 1.8,
+        "linestyle": line,
+        "zorder": 3,
+    }
 
 
 def _baseline_style(curve: Curve) -> dict[str, Any]:
@@ -87,16 +107,25 @@ def _set_sizes(ax: Any, sizes: Sequence[int]) -> None:
 
     if len(sizes) > 2 and max(sizes) > 8 * min(sizes):
         ax.set_xscale("log")
-    shown = [sizes[place] for place in np.unique(np.linspace(0, len(sizes) - 1, min(8, len(sizes))).round().astype(int))]
+    shown = [
+        sizes[place]
+        for place in np.unique(
+            np.linspace(0, len(sizes) - 1, min(8, len(sizes))).round().astype(int)
+        )
+    ]
     ax.set_xticks(shown, [str(size) for size in shown])
     ax.xaxis.set_minor_locator(NullLocator())
 
 
 def _add_legend(axes: NDArray[Any], *, beside: bool) -> None:
-    """The names once, for all panels: beside the figure, or in the last panel where the figure is the caller's."""
+    """The names once, for all panels: beside the figure, or in the last panel where the figure
+    is the caller's.
+    """
     handles, labels = axes[-1].get_legend_handles_labels()
     if beside:
-        axes[-1].figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=9)
+        axes[-1].figure.legend(
+            handles, labels, loc="outside right center", frameon=False, fontsize=9
+        )
     else:
         axes[-1].legend(handles, labels, frameon=False, fontsize=9)
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import has_parts, one_line, quoted
 from graphsieve._base.underflow import vanishing
@@ -20,9 +21,6 @@ from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.supervision.parsing import one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.containers import column_label
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SMALLEST = 1e-150  # magnitude of a column; and 1 / SMALLEST the largest
 
@@ -53,7 +51,8 @@ def score_prefixes(
     sizes : sequence of int
         How many features to use.
     learner : str or estimator
-        A name from `LEARNERS`, or a scikit-learn estimator, which is used as it is (without scaling).
+        A name from `LEARNERS`, or a scikit-learn estimator, which is used as it is (without
+        scaling).
     target_type, unlabeled
         As in `GraphSieve`; decided from `y_train` and `y_test` together.
 
@@ -73,23 +72,44 @@ def score_prefixes(
     values_train, values_test = one_dimensional(y_train), one_dimensional(y_test)
     for name, X, values in (("X_train", train, values_train), ("X_test", test, values_test)):
         if X.shape[0] != len(values):
-            raise InputError(f"{name} has {X.shape[0]} rows, but its y has {len(values)} values; they must be the same samples.")
-    known = Supervision.from_y(_joined(values_train, values_test), target_type=target_type, unlabeled=unlabeled)
+            raise InputError(
+                f"{name} has {X.shape[0]} rows, but its y has {len(values)} values; they must be "
+                "the same samples."
+            )
+    known = Supervision.from_y(
+        _joined(values_train, values_test), target_type=target_type, unlabeled=unlabeled
+    )
     classes = known.targets is None
     y: NDArray[Any] = known.codes if known.targets is None else known.targets
     check_learner(learner, classes=classes)
     numbers = checked_sizes(sizes, train.shape[1])
     positions = checked_order(order, train.shape[1], max(numbers))
-    part_train, part_test = known_part(train, y[: len(values_train)]), known_part(test, y[len(values_train) :])
+    part_train, part_test = (
+        known_part(train, y[: len(values_train)]),
+        known_part(test, y[len(values_train) :]),
+    )
     for name, part in (("y_train", part_train), ("y_test", part_test)):
         if not len(part[1]):
-            raise InputError(f"{name} holds no known label or target; there is nothing to learn from or to compare with.")
+            raise InputError(
+                f"{name} holds no known label or target; there is nothing to learn from or to "
+                "compare with."
+            )
     with one_thread():
-        return np.array([prefix_score(positions[:s], part_train, part_test, learner, classes=classes) for s in numbers])
+        return np.array(
+            [
+                prefix_score(positions[:s], part_train, part_test, learner, classes=classes)
+                for s in numbers
+            ]
+        )
 
 
 def prefix_score(
-    features: Integers, train: tuple[Any, NDArray[Any]], test: tuple[Any, NDArray[Any]], learner: Any, *, classes: bool
+    features: Integers,
+    train: tuple[Any, NDArray[Any]],
+    test: tuple[Any, NDArray[Any]],
+    learner: Any,
+    *,
+    classes: bool,
 ) -> float:
     """Accuracy or root mean squared error with these features; all rows have labels."""
     X_train, X_test = chosen_columns(train[0], features), chosen_columns(test[0], features)
@@ -111,7 +131,9 @@ def chosen_columns(X: Any, features: Integers) -> Any:
 
 
 def read_moderate(X: Any) -> Any:
-    """The checked matrix; refused where it holds numbers whose squares are none, since learners square them."""
+    """The checked matrix; refused where it holds numbers whose squares are none, since learners
+    square them.
+    """
     read = table_in_memory(X)
     matrix, names = read.matrix, read.feature_names
     size = np.abs(matrix).max(axis=0)
@@ -119,7 +141,8 @@ def read_moderate(X: Any) -> Any:
     odd = np.flatnonzero((largest > 1 / SMALLEST) | ((largest < SMALLEST) & (largest > 0)))
     if len(odd):
         raise InputError(
-            f"X has {column_label(names, int(odd[0]))} of magnitude {largest[odd[0]]:.3g}, whose squares learners cannot take "
+            f"X has {column_label(names, int(odd[0]))} of magnitude {largest[odd[0]]:.3g}, whose "
+            "squares learners cannot take "
             f"({len(odd)} such columns); change its unit."
         )
     return matrix
@@ -131,25 +154,39 @@ def known_part(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     return (X, y) if len(rows) == len(y) else (X[rows], y[rows])
 
 
-def known_rows(y: NDArray[Any]) -> NDArray[np.bool_]:
+def known_rows(y: NDArray[Any]) -> Booleans:
     """Where class codes are not −1, or targets not NaN."""
     return np.asarray(~np.isnan(y) if y.dtype.kind == "f" else y >= 0)
 
 
 def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> list[int]:
-    """Numbers of features, each from 1 to all of them; where they are to be distinct, the smallest first."""
+    """Numbers of features, each from 1 to all of them; where they are to be distinct, the
+    smallest first.
+    """
     if isinstance(sizes, Integral) and not isinstance(sizes, bool):
         sizes = [sizes]
     if isinstance(sizes, str) or not has_parts(sizes):
-        raise InputTypeError(f"sizes must be a list of numbers of features, such as [5, 10, 20], got {quoted(sizes)}.")
+        raise InputTypeError(
+            "sizes must be a list of numbers of features, such as [5, 10, 20], got "
+            f"{quoted(sizes)}."
+        )
     numbers = list(sizes)
     if not numbers:
         raise InputError("sizes is empty; name at least one number of features.")
     for size in numbers:
-        if not isinstance(size, Integral) or isinstance(size, bool) or not 1 <= int(size) <= n_features:
-            raise InputError(f"sizes holds {quoted(size)}, but there are {n_features} features; ask for 1 to {n_features}.")
+        if (
+            not isinstance(size, Integral)
+            or isinstance(size, bool)
+            or not 1 <= int(size) <= n_features
+        ):
+            raise InputError(
+                f"sizes holds {quoted(size)}, but there are {n_features} features; ask for 1 to "
+                f"{n_features}."
+            )
     if distinct and len(set(numbers)) < len(numbers):
-        raise InputError(f"sizes names a number of features twice: {quoted(numbers)}; name each once.")
+        raise InputError(
+            f"sizes names a number of features twice: {quoted(numbers)}; name each once."
+        )
     return sorted(int(size) for size in numbers) if distinct else [int(size) for size in numbers]
 
 
@@ -158,19 +195,30 @@ def checked_order(order: Any, n_features: int, length: int, whose: str = "order"
     try:
         positions = np.asarray(order)
     except ValueError as error:
-        raise InputTypeError(f"{whose} could not be read as an array ({one_line(str(error))}).") from error
+        raise InputTypeError(
+            f"{whose} could not be read as an array ({one_line(str(error))})."
+        ) from error
     if positions.ndim != 1 or (positions.dtype.kind not in "iu" and positions.size):
         raise InputTypeError(
-            f"{whose} must be a 1-D array of column numbers, best first, got {positions.dtype} of shape {positions.shape}."
+            f"{whose} must be a 1-D array of column numbers, best first, got {positions.dtype} of "
+            f"shape {positions.shape}."
         )
     if len(positions) < length:
-        raise InputError(f"{whose} names {len(positions)} features, but sizes ask for {length}; name as many, or ask for fewer.")
+        raise InputError(
+            f"{whose} names {len(positions)} features, but sizes ask for {length}; name as many, "
+            "or ask for fewer."
+        )
     outside = positions[(positions < 0) | (positions >= n_features)]
     if len(outside):
-        raise InputError(f"{whose} names column {outside[0]}, but columns are numbered 0 to {n_features - 1}.")
+        raise InputError(
+            f"{whose} names column {outside[0]}, but columns are numbered 0 to {n_features - 1}."
+        )
     found, times = np.unique(positions, return_counts=True)
     if (times > 1).any():
-        raise InputError(f"{whose} names column {found[times > 1][0]} more than once; every column may come once.")
+        raise InputError(
+            f"{whose} names column {found[times > 1][0]} more than once; every column may come "
+            "once."
+        )
     return positions.astype(np.int64)
 
 
@@ -181,7 +229,10 @@ def _read_test(X: Any, n_features: int) -> Any:
     else:
         test = read_moderate(X)
     if test.shape[1] != n_features:
-        raise InputError(f"X_test has {test.shape[1]} columns, but X_train has {n_features}; they must be the same features.")
+        raise InputError(
+            f"X_test has {test.shape[1]} columns, but X_train has {n_features}; they must be the "
+            "same features."
+        )
     return test
 
 

@@ -1,4 +1,6 @@
-"""What an evaluation found: every measurement, means with standard errors, paired differences, a table, a picture."""
+"""What an evaluation found: every measurement, means with standard errors, paired differences, a
+table, a picture.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import between, boolean, choice, quoted
 from graphsieve.assess.evaluation.plotting import Curve, draw_panels
 from graphsieve.assess.evaluation.selection import BASELINES
-
-Floats = NDArray[np.float64]
 
 METRICS = {
     "accuracy": ("accuracy", True),
@@ -32,7 +33,9 @@ ROWS_SHOWN = 40
 
 
 class Measurement(NamedTuple):
-    """One number: what a learner reached with so many features of a selector in one fold of one repeat (counted from 0)."""
+    """One number: what a learner reached with so many features of a selector in one fold of one
+    repeat (counted from 0).
+    """
 
     selector: str
     learner: str
@@ -62,12 +65,14 @@ def standard_error(values: ArrayLike, *, test_ratio: float = 0.0) -> float:
     values : array
         One per repetition.
     test_ratio : float
-        0 for independent repetitions: s/√n. For repetitions that train on overlapping rows, as folds do, test rows over training
-        rows, by which the variance is corrected: s √(1/n + ratio).
+        0 for independent repetitions: s/√n. For repetitions that train on overlapping rows, as
+        folds do, test rows over training rows, by which the variance is corrected: s √(1/n +
+        ratio).
 
     References
     ----------
-    Nadeau, Bengio (2003), Inference for the generalization error; Bouckaert, Frank (2004) for repeated folds.
+    Nadeau, Bengio (2003), Inference for the generalization error; Bouckaert, Frank (2004) for
+    repeated folds.
 
     Examples
     --------
@@ -93,7 +98,8 @@ def standard_error(values: ArrayLike, *, test_ratio: float = 0.0) -> float:
 
 
 class Records(Sequence[dict[str, Any]]):
-    """Rows with the same columns, each a plain dict: it prints as a table, and `to_frame` makes a pandas frame of it.
+    """Rows with the same columns, each a plain dict: it prints as a table, and `to_frame` makes a
+    pandas frame of it.
 
     Examples
     --------
@@ -132,7 +138,9 @@ class Records(Sequence[dict[str, Any]]):
         header = list(self._rows[0])
         shown = [[_cell(row[name]) for name in header] for row in self._rows[:ROWS_SHOWN]]
         more = len(self) - len(shown)
-        lines = table_lines([header, *shown], left=[isinstance(self._rows[0][name], str) for name in header])
+        lines = table_lines(
+            [header, *shown], left=[isinstance(self._rows[0][name], str) for name in header]
+        )
         return "\n".join(lines + ([f"… {more} more; to_frame() has them all"] if more else []))
 
 
@@ -155,8 +163,8 @@ class Evaluation:
     folds, repeats : int
         How often was measured.
     test_ratio : float
-        Test rows over training rows with a known y, which `standard_error` corrects for; 0 for clustering, where nothing is
-        held out.
+        Test rows over training rows with a known y, which `standard_error` corrects for; 0 for
+        clustering, where nothing is held out.
     knowledge : str
         What selectors were told, in a few words.
     measurements : tuple of Measurement
@@ -167,7 +175,7 @@ class Evaluation:
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from graphsieve.assess.evaluation import evaluate
+    >>> from graphsieve import evaluate
     >>> X, y = load_wine(return_X_y=True)
     >>> result = evaluate("fisher", X, y, sizes=[2, 4], learners="1nn")
     >>> result.selectors
@@ -191,18 +199,25 @@ class Evaluation:
     selections: tuple[Selection, ...]
 
     def records(self) -> Records:
-        """Every measurement as a plain dict: selector, learner, metric, n_features, repeat, fold, value, seconds."""
+        """Every measurement as a plain dict: selector, learner, metric, n_features, repeat,
+        fold, value, seconds.
+        """
         return Records(measured._asdict() for measured in self.measurements)
 
     def to_frame(self) -> Any:
-        """Every measurement as a row of a pandas data frame; `seconds` is what the selection took in that fold."""
+        """Every measurement as a row of a pandas data frame; `seconds` is what the selection
+        took in that fold.
+        """
         return self.records().to_frame()
 
-    def values(self, selector: str, learner: str | None = None, *, metric: str | None = None) -> Floats:
-        """What was measured with one selector and learner, of shape (number of sizes, repeats × folds).
+    def values(
+        self, selector: str, learner: str | None = None, *, metric: str | None = None
+    ) -> Floats:
+        """What was measured with one selector and learner, of shape (number of sizes, repeats ×
+        folds).
 
-        The rows are those of `sizes`; ``"all"`` has the same values in each of them. `learner` may be left out where there
-        is only one.
+        The rows are those of `sizes`; ``"all"`` has the same values in each of them. `learner` may
+        be left out where there is only one.
         """
         choice(self.selectors)("selector", selector)
         if learner is None and len(self.learners) > 1:
@@ -213,7 +228,9 @@ class Evaluation:
         for one in self.measurements:
             if (one.selector, one.learner, one.metric) == wanted:
                 found.setdefault(one.n_features, []).append(one.value)
-        return np.array([found[self.n_features if selector == "all" else size] for size in self.sizes])
+        return np.array(
+            [found[self.n_features if selector == "all" else size] for size in self.sizes]
+        )
 
     def summary(self, *, metric: str | None = None, over_sizes: bool = False) -> Records:
         """Mean and standard error of every selector, learner and number of features.
@@ -223,17 +240,22 @@ class Evaluation:
         metric : str, optional
             One of `metrics`; None is the first.
         over_sizes : bool
-            Whether to take the mean over the sizes first, in each fold; `n_features` is then None (for ``"all"``, all of them).
+            Whether to take the mean over the sizes first, in each fold; `n_features` is then None
+            (for ``"all"``, all of them).
 
         Returns
         -------
         Records
-            Of selector, learner, metric, n_features, mean, standard_error, n (how often it was measured), and seconds, the mean
-            time of a selection. Folds share most of their training rows, so that their values are not independent; the standard
-            error is corrected for that, as `standard_error` says.
+            Of selector, learner, metric, n_features, mean, standard_error, n (how often it was
+            measured), and seconds, the mean time of a selection. Folds share most of their training
+            rows, so that their values are not independent; the standard error is corrected for
+            that, as `standard_error` says.
         """
         metric, over_sizes = self._metric(metric), boolean()("over_sizes", over_sizes)
-        seconds = {name: [one.seconds for one in self.selections if one.selector == name] for name in self.selectors}
+        seconds = {
+            name: [one.seconds for one in self.selections if one.selector == name]
+            for name in self.selectors
+        }
         return Records(
             {
                 "selector": selector,
@@ -250,7 +272,9 @@ class Evaluation:
             for size, values in self._by_size(selector, learner, metric, over_sizes)
         )
 
-    def differences(self, to: str = "random", *, metric: str | None = None, over_sizes: bool = False) -> Records:
+    def differences(
+        self, to: str = "random", *, metric: str | None = None, over_sizes: bool = False
+    ) -> Records:
         """How every other selector differs from one of them, fold by fold.
 
         Parameters
@@ -263,19 +287,32 @@ class Evaluation:
         Returns
         -------
         Records
-            Of selector, to, learner, metric, n_features, mean (selector minus `to`, over the same folds), standard_error
-            (corrected as `standard_error` says), p (two-sided, of Student's t with one degree of freedom fewer than folds in
-            all), and better and worse, the shares of folds in which the selector is so; equal folds are neither.
+            Of selector, to, learner, metric, n_features, mean (selector minus `to`, over the same
+            folds), standard_error (corrected as `standard_error` says), p (two-sided, of Student's
+            t with one degree of freedom fewer than folds in all), and better and worse, the shares
+            of folds in which the selector is so; equal folds are neither.
         """
-        to, metric, over_sizes = self._selector(to), self._metric(metric), boolean()("over_sizes", over_sizes)
+        to, metric, over_sizes = (
+            self._selector(to),
+            self._metric(metric),
+            boolean()("over_sizes", over_sizes),
+        )
         rows = []
         for learner in self.learners:
             theirs = self._sized(to, learner, metric, over_sizes)
             for selector in self.selectors:
                 if selector != to:
                     ours = self._sized(selector, learner, metric, over_sizes)
-                    for size, difference in zip([None] if over_sizes else self.sizes, ours - theirs, strict=True):
-                        who = {"selector": selector, "to": to, "learner": learner, "metric": metric, "n_features": size}
+                    for size, difference in zip(
+                        [None] if over_sizes else self.sizes, ours - theirs, strict=True
+                    ):
+                        who = {
+                            "selector": selector,
+                            "to": to,
+                            "learner": learner,
+                            "metric": metric,
+                            "n_features": size,
+                        }
                         rows.append(who | self._compared(difference, METRICS[metric][1]))
         return Records(rows)
 
@@ -301,14 +338,17 @@ class Evaluation:
 
     def __str__(self) -> str:
         times = " × ".join(
-            _counted(n, word) for n, word in ((self.folds, "fold"), (self.repeats, "repeat")) if n > 1 or word == "fold"
+            _counted(n, word)
+            for n, word in ((self.folds, "fold"), (self.repeats, "repeat"))
+            if n > 1 or word == "fold"
         )
         if self.task == "clustering":
             times = _counted(self.repeats, "repeat")
         metric = self.metrics[0]
         unit = " in %" if metric in IN_PERCENT else ""
         lines = [
-            f"{self.task} of {self.n_samples} samples by some of {self.n_features} features; {self.knowledge}",
+            f"{self.task} of {self.n_samples} samples by some of {self.n_features} features; "
+            f"{self.knowledge}",
             f"{METRICS[metric][0]}{unit}, mean ± standard error over {times}",
         ]
         for learner in self.learners:
@@ -319,16 +359,30 @@ class Evaluation:
 
     def _table(self, learner: str, metric: str) -> list[str]:
         """One learner: selectors down, sizes across, their mean, and all columns at the end."""
-        places = np.unique(np.linspace(0, len(self.sizes) - 1, min(SIZES_SHOWN, len(self.sizes))).round().astype(int))
+        places = np.unique(
+            np.linspace(0, len(self.sizes) - 1, min(SIZES_SHOWN, len(self.sizes)))
+            .round()
+            .astype(int)
+        )
         sizes = [self.sizes[place] for place in places]
         several = len(self.sizes) > 1
-        header = [learner, *map(str, sizes), *(["mean"] if several else []), *(["all"] if "all" in self.selectors else [])]
+        header = [
+            learner,
+            *map(str, sizes),
+            *(["mean"] if several else []),
+            *(["all"] if "all" in self.selectors else []),
+        ]
         rows = [header]
         digits = self._digits(learner, metric)
         for selector in self.selectors:
-            cells = [self._mean_cell(values, metric, digits) for values in self._sized(selector, learner, metric, False)[places]]
+            cells = [
+                self._mean_cell(values, metric, digits)
+                for values in self._sized(selector, learner, metric, False)[places]
+            ]
             if several:
-                cells.append(self._mean_cell(self._sized(selector, learner, metric, True)[0], metric, digits))
+                cells.append(
+                    self._mean_cell(self._sized(selector, learner, metric, True)[0], metric, digits)
+                )
             if "all" in self.selectors:
                 cells = [""] * len(cells) + cells[-1:] if selector == "all" else [*cells, ""]
             rows.append([selector, *cells])
@@ -336,12 +390,18 @@ class Evaluation:
 
     def _mean_cell(self, values: Floats, metric: str, digits: int) -> str:
         factor = 100 if metric in IN_PERCENT else 1
-        mean, error = factor * float(values.mean()), factor * standard_error(values, test_ratio=self.test_ratio)
+        mean, error = (
+            factor * float(values.mean()),
+            factor * standard_error(values, test_ratio=self.test_ratio),
+        )
         return f"{mean:.{digits}f}" + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
     def _digits(self, learner: str, metric: str) -> int:
         """Decimals that show the largest mean with four digits, percents with one decimal."""
-        largest = max(float(self._sized(selector, learner, metric, False).mean(axis=1).max()) for selector in self.selectors)
+        largest = max(
+            float(self._sized(selector, learner, metric, False).mean(axis=1).max())
+            for selector in self.selectors
+        )
         if metric in IN_PERCENT or not 0 < largest < math.inf:
             return 1
         return max(0, 3 - math.floor(math.log10(largest)))
@@ -352,10 +412,20 @@ class Evaluation:
         for selector in self.selectors:
             values = factor * self._sized(selector, learner, metric, False)
             errors = [standard_error(row, test_ratio=self.test_ratio) for row in values]
-            curves.append(Curve(selector, self.sizes, values.mean(axis=1), np.array(errors), selector in BASELINES))
+            curves.append(
+                Curve(
+                    selector,
+                    self.sizes,
+                    values.mean(axis=1),
+                    np.array(errors),
+                    selector in BASELINES,
+                )
+            )
         return curves
 
-    def _by_size(self, selector: str, learner: str, metric: str, over_sizes: bool) -> list[tuple[int | None, Floats]]:
+    def _by_size(
+        self, selector: str, learner: str, metric: str, over_sizes: bool
+    ) -> list[tuple[int | None, Floats]]:
         if selector == "all":
             return [(self.n_features, self.values(selector, learner, metric=metric)[0])]
         found = self._sized(selector, learner, metric, over_sizes)
@@ -366,7 +436,10 @@ class Evaluation:
         return values.mean(axis=0, keepdims=True) if over_sizes else values
 
     def _compared(self, difference: Floats, large_is_good: bool) -> dict[str, float]:
-        mean, error = float(difference.mean()), standard_error(difference, test_ratio=self.test_ratio)
+        mean, error = (
+            float(difference.mean()),
+            standard_error(difference, test_ratio=self.test_ratio),
+        )
         gain = difference if large_is_good else -difference
         return {
             "mean": mean,
@@ -384,7 +457,9 @@ class Evaluation:
 
 
 def two_sided(mean: float, error: float, freedom: int) -> float:
-    """The probability of a mean this far from 0, by Student's t; NaN without an error, 1 where there is no difference at all."""
+    """The probability of a mean this far from 0, by Student's t; NaN without an error, 1 where
+    there is no difference at all.
+    """
     if math.isnan(error) or error == 0:
         return 1.0 if error == 0 and mean == 0 else 0.0 if error == 0 else math.nan
     return float(2 * student.sf(abs(mean) / error, freedom))
@@ -395,7 +470,8 @@ def table_lines(rows: Sequence[Sequence[str]], *, left: Sequence[bool]) -> list[
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
-            f"{cell:<{width}}" if to_left else f"{cell:>{width}}" for cell, width, to_left in zip(row, widths, left, strict=True)
+            f"{cell:<{width}}" if to_left else f"{cell:>{width}}"
+            for cell, width, to_left in zip(row, widths, left, strict=True)
         ).rstrip()
         for row in rows
     ]

@@ -1,4 +1,6 @@
-"""From whatever ranks features (a name, an estimator, a function) to an order, seeing the training rows only."""
+"""From whatever ranks features (a name, an estimator, a function) to an order, seeing the
+training rows only.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned
 from graphsieve._base.parameters import has_parts, nearest, quoted
 from graphsieve._base.randomness import generator, seed_number
@@ -23,14 +26,14 @@ from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision
 
-Integers = NDArray[np.int64]
-
 BASELINES = ("random", "all")
 
 
 @dataclass(frozen=True)
 class Selected:
-    """What a selector chose: column positions, best first, the seconds it took, and what it warned of."""
+    """What a selector chose: column positions, best first, the seconds it took, and what it
+    warned of.
+    """
 
     order: Integers
     seconds: float
@@ -57,7 +60,9 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"{what} must be named by text, got {quoted(name)}.")
         if name in result:
-            raise InputError(f"two of the {what} are called {quoted(name)}; pass a dict with different names.")
+            raise InputError(
+                f"two of the {what} are called {quoted(name)}; pass a dict with different names."
+            )
         result[name] = thing
     return result
 
@@ -68,11 +73,21 @@ def named_selectors(selectors: Any, baselines: Any) -> dict[str, Any]:
     for name, selector in found.items():
         _check_selector(name, selector)
     wanted = [baselines] if isinstance(baselines, str) else baselines
-    if not isinstance(wanted, Sequence) or any(name not in BASELINES for name in wanted) or len(set(wanted)) < len(wanted):
-        raise InputError(f"baselines must be some of {', '.join(map(repr, BASELINES))}, each once, got {quoted(baselines)}.")
+    if (
+        not isinstance(wanted, Sequence)
+        or any(name not in BASELINES for name in wanted)
+        or len(set(wanted)) < len(wanted)
+    ):
+        raise InputError(
+            f"baselines must be some of {', '.join(map(repr, BASELINES))}, each once, got "
+            f"{quoted(baselines)}."
+        )
     for name in BASELINES:
         if name in found:
-            raise InputError(f"a selector is called {name!r}, which is the name of a baseline; call it something else.")
+            raise InputError(
+                f"a selector is called {name!r}, which is the name of a baseline; call it "
+                "something else."
+            )
     if not found and not wanted:
         raise InputError("there is nothing to evaluate; name at least one selector or baseline.")
     return found | {name: Baseline(name) for name in wanted}
@@ -90,12 +105,14 @@ def _check_selector(name: str, selector: Any) -> None:
         if selector not in METHODS and selector not in SIEVES and selector != "auto":
             names = ("auto", *METHODS, *SIEVES)
             raise InputError(
-                f"selector {quoted(name)} is no registered method; choose from {', '.join(names)}, or pass an estimator "
+                f"selector {quoted(name)} is no registered method; choose from {', '.join(names)}, "
+                "or pass an estimator "
                 f"or a function{nearest(selector, names)}."
             )
     elif isinstance(selector, type) or not (hasattr(selector, "fit") or callable(selector)):
         raise InputTypeError(
-            f"selector {quoted(name)} must be the name of a method, an estimator with fit, or a function of X and y, "
+            f"selector {quoted(name)} must be the name of a method, an estimator with fit, or a "
+            "function of X and y, "
             f"got {quoted(selector)}."
         )
 
@@ -111,10 +128,14 @@ def select(
     random_state: Sequence[int],
     where: str,
 ) -> Selected:
-    """The order a selector makes of the training rows; `y` is what it may know of them (−1 or NaN: nothing)."""
+    """The order a selector makes of the training rows; `y` is what it may know of them (−1 or
+    NaN: nothing).
+    """
     start = time.perf_counter()
     with gathered() as warned, noted(f"selector {name!r}, {where}"):
-        order = _order(name, selector, X, y, supervision=supervision, sizes=sizes, random_state=random_state)
+        order = _order(
+            name, selector, X, y, supervision=supervision, sizes=sizes, random_state=random_state
+        )
     return Selected(order, time.perf_counter() - start, tuple(warned))
 
 
@@ -130,10 +151,18 @@ def _order(
 ) -> Integers:
     n_features, largest = X.shape[1], max(sizes)
     if isinstance(selector, Baseline):
-        return generator([*random_state, 1]).permutation(n_features) if selector.name == "random" else np.arange(n_features)
+        return (
+            generator([*random_state, 1]).permutation(n_features)
+            if selector.name == "random"
+            else np.arange(n_features)
+        )
     if isinstance(selector, str):
         make = SIEVES.get(selector)
-        sieve = GraphSieve(selector, n_features_to_select=largest) if make is None else make(n_features_to_select=largest)
+        sieve = (
+            GraphSieve(selector, n_features_to_select=largest)
+            if make is None
+            else make(n_features_to_select=largest)
+        )
         return ranked(fitted_sieve(sieve, X, y, supervision), n_features, sizes, name)
     if hasattr(selector, "fit"):
         model = seeded(clone(selector), [*random_state, 2])
@@ -144,19 +173,28 @@ def _order(
 
 
 def seeded(model: Any, random_state: Sequence[int]) -> Any:
-    """The estimator with a seed wherever it has a `random_state` of None, so that a run can be repeated."""
+    """The estimator with a seed wherever it has a `random_state` of None, so that a run can be
+    repeated.
+    """
     unset = [
         key
         for key, value in model.get_params(deep=True).items()
         if value is None and (key == "random_state" or key.endswith("__random_state"))
     ]
-    return model.set_params(**dict.fromkeys(unset, seed_number(list(random_state)))) if unset else model
+    return (
+        model.set_params(**dict.fromkeys(unset, seed_number(list(random_state))))
+        if unset
+        else model
+    )
 
 
 def fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
-    """One of ours: it reads unknown labels itself, written as NaN, so that whatever number is known is a class."""
+    """One of ours: it reads unknown labels itself, written as NaN, so that whatever number is
+    known is a class.
+    """
     given = sieve.get_params(deep=False)
-    # A few known values no longer show whether they are classes or a quantity; and no line of progress within another.
+    # A few known values no longer show whether they are classes or a quantity; and no line of
+    # progress within another.
     told: dict[str, Any] = {"unlabeled": None, "progress": False}
     if given.get("target_type") == "auto":
         told["target_type"] = "classes" if y.dtype.kind == "i" else "continuous"
@@ -170,10 +208,13 @@ def fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision |
 
 
 def fitted_elsewhere(model: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
-    """One of another library: it learns from the rows whose label is known, or from all without any where none is."""
+    """One of another library: it learns from the rows whose label is known, or from all without
+    any where none is.
+    """
     if supervision is not None:
         raise InputTypeError(
-            f"{type(model).__name__} cannot read a Supervision; pass a function of X and the Supervision instead."
+            f"{type(model).__name__} cannot read a Supervision; pass a function of X and the "
+            "Supervision instead."
         )
     rows = np.flatnonzero(known_rows(y))
     if not len(rows):
@@ -192,7 +233,8 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
         ranks = 1 - _one_each(model.get_support(), n_features, name, "get_support()")
     else:
         raise InputTypeError(
-            f"selector {name!r} has neither ranking_ nor scores_ nor get_support after fit; pass a function that returns an "
+            f"selector {name!r} has neither ranking_ nor scores_ nor get_support after fit; pass a "
+            "function that returns an "
             "order."
         )
     order = np.argsort(ranks, kind="stable")
@@ -200,13 +242,14 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
         if size < n_features and ranks[order[size - 1]] == ranks[order[size]]:
             shared = int((ranks == ranks[order[size]]).sum())
             raise InputError(
-                f"selector {name!r} puts {shared} features on one place, so that its best {size} are not determined; "
+                f"selector {name!r} puts {shared} features on one place, so that its best {size} "
+                "are not determined; "
                 "let it rank more of them, or ask for other sizes."
             )
     return order.astype(np.int64)
 
 
-def _one_each(values: Any, n_features: int, name: str, attribute: str) -> NDArray[np.float64]:
+def _one_each(values: Any, n_features: int, name: str, attribute: str) -> Floats:
     """The numbers of a fitted selector, one for each feature."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
@@ -214,7 +257,8 @@ def _one_each(values: Any, n_features: int, name: str, attribute: str) -> NDArra
         numbers = np.empty(0)
     if numbers.shape != (n_features,):
         raise InputError(
-            f"{attribute} of selector {name!r} must be one number for each of the {n_features} features, got {quoted(values)}; "
+            f"{attribute} of selector {name!r} must be one number for each of the {n_features} "
+            f"features, got {quoted(values)}; "
             "pass a function that returns an order."
         )
     return numbers

@@ -8,31 +8,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import InputError
 from graphsieve.assess.evaluation.evaluating import partly_known
 from graphsieve.assess.evaluation.hiding import known_count, proportional
 from graphsieve.assess.evaluation.prefixes import known_rows
 from graphsieve.supervision.value import Supervision
 
-Integers = NDArray[np.int64]
-
 
 def drawn_rows(known: Supervision, n_rows: int, random: np.random.Generator) -> Integers:
-    """Different rows in ascending order: every class, and the samples of which nothing is known, in proportion.
+    """Different rows in ascending order: every class, and the samples of which nothing is known, in
+    proportion.
 
-    Nothing loses its last: every class keeps a known label, known targets keep one, and where only pairs are known one must-link
-    and one cannot-link stay whole, for which there may be up to three rows more than `n_rows`.
+    Nothing loses its last: every class keeps a known label, known targets keep one, and where only
+    pairs are known one must-link and one cannot-link stay whole, for which there may be up to three
+    rows more than `n_rows`.
     """
     stratum, n_free = _strata(known)
     sizes = np.bincount(stratum)
     if n_rows < len(sizes):
         raise InputError(
-            f"{n_rows} of {len(known)} samples cannot hold one of each of the {len(sizes)} kinds there are (known classes, and "
+            f"{n_rows} of {len(known)} samples cannot hold one of each of the {len(sizes)} kinds "
+            "there are (known classes, and "
             "samples without a label); raise fraction."
         )
     shares = proportional(sizes, n_rows, random)
     rows = [
-        random.choice(np.flatnonzero(stratum == place), size=shares[place], replace=False) for place in range(n_free, len(sizes))
+        random.choice(np.flatnonzero(stratum == place), size=shares[place], replace=False)
+        for place in range(n_free, len(sizes))
     ]
     if n_free:
         in_pairs, at_least = _pair_by_pair(known, stratum == 0, random)
@@ -41,7 +44,9 @@ def drawn_rows(known: Supervision, n_rows: int, random: np.random.Generator) -> 
 
 
 def partly_hidden(known: Supervision, hide: float, random: np.random.Generator) -> Supervision:
-    """What is known, with a share of its labels and targets hidden as `hide_labels` does; every class keeps a known one."""
+    """What is known, with a share of its labels and targets hidden as `hide_labels` does; every
+    class keeps a known one.
+    """
     hidden: dict[str, Any] = {
         kind: partly_known(values, _n_shown(values, hide), False, random)  # type: ignore[arg-type]
         for kind, values in (("labels", known.labels), ("targets", known.targets))
@@ -57,7 +62,9 @@ def _n_shown(y: NDArray[Any], hide: float) -> int:
 
 
 def _strata(known: Supervision) -> tuple[Integers, int]:
-    """For each sample the number of those it is drawn among, without gaps; and 1 if number 0 are those known by pairs alone."""
+    """For each sample the number of those it is drawn among, without gaps; and 1 if number 0 are
+    those known by pairs alone.
+    """
     nothing, target, pairs = known.codes.max(initial=-1) + 1, known.codes.max(initial=-1) + 2, -1
     stratum = np.full(len(known), nothing, dtype=np.int64)
     stratum[np.concatenate([known.must_link, known.cannot_link]).ravel()] = pairs
@@ -67,14 +74,20 @@ def _strata(known: Supervision) -> tuple[Integers, int]:
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64), int(stratum.min() == pairs)
 
 
-def _pair_by_pair(known: Supervision, among: NDArray[np.bool_], random: np.random.Generator) -> tuple[Integers, int]:
-    """Those samples in the order of their pairs, which come by chance, but first one of each kind; and how many these two fill.
+def _pair_by_pair(
+    known: Supervision, among: Booleans, random: np.random.Generator
+) -> tuple[Integers, int]:
+    """Those samples in the order of their pairs, which come by chance, but first one of each kind;
+    and how many these two fill.
 
-    The first half of them holds about half of the pairs where pairs are few; half of them by chance would hold a quarter, and
-    often none at all.
+    The first half of them holds about half of the pairs where pairs are few; half of them by chance
+    would hold a quarter, and often none at all.
     """
     must, cannot = random.permutation(known.must_link), random.permutation(known.cannot_link)
-    first, others = np.concatenate([must[:1], cannot[:1]]), random.permutation(np.concatenate([must[1:], cannot[1:]]))
+    first, others = (
+        np.concatenate([must[:1], cannot[:1]]),
+        random.permutation(np.concatenate([must[1:], cannot[1:]])),
+    )
     ends = np.concatenate([first, others]).ravel()
     ends = ends[among[ends]]
     return ends[np.sort(np.unique(ends, return_index=True)[1])], int(among[np.unique(first)].sum())

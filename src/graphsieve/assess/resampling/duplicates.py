@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.assess.resampling.measures import share_interval
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SAME_FROM = 0.95  # absolute correlation from which two columns tell nearly the same
 LEADERS_AT_ONCE = 512  # so many times the columns left are the correlations held in memory
@@ -21,8 +18,8 @@ LEADERS_AT_ONCE = 512  # so many times the columns left are the correlations hel
 class Group(NamedTuple):
     """Columns that nearly repeat the first of them, and how often at least one of them was chosen.
 
-    `columns` are positions, the one chosen most often first. `frequency` is the share of resamples, and `low` and `high` its
-    confidence interval.
+    `columns` are positions, the one chosen most often first. `frequency` is the share of resamples,
+    and `low` and `high` its confidence interval.
     """
 
     columns: tuple[int, ...]
@@ -32,20 +29,34 @@ class Group(NamedTuple):
     high: float
 
 
-def groups_of(table: Table, names: tuple[str, ...], chosen: NDArray[np.bool_], order: Integers) -> tuple[Group, ...]:
-    """Groups of the columns that were ever chosen, which come in `order`; the group that was chosen most often comes first."""
+def groups_of(
+    table: Table, names: tuple[str, ...], chosen: Booleans, order: Integers
+) -> tuple[Group, ...]:
+    """Groups of the columns that were ever chosen, which come in `order`; the group that was
+    chosen most often comes first.
+    """
     n = len(chosen)
     members = near_duplicates(table, order)
     times = np.array([chosen[:, columns].any(axis=1).sum() for columns in members], dtype=np.int64)
     low, high = share_interval(times, n)
     return tuple(
-        Group(tuple(members[i].tolist()), tuple(names[j] for j in members[i]), float(times[i] / n), float(low[i]), float(high[i]))
+        Group(
+            tuple(members[i].tolist()),
+            tuple(names[j] for j in members[i]),
+            float(times[i] / n),
+            float(low[i]),
+            float(high[i]),
+        )
         for i in np.argsort(-times, kind="stable")
     )
 
 
-def near_duplicates(table: Table, order: Integers, *, threshold: float = SAME_FROM) -> list[Integers]:
-    """The columns of `order` in groups: the first one left leads, and whoever correlates with it joins, until none is left."""
+def near_duplicates(
+    table: Table, order: Integers, *, threshold: float = SAME_FROM
+) -> list[Integers]:
+    """The columns of `order` in groups: the first one left leads, and whoever correlates with it
+    joins, until none is left.
+    """
     groups, left = [], order
     while len(left):
         leaders = left[:LEADERS_AT_ONCE]
@@ -61,7 +72,9 @@ def near_duplicates(table: Table, order: Integers, *, threshold: float = SAME_FR
 
 
 def correlations(table: Table, some: Integers, others: Integers) -> Floats:
-    """Pearson correlations between some columns (rows of the result) and others; 0 where a column does not vary."""
+    """Pearson correlations between some columns (rows of the result) and others; 0 where a
+    column does not vary.
+    """
     unit = _standardized(table.take_columns(some))
     parts = []
     for block in table.take_columns(others).blocks():
@@ -73,7 +86,9 @@ def correlations(table: Table, some: Integers, others: Integers) -> Floats:
 
 def _standardized(table: Table) -> Floats:
     """Dense columns of mean 0 and length 1; only zeros where a column does not vary."""
-    values = np.concatenate([part for block in table.blocks() for _, part in block.dense_parts()], axis=1)
+    values = np.concatenate(
+        [part for block in table.blocks() for _, part in block.dense_parts()], axis=1
+    )
     values = values - values.mean(axis=0)
     constant = np.concatenate([block.constant for block in table.blocks()])
     size = np.sqrt((values**2).sum(axis=0))

@@ -1,4 +1,6 @@
-"""What many selections have in common: how often each feature is chosen, where it ranks, a table, a picture."""
+"""What many selections have in common: how often each feature is chosen, where it ranks, a
+table, a picture.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, one_line, quoted
 from graphsieve.assess.evaluation.results import table_lines
@@ -18,9 +20,6 @@ from graphsieve.assess.resampling.duplicates import SAME_FROM, Group
 from graphsieve.assess.resampling.measures import LEVEL, Agreement
 from graphsieve.assess.resampling.picture import draw
 from graphsieve.table.containers import shown_name
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 RANKS_WITHIN = (0.05, 0.95)  # the quantiles that a rank interval lies between
 ROWS_SHOWN = 20
@@ -33,7 +32,8 @@ SCHEMA = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """How often each feature is chosen, and where it ranks, over resamples of the samples. It prints as a table.
+    """How often each feature is chosen, and where it ranks, over resamples of the samples. It
+    prints as a table.
 
     Attributes
     ----------
@@ -42,16 +42,20 @@ class Stability:
     frequency : array of float
         The share of resamples in which a feature is chosen.
     frequency_low, frequency_high : array of float
-        Wilson's 95 % interval for the share that endlessly many resamples of the same data would give.
+        Wilson's 95 % interval for the share that endlessly many resamples of the same data would
+        give.
     rank_low, rank_median, rank_high : array of float
-        The 5 %, 50 % and 95 % quantiles of a feature's rank (1 is the best), each a rank that occurred.
+        The 5 %, 50 % and 95 % quantiles of a feature's rank (1 is the best), each a rank that
+        occurred.
     selected : array of bool
         What is selected from all samples.
     agreement : Agreement
-        The stability index of Nogueira, Sechidis and Brown (2018) with its 95 % interval; see `index`.
+        The stability index of Nogueira, Sechidis and Brown (2018) with its 95 % interval; see
+        `index`.
     groups : tuple of Group
-        The features that were ever chosen, in groups whose columns correlate with the first one by at least 0.95, either sign.
-        Copies of a column take turns, so that each alone is chosen seldom and one of them always.
+        The features that were ever chosen, in groups whose columns correlate with the first one by
+        at least 0.95, either sign. Copies of a column take turns, so that each alone is chosen
+        seldom and one of them always.
     chosen : array of bool of shape (n_resamples, n_features)
         What was chosen in each resample.
     selector : str
@@ -64,7 +68,7 @@ class Stability:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from graphsieve.assess.resampling import stability
+    >>> from graphsieve import stability
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> stability("fisher", X, y, n_features_to_select=1, n_resamples=10)  # doctest: +ELLIPSIS
     selector 'fisher': what it chooses from 75 of 150 samples, 10 times ...
@@ -77,10 +81,10 @@ class Stability:
     rank_low: Floats
     rank_median: Floats
     rank_high: Floats
-    selected: NDArray[np.bool_]
+    selected: Booleans
     agreement: Agreement
     groups: tuple[Group, ...]
-    chosen: NDArray[np.bool_]
+    chosen: Booleans
     selector: str
     n_samples: int
     n_rows: int
@@ -96,7 +100,9 @@ class Stability:
 
     @property
     def index(self) -> float:
-        """1: always the same features; 0: as if drawn by chance; NaN where none or all of them are always chosen."""
+        """1: always the same features; 0: as if drawn by chance; NaN where none or all of them
+        are always chosen.
+        """
         return self.agreement.value
 
     @property
@@ -109,26 +115,30 @@ class Stability:
         """Column positions, those chosen most often first."""
         return most_frequent_first(self.frequency, self.rank_median)
 
-    def stable(self, threshold: float = 0.75) -> NDArray[np.bool_]:
+    def stable(self, threshold: float = 0.75) -> Booleans:
         """The features that are chosen in at least this share of the resamples, as a mask.
 
         Parameters
         ----------
         threshold : float
-            Above 0 and up to 1. From 0.6 to 0.9 it matters little, say Meinshausen and Bühlmann; `expected_false` bounds how many
-            of these features are there by accident.
+            Above 0 and up to 1. From 0.6 to 0.9 it matters little, say Meinshausen and Bühlmann;
+            `expected_false` bounds how many of these features are there by accident.
         """
         share = _threshold(threshold, above=0.0)
-        # Shares are quotients of whole numbers: 0.7 of 10 resamples are 7, whatever the last bit of 0.7 * 10 says.
+        # Shares are quotients of whole numbers: 0.7 of 10 resamples are 7, whatever the last bit of
+        # 0.7 * 10 says.
         return np.asarray(self.chosen.sum(axis=0) >= share * self.n_resamples - 1e-9)
 
     def expected_false(self, threshold: float = 0.75) -> float:
-        """A bound on the expected number of features in `stable(threshold)` that do not matter: q² / ((2·threshold − 1) p).
+        """A bound on the expected number of features in `stable(threshold)` that do not matter: q²
+        / ((2·threshold − 1) p).
 
-        Here q is the mean number of features chosen in a resample and p that of all features. To have few false ones choose few
-        features at a time: where q² is near p the bound is worth nothing. It holds if resamples are at most half of the samples,
-        if all features that do not matter are equally likely to be chosen, and if the selector is not worse than chance.
-        The second is a strong assumption: noise that correlates with what matters is chosen more often than other noise.
+        Here q is the mean number of features chosen in a resample and p that of all features. To
+        have few false ones choose few features at a time: where q² is near p the bound is worth
+        nothing. It holds if resamples are at most half of the samples, if all features that do not
+        matter are equally likely to be chosen, and if the selector is not worse than chance. The
+        second is a strong assumption: noise that correlates with what matters is chosen more often
+        than other noise.
 
         Parameters
         ----------
@@ -142,7 +152,8 @@ class Stability:
         share = _threshold(threshold, above=0.5)
         if 2 * self.n_rows > self.n_samples:
             raise InputError(
-                f"expected_false needs resamples of at most half of the samples, and these hold {self.n_rows} of "
+                "expected_false needs resamples of at most half of the samples, and these hold "
+                f"{self.n_rows} of "
                 f"{self.n_samples}; use fraction=0.5."
             )
         return self.mean_selected**2 / ((2 * share - 1) * len(self))
@@ -156,19 +167,29 @@ class Stability:
         return f"<pre>{escape(str(self))}</pre>"
 
     def _head(self) -> Iterator[str]:
-        hidden = "" if self.hide is None else f", {self.hide:.0%} of their labels hidden".replace("%", " %")
+        hidden = (
+            ""
+            if self.hide is None
+            else f", {self.hide:.0%} of their labels hidden".replace("%", " %")
+        )
         times = f"{self.n_resamples} times{hidden}"
-        yield f"selector {self.selector!r}: what it chooses from {self.n_rows} of {self.n_samples} samples, {times}"
+        yield (
+            f"selector {self.selector!r}: what it chooses from {self.n_rows} of {self.n_samples} "
+            f"samples, {times}"
+        )
         number = f"{self.mean_selected:.1f}".removesuffix(".0")
         yield f"{number} of {len(self)} features at a time" + (
             "; the index of stability is not defined, for it is always none or all of them"
             if math.isnan(self.index)
-            else f"; index of stability {self.index:.2f} ({LEVEL:.0%}: {self.agreement.low:.2f} to {self.agreement.high:.2f}), "
+            else f"; index of stability {self.index:.2f} ({LEVEL:.0%}: {self.agreement.low:.2f} to "
+            f"{self.agreement.high:.2f}), "
             "where 1 is always the same and 0 is chance"
         ).replace("%", " %")
 
     def _table(self) -> Iterator[str]:
-        """The features chosen most often, with a bar from the lowest to the highest rank and a dot at the median."""
+        """The features chosen most often, with a bar from the lowest to the highest rank and a
+        dot at the median.
+        """
         order = self.order[:ROWS_SHOWN]
         last = int(max(self.rank_high[order].max(), 2))
         scale = f"1{f'{last}' + (' (log)' if last > EVEN_UP_TO else ''):>{BAR_WIDTH - 1}}"
@@ -178,7 +199,16 @@ class Stability:
             rank = f"{self.rank_median[j]:g} ({self.rank_low[j]:g}–{self.rank_high[j]:g})"
             share = f"{100 * self.frequency[j]:.0f} %"
             mark = "*" if self.selected[j] else ""
-            rows.append([mark, shown_name(self.names[j], NAME_WIDTH), share, f"{low:.0f}–{high:.0f}", rank, self._bar(j, last)])
+            rows.append(
+                [
+                    mark,
+                    shown_name(self.names[j], NAME_WIDTH),
+                    share,
+                    f"{low:.0f}–{high:.0f}",
+                    rank,
+                    self._bar(j, last),
+                ]
+            )
         yield from table_lines(rows, left=[True, True, False, False, False, True])
         if len(self) > ROWS_SHOWN:
             yield f"   … {len(self) - ROWS_SHOWN} more; to_frame() has them all"
@@ -188,27 +218,50 @@ class Stability:
 
     def _bar(self, j: int, last: int) -> str:
         low, middle, high = (
-            round((BAR_WIDTH - 1) * (math.log(rank) / math.log(last) if last > EVEN_UP_TO else (rank - 1) / (last - 1)))
+            round(
+                (BAR_WIDTH - 1)
+                * (
+                    math.log(rank) / math.log(last)
+                    if last > EVEN_UP_TO
+                    else (rank - 1) / (last - 1)
+                )
+            )
             for rank in (self.rank_low[j], min(self.rank_median[j], last), self.rank_high[j])
         )
         return " " * low + "─" * (middle - low) + "●" + "─" * (high - middle)
 
     def _exchanged(self) -> Iterator[str]:
-        """The groups of columns that take turns: together they are chosen more often than any of them alone."""
-        turns = [group for group in self.groups if group.frequency > self.frequency[list(group.columns)].max()]
+        """The groups of columns that take turns: together they are chosen more often than any of
+        them alone.
+        """
+        turns = [
+            group
+            for group in self.groups
+            if group.frequency > self.frequency[list(group.columns)].max()
+        ]
         if turns:
             yield ""
-            yield f"columns that take turns (correlation of at least {SAME_FROM:g} with the first one):"
+            yield (
+                f"columns that take turns (correlation of at least {SAME_FROM:g} with the first "
+                "one):"
+            )
         for group in turns[:GROUPS_SHOWN]:
             alone = 100 * self.frequency[group.columns[0]]
-            names = one_line(", ".join(shown_name(name, NAME_WIDTH) for name in group.names), 2 * NAME_WIDTH)
+            names = one_line(
+                ", ".join(shown_name(name, NAME_WIDTH) for name in group.names), 2 * NAME_WIDTH
+            )
             often = "always" if group.frequency == 1 else f"in {100 * group.frequency:.0f} %"
-            yield f"  one of {len(group.columns)} is chosen {often}, the first one in {alone:.0f} %: {names}"
+            yield (
+                f"  one of {len(group.columns)} is chosen {often}, the first one in {alone:.0f} %: "
+                f"{names}"
+            )
         if len(turns) > GROUPS_SHOWN:
             yield f"  … {len(turns) - GROUPS_SHOWN} more such groups"
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One plain dict per feature, those chosen most often first; `group` is the first column of its group."""
+        """One plain dict per feature, those chosen most often first; `group` is the first column
+        of its group.
+        """
         leader = {j: group for group in self.groups for j in group.columns}
         return [
             {
@@ -235,7 +288,9 @@ class Stability:
         return pd.DataFrame(self.to_records())
 
     def facts(self) -> dict[str, Any]:
-        """Everything as plain values, the source of JSON and pages; an index that is not defined is None."""
+        """Everything as plain values, the source of JSON and pages; an index that is not defined
+        is None.
+        """
         index, low, high = (None if math.isnan(value) else value for value in self.agreement)
         return {
             "schema": SCHEMA,
@@ -250,13 +305,18 @@ class Stability:
             "index_low": low,
             "index_high": high,
             "features": self.to_records(),
-            "groups": [group._asdict() | {"columns": list(group.columns), "names": list(group.names)} for group in self.groups],
+            "groups": [
+                group._asdict() | {"columns": list(group.columns), "names": list(group.names)}
+                for group in self.groups
+            ],
         }
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
-        """The `n` features chosen most often: a line where 90 % of their ranks lie, coloured by how often they are chosen.
+        """The `n` features chosen most often: a line where 90 % of their ranks lie, coloured by how
+        often they are chosen.
 
-        A dot at the median is filled where the feature is selected from all samples. Returns the matplotlib axes.
+        A dot at the median is filled where the feature is selected from all samples. Returns the
+        matplotlib axes.
         """
         order = self.order[: count(1)("n", n)]
         title = f"index of stability {self.index:.2f}" if not math.isnan(self.index) else ""
@@ -272,11 +332,20 @@ class Stability:
 
 
 def most_frequent_first(frequency: Floats, rank_median: Floats) -> Integers:
-    """Column positions by how often they are chosen; equal ones by their median rank, then by column."""
+    """Column positions by how often they are chosen; equal ones by their median rank, then by
+    column.
+    """
     return np.lexsort((rank_median, -frequency)).astype(np.int64)
 
 
 def _threshold(value: Any, *, above: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not above < float(value) <= 1:
-        raise InputError(f"threshold must be a share of the resamples, above {above:g} and up to 1, got {quoted(value)}.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.number)
+        or not above < float(value) <= 1
+    ):
+        raise InputError(
+            f"threshold must be a share of the resamples, above {above:g} and up to 1, got "
+            f"{quoted(value)}."
+        )
     return float(value)

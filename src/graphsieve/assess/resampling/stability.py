@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, Warned
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice, count, either, positive, quoted
@@ -19,7 +20,13 @@ from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
 from graphsieve.assess.evaluation.prefixes import checked_order
-from graphsieve.assess.evaluation.selection import fitted_elsewhere, fitted_sieve, named_selectors, ranked, seeded
+from graphsieve.assess.evaluation.selection import (
+    fitted_elsewhere,
+    fitted_sieve,
+    named_selectors,
+    ranked,
+    seeded,
+)
 from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.assess.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.assess.resampling.duplicates import groups_of
@@ -33,8 +40,6 @@ from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 
 MOST_RESAMPLES = 10**6
-
-Floats = NDArray[np.float64]
 
 
 @vanishing
@@ -54,36 +59,42 @@ def stability(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Stability:
-    """How much a selection hangs on the particular samples and labels: select many times, each time from some of them.
+    """How much a selection hangs on the particular samples and labels: select many times, each time
+    from some of them.
 
-    Every resample holds different rows, drawn without replacement: of every class, and of the samples without a label, the same
-    share; no class loses its last known label. The selector sees nothing but these rows.
+    Every resample holds different rows, drawn without replacement: of every class, and of the
+    samples without a label, the same share; no class loses its last known label. The selector sees
+    nothing but these rows.
 
     Parameters
     ----------
     selector : str, estimator or function
-        A registered method or search such as ``"auto"``, ``"fisher"`` or ``"iterative"``; an estimator, which is cloned and must
-        have `ranking_`, `scores_` or `get_support` after fit; or a function of X and y that returns column positions, best first.
-        What they get is as in `graphsieve.assess.evaluation.evaluate`.
+        A registered method or search such as ``"auto"``, ``"fisher"`` or ``"iterative"``; an
+        estimator, which is cloned and must have `ranking_`, `scores_` or `get_support` after fit;
+        or a function of X and y that returns column positions, best first. What they get is as in
+        `graphsieve.assess.evaluation.evaluate`.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,), optional
         Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
     supervision : Supervision, optional
-        What else is known, joined with `y` as in `GraphSieve.fit`. Of pairs, a resample keeps those with both ends inside.
+        What else is known, joined with `y` as in `GraphSieve.fit`. Of pairs, a resample keeps those
+        with both ends inside.
     n_features_to_select : int, float, "auto" or None
-        How many features make a selection; ``"auto"`` only for selectors that find the number themselves. None: as many as the
-        selector itself selects, which may differ between resamples. A selector that has a parameter of this name is given it; of
-        others the best so many (or this fraction of all) are taken.
+        How many features make a selection; ``"auto"`` only for selectors that find the number
+        themselves. None: as many as the selector itself selects, which may differ between
+        resamples. A selector that has a parameter of this name is given it; of others the best so
+        many (or this fraction of all) are taken.
     n_resamples : int
         How often to select.
     fraction : float
         The share of the samples in a resample, rounded down, at least 2.
     hide : float, optional
-        A share of the known labels or targets to hide in every resample, others each time. None hides nothing.
+        A share of the known labels or targets to hide in every resample, others each time. None
+        hides nothing.
     target_type, unlabeled
-        As in `GraphSieve`: what `y` is (for a sieve ``"auto"`` stands for its own `target_type`), and the number that marks an
-        unknown label.
+        As in `GraphSieve`: what `y` is (for a sieve ``"auto"`` stands for its own `target_type`),
+        and the number that marks an unknown label.
     random_state : None, int, SeedSequence, RandomState or Generator
         Of the rows, the hidden labels, and of estimators whose own `random_state` is None.
     n_jobs : int or None
@@ -108,7 +119,11 @@ def stability(
     table = table_in_memory(X)
     names = table.feature_names or tuple(f"x{j}" for j in range(table.n_features))
     called, one = _one_selector(selector)
-    reading = {"method": "auto", "target_type": _target_type(target_type, one), "unlabeled": unlabeled}
+    reading = {
+        "method": "auto",
+        "target_type": _target_type(target_type, one),
+        "unlabeled": unlabeled,
+    }
     known = all_knowledge(table, y, supervision, reading)
     n_resamples = count(2, sensible=MOST_RESAMPLES)("n_resamples", n_resamples)
     fraction, hide = _checked_shares(fraction, hide, known)
@@ -116,16 +131,29 @@ def stability(
     progress = either(None, boolean())("progress", progress)
     matrix = sp.csr_array(table.matrix) if table.is_sparse else table.matrix
     seed = seed_number(random_state)
-    task = Task(matrix, known, supervision is None, called, one, n_features_to_select, n_rows, hide, seed, n_resamples)
+    task = Task(
+        matrix,
+        known,
+        supervision is None,
+        called,
+        one,
+        n_features_to_select,
+        n_rows,
+        hide,
+        seed,
+        n_resamples,
+    )
     units = [(task, place) for place in (None, *range(n_resamples))]
     title = f"stability of {called!r}"
     full, *parts = in_parallel(_run_alone, units, title=title, n_jobs=n_jobs, progress=progress)
     give((f"selector {called!r}", outcome.warned) for outcome in (full, *parts))
-    chosen: NDArray[np.bool_] = np.array([part.chosen for part in parts])
+    chosen: Booleans = np.array([part.chosen for part in parts])
     places: Floats = np.array([part.places for part in parts])
     ever = np.asarray(chosen.any(axis=0))
     low, high = share_interval(chosen.sum(axis=0), n_resamples)
-    ranks = np.quantile(places, (RANKS_WITHIN[0], 0.5, RANKS_WITHIN[1]), axis=0, method="inverted_cdf")
+    ranks = np.quantile(
+        places, (RANKS_WITHIN[0], 0.5, RANKS_WITHIN[1]), axis=0, method="inverted_cdf"
+    )
     order = most_frequent_first(chosen.mean(axis=0), ranks[1])
     return Stability(
         names=names,
@@ -149,27 +177,46 @@ def stability(
 def _one_selector(selector: Any) -> tuple[str, Any]:
     found = named_selectors(selector, ())
     if len(found) > 1:
-        raise InputError(f"selector must be one selector, got {len(found)}: {quoted(list(found))}; look at one at a time.")
+        raise InputError(
+            f"selector must be one selector, got {len(found)}: {quoted(list(found))}; look at one "
+            "at a time."
+        )
     return next(iter(found.items()))
 
 
 def _target_type(asked: Any, selector: Any) -> Any:
-    """What y is, as asked; "auto" is what a sieve was told itself, since it could no longer tell from a part of y."""
+    """What y is, as asked; "auto" is what a sieve was told itself, since it could no longer tell
+    from a part of y.
+    """
     kind = choice(("auto", "classes", "continuous"))("target_type", asked)
-    return getattr(selector, "target_type", kind) if kind == "auto" and isinstance(selector, Sieve) else kind
+    return (
+        getattr(selector, "target_type", kind)
+        if kind == "auto" and isinstance(selector, Sieve)
+        else kind
+    )
 
 
 def _checked_shares(fraction: Any, hide: Any, known: Supervision) -> tuple[float, float | None]:
-    """The share of samples to draw and the share of labels to hide, one of which must leave something to chance."""
+    """The share of samples to draw and the share of labels to hide, one of which must leave
+    something to chance.
+    """
     fraction = positive(1)("fraction", fraction)
     if hide is None:
         if fraction == 1:
-            raise InputError("fraction=1 draws all samples every time; lower it, or hide some labels with hide=.")
+            raise InputError(
+                "fraction=1 draws all samples every time; lower it, or hide some labels with hide=."
+            )
         return fraction, None
     if not isinstance(hide, float) or not 0 < hide < 1:
-        raise InputError(f"hide must be None or a fraction above 0 and below 1 of the known labels, got {quoted(hide)}.")
+        raise InputError(
+            "hide must be None or a fraction above 0 and below 1 of the known labels, got "
+            f"{quoted(hide)}."
+        )
     if not {"labels", "targets"} & set(known.kinds):
-        raise InputError(f"hide={hide:g} needs known labels or targets to hide, and there are none; leave it out.")
+        raise InputError(
+            f"hide={hide:g} needs known labels or targets to hide, and there are none; leave it "
+            "out."
+        )
     return fraction, hide
 
 
@@ -191,9 +238,11 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One selection: a mask of the features, the place of each in the order (shared places are averaged), what was warned of."""
+    """One selection: a mask of the features, the place of each in the order (shared places are
+    averaged), what was warned of.
+    """
 
-    chosen: NDArray[np.bool_]
+    chosen: Booleans
     places: Floats
     warned: tuple[Warned, ...]
 
@@ -211,7 +260,11 @@ def _run(task: Task, place: int | None) -> Outcome:
         y: NDArray[Any] = known.codes if known.targets is None else known.targets
         # Copies: whatever a selector does to them, the next one does not see.
         chosen, places = _selected(
-            task, X.copy(), y.copy(), None if task.from_y else known, [task.seed, task.n_resamples if place is None else place, 2]
+            task,
+            X.copy(),
+            y.copy(),
+            None if task.from_y else known,
+            [task.seed, task.n_resamples if place is None else place, 2],
         )
     return Outcome(chosen, places, tuple(warned))
 
@@ -219,16 +272,23 @@ def _run(task: Task, place: int | None) -> Outcome:
 def _resample(task: Task, place: int) -> tuple[Any, Supervision]:
     rows = drawn_rows(task.known, task.n_rows, generator([task.seed, place, 0]))
     known = task.known[rows]
-    return task.X[rows], known if task.hide is None else partly_hidden(known, task.hide, generator([task.seed, place, 1]))
+    return task.X[rows], known if task.hide is None else partly_hidden(
+        known, task.hide, generator([task.seed, place, 1])
+    )
 
 
 def _selected(
     task: Task, X: Any, y: NDArray[Any], supervision: Supervision | None, random_state: list[int]
-) -> tuple[NDArray[np.bool_], Floats]:
+) -> tuple[Booleans, Floats]:
     n_features, asked = X.shape[1], task.n_features_to_select
     if not isinstance(task.selector, str) and not hasattr(task.selector, "fit"):
         wanted = _wanted(asked, n_features, task.name)
-        order = checked_order(task.selector(X, y if supervision is None else supervision), n_features, wanted, "the order")
+        order = checked_order(
+            task.selector(X, y if supervision is None else supervision),
+            n_features,
+            wanted,
+            "the order",
+        )
         named = np.full(n_features, len(order))
         named[order] = np.arange(len(order))
         return named < wanted, rankdata(named)
@@ -237,7 +297,9 @@ def _selected(
     model = fit(model, X, y, supervision)
     its_own = asked is None or "n_features_to_select" in model.get_params(deep=False)
     if its_own and hasattr(model, "get_support"):
-        return np.asarray(model.get_support(), dtype=bool), _places(model, ranked(model, n_features, (), task.name))
+        return np.asarray(model.get_support(), dtype=bool), _places(
+            model, ranked(model, n_features, (), task.name)
+        )
     wanted = _wanted(asked, n_features, task.name)
     order = ranked(model, n_features, (wanted,), task.name)
     return np.isin(np.arange(n_features), order[:wanted]), _places(model, order)
@@ -254,8 +316,10 @@ def _model(selector: Any, asked: Any, random_state: list[int]) -> Any:
     return model
 
 
-def _places(model: Any, order: NDArray[np.int64]) -> Floats:
-    """The place of each feature, from 1; those that a ranking or a bare selection puts on one place share the mean of theirs."""
+def _places(model: Any, order: Integers) -> Floats:
+    """The place of each feature, from 1; those that a ranking or a bare selection puts on one
+    place share the mean of theirs.
+    """
     if hasattr(model, "ranking_"):
         return np.asarray(rankdata(model.ranking_))
     if hasattr(model, "scores_"):
@@ -265,5 +329,8 @@ def _places(model: Any, order: NDArray[np.int64]) -> Floats:
 
 def _wanted(asked: Any, n_features: int, name: str) -> int:
     if asked is None:
-        raise InputError(f"selector {name!r} does not say how many features it selects; pass n_features_to_select.")
+        raise InputError(
+            f"selector {name!r} does not say how many features it selects; pass "
+            "n_features_to_select."
+        )
     return wanted_features(asked, n_features)

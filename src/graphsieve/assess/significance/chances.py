@@ -10,17 +10,13 @@ from math import factorial, lgamma
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.progress import Progress
 from graphsieve.assess.significance.shares import Share
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 ENUMERATED = 5040  # orders of 7 samples: so many are always looked at one by one
 DOING_AS_WELL = 40  # permutations that do as well as the feature, after which counting ends
@@ -28,20 +24,25 @@ PERMUTATIONS_AT_ONCE = 64
 AT_LEAST = 256  # permutations looked at in any case
 EQUAL_SHARES = 1e-10  # shares that lie nearer together are equal: rounding must not break ties
 NOTHING = 1e-13  # of Σf²: a whole below this is zero, and the share has no value
-# Where the law is believed below what was counted (500 permutations: p ≤ .001 and .0002 came at most twice too often in noise):
+# Where the law is believed below what was counted (500 permutations: p ≤ .001 and .0002 came at
+# most twice too often in noise):
 FEWEST_EFFECTIVE = 20.0  # effective samples (Σf²)²/Σf⁴, of the feature and of the graph
 MANY_EFFECTIVE = 300.0  # from which a few more permutations than AT_LEAST are enough to join it to
 ENOUGH = 1024  # are these
-MOST_TIED = 0.2  # of all pairs of samples may have equal values, unless there are many effective samples
+# Of all pairs of samples may have equal values, unless there are many effective samples
+MOST_TIED = 0.2
 LARGEST_SHIFT = 0.3  # of log variance and of skewness, against a feature of normal values
-# A law that serves by itself is checked by permutations below this, unless there are many effective samples:
+# A law that serves by itself is checked by permutations below this, unless there are many effective
+# samples:
 CHECKED_BELOW = 0.01
 SMALLEST = 1e-12  # no p-value is continued below this
 
 
 @dataclass(frozen=True)
 class Chance:
-    """How permutations are drawn: their number at most, and a seed; all features see the same ones, each feature any way."""
+    """How permutations are drawn: their number at most, and a seed; all features see the same
+    ones, each feature any way.
+    """
 
     n_permutations: int
     seed: int
@@ -75,7 +76,11 @@ class _Features:
     @cached_property
     def sums(self) -> dict[str, Floats]:
         square = self.values**2
-        return {"f3": (square * self.values).sum(axis=0), "f4": (square**2).sum(axis=0), "f6": (square**3).sum(axis=0)}
+        return {
+            "f3": (square * self.values).sum(axis=0),
+            "f4": (square**2).sum(axis=0),
+            "f6": (square**3).sum(axis=0),
+        }
 
     @cached_property
     def effective(self) -> Floats:
@@ -104,7 +109,8 @@ class _Features:
 
 
 def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
-    """P(u ≤ observed) over all permutations of each column, of which none is constant; NaN where u is 0/0.
+    """P(u ≤ observed) over all permutations of each column, of which none is constant; NaN where u
+    is 0/0.
 
     Permutations under which u is 0/0 do not count, since such features are not tested.
     """
@@ -116,7 +122,9 @@ def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
     if orders is not None:
         found = _shares(*share.values(features.values, orders))
         well = (found <= observed + EQUAL_SHARES).sum(axis=0)
-        return np.where(np.isnan(observed), np.nan, well / np.maximum((~np.isnan(found)).sum(axis=0), 1))
+        return np.where(
+            np.isnan(observed), np.nan, well / np.maximum((~np.isnan(found)).sum(axis=0), 1)
+        )
     result = np.full(len(observed), np.nan)
     if share.projects:
         result = _by_law_alone(share, features, observed)
@@ -139,13 +147,23 @@ def _by_law_alone(share: Share, features: _Features, observed: Floats) -> Floats
     if not believed.any() or share.law is None:
         return np.full(len(observed), np.nan)
     found = np.maximum(share.law.probability(observed, features.sums), SMALLEST)
-    return np.where(believed & ((found >= CHECKED_BELOW) | (features.effective >= MANY_EFFECTIVE)), found, np.nan)
+    return np.where(
+        believed & ((found >= CHECKED_BELOW) | (features.effective >= MANY_EFFECTIVE)),
+        found,
+        np.nan,
+    )
 
 
 def _by_counting(share: Share, features: _Features, observed: Floats, chance: Chance) -> Floats:
-    """Sequential permutation p-values (Besag, Clifford 1991), continued by the law where it is believed."""
+    """Sequential permutation p-values (Besag, Clifford 1991), continued by the law where it is
+    believed.
+    """
     width = len(observed)
-    well, drawn, result = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64), np.full(width, np.nan)
+    well, drawn, result = (
+        np.zeros(width, dtype=np.int64),
+        np.zeros(width, dtype=np.int64),
+        np.full(width, np.nan),
+    )
     smallest, believed = np.full((DOING_AS_WELL, width), np.inf), np.zeros(width, dtype=bool)
     active, values, n_orders = np.arange(width), features.values, 0
     for orders in chance.orders(share.n_samples):
@@ -167,8 +185,12 @@ def _by_counting(share: Share, features: _Features, observed: Floats, chance: Ch
             result[active[ends]] = DOING_AS_WELL / so_many[last, np.arange(len(active))][ends]
         else:
             result[active[ends]] = (well[active[ends]] + 1) / (drawn[active[ends]] + 1)
-            believed[active[~ends]] = _is_law_believed(share, features.take(active[~ends]), observed[active[~ends]])
-        is_enough = believed[active] & (features.effective[active] >= MANY_EFFECTIVE) & (n_orders >= ENOUGH)
+            believed[active[~ends]] = _is_law_believed(
+                share, features.take(active[~ends]), observed[active[~ends]]
+            )
+        is_enough = (
+            believed[active] & (features.effective[active] >= MANY_EFFECTIVE) & (n_orders >= ENOUGH)
+        )
         if (ends | is_enough).any():
             active = active[~ends & ~is_enough]
             values = features.values[:, active]
@@ -176,11 +198,13 @@ def _by_counting(share: Share, features: _Features, observed: Floats, chance: Ch
     result[rest] = (well[rest] + 1) / (drawn[rest] + 1)
     rest &= believed
     if rest.any():
-        result[rest] = _continued(share, features.take(rest), observed[rest], smallest[:, rest], drawn[rest])
+        result[rest] = _continued(
+            share, features.take(rest), observed[rest], smallest[:, rest], drawn[rest]
+        )
     return result
 
 
-def _is_law_believed(share: Share, features: _Features, observed: Floats) -> Bools:
+def _is_law_believed(share: Share, features: _Features, observed: Floats) -> Booleans:
     """Whether the law can be trusted far out; what costs little is asked first."""
     believed = (features.effective >= FEWEST_EFFECTIVE) & (share.effective >= FEWEST_EFFECTIVE)
     if believed.any():
@@ -191,18 +215,27 @@ def _is_law_believed(share: Share, features: _Features, observed: Floats) -> Boo
     return np.asarray(believed & ~np.isnan(share.law.probability(observed, features.sums)))
 
 
-def _continued(share: Share, features: _Features, observed: Floats, smallest: Floats, drawn: Integers) -> Floats:
-    """The law, multiplied so that it agrees with the count at the last of the smallest shares; else the count."""
+def _continued(
+    share: Share, features: _Features, observed: Floats, smallest: Floats, drawn: Integers
+) -> Floats:
+    """The law, multiplied so that it agrees with the count at the last of the smallest shares;
+    else the count.
+    """
     law, anchor = share.law, smallest.max(axis=0)
     assert law is not None
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = DOING_AS_WELL / drawn * law.probability(observed, features.sums) / law.probability(anchor, features.sums)
+        found = (
+            DOING_AS_WELL
+            / drawn
+            * law.probability(observed, features.sums)
+            / law.probability(anchor, features.sums)
+        )
     found = np.clip(found, SMALLEST, DOING_AS_WELL / drawn)
     counted = ((smallest <= observed + EQUAL_SHARES).sum(axis=0) + 1) / (drawn + 1)
     return np.where(np.isfinite(found), found, counted)
 
 
-def over_columns(table: Table, share: Share, chance: Chance, scorable: Bools) -> Floats:
+def over_columns(table: Table, share: Share, chance: Chance, scorable: Booleans) -> Floats:
     """p-values of all features that have a score, a few columns at a time."""
     result = np.full(table.n_features, np.nan)
     orders = chance.all_orders(table.n_samples)
@@ -216,8 +249,10 @@ def over_columns(table: Table, share: Share, chance: Chance, scorable: Bools) ->
     return result
 
 
-def narrow_parts(table: Table, at_once: int) -> Iterator[tuple[slice, Floats, Bools]]:
-    """Dense columns, so few that arrays of them for every sample or permutation fit in memory; their places; who is constant."""
+def narrow_parts(table: Table, at_once: int) -> Iterator[tuple[slice, Floats, Booleans]]:
+    """Dense columns, so few that arrays of them for every sample or permutation fit in memory;
+    their places; who is constant.
+    """
     step = max(1, TEMPORARY_ELEMENTS // max(table.n_samples, at_once))
     for block in table.blocks():
         for part, values in block.dense_parts():
@@ -225,4 +260,8 @@ def narrow_parts(table: Table, at_once: int) -> Iterator[tuple[slice, Floats, Bo
                 stop = min(start + step, values.shape[1])
                 first = part.start + start
                 constant = block.constant[first : part.start + stop]
-                yield slice(block.start + first, block.start + part.start + stop), values[:, start:stop], constant
+                yield (
+                    slice(block.start + first, block.start + part.start + stop),
+                    values[:, start:stop],
+                    constant,
+                )

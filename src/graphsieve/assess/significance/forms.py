@@ -1,4 +1,6 @@
-"""Quadratic forms over the samples: energies and spreads of graphs, and the sums over their matrices that moments need."""
+"""Quadratic forms over the samples: energies and spreads of graphs, and the sums over their
+matrices that moments need.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,31 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
-from graphsieve.graphs.graph import CrossGraph, DifferenceGraph, EdgeGraph, FactorGraph, Graph, SumGraph
+from graphsieve.graphs.graph import (
+    CrossGraph,
+    DifferenceGraph,
+    EdgeGraph,
+    FactorGraph,
+    Graph,
+    SumGraph,
+)
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-EDGES_OF_A_FACTOR = 64  # a column of a factor with fewer entries is turned into edges: there may be thousands of such columns
+# a column of a factor with fewer entries is turned into edges: there may be thousands of such
+# columns
+EDGES_OF_A_FACTOR = 64
 NARROW = 32  # columns of a factor up to which it is quicker to permute the factor than the features
-LARGEST_DENSE, DENSE_FROM = 2**20, 0.05  # entries, and share of them filled, of a matrix that is multiplied as a dense one
+# Entries, and share of them filled, of a matrix that is multiplied as a dense one
+LARGEST_DENSE, DENSE_FROM = 2**20, 0.05
 
 
 @dataclass(frozen=True)
 class Form:
-    """A quadratic form fᵀXf + Σ_a c_a (F_aᵀf)² whose matrix has rows that sum to zero; never expanded.
+    """A quadratic form fᵀXf + Σ_a c_a (F_aᵀf)² whose matrix has rows that sum to zero; never
+    expanded.
 
     Attributes
     ----------
@@ -51,7 +61,9 @@ class Form:
 
     def __add__(self, other: Form) -> Form:
         factor = sp.csr_array(sp.hstack([self.factor, other.factor]))
-        return Form(sp.csr_array(self.near + other.near), factor, np.concatenate([self.signs, other.signs]))
+        return Form(
+            sp.csr_array(self.near + other.near), factor, np.concatenate([self.signs, other.signs])
+        )
 
     def times(self, number: float) -> Form:
         return Form(self.near * number, self.factor, self.signs * number)
@@ -60,7 +72,11 @@ class Form:
     def near_rows(self) -> Any:
         """X as it is multiplied fastest: dense where it is small and well filled."""
         size = self.n_samples**2
-        return self.near.toarray() if size <= LARGEST_DENSE and self.near.nnz > DENSE_FROM * size else self.near
+        return (
+            self.near.toarray()
+            if size <= LARGEST_DENSE and self.near.nnz > DENSE_FROM * size
+            else self.near
+        )
 
     @cached_property
     def loops(self) -> Floats:
@@ -68,8 +84,12 @@ class Form:
         return np.asarray(self.near.diagonal() + self.factor.multiply(self.factor) @ self.signs)
 
     def traceless(self) -> Form:
-        """The form less that multiple of the centred sum of squares which leaves no trace: every permutation loses the same."""
-        return self + centering(self.n_samples).times(-float(self.loops.sum()) / (self.n_samples - 1))
+        """The form less that multiple of the centred sum of squares which leaves no trace: every
+        permutation loses the same.
+        """
+        return self + centering(self.n_samples).times(
+            -float(self.loops.sum()) / (self.n_samples - 1)
+        )
 
     @property
     def never_changes(self) -> bool:
@@ -101,7 +121,9 @@ def energy_form(graph: Graph) -> Form:
         everything = sp.csc_array(np.asarray(graph.factor.sum(axis=1)).reshape(-1, 1))
         return _factor_form(everything) + _factor_form(graph.factor).times(-1.0)
     if isinstance(graph, EdgeGraph):
-        first, second, weights = (np.concatenate(column) for column in zip(*graph.edges(), strict=True))
+        first, second, weights = (
+            np.concatenate(column) for column in zip(*graph.edges(), strict=True)
+        )
         return _edge_form(graph.n_samples, first, second, weights)
     raise InputError("p-values need a graph over the samples themselves; leave compress out.")
 
@@ -109,7 +131,11 @@ def energy_form(graph: Graph) -> Form:
 def spread_form(graph: Graph) -> Form:
     """Σ_i d_i (f_i − μ)² with the degree-weighted mean μ."""
     degree = graph.degree()
-    return Form(sp.csr_array(sp.diags_array(degree)), sp.csr_array(degree[:, None]), np.array([-1.0 / float(degree.sum())]))
+    return Form(
+        sp.csr_array(sp.diags_array(degree)),
+        sp.csr_array(degree[:, None]),
+        np.array([-1.0 / float(degree.sum())]),
+    )
 
 
 def _edge_form(n: int, first: Integers, second: Integers, weights: Floats) -> Form:
@@ -140,7 +166,9 @@ def matrix_sums(form: Form) -> dict[str, float]:
     low = _at(signed, factor, row, column)  # entries of F c Fᵀ where X has one
     image, inner = sp.csr_array(near @ factor), signs[:, None] * gram * signs  # XF, cFᵀFc
     # Σ_j K_ij² of every row.
-    squares = np.bincount(row, value * (value + 2 * low), minlength=form.n_samples) + _row_forms(factor, inner)
+    squares = np.bincount(row, value * (value + 2 * low), minlength=form.n_samples) + _row_forms(
+        factor, inner
+    )
     mixed = np.asarray((factor.T @ image).toarray())  # FᵀXF
     step = signs[:, None] * gram  # cFᵀF
     triangle = (
@@ -155,7 +183,8 @@ def matrix_sums(form: Form) -> dict[str, float]:
         "loops3": float((loops**3).sum()),
         "loop_edges2": float(loops @ squares),
         "loops_edge": float(loops @ (near @ loops) + signs @ (factor.T @ loops) ** 2),
-        "edges3": float((value * (value**2 + 3 * value * low + 3 * low**2)).sum()) + _cubes(factor, signs),
+        "edges3": float((value * (value**2 + 3 * value * low + 3 * low**2)).sum())
+        + _cubes(factor, signs),
         "triangle": triangle,
     }
 
@@ -169,7 +198,11 @@ def _at(signed: Any, factor: Any, row: Integers, column: Integers) -> Floats:
     """Entries of F c Fᵀ at the given places, a few at a time."""
     step = max(1, TEMPORARY_ELEMENTS // max(1, factor.shape[1]))
     parts = [
-        np.asarray(signed[row[start : start + step]].multiply(factor[column[start : start + step]]).sum(axis=1)).ravel()
+        np.asarray(
+            signed[row[start : start + step]]
+            .multiply(factor[column[start : start + step]])
+            .sum(axis=1)
+        ).ravel()
         for start in range(0, len(row), step)
     ]
     return np.concatenate([np.empty(0), *parts])
@@ -179,14 +212,18 @@ def _row_forms(factor: Any, inner: Floats) -> Floats:
     """F_i · inner · F_i of every row, a few at a time."""
     step = max(1, TEMPORARY_ELEMENTS // max(1, factor.shape[1]))
     parts = [
-        np.asarray(factor[start : start + step].multiply(factor[start : start + step] @ inner).sum(axis=1)).ravel()
+        np.asarray(
+            factor[start : start + step].multiply(factor[start : start + step] @ inner).sum(axis=1)
+        ).ravel()
         for start in range(0, factor.shape[0], step)
     ]
     return np.concatenate([np.empty(0), *parts])
 
 
 def _cubes(factor: Any, signs: Floats) -> float:
-    """Σ_ij (F c Fᵀ)_ij³: over pairs of distinct rows of F, or by the third moments of its columns, whichever is less work."""
+    """Σ_ij (F c Fᵀ)_ij³: over pairs of distinct rows of F, or by the third moments of its
+    columns, whichever is less work.
+    """
     rows, sizes = distinct_rows(factor)
     n_rows, width = rows.shape
     total = 0.0

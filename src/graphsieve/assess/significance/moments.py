@@ -1,4 +1,6 @@
-"""Variance and third moment of a quadratic form over all orders of a feature's values, without enumeration."""
+"""Variance and third moment of a quadratic form over all orders of a feature's values, without
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from graphsieve._base.array_types import Floats
 
-# Sums over a matrix by how the indices of its entries coincide; a dot is a node, K_ii a loop, K_ij an edge.
+# Sums over a matrix by how the indices of its entries coincide; a dot is a node, K_ii a loop, K_ij
+# an edge.
 _NAMES = {
     ((0, 0), (0, 0)): "loops2",  # Σ K_ii²
     ((0, 1), (0, 1)): "edges2",  # Σ K_ij²
@@ -29,10 +32,14 @@ FEATURE_SUMS = ("f3", "f4", "f6")  # Σ f³, Σ f⁴, Σ f⁶
 Pattern = tuple[tuple[int, int], ...]
 
 
-def permutation_moments(of_matrix: Mapping[str, Any], of_feature: Mapping[str, Any], n_samples: int) -> tuple[Any, Any]:
-    """Variance and third moment of fᵀKf over all orders of f: Σf = 0, Σf² = 1, and K has rows that sum to zero and no trace.
+def permutation_moments(
+    of_matrix: Mapping[str, Any], of_feature: Mapping[str, Any], n_samples: int
+) -> tuple[Any, Any]:
+    """Variance and third moment of fᵀKf over all orders of f: Σf = 0, Σf² = 1, and K has rows that
+    sum to zero and no trace.
 
-    `of_matrix` holds the `MATRIX_SUMS` of K, `of_feature` the `FEATURE_SUMS` of f. Without a trace the mean is zero.
+    `of_matrix` holds the `MATRIX_SUMS` of K, `of_feature` the `FEATURE_SUMS` of f. Without a trace
+    the mean is zero.
 
     Examples
     --------
@@ -44,23 +51,31 @@ def permutation_moments(of_matrix: Mapping[str, Any], of_feature: Mapping[str, A
     >>> float(round(variance, 6)), float(round(third, 6))
     (0.166667, 0.0)
     """
-    return _expected(2, of_matrix, of_feature, n_samples), _expected(3, of_matrix, of_feature, n_samples)
+    return _expected(2, of_matrix, of_feature, n_samples), _expected(
+        3, of_matrix, of_feature, n_samples
+    )
 
 
-def _expected(order: int, of_matrix: Mapping[str, Any], of_feature: Mapping[str, Any], n_samples: int) -> Any:
+def _expected(
+    order: int, of_matrix: Mapping[str, Any], of_feature: Mapping[str, Any], n_samples: int
+) -> Any:
     """E (fᵀKf)^order: over the patterns of the matrix and of ffᵀ."""
     patterns, coefficients = _coincidences(order)[0], _coefficients(order, n_samples)
     of_product = [_of_product(pattern, of_feature) for pattern in patterns]
     total: Any = 0.0
     for pattern, row in zip(patterns, coefficients, strict=True):
         if pattern in _NAMES:  # the others hold the trace of K, which is zero
-            total = total + of_matrix[_NAMES[pattern]] * sum(c * value for c, value in zip(row, of_product, strict=True))
+            total = total + of_matrix[_NAMES[pattern]] * sum(
+                c * value for c, value in zip(row, of_product, strict=True)
+            )
     return total
 
 
 @lru_cache
 def _coefficients(order: int, n_samples: int) -> Floats:
-    """What each pair of patterns contributes with so many samples, from exact fractions, since large ones cancel."""
+    """What each pair of patterns contributes with so many samples, from exact fractions, since
+    large ones cancel.
+    """
     patterns, by_size = _coincidences(order)
     total = np.full((len(patterns), len(patterns)), Fraction(0), dtype=object)
     for size, matrix in by_size.items():
@@ -78,9 +93,11 @@ def _of_product(pattern: Pattern, of_feature: Mapping[str, Any]) -> Any:
 
 @lru_cache
 def _coincidences(order: int) -> tuple[tuple[Pattern, ...], dict[int, NDArray[Any]]]:
-    """All patterns of `order` entries without a lone index, and for each number of distinct indices a matrix over pairs of them.
+    """All patterns of `order` entries without a lone index, and for each number of distinct indices
+    a matrix over pairs of them.
 
-    E (fᵀKf)^order = Σ_size Σ_ab (pattern a of K) · matrix[size]_ab · (pattern b of ffᵀ) / (n (n−1) … (n−size+1)).
+    E (fᵀKf)^order = Σ_size Σ_ab (pattern a of K) · matrix[size]_ab · (pattern b of ffᵀ) / (n (n−1)
+    … (n−size+1)).
     """
     partitions = list(_partitions(2 * order))
     patterns = tuple(sorted({found for found in map(_pattern, partitions) if found is not None}))
@@ -88,18 +105,23 @@ def _coincidences(order: int) -> tuple[tuple[Pattern, ...], dict[int, NDArray[An
     by_size: dict[int, NDArray[Any]] = {}
     for partition in partitions:
         size = max(partition) + 1
-        # The sum over distinct indices, by Möbius inversion, from the sums over all in which further indices coincide.
+        # The sum over distinct indices, by Möbius inversion, from the sums over all in which
+        # further indices coincide.
         weights = np.zeros(len(patterns), dtype=object)
         for merged in _partitions(size):
             found = _pattern(tuple(merged[block] for block in partition))
             if found is not None:
-                weights[place[found]] += prod((-1) ** (c - 1) * factorial(c - 1) for c in np.bincount(merged).tolist())
+                weights[place[found]] += prod(
+                    (-1) ** (c - 1) * factorial(c - 1) for c in np.bincount(merged).tolist()
+                )
         by_size[size] = by_size.get(size, 0) + np.outer(weights, weights)
     return patterns, by_size
 
 
 def _partitions(n_items: int) -> Iterator[tuple[int, ...]]:
-    """All ways to put items into blocks, as the block of each item; blocks are numbered in the order of their first items."""
+    """All ways to put items into blocks, as the block of each item; blocks are numbered in the
+    order of their first items.
+    """
     if n_items == 0:
         yield ()
         return
@@ -109,7 +131,9 @@ def _partitions(n_items: int) -> Iterator[tuple[int, ...]]:
 
 
 def _pattern(partition: tuple[int, ...]) -> Pattern | None:
-    """The multigraph of a partition of the ends of edges, whatever its nodes are called; None if an end is alone in its block."""
+    """The multigraph of a partition of the ends of edges, whatever its nodes are called; None if
+    an end is alone in its block.
+    """
     if np.bincount(partition).min() < 2:
         return None
     edges = list(zip(partition[::2], partition[1::2], strict=True))

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.parameters import between
 from graphsieve.scores.method import best_first
 from graphsieve.table.containers import shown_name
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Control = Literal["bh", "by"]
 
 ROWS_SHOWN = 20
@@ -21,7 +19,8 @@ NAME_WIDTH = 32
 
 
 def adjusted_p_values(p_values: Any, *, control: Control = "bh") -> Floats:
-    """The smallest false discovery rate at which each feature is selected; NaN stays NaN and is not counted as a test.
+    """The smallest false discovery rate at which each feature is selected; NaN stays NaN and is not
+    counted as a test.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ class Significance:
     def __len__(self) -> int:
         return len(self.p_values)
 
-    def selected(self, level: float = 0.05) -> Bools:
+    def selected(self, level: float = 0.05) -> Booleans:
         """The features of which, on average, at most a share of `level` are there by chance."""
         level = between(0, 1)("level", level)
         return np.asarray(self.adjusted <= level)  # NaN is not
@@ -90,7 +89,7 @@ class Significance:
         return int(self.selected(level).sum())
 
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Integers:
         """Column positions by p-value, then by score; those without one last."""
         by_score = best_first(self.scores, large_is_good=self.large_is_good)
         return by_score[np.argsort(self.p_values[by_score], kind="stable")]
@@ -99,7 +98,8 @@ class Significance:
         tested = int((~np.isnan(self.p_values)).sum())
         lines = [
             f"{tested} of {len(self)} features of {self.n_samples} samples tested by {self.method}",
-            f"{self.n_selected(0.05)} at a false discovery rate of 5 %, {self.n_selected(0.1)} at 10 % ({self.control.upper()})",
+            f"{self.n_selected(0.05)} at a false discovery rate of 5 %, {self.n_selected(0.1)} at "
+            f"10 % ({self.control.upper()})",
             "",
         ]
         shown = [shown_name(name, NAME_WIDTH) for name in self.names]
@@ -107,7 +107,10 @@ class Significance:
         lines.append(f"{'feature':<{width}}  {'score':>10}  {'p-value':>9}  {'adjusted':>9}")
         for j in self.order[:ROWS_SHOWN]:
             numbers = f"{self.scores[j]:>10.4g}  {self.p_values[j]:>9.2g}  {self.adjusted[j]:>9.2g}"
-            lines.append(f"{shown[j]:<{width}}  {numbers if not np.isnan(self.p_values[j]) else 'not tested':>10}")
+            lines.append(
+                f"{shown[j]:<{width}}  "
+                f"{numbers if not np.isnan(self.p_values[j]) else 'not tested':>10}"
+            )
         if len(self) > ROWS_SHOWN:
             lines.append(f"… {len(self) - ROWS_SHOWN} more; to_frame() has them all")
         return "\n".join(lines)

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import betainc, gammainc
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve.assess.significance.forms import NARROW, Form, distinct_rows, matrix_sums
 from graphsieve.assess.significance.moments import MATRIX_SUMS, permutation_moments
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 STACKED_ELEMENTS = 2**17  # permuted values looked at together: 1 MiB
-COSTLIEST_CUBE = 2**31  # products for the third power of a matrix, beyond which there is no closed form
+# Products for the third power of a matrix, beyond which there is no closed form
+COSTLIEST_CUBE = 2**31
 
 
 @dataclass(frozen=True)
 class Share:
-    """u = fᵀAf / fᵀBf, from 0 (the best there is) to 1, as two forms of which the second is 1 on average where Σf² = 1."""
+    """u = fᵀAf / fᵀBf, from 0 (the best there is) to 1, as two forms of which the second is 1 on
+    average where Σf² = 1.
+    """
 
     part: Form
     whole: Form
@@ -52,21 +52,35 @@ class Share:
 
     @cached_property
     def symmetries(self) -> float:
-        """The logarithm of the number of permutations that change nothing: those inside groups of samples that look the same."""
+        """The logarithm of the number of permutations that change nothing: those inside groups
+        of samples that look the same.
+        """
         rows = np.column_stack([self.part.near.diagonal(), self.whole.near.diagonal()])
         if self.part.own is None or self.whole.own is None:
             return 0.0
-        together = sp.csr_array(sp.hstack([sp.csr_array(rows), self.part.factor, self.whole.factor]))
+        together = sp.csr_array(
+            sp.hstack([sp.csr_array(rows), self.part.factor, self.whole.factor])
+        )
         return float(sum(lgamma(size + 1) for size in distinct_rows(together)[1]))
 
     @cached_property
     def projects(self) -> bool:
-        """Whether the whole is the same for all permutations, and the part a multiple of the squared length of a projection."""
-        if self.law is None or self.part.own is None or self.whole.own is None or not self.whole.never_changes:
+        """Whether the whole is the same for all permutations, and the part a multiple of the
+        squared length of a projection.
+        """
+        if (
+            self.law is None
+            or self.part.own is None
+            or self.whole.own is None
+            or not self.whole.never_changes
+        ):
             return False
-        # Of a multiple of a projection all eigenvalues but zero are equal, and only then (tr K²)² = tr K · tr K³.
+        # Of a multiple of a projection all eigenvalues but zero are equal, and only then (tr K²)² =
+        # tr K · tr K³.
         sums = matrix_sums(self.part)
-        return bool(abs(sums["edges2"] ** 2 / (self.part.loops.sum() * sums["triangle"]) - 1) < 1e-9)
+        return bool(
+            abs(sums["edges2"] ** 2 / (self.part.loops.sum() * sums["triangle"]) - 1) < 1e-9
+        )
 
     @cached_property
     def law(self) -> _Law | None:
@@ -74,12 +88,17 @@ class Share:
         for form in (self.part, self.whole):
             degrees = np.diff(form.near.indptr).astype(np.float64)
             columns = form.factor.shape[1]
-            if degrees @ degrees > COSTLIEST_CUBE or form.n_samples * columns > COSTLIEST_CUBE / max(1, columns):
+            if (
+                degrees @ degrees > COSTLIEST_CUBE
+                or form.n_samples * columns > COSTLIEST_CUBE / max(1, columns)
+            ):
                 return None
         return _Law(self)
 
     def values(self, features: Floats, orders: Integers) -> tuple[Floats, Floats]:
-        """The part and the whole of every feature (columns) under every order of the samples (rows of `orders`)."""
+        """The part and the whole of every feature (columns) under every order of the samples
+        (rows of `orders`).
+        """
         forms = (self.part, self.whole)
         if all(form.own is not None and form.factor.shape[1] <= NARROW for form in forms):
             part, whole = (_low_rank_values(form, features, orders) for form in forms)
@@ -89,11 +108,15 @@ class Share:
 
 
 def _low_rank_values(form: Form, features: Floats, orders: Integers) -> Floats:
-    """By permuting the form instead of the features, whose products then are those of dense matrices."""
+    """By permuting the form instead of the features, whose products then are those of dense
+    matrices.
+    """
     own = form.own
     assert own is not None
     if (own == own[0]).all():
-        total = np.broadcast_to(own[0] * (features**2).sum(axis=0), (len(orders), features.shape[1])).copy()
+        total = np.broadcast_to(
+            own[0] * (features**2).sum(axis=0), (len(orders), features.shape[1])
+        ).copy()
     else:
         total = own[orders] @ features**2
     for column, sign in zip(form.factor.toarray().T, form.signs, strict=True):
@@ -102,7 +125,9 @@ def _low_rank_values(form: Form, features: Floats, orders: Integers) -> Floats:
     return np.asarray(total)
 
 
-def _stacked_values(forms: tuple[Form, ...], features: Floats, orders: Integers) -> tuple[Floats, ...]:
+def _stacked_values(
+    forms: tuple[Form, ...], features: Floats, orders: Integers
+) -> tuple[Floats, ...]:
     """By permuting the features, as many at a time as stay in the cache."""
     n, width = features.shape
     found = tuple(np.empty((len(orders), width)) for _ in forms)
@@ -116,27 +141,39 @@ def _stacked_values(forms: tuple[Form, ...], features: Floats, orders: Integers)
             squares = stack**2
             for form, values in zip(forms, found, strict=True):
                 own = form.own
-                total = own @ squares if own is not None else np.einsum("ij,ij->j", stack, form.near_rows @ stack)
+                total = (
+                    own @ squares
+                    if own is not None
+                    else np.einsum("ij,ij->j", stack, form.near_rows @ stack)
+                )
                 total += form.signs @ (form.factor.T @ stack) ** 2
                 values[top : top + deep, left : left + wide] = total.reshape(len(some), -1)
     return found
 
 
 class _Law:
-    """P(u ≤ x) by a beta law from 0 on that has the exact first three moments of x + fᵀ(A − xB)f."""
+    """P(u ≤ x) by a beta law from 0 on that has the exact first three moments of x + fᵀ(A −
+    xB)f.
+    """
 
     def __init__(self, share: Share) -> None:
         self.n_samples, self.mean = share.n_samples, share.mean
         part, whole = share.part.traceless(), share.whole.traceless()
-        # All sums are polynomials of degree 3 or less in x, so that four matrices tell them for all x.
+        # All sums are polynomials of degree 3 or less in x, so that four matrices tell them for all
+        # x.
         self._nodes = np.array([0.0, 1 / 3, 2 / 3, 1.0])
         sums = [matrix_sums(part + whole.times(-node)) for node in self._nodes]
         powers = np.vander(self._nodes, increasing=True)
-        self._coefficients = {name: np.linalg.solve(powers, [found[name] for found in sums]) for name in MATRIX_SUMS}
+        self._coefficients = {
+            name: np.linalg.solve(powers, [found[name] for found in sums]) for name in MATRIX_SUMS
+        }
 
     def moments(self, x: Floats, of_feature: Mapping[str, Any]) -> tuple[Floats, Floats]:
         """Variance and third moment of fᵀ(A − xB)f."""
-        sums = {name: np.polynomial.polynomial.polyval(x, found) for name, found in self._coefficients.items()}
+        sums = {
+            name: np.polynomial.polynomial.polyval(x, found)
+            for name, found in self._coefficients.items()
+        }
         variance, third = permutation_moments(sums, of_feature, self.n_samples)
         return np.maximum(variance, 0.0), np.asarray(third)
 
@@ -146,19 +183,26 @@ class _Law:
         return beta_law(x, self.mean, variance, third)
 
     def shifts(self, x: Floats, of_feature: Mapping[str, Any]) -> Floats:
-        """How much the feature's own shape changes log variance or skewness, against one of normal values."""
+        """How much the feature's own shape changes log variance or skewness, against one of
+        normal values.
+        """
         n = self.n_samples
         usual = {"f3": 0.0, "f4": 3 / (n + 2), "f6": 15 / ((n + 2) * (n + 4))}
-        (variance, third), (variance_0, third_0) = self.moments(x, of_feature), self.moments(x, usual)
+        (variance, third), (variance_0, third_0) = (
+            self.moments(x, of_feature),
+            self.moments(x, usual),
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             skewness = third / variance**1.5 - third_0 / variance_0**1.5
             return np.maximum(np.abs(np.log(variance / variance_0)), np.abs(skewness))
 
 
 def beta_law(x: Any, mean: Any, variance: Any, third: Any) -> Floats:
-    """P(U ≤ x) for U = S·Beta(a, b), or its limit or continuation with a heavier tail, of the given central moments.
+    """P(U ≤ x) for U = S·Beta(a, b), or its limit or continuation with a heavier tail, of the given
+    central moments.
 
-    The three parameters are the solution of three linear equations, since E U^k / E U^(k−1) = S (a + k − 1) / (a + b + k − 1).
+    The three parameters are the solution of three linear equations, since E U^k / E U^(k−1) = S (a
+    + k − 1) / (a + b + k − 1).
 
     Examples
     --------
@@ -175,8 +219,13 @@ def beta_law(x: Any, mean: Any, variance: Any, third: Any) -> Floats:
         end = total * (two - one) + two
         a = one * total / end
         beta = betainc(a, total - a, np.clip(x / end, 0, 1))
-        heavier = betainc(a, 1 - total, x / (x - end))  # the same moments, where a + b and S come out negative
+        # The same moments, where a + b and S come out negative
+        heavier = betainc(a, 1 - total, x / (x - end))
         gamma = gammainc(mean**2 / variance, x * mean / variance)
-        found = np.where(total > 0, np.where(total - a > 0, beta, np.nan), np.where(1 - total > 0, heavier, np.nan))
+        found = np.where(
+            total > 0,
+            np.where(total - a > 0, beta, np.nan),
+            np.where(1 - total > 0, heavier, np.nan),
+        )
         found = np.where(np.abs(total) > 1e9, gamma, found)
     return np.asarray(np.where((a > 0) & (variance > 0), found, np.nan))

@@ -1,4 +1,6 @@
-"""Scores as shares: which graph each method judges a feature by, and the p-values of all features under it."""
+"""Scores as shares: which graph each method judges a feature by, and the p-values of all
+features under it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.progress import Progress
 from graphsieve._base.randomness import seed_number
-from graphsieve.assess.significance.chances import Chance, narrow_parts, over_columns, share_p_values
+from graphsieve.assess.significance.chances import (
+    Chance,
+    narrow_parts,
+    over_columns,
+    share_p_values,
+)
 from graphsieve.assess.significance.forms import Form, centering, energy_form, spread_form
 from graphsieve.assess.significance.shares import Share
 from graphsieve.graphs.builders import neighbor_graph, target_graph
@@ -27,9 +34,6 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import group_weightings
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FIXED_GRAPH = ("fisher", "pearson", "supervised_laplacian", "weighted_laplacian", "constraint")
 COVERED = (*FIXED_GRAPH, "laplacian")
@@ -46,10 +50,11 @@ def p_values_of(
     random_state: Any = 0,
     progress: bool | None = False,
 ) -> tuple[Floats, Floats]:
-    """Scores and p-values of all features, on checked data: what `feature_p_values` and estimators call.
+    """Scores and p-values of all features, on checked data: what `feature_p_values` and estimators
+    call.
 
-    `options` are those of the method's core, with its defaults where they are left out; bandwidth None is chosen from the data.
-    The table is used as it is, and so is the target.
+    `options` are those of the method's core, with its defaults where they are left out; bandwidth
+    None is chosen from the data. The table is used as it is, and so is the target.
     """
     method = METHODS[_covered(method_name)]
     method.check_knowledge(known)
@@ -65,16 +70,24 @@ def p_values_of(
 def _covered(method_name: str) -> str:
     if method_name not in COVERED:
         built = "its graph contains the feature itself, or it is no ratio of two graph energies"
-        raise InputError(f"there are no p-values for method {method_name!r}: {built}; choose one of {', '.join(COVERED)}.")
+        raise InputError(
+            f"there are no p-values for method {method_name!r}: {built}; choose one of "
+            f"{', '.join(COVERED)}."
+        )
     return method_name
 
 
-def _share_of(name: str, table: Table, known: Supervision, given: Mapping[str, Any]) -> tuple[Integers, Share]:
+def _share_of(
+    name: str, table: Table, known: Supervision, given: Mapping[str, Any]
+) -> tuple[Integers, Share]:
     """The rows that count and the share over them that orders features as the score does."""
     everyone = np.arange(table.n_samples)
     if name == "constraint":
         if given["form"] != "ratio":
-            raise InputError("p-values need form='ratio' of the constraint score, whose difference depends on units.")
+            raise InputError(
+                "p-values need form='ratio' of the constraint score, whose difference depends on "
+                "units."
+            )
         alike = energy_form(must_link_graph(known))
         return everyone, Share.of(alike, alike + energy_form(cannot_link_graph(known)))
     if name == "supervised_laplacian":
@@ -92,7 +105,9 @@ def _share_of(name: str, table: Table, known: Supervision, given: Mapping[str, A
     rows = np.flatnonzero(known.codes >= 0)
     _, codes, n_classes = labeled_part(table, known)
     factor = group_weightings(codes, n_classes).toarray()
-    return rows, _class_share(factor, balanced=name == "fisher" or given["class_weight"] == "balanced")
+    return rows, _class_share(
+        factor, balanced=name == "fisher" or given["class_weight"] == "balanced"
+    )
 
 
 def laplacian_share(graph: Graph) -> Share:
@@ -101,7 +116,9 @@ def laplacian_share(graph: Graph) -> Share:
 
 
 def _class_share(factor: Floats, *, balanced: bool) -> Share:
-    """The variation inside classes in that of all; balanced classes of sure labels give 1 / (1 + Fisher score)."""
+    """The variation inside classes in that of all; balanced classes of sure labels give 1 / (1 +
+    Fisher score).
+    """
     total = factor.sum(axis=0)
     scaled = factor[:, total > 0] / (np.sqrt(total[total > 0]) if balanced else 1.0)
     everyone = centering(len(factor)) if balanced else energy_form(complete_graph(len(factor)))
@@ -114,22 +131,32 @@ def _correlation_share(target: Floats) -> Share:
     norm = float(np.sqrt(centered @ centered))
     if target.min() == target.max():
         raise InputError("the known target values are all equal: no feature can go with them.")
-    line = Form(sp.csr_array((len(target), len(target))), sp.csr_array((centered / norm)[:, None]), np.array([-1.0]))
+    line = Form(
+        sp.csr_array((len(target), len(target))),
+        sp.csr_array((centered / norm)[:, None]),
+        np.array([-1.0]),
+    )
     return Share.of(centering(len(target)) + line, centering(len(target)))
 
 
-def _without_each_feature(table: Table, given: Mapping[str, Any], chance: Chance) -> tuple[Floats, Floats]:
+def _without_each_feature(
+    table: Table, given: Mapping[str, Any], chance: Chance
+) -> tuple[Floats, Floats]:
     """Laplacian scores on the neighbour graph of all other features, and their p-values.
 
-    Neighbours are followed from feature to feature: one leaves, the last one comes back, which costs O(n²) instead of O(n² p).
+    Neighbours are followed from feature to feature: one leaves, the last one comes back, which
+    costs O(n²) instead of O(n² p).
     """
     n, p = table.n_samples, table.n_features
     if p < 2:
-        raise InputError("the graph must not contain the feature that it judges, but there is only one feature.")
+        raise InputError(
+            "the graph must not contain the feature that it judges, but there is only one feature."
+        )
     if p * n**2 > LARGEST_SEARCH:
         raise InputError(
             f"a graph without each of {p} features would compare {n} samples {p} times; "
-            f"pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer columns."
+            f"pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer "
+            "columns."
         )
     tracker, everything = Tracker(table), np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")
@@ -139,10 +166,14 @@ def _without_each_feature(table: Table, given: Mapping[str, Any], chance: Chance
                 feature = columns.start + int(place)
                 tracker.follow(np.delete(everything, feature))
                 with warnings.round():
-                    graph = neighbor_graph(table.within(tracker), given["n_neighbors"], given["bandwidth"]).graph
+                    graph = neighbor_graph(
+                        table.within(tracker), given["n_neighbors"], given["bandwidth"]
+                    ).graph
                 scores[feature] = laplacian_ratio(table.take_columns(np.array([feature])), graph)[0]
                 if not np.isnan(scores[feature]):
-                    values[feature] = share_p_values(laplacian_share(graph), dense[:, [place]], chance)[0]
+                    values[feature] = share_p_values(
+                        laplacian_share(graph), dense[:, [place]], chance
+                    )[0]
                 shown.tell(f"{feature + 1} of {p}")
     warnings.give()
     return scores, values

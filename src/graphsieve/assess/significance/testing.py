@@ -18,7 +18,8 @@ from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, rescaled, standardized_target
 
-# Along a target, tests find more with more neighbours than the published 5 (see `feature_p_values`): half of the samples, but at
+# Along a target, tests find more with more neighbours than the published 5 (see
+# `feature_p_values`): half of the samples, but at
 MOST_TARGET_NEIGHBORS, MOST_TARGET_EDGES = 50, 50_000  # most so many, and in all
 PARAMETERS = {
     "method": choice(("auto", *COVERED)),
@@ -50,7 +51,8 @@ def feature_p_values(
     method_params: dict[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Significance:
-    """How likely a score as good as each feature's is, if the feature had nothing to do with what is known of the samples.
+    """How likely a score as good as each feature's is, if the feature had nothing to do with what
+    is known of the samples.
 
     Parameters
     ----------
@@ -61,23 +63,26 @@ def feature_p_values(
     supervision : Supervision, optional
         What else is known, or all of it.
     method : str
-        ``"fisher"`` (labels), ``"supervised_laplacian"`` or ``"pearson"`` (a target), ``"weighted_laplacian"`` (probabilities),
-        ``"constraint"`` (pairs), ``"laplacian"`` (nothing known: the graph of neighbours in all *other* features), or ``"auto"``:
-        the one for what is known, ``"supervised_laplacian"`` for a target.
+        ``"fisher"`` (labels), ``"supervised_laplacian"`` or ``"pearson"`` (a target),
+        ``"weighted_laplacian"`` (probabilities), ``"constraint"`` (pairs), ``"laplacian"`` (nothing
+        known: the graph of neighbours in all *other* features), or ``"auto"``: the one for what is
+        known, ``"supervised_laplacian"`` for a target.
     target_type, unlabeled
         As in `Supervision.from_y`.
     control : {"bh", "by"}
-        How the false discovery rate is held: Benjamini–Hochberg, or Benjamini–Yekutieli, which needs no assumption about how
-        features depend on each other.
+        How the false discovery rate is held: Benjamini–Hochberg, or Benjamini–Yekutieli, which
+        needs no assumption about how features depend on each other.
     n_permutations : int
-        At most so many per feature; few features need them all. They bound how small a p-value can be counted.
+        At most so many per feature; few features need them all. They bound how small a p-value can
+        be counted.
     random_state : int, generator or None
         Of the permutations.
     n_neighbors, bandwidth : int, float or "auto"
-        Of the graphs that have them. Along a target ``"auto"`` is half of the samples, at most 50, and fewer
-        from 1,000 samples on; in X it is 5.
+        Of the graphs that have them. Along a target ``"auto"`` is half of the samples, at most 50,
+        and fewer from 1,000 samples on; in X it is 5.
     scale : {"standard", "minmax", "robust", "rank", None}
-        How columns are scaled before neighbours are searched, for ``"laplacian"``; the others score columns as they are.
+        How columns are scaled before neighbours are searched, for ``"laplacian"``; the others score
+        columns as they are.
     method_params : dict, optional
         Further parameters of the method, such as ``{"class_weight": "balanced"}``.
     progress : bool or None
@@ -89,12 +94,13 @@ def feature_p_values(
 
     Notes
     -----
-    A p-value is about one feature and the score named, not about its worth beside others. Features of few different values or
-    with a heavy tail have p-values that are counted, never below 1 / (n_permutations + 1); other p-values below that number are
-    continued by a law, and tell an order of magnitude.
+    A p-value is about one feature and the score named, not about its worth beside others. Features
+    of few different values or with a heavy tail have p-values that are counted, never below 1 /
+    (n_permutations + 1); other p-values below that number are continued by a law, and tell an order
+    of magnitude.
 
-    Share of real features found at a false discovery rate of 5 % (20 real among 200, normal noise, 12 repetitions; standard
-    errors up to 0.08, and 0.2 in the last line, which has 2 repetitions):
+    Share of real features found at a false discovery rate of 5 % (20 real among 200, normal noise,
+    12 repetitions; standard errors up to 0.08, and 0.2 in the last line, which has 2 repetitions):
 
     ======================================================  ======  ======  =======  =======
     what is known, and how the real features go with it     n = 20  n = 50  n = 100  n = 200
@@ -107,14 +113,17 @@ def feature_p_values(
     nothing; two clusters two standard deviations apart       0.68    0.97     1.00     1.00
     ======================================================  ======  ======  =======  =======
 
-    For a target, ``"auto"`` takes the supervised Laplacian score and not the correlation. With half of the samples as neighbours
-    it finds somewhat less where relations are straight and samples few (Y1 of the paper, 50 samples: 0.77 against 1.00; pollen,
-    gasoline), about as much on the other spectra, and what the correlation misses elsewhere (Y2, 300 samples: 0.97 against 0.57;
-    Y3: 1.00 against 0.55). With the published 5 neighbours it finds less. The number of neighbours was chosen on these sets.
+    For a target, ``"auto"`` takes the supervised Laplacian score and not the correlation. With half
+    of the samples as neighbours it finds somewhat less where relations are straight and samples few
+    (Y1 of the paper, 50 samples: 0.77 against 1.00; pollen, gasoline), about as much on the other
+    spectra, and what the correlation misses elsewhere (Y2, 300 samples: 0.97 against 0.57; Y3: 1.00
+    against 0.55). With the published 5 neighbours it finds less. The number of neighbours was
+    chosen on these sets.
 
-    Most features need about 300 permutations; one with a heavy tail that is better than chance needs all. Each costs about 1 ns
-    (labels) to 100 ns (a target with many equal values) per sample. ``"laplacian"`` searches neighbours once for each feature,
-    which costs about 20 ms and 25 ns × samples² each; beyond features × samples² = 2³⁴ it is refused.
+    Most features need about 300 permutations; one with a heavy tail that is better than chance
+    needs all. Each costs about 1 ns (labels) to 100 ns (a target with many equal values) per
+    sample. ``"laplacian"`` searches neighbours once for each feature, which costs about 20 ms and
+    25 ns × samples² each; beyond features × samples² = 2³⁴ it is refused.
 
     Examples
     --------
@@ -144,7 +153,8 @@ def feature_p_values(
     _refuse_unused(chosen, supervision)
     if not chosen.reads_neighbors and given["scale"] not in ("standard", None):
         raise InputError(
-            f"method {chosen.name!r} takes no distances in X and scores features as they are; leave scale out, got {scale!r}."
+            f"method {chosen.name!r} takes no distances in X and scores features as they are; "
+            f"leave scale out, got {scale!r}."
         )
     options = _options(chosen, known, given, given["method_params"] or {})
     if known.targets is not None:
@@ -173,10 +183,16 @@ def feature_p_values(
 
 
 def _what_is_known(
-    table: Table, y: Any, supervision: Supervision | None, target_type: TargetType, unlabeled: int | None
+    table: Table,
+    y: Any,
+    supervision: Supervision | None,
+    target_type: TargetType,
+    unlabeled: int | None,
 ) -> Supervision:
     if supervision is not None and not isinstance(supervision, Supervision):
-        raise InputTypeError(f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}.")
+        raise InputTypeError(
+            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}."
+        )
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     check_length(known, table)
     if y is None:
@@ -190,15 +206,25 @@ def _what_is_known(
 
 
 def _refuse_unused(method: Method, supervision: Supervision | None) -> None:
-    unused = [kind for kind in (supervision.kinds if supervision is not None else ()) if kind not in method.uses]
+    unused = [
+        kind
+        for kind in (supervision.kinds if supervision is not None else ())
+        if kind not in method.uses
+    ]
     if unused:
-        raise InputError(f"method {method.name!r} cannot use {' and '.join(unused)}; leave them out, or choose another.")
+        raise InputError(
+            f"method {method.name!r} cannot use {' and '.join(unused)}; leave them out, or choose "
+            "another."
+        )
 
 
 def _by_what_is_known(known: Supervision) -> str:
     kinds = known.kinds
     if "labels" in kinds and "targets" in kinds:
-        raise InputError("both class labels and a continuous target are known; choose the method, or pass one of them.")
+        raise InputError(
+            "both class labels and a continuous target are known; choose the method, or pass one "
+            "of them."
+        )
     by_kind = (
         ("probabilities", "weighted_laplacian"),
         ("pairs", "constraint"),
@@ -208,12 +234,18 @@ def _by_what_is_known(known: Supervision) -> str:
     return next((name for kind, name in by_kind if kind in kinds), "laplacian")
 
 
-def _options(method: Method, known: Supervision, given: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+def _options(
+    method: Method, known: Supervision, given: Mapping[str, Any], extra: Mapping[str, Any]
+) -> dict[str, Any]:
     """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
     options = method.defaults | ({"bandwidth": None} if "bandwidth" in method.defaults else {})
     if method.name == "supervised_laplacian":
         few = max(min(options["n_neighbors"], known.n_labeled - 1), 1)
-        most = min(known.n_labeled // 2, MOST_TARGET_NEIGHBORS, MOST_TARGET_EDGES // max(known.n_labeled, 1))
+        most = min(
+            known.n_labeled // 2,
+            MOST_TARGET_NEIGHBORS,
+            MOST_TARGET_EDGES // max(known.n_labeled, 1),
+        )
         options["n_neighbors"] = max(few, most)
     elif "n_neighbors" in options:
         options["n_neighbors"] = max(1, min(options["n_neighbors"], len(known) - 1))
@@ -221,6 +253,8 @@ def _options(method: Method, known: Supervision, given: Mapping[str, Any], extra
         if given[name] == "auto":
             continue
         if name not in options:
-            raise InputError(f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}.")
+            raise InputError(
+                f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}."
+            )
         options[name] = given[name]
     return options | extra_options(method, extra, elsewhere=("n_neighbors", "bandwidth"))

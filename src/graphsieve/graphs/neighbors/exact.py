@@ -1,9 +1,11 @@
 """Exact nearest neighbours, in the space of the features and along a single target.
 
-In feature space somebody quick proposes (`proposals`: products of matrices in float32, and where that cannot decide in float64;
-trees for very few columns), with bounds on all distances. A proposal is only accepted where the bounds prove that nobody better
-was left out; all distances that matter are then taken from explicit differences. Rows without such a proof are compared with
-everybody whom the bounds do not rule out. So the answer is the one of the naive double loop, ties included: by lower index.
+In feature space somebody quick proposes (`proposals`: products of matrices in float32, and where
+that cannot decide in float64; trees for very few columns), with bounds on all distances. A proposal
+is only accepted where the bounds prove that nobody better was left out; all distances that matter
+are then taken from explicit differences. Rows without such a proof are compared with everybody whom
+the bounds do not rule out. So the answer is the one of the naive double loop, ties included: by
+lower index.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels import mention_plain_kernels
 from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
@@ -42,18 +44,19 @@ from graphsieve.graphs.neighbors.proposals import (
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
-SPARE_CANDIDATES = 5  # proposed beyond k, at least: enough to prove most rows of data without ties in one go
-MOST_PROPOSED = 512  # lists longer than that are slower to keep up than all distances are to partition
+# Proposed beyond k, at least: enough to prove most rows of data without ties in one go
+SPARE_CANDIDATES = 5
+# Lists longer than that are slower to keep up than all distances are to partition
+MOST_PROPOSED = 512
 DIRECTLY = 2**19  # numbers to compare, up to which all pairs are measured at once
-PROBED, WORTH_PROBING = 64, 4096  # queries tried in float32 first, and how many there must be for that
+# Queries tried in float32 first, and how many there must be for that
+PROBED, WORTH_PROBING = 64, 4096
 SETTLED_AT_ONCE = 2**15  # proposals looked at at a time
-TREE_SPARE = 3  # proposed beyond k by a tree, whose distances are nearly exact; one is the query itself
-TREE_GROWTH, TREE_ROWS = 1.75, 1600  # a query costs a tree about so many times more with each column, and tiles with so many rows
+# Proposed beyond k by a tree, whose distances are nearly exact; one is the query itself
+TREE_SPARE = 3
+# a query costs a tree about so many times more with each column, and tiles with so many rows
+TREE_GROWTH, TREE_ROWS = 1.75, 1600
 NOTHING = 2.0**-960  # squared distances below this have lost digits to underflow
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 
 
 class RowsElsewhere(ABC):
@@ -62,7 +65,9 @@ class RowsElsewhere(ABC):
     shape: tuple[int, int]
 
     @abstractmethod
-    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+    def nearest(
+        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+    ) -> tuple[Integers, Floats]:
         """As `nearest_neighbors`."""
 
     @abstractmethod
@@ -79,7 +84,8 @@ class RowsElsewhere(ABC):
 
 
 def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
-    """Squared Euclidean distances of the given pairs of rows from explicit differences, summed from the first feature on.
+    """Squared Euclidean distances of the given pairs of rows from explicit differences, summed from
+    the first feature on.
 
     The fixed order of the sum makes dense and sparse rows give the same bits.
     """
@@ -98,23 +104,33 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
 
 def absolute_distances(one: Any, other: Any) -> Floats:
     """Sums of absolute differences of all rows with all others, from the first feature on."""
-    return np.asarray(manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock"))
+    return np.asarray(
+        manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock")
+    )
 
 
 def nearest_neighbors(
-    rows: Any, n_neighbors: int, *, queries: Integers | None = None, candidates: Integers | None = None
+    rows: Any,
+    n_neighbors: int,
+    *,
+    queries: Integers | None = None,
+    candidates: Integers | None = None,
 ) -> tuple[Integers, Floats]:
-    """The nearest `candidates` of each of the `queries` (both are row indices, all rows by default), never the query itself.
+    """The nearest `candidates` of each of the `queries` (both are row indices, all rows by
+    default), never the query itself.
 
-    Returns indices and squared distances of shape (n_queries, k), nearest first, ties by lower index. `n_neighbors` must not
-    exceed the number of candidates other than the query.
+    Returns indices and squared distances of shape (n_queries, k), nearest first, ties by lower
+    index. `n_neighbors` must not exceed the number of candidates other than the query.
     """
     if isinstance(rows, RowsElsewhere):
         return rows.nearest(n_neighbors, queries, candidates)
     everyone = np.arange(rows.shape[0])
     queries = everyone if queries is None else queries
     candidates = everyone if candidates is None else candidates
-    answer = np.empty((len(queries), n_neighbors), dtype=np.int64), np.empty((len(queries), n_neighbors))
+    answer = (
+        np.empty((len(queries), n_neighbors), dtype=np.int64),
+        np.empty((len(queries), n_neighbors)),
+    )
     if not len(queries) or not n_neighbors:
         return answer
     search = _Search(rows, queries, candidates, answer)
@@ -129,10 +145,14 @@ def nearest_neighbors(
     return answer
 
 
-def mutual_neighbors(rows: Any, n_neighbors: int, first: Integers, second: Integers) -> tuple[tuple[Integers, Floats], ...]:
-    """The nearest `second` of each of the `first`, and the other way round; increasing, and nobody in both.
+def mutual_neighbors(
+    rows: Any, n_neighbors: int, first: Integers, second: Integers
+) -> tuple[tuple[Integers, Floats], ...]:
+    """The nearest `second` of each of the `first`, and the other way round; increasing, and nobody
+    in both.
 
-    As two calls of `nearest_neighbors`, with at most as many neighbours as there are, but every product serves both.
+    As two calls of `nearest_neighbors`, with at most as many neighbours as there are, but every
+    product serves both.
     """
     ends = (first, second), (second, first)
     answers = [
@@ -142,7 +162,9 @@ def mutual_neighbors(rows: Any, n_neighbors: int, first: Integers, second: Integ
     searches = [_Search(rows, *pair, answer) for pair, answer in zip(ends, answers, strict=True)]
     forth, back = searches
     work = len(first) * len(second) * max(1, forth.width)
-    if work <= DIRECTLY or not (forth.by_tiles and back.by_tiles and forth.n_proposed == back.n_proposed):
+    if work <= DIRECTLY or not (
+        forth.by_tiles and back.by_tiles and forth.n_proposed == back.n_proposed
+    ):
         return tuple(
             nearest_neighbors(rows, answer[0].shape[1], queries=one, candidates=other)
             for (one, other), answer in zip(ends, answers, strict=True)
@@ -151,7 +173,9 @@ def mutual_neighbors(rows: Any, n_neighbors: int, first: Integers, second: Integ
     points = DensePoints(forth.rows, np.float32)
     if points.share < 1:
         tiles = DenseTiles(points, forth.queries, forth.candidates)
-        for search, proposed in zip(searches, ProductProposals.mutual(tiles, forth.n_proposed), strict=True):
+        for search, proposed in zip(
+            searches, ProductProposals.mutual(tiles, forth.n_proposed), strict=True
+        ):
             search.settle(proposed)
     del points
     for search in searches:
@@ -161,7 +185,9 @@ def mutual_neighbors(rows: Any, n_neighbors: int, first: Integers, second: Integ
     return tuple(answers)
 
 
-def nearest_in(table: Table, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+def nearest_in(
+    table: Table, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+) -> tuple[Integers, Floats]:
     """Nearest neighbours among the samples of a table, wherever it says that they lie."""
     if table.geometry is not None:
         return table.geometry.nearest(n_neighbors, queries, candidates)
@@ -176,12 +202,17 @@ def suits_tree(n_candidates: int, width: int) -> bool:
 class _Search:
     """One search: the queries that are still `open`, and the answer so far.
 
-    What is found of an open query is some candidates, of which the farthest says how far at most it has to look.
+    What is found of an open query is some candidates, of which the farthest says how far at most it
+    has to look.
     """
 
-    def __init__(self, rows: Any, queries: Integers, candidates: Integers, answer: tuple[Integers, Floats]) -> None:
+    def __init__(
+        self, rows: Any, queries: Integers, candidates: Integers, answer: tuple[Integers, Floats]
+    ) -> None:
         self.sparse = bool(sp.issparse(rows))
-        self.rows: Any = _canonical(rows) if self.sparse else np.ascontiguousarray(rows, dtype=np.float64)
+        self.rows: Any = (
+            _canonical(rows) if self.sparse else np.ascontiguousarray(rows, dtype=np.float64)
+        )
         self.width = rows.nnz // max(1, rows.shape[0]) if self.sparse else rows.shape[1]
         increasing = bool((candidates[1:] > candidates[:-1]).all())
         self.queries, self.candidates = queries, candidates if increasing else np.sort(candidates)
@@ -189,8 +220,10 @@ class _Search:
         self.k = self.indices.shape[1]
         self.distances[:] = np.inf
         self.open = np.arange(len(queries))
-        self.tied = np.zeros(len(queries), dtype=bool)  # who has more equally near candidates than were proposed
-        self.rounding = compounded(2 * (rows.shape[1] + 4))  # of explicit squared distances, relative
+        # Who has more equally near candidates than were proposed
+        self.tied = np.zeros(len(queries), dtype=bool)
+        # Of explicit squared distances, relative
+        self.rounding = compounded(2 * (rows.shape[1] + 4))
 
     def among_all(self) -> None:
         """Measure all pairs."""
@@ -199,7 +232,10 @@ class _Search:
         exact = squared_distances(self.rows, *pairs).reshape(size)
         exact[self.queries[:, None] == self.candidates] = np.inf
         column = smallest_columns(exact, self.k)
-        self.indices[:], self.distances[:] = self.candidates[column], np.take_along_axis(exact, column, axis=1)
+        self.indices[:], self.distances[:] = (
+            self.candidates[column],
+            np.take_along_axis(exact, column, axis=1),
+        )
 
     @property
     def n_proposed(self) -> int:
@@ -220,7 +256,11 @@ class _Search:
             n_few = min(self.k + TREE_SPARE, len(self.candidates))
             self.settle(TreeProposals(self.tree, self.rows[self.queries], n_few))
         elif self.sparse:
-            self.settle(ProductProposals(SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed))
+            self.settle(
+                ProductProposals(
+                    SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed
+                )
+            )
         else:
             self._by_products(n_proposed)
 
@@ -234,7 +274,9 @@ class _Search:
     def _by_products(self, n_proposed: int) -> None:
         points = DensePoints(self.rows, np.float32)
         if points.share < 1 and self._worth_trying(points, n_proposed):
-            self.settle(ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed))
+            self.settle(
+                ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed)
+            )
         del points
         self.by_doubles()
 
@@ -254,7 +296,9 @@ class _Search:
             return True
         few = self.queries[:: len(self.queries) // PROBED]
         shape = (len(few), self.k)
-        trial = _Search(self.rows, few, self.candidates, (np.empty(shape, dtype=np.int64), np.empty(shape)))
+        trial = _Search(
+            self.rows, few, self.candidates, (np.empty(shape, dtype=np.int64), np.empty(shape))
+        )
         trial.settle(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
         return 2 * len(trial.open) <= len(few)
 
@@ -264,7 +308,9 @@ class _Search:
         return SparsePoints(self.rows) if self.sparse else DensePoints(self.rows, np.float64)
 
     def settle(self, proposals: Proposals) -> None:
-        """Measure whoever was proposed to the open queries and may be among the nearest; close those that are proven."""
+        """Measure whoever was proposed to the open queries and may be among the nearest; close
+        those that are proven.
+        """
         proven = np.zeros(len(self.open), dtype=bool)
         step = max(1, SETTLED_AT_ONCE // (self.k + SPARE_CANDIDATES))
 
@@ -274,7 +320,9 @@ class _Search:
                 proven[here] = self._settle_part(proposals, here)
 
         pairs = len(self.open) * (self.k + 1)
-        in_threads(work, range(0, len(self.open), step), threads_for(4 * pairs * max(16, self.width)))
+        in_threads(
+            work, range(0, len(self.open), step), threads_for(4 * pairs * max(16, self.width))
+        )
         self.open = self.open[~proven]
 
     def _settle_part(self, proposals: Proposals, here: slice) -> Booleans:
@@ -286,7 +334,9 @@ class _Search:
         reach = np.partition(at_most, self.k - 1, axis=1)[:, self.k - 1]
         possible = (at_least <= reach[:, None]) & ~itself & np.isfinite(at_least)
         exact = np.full(near.shape, np.inf)
-        exact[possible] = squared_distances(self.rows, np.repeat(mine, possible.sum(axis=1)), near[possible])
+        exact[possible] = squared_distances(
+            self.rows, np.repeat(mine, possible.sum(axis=1)), near[possible]
+        )
         sort_lists(exact, near)
         self.indices[places], self.distances[places] = near[:, : self.k], exact[:, : self.k]
         if len(self.candidates) <= near.shape[1]:
@@ -296,14 +346,20 @@ class _Search:
         return proven
 
     def among_copies(self) -> None:
-        """Answer the queries that have at least k exact copies among the candidates: the first k of those, at distance zero."""
-        doubtful = self.open[(self.distances[self.open, 0] == 0) | np.isinf(self.distances[self.open, 0])]
+        """Answer the queries that have at least k exact copies among the candidates: the first k
+        of those, at distance zero.
+        """
+        doubtful = self.open[
+            (self.distances[self.open, 0] == 0) | np.isinf(self.distances[self.open, 0])
+        ]
         answered = np.zeros(len(self.queries), dtype=bool)
         for place in doubtful:
             query = self.queries[place]
             same = self._copies.get(self._digest(query), [])
             if len(same) > self.k or (len(same) == self.k and query not in same):
-                nearest = [candidate for candidate in same[: self.k + 1] if candidate != query][: self.k]
+                nearest = [candidate for candidate in same[: self.k + 1] if candidate != query][
+                    : self.k
+                ]
                 self.indices[place], self.distances[place] = nearest, 0.0
                 answered[place] = True
         self.open = self.open[~answered[self.open]]
@@ -325,7 +381,9 @@ class _Search:
         return hashlib.blake2b(content, digest_size=16).digest()
 
     def within_reach(self) -> None:
-        """Explicit distances to everyone who could be among the k nearest as far as the bounds can tell."""
+        """Explicit distances to everyone who could be among the k nearest as far as the bounds
+        can tell.
+        """
         if not len(self.open):
             return
         finder = _TreeReach(self) if self.tree is not None else _ProductReach(self)
@@ -333,11 +391,16 @@ class _Search:
             exact = squared_distances(self.rows, self.queries[here][query], self.candidates[column])
             exact[self.candidates[column] == self.queries[here][query]] = np.inf
             chosen = first_of_each(query, exact, column, len(here), self.k)
-            self.indices[here], self.distances[here] = self.candidates[column[chosen]], exact[chosen]
+            self.indices[here], self.distances[here] = (
+                self.candidates[column[chosen]],
+                exact[chosen],
+            )
 
 
 class _ProductReach:
-    """Who lies within reach of the open queries, by products in float64, a few queries at a time."""
+    """Who lies within reach of the open queries, by products in float64, a few queries at a
+    time.
+    """
 
     def __init__(self, search: _Search) -> None:
         self.search = search
@@ -345,7 +408,9 @@ class _ProductReach:
         self.step = max(1, TEMPORARY_ELEMENTS // len(search.candidates))
 
     def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Some queries by their places, and pairs of a query among these and a candidate's position."""
+        """Some queries by their places, and pairs of a query among these and a candidate's
+        position.
+        """
         search, points = self.search, self.search.points
         norms = points.norms[search.candidates]
         for start in range(0, len(search.open), self.step):
@@ -354,13 +419,18 @@ class _ProductReach:
             products = points.take(mine) @ self.targets.T
             lower = products.toarray() if search.sparse else products
             lower *= -2
-            lower += norms * (1 - points.share)  # and so they are lower bounds, but for the query's own norm
+            # And so they are lower bounds, but for the query's own norm
+            lower += norms * (1 - points.share)
             own = points.norms[mine] * (1 - points.share) - 2 * points.vanishing
             reach = search.distances[here, -1] * (1 + 4 * search.rounding) + NOTHING
             if np.isinf(reach).any():  # nothing is known of someone: the k-th upper bound
                 upper = lower + 2 * points.share * (points.norms[mine, None] + norms)
                 upper[mine[:, None] == search.candidates] = np.inf
-                kth = np.partition(upper, search.k - 1, axis=1)[:, search.k - 1] + own + 4 * points.vanishing
+                kth = (
+                    np.partition(upper, search.k - 1, axis=1)[:, search.k - 1]
+                    + own
+                    + 4 * points.vanishing
+                )
                 reach = np.minimum(reach, kth * (1 + 4 * search.rounding) + NOTHING)
             reach -= own
             query, column = np.nonzero(lower <= reach[:, None])
@@ -374,7 +444,9 @@ class _TreeReach:
         self.search = search
 
     def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Some queries by their places, and pairs of a query among these and a candidate's position."""
+        """Some queries by their places, and pairs of a query among these and a candidate's
+        position.
+        """
         search = self.search
         tree, rows = search.tree, search.rows[search.queries[search.open]]
         radius = np.sqrt(search.distances[search.open, -1] + NOTHING) * (1 + 2.0**-40)
@@ -382,15 +454,23 @@ class _TreeReach:
         begin = 0
         while begin < len(rows):
             before = total[begin - 1] if begin else 0
-            end = max(begin + 1, int(np.searchsorted(total, before + TEMPORARY_ELEMENTS, side="right")))
+            end = max(
+                begin + 1, int(np.searchsorted(total, before + TEMPORARY_ELEMENTS, side="right"))
+            )
             found = tree.query_ball_point(rows[begin:end], radius[begin:end], return_sorted=True)
             sizes = np.fromiter(map(len, found), dtype=np.int64, count=end - begin)
-            yield search.open[begin:end], np.repeat(np.arange(end - begin), sizes), np.concatenate(found).astype(np.int64)
+            yield (
+                search.open[begin:end],
+                np.repeat(np.arange(end - begin), sizes),
+                np.concatenate(found).astype(np.int64),
+            )
             begin = end
 
 
 def _canonical(rows: Any) -> Any:
-    """CSR rows whose entries are sorted and distinct, as the kernels need them; the given ones are left alone."""
+    """CSR rows whose entries are sorted and distinct, as the kernels need them; the given ones
+    are left alone.
+    """
     if rows.has_canonical_format:
         return rows
     rows = rows.copy()
@@ -405,8 +485,12 @@ def smallest_columns(distances: Floats, k: int) -> Integers:
     return column[first_of_each(row, distances[row, column], column, len(distances), k)]
 
 
-def first_of_each(query: Integers, distance: Floats, candidate: Integers, n_queries: int, k: int) -> Integers:
-    """For each query the places of its k nearest candidates in the given lists, ties by lower candidate."""
+def first_of_each(
+    query: Integers, distance: Floats, candidate: Integers, n_queries: int, k: int
+) -> Integers:
+    """For each query the places of its k nearest candidates in the given lists, ties by lower
+    candidate.
+    """
     order = np.lexsort((candidate, distance, query))
     begin = np.searchsorted(query[order], np.arange(n_queries))
     return np.asarray(order[begin[:, None] + np.arange(k)])
@@ -416,7 +500,8 @@ def first_of_each(query: Integers, distance: Floats, candidate: Integers, n_quer
 class TargetRuns:
     """Samples sorted by a target, in runs of equal values.
 
-    A sample's neighbours are its own run and whole other runs, nearest first, until there are `n_neighbors`: ties are kept.
+    A sample's neighbours are its own run and whole other runs, nearest first, until there are
+    `n_neighbors`: ties are kept.
     """
 
     n_neighbors: int  # fewer than there are samples
@@ -444,32 +529,42 @@ class TargetRuns:
         """How far from each run its k-th nearest other sample is."""
         if len(self.values) == len(self.order):
             return line_reach(self.values, self.n_neighbors)
-        return np.asarray(line_reach(np.repeat(self.values, self.size), self.n_neighbors)[self.start])
+        return np.asarray(
+            line_reach(np.repeat(self.values, self.size), self.n_neighbors)[self.start]
+        )
 
     def pairs(self) -> tuple[Integers, Integers, Floats]:
-        """The pairs of runs of which either is within reach of the other, by increasing target, and their squared distances."""
+        """The pairs of runs of which either is within reach of the other, by increasing target,
+        and their squared distances.
+        """
         return line_pairs(self.values, self.reach, np.arange(len(self.values)))
 
     def sample_pairs(self) -> tuple[Integers, Integers, Floats]:
         """The same pairs of samples of different target."""
         if len(self.values) == len(self.order):
-            return line_pairs(self.values, self.reach, self.order, n_expected=self.n_neighbors * len(self.order))
+            return line_pairs(
+                self.values, self.reach, self.order, n_expected=self.n_neighbors * len(self.order)
+            )
         low, high, squared = self.pairs()
         left, pair = self.members(low)
         right, of_left = self.members(high[pair])
         return left[of_left], right, squared[pair][of_left]
 
     def band(self) -> tuple[Integers, Floats] | None:
-        """The same pairs, where every sample has a target of its own: where those of each with the next in `order` begin.
+        """The same pairs, where every sample has a target of its own: where those of each with the
+        next in `order` begin.
 
-        And their squared distances. None where pairs have gaps between them, because distances tie by rounding.
+        And their squared distances. None where pairs have gaps between them, because distances tie
+        by rounding.
         """
         begin = line_band(self.values, self.reach, self.n_neighbors)
         return None if begin is None else (begin, line_squares(self.values, begin))
 
     @property
     def linked(self) -> Integers:
-        """(n_runs, n_steps): the neighbours of each run, nearest first; −1 where fewer are needed."""
+        """(n_runs, n_steps): the neighbours of each run, nearest first; −1 where fewer are
+        needed.
+        """
         return self._walk[0]
 
     @property
@@ -484,7 +579,8 @@ class TargetRuns:
         have = size - 1
         left, right = np.arange(n_runs) - 1, np.arange(n_runs) + 1
         linked, gaps = [], []
-        padded = np.concatenate([values, [np.inf]])  # index −1 and index n_runs both read this infinity
+        # Index −1 and index n_runs both read this infinity
+        padded = np.concatenate([values, [np.inf]])
         while True:
             wanting = have < self.n_neighbors
             to_left, to_right = np.abs(values - padded[left]), np.abs(padded[right] - values)
@@ -500,7 +596,9 @@ class TargetRuns:
             right = np.where(wanting & (to_right <= to_left), right + 1, right)
             # Beyond either end lies the infinity at index n_runs; −1 reads the same place.
             left, right = np.maximum(left, -1), np.minimum(right, n_runs)
-        return np.array(linked, dtype=np.int64).reshape(-1, n_runs).T, np.array(gaps, dtype=np.float64).reshape(-1, n_runs).T
+        return np.array(linked, dtype=np.int64).reshape(-1, n_runs).T, np.array(
+            gaps, dtype=np.float64
+        ).reshape(-1, n_runs).T
 
 
 def target_runs(target: Floats, n_neighbors: int) -> TargetRuns:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels import compiled
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, column_extremes
@@ -20,16 +21,16 @@ NOBODY = np.iinfo(np.int32).max  # a place behind all others
 MULTIPLE = 32  # of bytes, and words, in a row
 LEAST_WORK = 32  # terms of a sum that take as long as to look at it
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 
 def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float) -> list[Places]:
-    """For every group the places of those of its rows that are nearest to each row, never the row itself.
+    """For every group the places of those of its rows that are nearest to each row, never the row
+    itself.
 
-    Group g has the rows ``begin[g]:begin[g + 1]``. Distances are compared as multiples of `grid`, ties by place. The answers have
-    `n_neighbors` columns, or as many as the group has rows, in the order of places; last is −1 where there is nobody left.
+    Group g has the rows ``begin[g]:begin[g + 1]``. Distances are compared as multiples of `grid`,
+    ties by place. The answers have `n_neighbors` columns, or as many as the group has rows, in the
+    order of places; last is −1 where there is nobody left.
 
     Parameters
     ----------
@@ -43,22 +44,32 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
     [[2, 3], [2, 3], [3, -1], [2, -1]]
     """
     sizes = np.diff(begin)
-    found: list[Places] = [np.empty((rows.shape[0], min(n_neighbors, size)), dtype=np.int32) for size in sizes]
+    found: list[Places] = [
+        np.empty((rows.shape[0], min(n_neighbors, size)), dtype=np.int32) for size in sizes
+    ]
     search = _search(rows, n_neighbors, grid)
 
     def jobs() -> Iterator[tuple[int, slice]]:
         for group in range(len(sizes)):
             step = max(1, min(search.most_queries, search.at_once // max(1, int(sizes[group]))))
             if sizes[group]:
-                yield from ((group, slice(start, start + step)) for start in range(0, rows.shape[0], step))
+                yield from (
+                    (group, slice(start, start + step)) for start in range(0, rows.shape[0], step)
+                )
 
     def work(mine: Iterator[tuple[int, slice]]) -> None:
         for group, queries in mine:
             near = found[group][queries]
-            search.fill(slice(queries.start, queries.start + len(near)), slice(begin[group], begin[group + 1]), near)
+            search.fill(
+                slice(queries.start, queries.start + len(near)),
+                slice(begin[group], begin[group + 1]),
+                near,
+            )
 
     # The sparse distances are those of scikit-learn, which has threads of its own.
-    n_threads = 1 if sp.issparse(rows) else threads_for(rows.shape[0] ** 2 * max(LEAST_WORK, rows.shape[1]))
+    n_threads = (
+        1 if sp.issparse(rows) else threads_for(rows.shape[0] ** 2 * max(LEAST_WORK, rows.shape[1]))
+    )
     if n_threads == 1:  # there are no products, so BLAS need not be told
         work(jobs())
     else:
@@ -74,7 +85,9 @@ def _search(rows: Any, n_neighbors: int, grid: float) -> _SmallSearch | _PlainSe
 
 
 class _SmallSearch:
-    """By compiled kernels, which look at bytes and words of 16 bits before they look at the rows."""
+    """By compiled kernels, which look at bytes and words of 16 bits before they look at the
+    rows.
+    """
 
     at_once = 2**20  # sums of bytes that are kept at a time: 4 MiB
     most_queries = 256  # so that threads end at about the same time
@@ -105,7 +118,9 @@ class _PlainSearch:
         distances = absolute_distances(self.rows[queries], self.rows[others])
         distances /= self.grid
         np.rint(distances, out=distances)
-        itself = np.arange(queries.start, queries.stop)[:, None] == np.arange(others.start, others.stop)
+        itself = np.arange(queries.start, queries.stop)[:, None] == np.arange(
+            others.start, others.stop
+        )
         distances[itself] = np.inf
         column = np.sort(smallest_columns(distances, near.shape[1]), axis=1)
         near[:] = others.start + column

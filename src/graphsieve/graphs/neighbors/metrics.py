@@ -1,8 +1,10 @@
-"""How far samples lie apart: by their values (Euclidean), or by the direction of their rows (cosine).
+"""How far samples lie apart: by their values (Euclidean), or by the direction of their rows
+(cosine).
 
-A long text and a short one about the same thing use the same words in different numbers. Rows divided by their length are near
-each other then, and Euclidean distances between those are what is called cosine here: d² = 2 (1 − cos). Distances are a matter
-of the table (`Table.geometry`), so that every graph built from it has them, while features are scored as they are.
+A long text and a short one about the same thing use the same words in different numbers. Rows
+divided by their length are near each other then, and Euclidean distances between those are what is
+called cosine here: d² = 2 (1 − cos). Distances are a matter of the table (`Table.geometry`), so
+that every graph built from it has them, while features are scored as they are.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable
 from graphsieve.table.columns import Table
@@ -22,19 +24,20 @@ from graphsieve.table.sums import weighted_sum
 Metric = Literal["euclidean", "cosine"]
 METRICS: tuple[Metric, ...] = ("euclidean", "cosine")
 
-MOSTLY_ZERO = 0.9  # share of zeros in a table, from which it is taken for one of counts or frequencies
-FEWEST_ENTRIES = 5  # other than zero in a row of the middle, below which rows have hardly a direction
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+# Share of zeros in a table, from which it is taken for one of counts or frequencies
+MOSTLY_ZERO = 0.9
+# Other than zero in a row of the middle, below which rows have hardly a direction
+FEWEST_ENTRIES = 5
 
 
 class Directions:
-    """A `Geometry` of cosine distances: rows divided by their length, compared as `neighbors.exact` compares them.
+    """A `Geometry` of cosine distances: rows divided by their length, compared as `neighbors.exact`
+    compares them.
 
-    A row of zeros has no direction. It is put at a right angle to all others, as scikit-learn has it, and copies of it lie at
-    distance zero from each other. At the origin, where division would leave it, it would be nearer to most texts than any other
-    text is: two texts with few words in common have d² near 2, and the origin has d² = 1.
+    A row of zeros has no direction. It is put at a right angle to all others, as scikit-learn has
+    it, and copies of it lie at distance zero from each other. At the origin, where division would
+    leave it, it would be nearer to most texts than any other text is: two texts with few words in
+    common have d² near 2, and the origin has d² = 1.
 
     Examples
     --------
@@ -50,14 +53,21 @@ class Directions:
 
     @cached_property
     def rows(self) -> tuple[Any, int]:
-        """As `Table.rows`; where some are zeros there is one column more, which sets those apart."""
+        """As `Table.rows`; where some are zeros there is one column more, which sets those
+        apart.
+        """
         if isinstance(self._table, StoredTable):
             stored = self._table.stored
-            return StoredRows(stored, directions=_directions_of_sparse if stored.is_sparse else _directions_of_dense), 0
+            return StoredRows(
+                stored,
+                directions=_directions_of_sparse if stored.is_sparse else _directions_of_dense,
+            ), 0
         matrix = self._table.matrix
         return _sparse_directions(matrix) if self._table.is_sparse else _dense_directions(matrix), 0
 
-    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+    def nearest(
+        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+    ) -> tuple[Integers, Floats]:
         """As `nearest_neighbors` on `rows`."""
         return nearest_neighbors(self.rows[0], n_neighbors, queries=queries, candidates=candidates)
 
@@ -75,10 +85,12 @@ def measured(table: Table, metric: Metric) -> Table:
 
 
 def chosen_metric(table: Table) -> tuple[Metric, str]:
-    """The metric that suits a table, and why: cosine for counts and frequencies, such as words in texts, else Euclidean.
+    """The metric that suits a table, and why: cosine for counts and frequencies, such as words in
+    texts, else Euclidean.
 
-    Counts are taken to be what has no negative value, is zero in at least 90 % of all places, and has at least five values other
-    than zero in half of the rows or more: with fewer, as where a handful of columns is mostly zero, a direction says little.
+    Counts are taken to be what has no negative value, is zero in at least 90 % of all places, and
+    has at least five values other than zero in half of the rows or more: with fewer, as where a
+    handful of columns is mostly zero, a direction says little.
 
     Returns
     -------
@@ -99,10 +111,19 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
     entries = table.entries_by_row()
     zeros = 1 - float(entries.sum()) / (table.n_samples * table.n_features)
     if zeros < MOSTLY_ZERO:
-        return "euclidean", f"{_percent(zeros)} % of all values are zero, fewer than {_percent(MOSTLY_ZERO)} %"
+        return (
+            "euclidean",
+            f"{_percent(zeros)} % of all values are zero, fewer than {_percent(MOSTLY_ZERO)} %",
+        )
     if np.median(entries) < FEWEST_ENTRIES:
-        return "euclidean", f"half of the rows have fewer than {FEWEST_ENTRIES} values other than zero"
-    return "cosine", f"{_percent(zeros)} % of all values are zero and none is negative, as in counts"
+        return (
+            "euclidean",
+            f"half of the rows have fewer than {FEWEST_ENTRIES} values other than zero",
+        )
+    return (
+        "cosine",
+        f"{_percent(zeros)} % of all values are zero and none is negative, as in counts",
+    )
 
 
 def _percent(share: float) -> int:
@@ -123,12 +144,17 @@ def _dense_directions(matrix: Any, *, always: bool = False) -> Floats:
     rows = np.array(matrix, dtype=np.float64, order="C")
     largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     empty = largest == 0
-    # Quotients by the largest magnitude neither overflow nor depend on a common factor of the row, not even in their last bit, if
-    # the products were exact, as those of counts are: texts with the same shares of words are equal and tie.
+    # Quotients by the largest magnitude neither overflow nor depend on a common factor of the row,
+    # not even in their last bit, if the products were exact, as those of counts are: texts with the
+    # same shares of words are equal and tie.
     rows /= np.where(empty, 1.0, largest)[:, None]
     squares = weighted_sum(np.ones(rows.shape[1]), np.square(rows).T)
     rows /= np.sqrt(np.where(empty, 1.0, squares))[:, None]
-    return np.concatenate([rows, empty[:, None]], axis=1, dtype=np.float64) if always or empty.any() else rows
+    return (
+        np.concatenate([rows, empty[:, None]], axis=1, dtype=np.float64)
+        if always or empty.any()
+        else rows
+    )
 
 
 def _sparse_directions(matrix: Any, *, always: bool = False) -> Any:
@@ -138,7 +164,8 @@ def _sparse_directions(matrix: Any, *, always: bool = False) -> Any:
     owner = np.repeat(np.arange(rows.shape[0]), filled)
     largest = np.zeros(rows.shape[0])
     np.maximum.at(largest, owner, np.abs(rows.data))
-    empty = largest == 0  # zeros may be stored, where all numbers of a row were too small to be divided
+    # Zeros may be stored, where all numbers of a row were too small to be divided
+    empty = largest == 0
     data = rows.data / np.where(empty, 1.0, largest)[owner]
     # In the order of the columns, as in a dense row.
     squares = np.bincount(owner, weights=data**2, minlength=rows.shape[0])

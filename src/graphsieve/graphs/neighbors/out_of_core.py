@@ -1,11 +1,12 @@
 """Tables that are read piece by piece, as every score and sieve takes them.
 
-A `StoredTable` is a `Table` whose columns are one block that nobody holds (`columns`, `sums`), and whose rows are `StoredRows`,
-which answer the questions that are asked of rows: who is near whom, and how near. The neighbours of a row are found by pairs of
-groups of rows, each searched as if it were all there is, and merged; distances and ties are those of the search in memory.
+A `StoredTable` is a `Table` whose columns are one block that nobody holds (`columns`, `sums`), and
+whose rows are `StoredRows`, which answer the questions that are asked of rows: who is near whom,
+and how near. The neighbours of a row are found by pairs of groups of rows, each searched as if it
+were all there is, and merged; distances and ties are those of the search in memory.
 
-Approximate neighbours come from a sketch: the rows along the directions in which most of a sample of them varies. It fits into
-memory, and whoever is near there is measured on the table itself.
+Approximate neighbours come from a sketch: the rows along the directions in which most of a sample
+of them varies. It fits into memory, and whoever is near there is measured on the table itself.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.progress import say
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
@@ -49,26 +51,30 @@ from graphsieve.table.stored import memory_text, stored_in
 from graphsieve.table.stored.pieces import BYTES, ROWS_HELD, Group, Stored, View, gathered, itself
 
 SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from which they are found
-SKETCH_BYTES = 16  # of a number in the sketch, with the copies that the search makes; together they may take the memory
-PROPOSED, MOST_PROPOSED = 3, 96  # times as many neighbours are looked for in a sketch as are wanted, and how many at most
+# Of a number in the sketch, with the copies that the search makes; together they may take the
+# memory
+SKETCH_BYTES = 16
+# Times as many neighbours are looked for in a sketch as are wanted, and how many at most
+PROPOSED, MOST_PROPOSED = 3, 96
 ROWS_AT_ONCE = 2**15  # measured together
 ABSOLUTE_WORK = 64  # times as long as by products it takes to compare rows by absolute differences
 NOBODY = np.iinfo(np.int64).max  # a position behind all others
 FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is brought here
 EXACT_PER_HOUR = 60 * 2**43  # rows² × columns in an hour on two cores, as for a table in memory
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 def as_table(X: Any) -> Table:
-    """The door: X as a table, which is read piece by piece where it is stored and too large for memory."""
+    """The door: X as a table, which is read piece by piece where it is stored and too large for
+    memory.
+    """
     stored = stored_in(X)
     return Table(X) if stored is None else table_of(stored)
 
 
 def table_in_memory(X: Any) -> Table:
-    """The door of whoever needs all numbers at once: what is stored is read whole if it may be, and refused unread if not."""
+    """The door of whoever needs all numbers at once: what is stored is read whole if it may be,
+    and refused unread if not.
+    """
     stored = stored_in(X)
     if stored is None:
         return Table(X)
@@ -85,7 +91,11 @@ def is_read_whole(stored: Stored) -> bool:
 def table_of(stored: Stored) -> Table:
     """A stored table, read whole if it fits into its memory and is at hand."""
     if is_read_whole(stored):
-        over, length = (stored.over_columns, stored.shape[1]) if stored.columnwise else (stored.over_rows, stored.shape[0])
+        over, length = (
+            (stored.over_columns, stored.shape[1])
+            if stored.columnwise
+            else (stored.over_rows, stored.shape[0])
+        )
         whole = next(iter(over([slice(0, length)], itself)))
         check_finite_piece(whole, stored.names, 0)
         table = Table(whole)
@@ -100,7 +110,9 @@ def table_of(stored: Stored) -> Table:
 
 
 class StoredTable(Table):
-    """Samples × features that are read piece by piece, checked once while their extremes are found."""
+    """Samples × features that are read piece by piece, checked once while their extremes are
+    found.
+    """
 
     def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
         self.stored = self._matrix = stored
@@ -128,7 +140,15 @@ class StoredTable(Table):
         low, high, least = self._extremes
         exponent = exponents_of(self._extremes)
         shift = scale_by_power_of_two(least, -exponent)
-        return Block(0, self.n_features, self.stored, shift, exponent, high == low, extremes=self._extremes[:2])
+        return Block(
+            0,
+            self.n_features,
+            self.stored,
+            shift,
+            exponent,
+            high == low,
+            extremes=self._extremes[:2],
+        )
 
     def blocks(self) -> Iterator[Block]:
         """The columns from left to right, brought here a few at a time."""
@@ -151,7 +171,9 @@ class StoredTable(Table):
 
     def column_exponents(self) -> NDArray[np.intc]:
         block = self.whole
-        return np.where(block.constant & (block.shift == 0), NO_EXPONENT, block.exponent).astype(np.intc)
+        return np.where(block.constant & (block.shift == 0), NO_EXPONENT, block.exponent).astype(
+            np.intc
+        )
 
     @cached_property
     def rows(self) -> tuple[Any, int]:
@@ -162,8 +184,14 @@ class StoredTable(Table):
 
     @property
     def _most_brought(self) -> int:
-        """Bytes of a part that is rather held here than read again and again; of a cluster's table very few."""
-        return self.stored.memory // 2 if self.stored.at_hand else min(self.stored.memory // 2, FEW_BYTES)
+        """Bytes of a part that is rather held here than read again and again; of a cluster's
+        table very few.
+        """
+        return (
+            self.stored.memory // 2
+            if self.stored.at_hand
+            else min(self.stored.memory // 2, FEW_BYTES)
+        )
 
     def take(self, rows: NDArray[Any]) -> Table:
         chosen = np.asarray(rows, dtype=np.int64)
@@ -191,7 +219,10 @@ class StoredTable(Table):
         return table
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
-        view = View(self.stored, change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size))
+        view = View(
+            self.stored,
+            change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size),
+        )
         # Division keeps the order, so that the extremes are those of before.
         return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
 
@@ -199,7 +230,12 @@ class StoredTable(Table):
         """The rows on features whose range is 1; a column without zeros loses its offset first."""
         block = self.whole
         size = np.where(block.range > 0, block.range, 1.0)
-        return StoredRows(View(self.stored, change=partial(_divided, exponent=block.exponent, shift=block.shift, size=size)))
+        return StoredRows(
+            View(
+                self.stored,
+                change=partial(_divided, exponent=block.exponent, shift=block.shift, size=size),
+            )
+        )
 
     def entries_by_row(self) -> Integers:
         groups = self.stored.row_groups()
@@ -223,7 +259,9 @@ class StoredTable(Table):
 
     def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
         chosen, where = np.unique(rows, return_inverse=True)
-        kept, places = (None, slice(None)) if columns is None else np.unique(columns, return_inverse=True)
+        kept, places = (
+            (None, slice(None)) if columns is None else np.unique(columns, return_inverse=True)
+        )
         view = View(self.stored, rows=chosen, columns=kept)
         piece = gathered(list(view.over_rows(View(self.stored, rows=chosen).row_groups(), itself)))
         dense = piece.toarray() if sp.issparse(piece) else piece
@@ -245,11 +283,18 @@ class StoredRows(RowsElsewhere):
     exponent : int
         Its numbers are multiplied by ``2**-exponent``.
     directions : callable or None
-        What is made of some rows instead, with one column more, where their directions are to be compared.
+        What is made of some rows instead, with one column more, where their directions are to be
+        compared.
     """
 
-    def __init__(self, stored: Stored, exponent: int = 0, *, directions: Callable[[Any], Any] | None = None) -> None:
-        change = partial(_scaled, exponent=exponent) if directions is None else partial(_turned, directions=directions)
+    def __init__(
+        self, stored: Stored, exponent: int = 0, *, directions: Callable[[Any], Any] | None = None
+    ) -> None:
+        change = (
+            partial(_scaled, exponent=exponent)
+            if directions is None
+            else partial(_turned, directions=directions)
+        )
         self._stored, self._hours = View(stored, change=change), stored.hours
         self._turned = directions is not None
         self.shape = (stored.shape[0], stored.shape[1] + self._turned)
@@ -270,21 +315,39 @@ class StoredRows(RowsElsewhere):
         found = fetched_rows(self._stored, distinct)
         return found if len(distinct) == len(asked) and (distinct == asked).all() else found[where]
 
-    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
-        """As `nearest_neighbors`, by pairs of groups of rows; where everybody looks for everybody, a pair serves both sides."""
+    def nearest(
+        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+    ) -> tuple[Integers, Floats]:
+        """As `nearest_neighbors`, by pairs of groups of rows; where everybody looks for
+        everybody, a pair serves both sides.
+        """
         everyone, both = np.arange(self.shape[0]), queries is None and candidates is None
         queries = everyone if queries is None else queries
         candidates = everyone if candidates is None else np.sort(candidates)
-        found = np.full((len(queries), n_neighbors), -1, dtype=np.int64), np.full((len(queries), n_neighbors), np.inf)
+        found = (
+            np.full((len(queries), n_neighbors), -1, dtype=np.int64),
+            np.full((len(queries), n_neighbors), np.inf),
+        )
         if not len(queries) or not n_neighbors:
             return found
         self._refuse_hours(len(queries) * len(candidates))
-        mine, theirs = self._groups(len(queries), n_neighbors), self._groups(len(candidates), n_neighbors)
-        pairs = [(one, other) for one in range(len(mine)) for other in range(one if both else 0, len(theirs))]
-        pairs.sort(key=lambda pair: both and pair[0] == pair[1])  # with itself it is half the work: last
+        mine, theirs = (
+            self._groups(len(queries), n_neighbors),
+            self._groups(len(candidates), n_neighbors),
+        )
+        pairs = [
+            (one, other)
+            for one in range(len(mine))
+            for other in range(one if both else 0, len(theirs))
+        ]
+        # With itself it is half the work: last
+        pairs.sort(key=lambda pair: both and pair[0] == pair[1])
         ends = [(queries[mine[one]], candidates[theirs[other]]) for one, other in pairs]
         together = [np.union1d(*pair) for pair in ends]
-        places = [tuple(np.searchsorted(rows, end) for end in pair) for rows, pair in zip(together, ends, strict=True)]
+        places = [
+            tuple(np.searchsorted(rows, end) for end in pair)
+            for rows, pair in zip(together, ends, strict=True)
+        ]
         work = partial(_nearest_between, n_neighbors=n_neighbors, both=both)
         answers = self._stored.over_rows(together, work, places)
         for (one, other), rows, (forth, back) in zip(pairs, together, answers, strict=True):
@@ -294,27 +357,47 @@ class StoredRows(RowsElsewhere):
         return found
 
     def _groups(self, length: int, n_neighbors: int) -> list[slice]:
-        """Runs of so many rows that two of them fit into memory, and so many that each has enough neighbours within one."""
+        """Runs of so many rows that two of them fit into memory, and so many that each has
+        enough neighbours within one.
+        """
         fitting = max(n_neighbors + 1, self._stored.fitting_rows(0.5))
-        n_runs = max(1, min(max(-(-length // fitting), self._stored.at_once), length // (n_neighbors + 1)))
+        n_runs = max(
+            1, min(max(-(-length // fitting), self._stored.at_once), length // (n_neighbors + 1))
+        )
         borders = [length * place // n_runs for place in range(n_runs + 1)]
         return [slice(*ends) for ends in pairwise(borders)]
 
     def _refuse_hours(self, n_pairs: int) -> None:
-        hours = n_pairs * self.shape[1] * self._stored.density / EXACT_PER_HOUR * 2 / max(2, self._stored.at_once)
+        hours = (
+            n_pairs
+            * self.shape[1]
+            * self._stored.density
+            / EXACT_PER_HOUR
+            * 2
+            / max(2, self._stored.at_once)
+        )
         if hours > self._hours:
             raise InputError(
-                f"an exact search for neighbours among {n_pairs:,} pairs of rows would take about {hours:,.0f} hours; pass "
-                "neighbors='approximate', or compress='kmeans' to a sieve, or wait: graphsieve.stored(X, hours=…)."
+                f"an exact search for neighbours among {n_pairs:,} pairs of rows would take about "
+                f"{hours:,.0f} hours; pass "
+                "neighbors='approximate', or compress='kmeans' to a sieve, or wait: "
+                "graphsieve.stored(X, hours=…)."
             )
 
-    def nearest_in_groups(self, order: Integers, begin: Integers, n_neighbors: int, grid: float) -> list[NDArray[np.int32]]:
-        """As `manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of them."""
+    def nearest_in_groups(
+        self, order: Integers, begin: Integers, n_neighbors: int, grid: float
+    ) -> list[NDArray[np.int32]]:
+        """As `manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of
+        them.
+        """
         n_rows, sizes = len(order), np.diff(begin)
         self._refuse_hours(ABSOLUTE_WORK * n_rows**2)
         runs_of_places = self._groups(n_rows, n_neighbors)
         kept = [min(n_neighbors, int(size)) for size in sizes]
-        found = [(np.full((n_rows, k), NOBODY, dtype=np.int64), np.full((n_rows, k), np.inf)) for k in kept]
+        found = [
+            (np.full((n_rows, k), NOBODY, dtype=np.int64), np.full((n_rows, k), np.inf))
+            for k in kept
+        ]
         pairs = [(mine, theirs) for mine in runs_of_places for theirs in runs_of_places]
         together = [np.union1d(order[mine], order[theirs]) for mine, theirs in pairs]
         ends = [
@@ -338,21 +421,33 @@ class StoredRows(RowsElsewhere):
             part = slice(start, start + step)
             rows = np.union1d(first[part], second[part])
             ends = np.searchsorted(rows, first[part]), np.searchsorted(rows, second[part])
-            result[part] = next(iter(self._stored.over_rows([rows], squared_distances, [ends[0]], [ends[1]])))
+            result[part] = next(
+                iter(self._stored.over_rows([rows], squared_distances, [ends[0]], [ends[1]]))
+            )
         return result
 
     def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
-        """As `approximate_neighbors`: proposed by a sketch of the rows, measured on the rows themselves."""
+        """As `approximate_neighbors`: proposed by a sketch of the rows, measured on the rows
+        themselves.
+        """
         if self._turned:
-            raise InputError("neighbors='approximate' compares rows as they are, not by cosine; pass metric='euclidean'.")
+            raise InputError(
+                "neighbors='approximate' compares rows as they are, not by cosine; pass "
+                "metric='euclidean'."
+            )
         sketch, faithful = self._sketch()
         if faithful:
             return approximate_neighbors(sketch, n_neighbors)
-        near = approximate_neighbors(sketch, max(n_neighbors, min(PROPOSED * n_neighbors, MOST_PROPOSED)))[0]
+        near = approximate_neighbors(
+            sketch, max(n_neighbors, min(PROPOSED * n_neighbors, MOST_PROPOSED))
+        )[0]
         del sketch
-        near = near.astype(np.min_scalar_type(-self.shape[0]), copy=False)  # long lists of short numbers
+        # Long lists of short numbers
+        near = near.astype(np.min_scalar_type(-self.shape[0]), copy=False)
         squared = np.zeros(near.shape)
-        for part in self._stored.over_columns(self._stored.column_groups(share=0.5), _squares_of_columns, shared=(near,)):
+        for part in self._stored.over_columns(
+            self._stored.column_groups(share=0.5), _squares_of_columns, shared=(near,)
+        ):
             squared += part
             del part
         return _first_in_lists(near, squared, n_neighbors)
@@ -368,7 +463,9 @@ class StoredRows(RowsElsewhere):
         sample = fetched_rows(self._stored, drawn_rows(n_samples, n_drawn, seed=5))
         center = sample.mean(axis=0)
         directions = randomized_svd(sample - center, width, random_state=0)[2].T
-        along = self._stored.over_rows(groups, _along, shared=(center, np.ascontiguousarray(directions)))
+        along = self._stored.over_rows(
+            groups, _along, shared=(center, np.ascontiguousarray(directions))
+        )
         return np.concatenate(list(along)), False
 
 
@@ -378,7 +475,9 @@ def read_columns(stored: Stored, columns: Integers) -> Any:
     groups, found = view.column_groups(), None
     pieces = view.over_columns(groups, itself)
     if stored.is_sparse:
-        return sp.csr_array(sp.hstack(list(pieces))) if groups else sp.csr_array((stored.shape[0], 0))
+        return (
+            sp.csr_array(sp.hstack(list(pieces))) if groups else sp.csr_array((stored.shape[0], 0))
+        )
     for group, piece in zip(groups, pieces, strict=True):
         found = np.empty(view.shape, dtype=piece.dtype) if found is None else found
         found[:, group] = piece
@@ -391,11 +490,15 @@ def fetched_rows(stored: Stored, rows: Group) -> Any:
 
 
 def checked_extremes(stored: Stored) -> Floats:
-    """The smallest and the largest value of every column, and the first of least magnitude; all of them finite."""
+    """The smallest and the largest value of every column, and the first of least magnitude; all
+    of them finite.
+    """
     groups = stored.column_groups() if stored.columnwise else stored.row_groups()
     starts, shared = [group.start for group in groups], (stored.names, stored.columnwise)
     if stored.columnwise:
-        return np.concatenate(list(stored.over_columns(groups, _checked_extremes, starts, shared=shared)), axis=1)
+        return np.concatenate(
+            list(stored.over_columns(groups, _checked_extremes, starts, shared=shared)), axis=1
+        )
     found: Floats | None = None
     for here in stored.over_rows(groups, _checked_extremes, starts, shared=shared):
         if found is None:
@@ -410,7 +513,8 @@ def checked_extremes(stored: Stored) -> Floats:
 def refuse_pieces(stored: Stored) -> NoReturn:
     """Some methods have to see all numbers at once."""
     raise InputError(
-        f"this method needs all of X in memory, and X is read piece by piece ({memory_text(stored.n_bytes)}); use a method that "
+        "this method needs all of X in memory, and X is read piece by piece "
+        f"({memory_text(stored.n_bytes)}); use a method that "
         "does not, or pass X as an array."
     )
 
@@ -420,8 +524,10 @@ def refuse_narrow_memory(stored: Stored) -> None:
     needed = stored.column_bytes
     if needed > stored.memory:
         raise InputError(
-            f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is worked on, and memory is "
-            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory={memory_text(needed, enough=True)!r}) or more."
+            f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is "
+            "worked on, and memory is "
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, "
+            f"memory={memory_text(needed, enough=True)!r}) or more."
         )
 
 
@@ -429,12 +535,16 @@ def refuse_beyond_memory(stored: Stored, what: str) -> None:
     """What is to be brought into memory as a whole must fit there."""
     if stored.n_bytes > stored.memory:
         raise InputError(
-            f"this method needs {what} in memory at once, {memory_text(stored.n_bytes)}, and memory is "
-            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or use another method."
+            f"this method needs {what} in memory at once, {memory_text(stored.n_bytes)}, and "
+            "memory is "
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or use "
+            "another method."
         )
 
 
-def _checked_extremes(piece: Any, first: int, names: tuple[str, ...] | None, columnwise: bool) -> Floats:
+def _checked_extremes(
+    piece: Any, first: int, names: tuple[str, ...] | None, columnwise: bool
+) -> Floats:
     found = extremes_of(piece)
     if not np.isfinite(found).all():
         check_finite_piece(piece, names, *((0, first) if columnwise else (first, 0)))
@@ -447,8 +557,12 @@ def _entries(piece: Any) -> Integers:
     return np.asarray(np.count_nonzero(piece, axis=1), dtype=np.int64)
 
 
-def _divided(piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats) -> Any:
-    """As `Table.divided`, of a piece that has these columns; less a shift, which columns with zeros do not have."""
+def _divided(
+    piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats
+) -> Any:
+    """As `Table.divided`, of a piece that has these columns; less a shift, which columns with
+    zeros do not have.
+    """
     exponent, shift, size = exponent[columns], shift[columns], size[columns]
     if not sp.issparse(piece):
         return (scale_by_power_of_two(piece, -exponent) - shift) / size
@@ -479,8 +593,12 @@ def _along(rows: Floats, center: Floats, directions: Floats) -> Floats:
     return np.asarray((rows - center) @ directions)
 
 
-def _nearest_between(rows: Any, places: tuple[Integers, Integers], *, n_neighbors: int, both: bool) -> tuple[Any, Any]:
-    """Whom the rows at the first places have near them at the second places; and, for both sides, the other way round."""
+def _nearest_between(
+    rows: Any, places: tuple[Integers, Integers], *, n_neighbors: int, both: bool
+) -> tuple[Any, Any]:
+    """Whom the rows at the first places have near them at the second places; and, for both
+    sides, the other way round.
+    """
     queries, candidates = places
     same = len(queries) == len(candidates) and bool((queries == candidates).all())
     overlap = bool(np.isin(queries, candidates).any())
@@ -494,18 +612,31 @@ def _nearest_between(rows: Any, places: tuple[Integers, Integers], *, n_neighbor
 def _cuts(begin: Integers, places: slice) -> list[tuple[int, int, int]]:
     """The groups that a run of places meets, and from where to where within it."""
     ends = np.clip(begin, places.start, places.stop) - places.start
-    return [(group, int(ends[group]), int(ends[group + 1])) for group in np.flatnonzero(np.diff(ends)).tolist()]
+    return [
+        (group, int(ends[group]), int(ends[group + 1]))
+        for group in np.flatnonzero(np.diff(ends)).tolist()
+    ]
 
 
 def _nearest_in_parts(
-    rows: Any, places: tuple[Integers, Integers], cuts: list[tuple[int, int, int]], *, n_neighbors: int, grid: float
+    rows: Any,
+    places: tuple[Integers, Integers],
+    cuts: list[tuple[int, int, int]],
+    *,
+    n_neighbors: int,
+    grid: float,
 ) -> list[tuple[int, Floats, Integers]]:
-    """Of each group that the candidates have, who is nearest to the queries by absolute differences, and how near on the grid."""
+    """Of each group that the candidates have, who is nearest to the queries by absolute
+    differences, and how near on the grid.
+    """
     queries, candidates = places
     found = []
     for group, start, stop in cuts:
         others, n_kept = candidates[start:stop], min(n_neighbors, stop - start)
-        distances, near = np.empty((len(queries), n_kept)), np.empty((len(queries), n_kept), dtype=np.int64)
+        distances, near = (
+            np.empty((len(queries), n_kept)),
+            np.empty((len(queries), n_kept), dtype=np.int64),
+        )
         step = max(1, TEMPORARY_ELEMENTS // len(others))
         for first in range(0, len(queries), step):
             here = slice(first, first + step)
@@ -523,17 +654,24 @@ def _in_order_of_places(places: Integers) -> NDArray[np.int32]:
     return np.where(ordered == NOBODY, -1, ordered).astype(np.int32)
 
 
-def _merge(found: tuple[Integers, Floats], group: slice, rows: Integers, more: tuple[Integers, Floats]) -> None:
+def _merge(
+    found: tuple[Integers, Floats], group: slice, rows: Integers, more: tuple[Integers, Floats]
+) -> None:
     """Keep the nearest of those found so far and of more, ties by lower index."""
     _keep_first(found, group, (rows[more[0]], more[1]))
 
 
-def _keep_first(found: tuple[Integers, Floats], group: slice, more: tuple[Integers, Floats]) -> None:
+def _keep_first(
+    found: tuple[Integers, Floats], group: slice, more: tuple[Integers, Floats]
+) -> None:
     indices = np.concatenate([found[0][group], more[0]], axis=1)
     distances = np.concatenate([found[1][group], more[1]], axis=1)
     indices[np.isinf(distances)] = NOBODY  # who must stay behind everybody
     order = np.lexsort((indices, distances), axis=1)[:, : found[0].shape[1]]
-    found[0][group], found[1][group] = np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    found[0][group], found[1][group] = (
+        np.take_along_axis(indices, order, axis=1),
+        np.take_along_axis(distances, order, axis=1),
+    )
 
 
 def _squares_of_columns(piece: Floats, near: Integers) -> Floats:
@@ -543,11 +681,15 @@ def _squares_of_columns(piece: Floats, near: Integers) -> Floats:
     for start in range(0, n_samples, ROWS_AT_ONCE):
         here = slice(start, min(start + ROWS_AT_ONCE, n_samples))
         mine = np.repeat(np.arange(here.start, here.stop), n_near)
-        found[here] = squared_distances(piece, mine, near[here].astype(np.int64).ravel()).reshape(-1, n_near)
+        found[here] = squared_distances(piece, mine, near[here].astype(np.int64).ravel()).reshape(
+            -1, n_near
+        )
     return found
 
 
-def _first_in_lists(near: NDArray[Any], squared: Floats, n_neighbors: int) -> tuple[Integers, Floats]:
+def _first_in_lists(
+    near: NDArray[Any], squared: Floats, n_neighbors: int
+) -> tuple[Integers, Floats]:
     """The nearest in every list, ties by lower index."""
     found = np.empty((len(near), n_neighbors), dtype=np.int64), np.empty((len(near), n_neighbors))
     for start in range(0, len(near), ROWS_AT_ONCE):

@@ -1,12 +1,15 @@
 """Exact nearest neighbours of the same samples while features leave and come back.
 
-A fresh search for every set of features would cost n²·p each time. Here approximate squared distances are kept and corrected by
-the features that changed, and each answer is made exact again: an error bound says which samples could be among the nearest, the
-few that it cannot tell apart are compared by explicit differences, and so are all distances that are given back. The answer is
-therefore that of `nearest_neighbors` to the last bit, ties included, however long the corrections have been going on.
+A fresh search for every set of features would cost n²·p each time. Here approximate squared
+distances are kept and corrected by the features that changed, and each answer is made exact again:
+an error bound says which samples could be among the nearest, the few that it cannot tell apart are
+compared by explicit differences, and so are all distances that are given back. The answer is
+therefore that of `nearest_neighbors` to the last bit, ties included, however long the corrections
+have been going on.
 
-Where all pairs fit in memory, all are kept. Where they do not, each sample keeps as many of its nearest as fit, with a lower
-bound on its distance to everybody else, and is searched anew only when that bound can no longer rule the others out.
+Where all pairs fit in memory, all are kept. Where they do not, each sample keeps as many of its
+nearest as fit, with a lower bound on its distance to everybody else, and is searched anew only when
+that bound can no longer rule the others out.
 """
 
 from __future__ import annotations
@@ -16,25 +19,33 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._kernels.rounds import any_neighbors, follow_nearest, list_links, room_for_pairs
 from graphsieve.graphs.neighbors.exact import first_of_each, nearest_neighbors, squared_distances
-from graphsieve.table.columns import NO_EXPONENT, ORDINARY_EXPONENT, Table, scale_by_power_of_two, unit_exponent
+from graphsieve.table.columns import (
+    NO_EXPONENT,
+    ORDINARY_EXPONENT,
+    Table,
+    scale_by_power_of_two,
+    unit_exponent,
+)
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 KEPT_ELEMENTS = 2**26  # approximate distances kept: 512 MiB of float64, those of 8,192 samples
-FEWEST_LISTED, SHARE_LISTED = 256, 8  # candidates listed for each query where not all pairs are kept: an eighth, or so many
-WORTH_KEEPING, WORTH_LISTING = 20, 300  # features for each one that changed, from which it pays to correct all pairs, or lists
+# Candidates listed for each query where not all pairs are kept: an eighth, or so many
+FEWEST_LISTED, SHARE_LISTED = 256, 8
+# Features for each one that changed, from which it pays to correct all pairs, or lists
+WORTH_KEEPING, WORTH_LISTING = 20, 300
 VERY_MANY_PAIRS = 2**23  # below which it always pays
-MANY_PAIRS = 2**20  # from which scikit-learn is quicker to find the first neighbours than a selection among all distances
-SHRUNK = 1e-6  # of the squared norms at the last fresh start, below which their rounding errors begin to matter
+# From which scikit-learn is quicker to find the first neighbours than a selection among all
+# distances
+MANY_PAIRS = 2**20
+# Of the squared norms at the last fresh start, below which their rounding errors begin to matter
+SHRUNK = 1e-6
 
 ROUNDING = float(np.finfo(np.float64).eps)
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Tracker:
@@ -45,7 +56,8 @@ class Tracker:
     table : Table
         All features that may ever count.
     kept_elements : int
-        How many approximate distances may be kept per kind of question; answers do not depend on it.
+        How many approximate distances may be kept per kind of question; answers do not depend on
+        it.
     """
 
     def __init__(self, table: Table, *, kept_elements: int = KEPT_ELEMENTS) -> None:
@@ -63,7 +75,9 @@ class Tracker:
         largest = int(self._exponents[features].max())
         exponent = 0 if largest == NO_EXPONENT else unit_exponent(largest)
         if self._space is None or self._space.exponent != exponent:
-            self._space = _Space(self._table, exponent, self._exponents <= (exponent or ORDINARY_EXPONENT))
+            self._space = _Space(
+                self._table, exponent, self._exponents <= (exponent or ORDINARY_EXPONENT)
+            )
         self._space.follow(features)
 
     @property
@@ -76,7 +90,9 @@ class Tracker:
         """The power of two that `rows` are divided by."""
         return self._current.exponent
 
-    def nearest(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> tuple[Integers, Floats]:
+    def nearest(
+        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+    ) -> tuple[Integers, Floats]:
         """As `nearest_neighbors` on `rows`."""
         if n_neighbors == 0 or (queries is not None and not len(queries)):
             shape = (self._table.n_samples if queries is None else len(queries), n_neighbors)
@@ -84,7 +100,9 @@ class Tracker:
         return self._search(n_neighbors, queries, candidates).answer(self._current)
 
     def rough_edges(self, n_neighbors: int) -> tuple[Integers, Integers, Floats, float]:
-        """Who is linked, exactly, each pair once: both ends, and the squared lengths, with a bound on their errors."""
+        """Who is linked, exactly, each pair once: both ends, and the squared lengths, with a
+        bound on their errors.
+        """
         return self._search(n_neighbors, None, None).rough_edges(self._current)
 
     @property
@@ -92,14 +110,22 @@ class Tracker:
         assert self._space is not None, "follow() comes first"
         return self._space
 
-    def _search(self, n_neighbors: int, queries: Integers | None, candidates: Integers | None) -> _Search:
-        asked, among = (self._name_of_all if samples is None else samples.tobytes() for samples in (queries, candidates))
+    def _search(
+        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+    ) -> _Search:
+        asked, among = (
+            self._name_of_all if samples is None else samples.tobytes()
+            for samples in (queries, candidates)
+        )
         key = (n_neighbors, asked, among)
         if key not in self._searches:
             queries = self._everyone if queries is None else queries
             candidates = self._everyone if candidates is None else candidates
             everybody = len(queries) * len(candidates) <= self._kept_elements
-            most = min(self._kept_elements // len(queries), max(FEWEST_LISTED, len(candidates) // SHARE_LISTED))
+            most = min(
+                self._kept_elements // len(queries),
+                max(FEWEST_LISTED, len(candidates) // SHARE_LISTED),
+            )
             room = len(candidates) if everybody else max(most, 4 * (n_neighbors + 1))
             kind = _kind_of_search(queries, candidates, room)
             self._searches[key] = kind(queries, candidates, n_neighbors, room)
@@ -109,13 +135,15 @@ class Tracker:
 class _Space:
     """The samples, scaled by a power of two as a whole, in the features that count."""
 
-    def __init__(self, table: Table, exponent: int, countable: NDArray[np.bool_]) -> None:
+    def __init__(self, table: Table, exponent: int, countable: Booleans) -> None:
         self.exponent = exponent
         # Features of a larger magnitude never count here, and would be infinite.
         powers = np.where(countable, -exponent, 0).astype(np.intc)
         if table.is_sparse:
             self.whole = sp.csc_array(table.matrix)
-            self.whole.data = scale_by_power_of_two(self.whole.data, np.repeat(powers, np.diff(self.whole.indptr)))
+            self.whole.data = scale_by_power_of_two(
+                self.whole.data, np.repeat(powers, np.diff(self.whole.indptr))
+            )
             self.center = np.zeros(table.n_features)
         else:
             self.whole = scale_by_power_of_two(np.asarray(table.matrix, dtype=np.float64), powers)
@@ -140,7 +168,9 @@ class _Space:
         return self._rows
 
     def centered(self, features: Integers) -> Floats:
-        """The given features as a dense array, less a constant each: near zero, where products round least."""
+        """The given features as a dense array, less a constant each: near zero, where products
+        round least.
+        """
         if sp.issparse(self.whole):
             return np.asarray(self.whole[:, features].toarray())
         part = np.take(self.whole, features, axis=1)
@@ -173,18 +203,23 @@ class _Space:
 
 
 class _Search(ABC):
-    """One kind of question, asked again and again: the k nearest of these candidates to each of these queries.
+    """One kind of question, asked again and again: the k nearest of these candidates to each of
+    these queries.
 
-    `values` holds approximate squared distances, up to a constant per query, to the candidates at `columns` (all if None).
+    `values` holds approximate squared distances, up to a constant per query, to the candidates at
+    `columns` (all if None).
     """
 
-    def __init__(self, queries: Integers, candidates: Integers, n_neighbors: int, room: int) -> None:
+    def __init__(
+        self, queries: Integers, candidates: Integers, n_neighbors: int, room: int
+    ) -> None:
         self.queries, self.candidates, self.k, self.room = queries, candidates, n_neighbors, room
         self.symmetric = len(queries) == len(candidates) and bool((queries == candidates).all())
         self.space: _Space | None = None
         self.features = np.empty(0, dtype=np.int64)
         self.norms = np.empty(0)  # squared norms of all samples now, nearly
-        self.size = np.empty(0)  # a bound on the squared norms that have gone into `values`, per sample
+        # a bound on the squared norms that have gone into `values`, per sample
+        self.size = np.empty(0)
         self.largest = 0.0
         self.sizes = np.empty(0)  # and on the sum of two of them, per query
         self.n_terms = 0  # and on the roundings
@@ -192,7 +227,8 @@ class _Search(ABC):
         self.values = np.empty((0, 0))
         self.columns: Integers | None = None
         self.places = np.empty((0, 0), dtype=np.int64)  # of the last answer, in `values`
-        self._lost = np.zeros(len(queries), dtype=bool)  # queries that `values` cannot answer this time
+        # Queries that `values` cannot answer this time
+        self._lost = np.zeros(len(queries), dtype=bool)
 
     def answer(self, space: _Space) -> tuple[Integers, Floats]:
         near = self._neighbors(space)
@@ -224,14 +260,18 @@ class _Search(ABC):
         if not self._pays(len(space.features), len(gone) + len(back)):
             self.space, self.features = None, space.features
             self._lost = np.ones(len(self.queries), dtype=bool)
-            return nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
+            return nearest_neighbors(
+                space.rows, self.k, queries=self.queries, candidates=self.candidates
+            )[0]
         self._lost = np.zeros(len(self.queries), dtype=bool)
         self._move(space, gone, back)
         return self._kept_neighbors(space)
 
     @abstractmethod
     def _pays(self, n_features: int, n_changed: int) -> bool:
-        """Whether correcting what is kept is quicker than a fresh search; where nothing is known yet, not."""
+        """Whether correcting what is kept is quicker than a fresh search; where nothing is known
+        yet, not.
+        """
 
     def _kept_neighbors(self, space: _Space) -> Integers:
         """The same, of `values`."""
@@ -242,24 +282,39 @@ class _Search(ABC):
         counts = np.bincount(query, minlength=len(self.queries))
         crowded = np.repeat(counts > self.k, counts)
         self.places = np.empty((len(self.queries), self.k), dtype=np.int64)
-        self.places[counts == self.k] = (found[~crowded] - query[~crowded] * self.values.shape[1]).reshape(-1, self.k)
+        self.places[counts == self.k] = (
+            found[~crowded] - query[~crowded] * self.values.shape[1]
+        ).reshape(-1, self.k)
         if crowded.any():
-            self.places[counts > self.k] = self._nearest_of(space, query[crowded], found[crowded], tolerance)
+            self.places[counts > self.k] = self._nearest_of(
+                space, query[crowded], found[crowded], tolerance
+            )
         near = self._candidate(np.arange(len(self.queries))[:, None], self.places)
         lost = np.flatnonzero(self._lost)
         if len(lost):
-            near[lost] = nearest_neighbors(space.rows, self.k, queries=self.queries[lost], candidates=self.candidates)[0]
+            near[lost] = nearest_neighbors(
+                space.rows, self.k, queries=self.queries[lost], candidates=self.candidates
+            )[0]
         return near
 
-    def _nearest_of(self, space: _Space, query: Integers, found: Integers, tolerance: Floats) -> Integers:
-        """The places of the k nearest among more than k possible ones of some queries; `found` are indices of flat `values`."""
+    def _nearest_of(
+        self, space: _Space, query: Integers, found: Integers, tolerance: Floats
+    ) -> Integers:
+        """The places of the k nearest among more than k possible ones of some queries; `found`
+        are indices of flat `values`.
+        """
         value = self.values.ravel()[found]
         order = np.lexsort((value, query))
-        query, value, place = query[order], value[order], (found - query * self.values.shape[1])[order]
+        query, value, place = (
+            query[order],
+            value[order],
+            (found - query * self.values.shape[1])[order],
+        )
         begin = np.flatnonzero(np.diff(query, prepend=-1))
         end = np.append(begin[1:], len(query))
         chosen = begin[:, None] + np.arange(self.k)
-        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
+        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere
+        # explicit distances decide.
         limit = value[chosen[:, -1]] + 2 * tolerance[query[begin]]
         unsure = value[chosen[:, -1] + 1] <= limit
         if unsure.any():
@@ -268,7 +323,9 @@ class _Search(ABC):
             candidate = self._candidate(query[open_ones], place[open_ones])
             exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate)
             number = np.cumsum(unsure) - 1  # of each unsure query among them
-            best = first_of_each(number[owner[open_ones]], exact, candidate, int(unsure.sum()), self.k)
+            best = first_of_each(
+                number[owner[open_ones]], exact, candidate, int(unsure.sum()), self.k
+            )
             chosen[unsure] = open_ones[best]
         return np.asarray(place[chosen])
 
@@ -289,7 +346,9 @@ class _Search(ABC):
         for changed, sign in ((gone, -1.0), (back, 1.0)):
             if len(changed) and not fresh:
                 part = space.centered(changed)
-                lengths = part[:, 0] ** 2 if part.shape[1] == 1 else np.einsum("ij,ij->i", part, part)
+                lengths = (
+                    part[:, 0] ** 2 if part.shape[1] == 1 else np.einsum("ij,ij->i", part, part)
+                )
                 if sign > 0:
                     self.norms = self.norms + lengths
                     self._set_size(self.size + lengths)
@@ -307,7 +366,11 @@ class _Search(ABC):
             self._start(space)
 
     def _set_size(self, size: Floats) -> None:
-        self.size, self.largest, self.sizes = size, float(size.max()), size[self.queries] + size[self.candidates].max()
+        self.size, self.largest, self.sizes = (
+            size,
+            float(size.max()),
+            size[self.queries] + size[self.candidates].max(),
+        )
 
     @abstractmethod
     def _start(self, space: _Space) -> None:
@@ -344,24 +407,35 @@ class _AllPairs(_Search):
         if self.values.size < MANY_PAIRS:
             self.places = np.argpartition(self.values, self.k - 1, axis=1)[:, : self.k]
         else:
-            near = nearest_neighbors(space.rows, self.k, queries=self.queries, candidates=self.candidates)[0]
+            near = nearest_neighbors(
+                space.rows, self.k, queries=self.queries, candidates=self.candidates
+            )[0]
             order = np.argsort(self.candidates)
             self.places = order[np.searchsorted(self.candidates, near, sorter=order)]
 
     def _correct(self, part: Floats, sign: float) -> None:
-        """One product adds sign · (f_j² − 2 f_i f_j) for all changed features to all pairs, in place."""
+        """One product adds sign · (f_j² − 2 f_i f_j) for all changed features to all pairs, in
+        place.
+        """
         norms = np.einsum("ij,ij->i", part, part)
         left = np.asfortranarray(np.column_stack([part[self.candidates], norms[self.candidates]]))
-        right = np.asfortranarray(np.column_stack([-2 * part[self.queries], np.ones(len(self.queries))]))
+        right = np.asfortranarray(
+            np.column_stack([-2 * part[self.queries], np.ones(len(self.queries))])
+        )
         dgemm(sign, left, right, beta=1.0, c=self.values.T, trans_b=True, overwrite_c=True)
 
 
 class _MutualPairs(_AllPairs):
-    """All approximate distances of samples among themselves; values are squared distances, and count above the diagonal only."""
+    """All approximate distances of samples among themselves; values are squared distances, and
+    count above the diagonal only.
+    """
 
-    def __init__(self, queries: Integers, candidates: Integers, n_neighbors: int, room: int) -> None:
+    def __init__(
+        self, queries: Integers, candidates: Integers, n_neighbors: int, room: int
+    ) -> None:
         super().__init__(queries, candidates, n_neighbors, room)
-        self.lengths = np.empty((0, 0))  # of the neighbours at `places`: as there, the last column is no longer one of them
+        # Of the neighbours at `places`: as there, the last column is no longer one of them
+        self.lengths = np.empty((0, 0))
         self._pending: list[tuple[Floats, float]] = []
         in_order = np.array_equal(queries, np.arange(len(queries)))
         self._samples = slice(len(queries)) if in_order else queries  # a slice copies nothing
@@ -369,7 +443,11 @@ class _MutualPairs(_AllPairs):
     def _start(self, space: _Space) -> None:
         n = len(self.queries)
         self.values, self._pending = room_for_pairs(n), []
-        values, norms, step = self.values[:, :n], self.size[self.queries], max(1, TEMPORARY_ELEMENTS // n)
+        values, norms, step = (
+            self.values[:, :n],
+            self.size[self.queries],
+            max(1, TEMPORARY_ELEMENTS // n),
+        )
         space.mutual_products(self._samples, values)
         values *= -2
         for start in range(0, n, step):
@@ -378,7 +456,9 @@ class _MutualPairs(_AllPairs):
         anybody = any_neighbors(n, self.k)
         if anybody is None:
             self._find_first(space)
-        self.places = np.column_stack([self.places if anybody is None else anybody, np.zeros(n, dtype=np.int64)])
+        self.places = np.column_stack(
+            [self.places if anybody is None else anybody, np.zeros(n, dtype=np.int64)]
+        )
         row = np.arange(n)[:, None]
         self.lengths = self.values[np.minimum(row, self.places), np.maximum(row, self.places)]
 
@@ -391,7 +471,8 @@ class _MutualPairs(_AllPairs):
         n_gone = sum(part.shape[1] for part, sign in self._pending if sign < 0)
         self._pending, slack = [], 2 * self.tolerance
         follow_nearest(changed, self.values, slack, self.places, self.lengths, n_gone=n_gone)
-        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere explicit distances decide.
+        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere
+        # explicit distances decide.
         limits = self.lengths[:, -2] + slack
         unsure = self.lengths[:, -1] <= limits
         if unsure.any():
@@ -399,7 +480,7 @@ class _MutualPairs(_AllPairs):
         near = self.places[:, :-1]
         return near if isinstance(self._samples, slice) else self.candidates[near]
 
-    def _compare(self, space: _Space, unsure: NDArray[np.bool_], limits: Floats) -> None:
+    def _compare(self, space: _Space, unsure: Booleans, limits: Floats) -> None:
         """Find the nearest of some queries by explicit distances to all who may be among them."""
         query, place = self._pairs_within(np.where(unsure, limits, -np.inf))
         candidate = self.candidates[place]
@@ -407,7 +488,9 @@ class _MutualPairs(_AllPairs):
         number = np.cumsum(unsure) - 1  # of each unsure query among them
         best = first_of_each(number[query], exact, candidate, int(unsure.sum()), self.k)
         self.places[unsure, :-1] = place[best]
-        self.lengths[unsure, :-1] = self.values[np.minimum(query, place)[best], np.maximum(query, place)[best]]
+        self.lengths[unsure, :-1] = self.values[
+            np.minimum(query, place)[best], np.maximum(query, place)[best]
+        ]
 
     def _pairs_within(self, limits: Floats) -> tuple[Integers, Integers]:
         """Queries, and the places of all who are at most as far from them as their limits say."""
@@ -430,22 +513,32 @@ class _MutualPairs(_AllPairs):
 
 
 def _kind_of_search(queries: Integers, candidates: Integers, room: int) -> type[_Search]:
-    """All pairs where there is room for them, and each but once where queries and candidates are the same."""
+    """All pairs where there is room for them, and each but once where queries and candidates are
+    the same.
+    """
     if room < len(candidates):
         return _NearestPairs
     return _MutualPairs if np.array_equal(queries, candidates) else _AllPairs
 
 
 def _distinct(near: Integers) -> tuple[Integers, Integers, Integers]:
-    """Each pair of a query and one of its neighbours once, the lower end first, and where it is in the flat list."""
+    """Each pair of a query and one of its neighbours once, the lower end first, and where it is
+    in the flat list.
+    """
     n, query = len(near), np.arange(len(near))[:, None]
-    key, where = np.unique((np.minimum(query, near) * n + np.maximum(query, near)).ravel(), return_index=True)
+    key, where = np.unique(
+        (np.minimum(query, near) * n + np.maximum(query, near)).ravel(), return_index=True
+    )
     return key // n, key % n, where
 
 
 def _changes(before: Integers, after: Integers) -> tuple[Integers, Integers]:
-    """Those of one increasing list that are not in the other, and those of the other that are not in the one."""
-    there = np.zeros(1 + max(int(features[-1]) for features in (before, after) if len(features)), dtype=bool)
+    """Those of one increasing list that are not in the other, and those of the other that are
+    not in the one.
+    """
+    there = np.zeros(
+        1 + max(int(features[-1]) for features in (before, after) if len(features)), dtype=bool
+    )
     there[after] = True
     gone = before[~there[before]]
     if len(before) - len(gone) == len(after):
@@ -455,9 +548,11 @@ def _changes(before: Integers, after: Integers) -> tuple[Integers, Integers]:
 
 
 class _NearestPairs(_Search):
-    """Approximate distances to the nearest `room` candidates of each query; everybody else is at least `beyond` away.
+    """Approximate distances to the nearest `room` candidates of each query; everybody else is at
+    least `beyond` away.
 
-    Each feature that changes costs as much as a good many in a fresh search, and some searches remain.
+    Each feature that changes costs as much as a good many in a fresh search, and some searches
+    remain.
     """
 
     def _pays(self, n_features: int, n_changed: int) -> bool:
@@ -479,11 +574,17 @@ class _NearestPairs(_Search):
         for start in range(0, len(which), step):
             here = which[start : start + step]
             mine = self.queries[here]
-            squared = norms[mine, None] + norms[self.candidates] - 2 * space.products(mine, self.candidates)
+            squared = (
+                norms[mine, None]
+                + norms[self.candidates]
+                - 2 * space.products(mine, self.candidates)
+            )
             squared[mine[:, None] == self.candidates] = np.inf
             order = np.argpartition(squared, self.room, axis=1)[:, : self.room + 1]
             # The one at place `room` is the nearest of the others.
-            self.beyond[here] = np.take_along_axis(squared, order[:, -1:], axis=1)[:, 0] - tolerance[here]
+            self.beyond[here] = (
+                np.take_along_axis(squared, order[:, -1:], axis=1)[:, 0] - tolerance[here]
+            )
             self.columns[here] = order[:, :-1]
             self.values[here] = np.take_along_axis(squared, order[:, :-1], axis=1)
 
@@ -509,9 +610,13 @@ class _NearestPairs(_Search):
         doubtful = np.flatnonzero(reach + 4 * tolerance >= self.beyond)
         if len(doubtful):
             self._search(self.space, doubtful)
-            self.places[doubtful] = np.argpartition(self.values[doubtful], self.k - 1, axis=1)[:, : self.k]
+            self.places[doubtful] = np.argpartition(self.values[doubtful], self.k - 1, axis=1)[
+                :, : self.k
+            ]
             reach = reach.copy()
-            reach[doubtful] = np.take_along_axis(self.values[doubtful], self.places[doubtful], axis=1).max(axis=1)
+            reach[doubtful] = np.take_along_axis(
+                self.values[doubtful], self.places[doubtful], axis=1
+            ).max(axis=1)
         # Still doubtful are those with more equally near samples than there is room for.
         self._lost = reach + 4 * tolerance >= self.beyond
         return reach

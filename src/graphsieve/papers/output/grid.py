@@ -8,9 +8,12 @@ from math import floor, log10
 from typing import Any
 
 ABOUT_VERDICTS = (
-    "A verdict follows from the numbers by the rule that the paragraph behind it states. Where a paper leaves a setting "
-    "open, the choice is listed, and other readings stand beside it; some choices and several rules were made after trial "
-    "runs had been seen, so read the numbers, too. Where a run is too small to tell, the paragraph says so. “Holds with a "
+    "A verdict follows from the numbers by the rule that the paragraph behind it states. Where a "
+    "paper leaves a setting "
+    "open, the choice is listed, and other readings stand beside it; some choices and several "
+    "rules were made after trial "
+    "runs had been seen, so read the numbers, too. Where a run is too small to tell, the paragraph "
+    "says so. “Holds with a "
     "correction” means: once a misprint or an unstated choice is put right."
 )
 VERDICTS = ("holds", "holds with a correction", "does not hold", "data not available")
@@ -18,7 +21,9 @@ VERDICTS = ("holds", "holds with a correction", "does not hold", "data not avail
 
 @dataclass(frozen=True)
 class Grid:
-    """Texts in rows and columns, both in the order in which the cells name them; missing cells are empty."""
+    """Texts in rows and columns, both in the order in which the cells name them; missing cells
+    are empty.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
@@ -26,19 +31,28 @@ class Grid:
 
 
 def grid(table: Mapping[str, Any]) -> Grid:
-    """Each cell as ``paper | ours ± standard error``; where the paper has no number in the whole table, ours alone."""
+    """Each cell as ``paper | ours ± standard error``; where the paper has no number in the whole
+    table, ours alone.
+    """
     cells: Sequence[Mapping[str, Any]] = table["cells"]
     compares = any(cell["paper"] is not None for cell in cells)
     columns = tuple(dict.fromkeys(cell["column"] for cell in cells))
     texts = {(cell["row"], cell["column"]): _text(cell, table["unit"], compares) for cell in cells}
     rows = tuple(dict.fromkeys(cell["row"] for cell in cells))
-    return Grid(columns, tuple((row, tuple(texts.get((row, column), "") for column in columns)) for row in rows), compares)
+    return Grid(
+        columns,
+        tuple((row, tuple(texts.get((row, column), "") for column in columns)) for row in rows),
+        compares,
+    )
 
 
 def counted(reproductions: Sequence[Mapping[str, Any]]) -> str:
     """How many claims have which verdict, as a sentence."""
     verdicts = [claim["verdict"] for one in reproductions for claim in one["claims"]]
-    counts = ", ".join(f"{verdicts.count(verdict)} {_plural(verdict, verdicts.count(verdict))}" for verdict in VERDICTS)
+    counts = ", ".join(
+        f"{verdicts.count(verdict)} {_plural(verdict, verdicts.count(verdict))}"
+        for verdict in VERDICTS
+    )
     return f"{len(verdicts)} claims: {counts}."
 
 
@@ -59,7 +73,9 @@ def _text(cell: Mapping[str, Any], unit: str, compares: bool) -> str:
 
 
 def _decimals(error: float | None, unit: str) -> int | None:
-    """How many decimals mean anything: one in per cent, else two digits of the standard error; None: four digits in all."""
+    """How many decimals mean anything: one in per cent, else two digits of the standard error;
+    None: four digits in all.
+    """
     if unit == "%":
         return 1
     return max(0, 1 - floor(log10(error))) if error else None

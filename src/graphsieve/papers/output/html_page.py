@@ -36,7 +36,9 @@ td small { color: var(--soft); font-size: .85em; margin-right: .35em; } .claims 
 def as_page(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> str:
     """A self-contained page: the table of all claims, then a section per paper."""
     title = "The papers, reproduced"
-    links = "".join(f'<a href="#{escape(one["paper"])}">{escape(one["paper"])}</a>' for one in reproductions)
+    links = "".join(
+        f'<a href="#{escape(one["paper"])}">{escape(one["paper"])}</a>' for one in reproductions
+    )
     body = (
         f"<h1>{title}</h1><p>{escape(counted(reproductions))} {escape(ABOUT_VERDICTS)}</p>"
         f"<p>Made by <code>{escape(command)}</code>.</p>"
@@ -76,7 +78,8 @@ def _claim(facts: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     return (
         f'<div class="claim {mark}" id="{_anchor(facts, claim)}"><p>'
         f'<span class="verdict {mark}">{escape(claim["verdict"])}</span> · '
-        f'{escape(claim["where"])}: {escape(claim["text"])}</p><p class="why">{escape(claim["why"])}</p></div>'
+        f"{escape(claim['where'])}: {escape(claim['text'])}</p><p "
+        f'class="why">{escape(claim["why"])}</p></div>'
     )
 
 
@@ -84,17 +87,22 @@ def _table(table: Mapping[str, Any]) -> str:
     cells = grid(table)
     head = "".join(f'<th class="n">{escape(column)}</th>' for column in cells.columns)
     rows = "".join(
-        f"<tr><td>{escape(name)}</td>{''.join(_cell(text, cells.compares) for text in texts)}</tr>" for name, texts in cells.rows
+        f"<tr><td>{escape(name)}</td>{''.join(_cell(text, cells.compares) for text in texts)}</tr>"
+        for name, texts in cells.rows
     )
     unit = f", {table['unit']}" if table["unit"] else ""
-    reading = "<small>paper</small> ours ± standard error" if cells.compares else "ours ± standard error"
+    reading = (
+        "<small>paper</small> ours ± standard error" if cells.compares else "ours ± standard error"
+    )
     caption = (
-        f"<strong>{escape(table['label'])}: {escape(table['title'])}</strong> ({reading}{escape(unit)}). {escape(table['note'])}"
+        f"<strong>{escape(table['label'])}: {escape(table['title'])}</strong> "
+        f"({reading}{escape(unit)}). {escape(table['note'])}"
     )
     name = escape(f"{table['label']}: {table['title']}")
     # Not a <caption>: that would scroll away with a wide table.
     return (
-        f'<p class="caption">{caption}</p><div class="scroll"><table aria-label="{name}"><thead><tr><th></th>{head}</tr></thead>'
+        f'<p class="caption">{caption}</p><div class="scroll"><table '
+        f'aria-label="{name}"><thead><tr><th></th>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 

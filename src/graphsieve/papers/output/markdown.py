@@ -23,21 +23,36 @@ def as_markdown(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> 
     for one in reproductions:
         for claim in one["claims"]:
             link = f"[{claim['verdict']}](#{_anchor(one, claim)})"
-            lines.append(f"| {one['paper']} | {_plain(claim['where'])} | {_plain(claim['text'])} | {link} |")
+            lines.append(
+                f"| {one['paper']} | {_plain(claim['where'])} | {_plain(claim['text'])} | {link} |"
+            )
     for one in reproductions:
         lines += _paper(one)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _paper(facts: Mapping[str, Any]) -> list[str]:
-    lines = ["", f"## {facts['paper']}: {_plain(facts['title'])}", "", f"{_plain(facts['reference'])}."]
+    lines = [
+        "",
+        f"## {facts['paper']}: {_plain(facts['title'])}",
+        "",
+        f"{_plain(facts['reference'])}.",
+    ]
     for claim in facts["claims"]:
         lines += ["", f'<a id="{_anchor(facts, claim)}"></a>']
-        lines.append(f"**{_plain(claim['where'])}: {claim['verdict']}.** *{_plain(claim['text'])}* {_plain(claim['why'])}")
+        lines.append(
+            f"**{_plain(claim['where'])}: {claim['verdict']}.** *{_plain(claim['text'])}* "
+            f"{_plain(claim['why'])}"
+        )
     for table in facts["tables"]:
         lines += _table(table)
     if facts["settings"]:
-        lines += ["", f"### Choices ({facts['paper']})", "", *(f"- {_plain(sentence)}" for sentence in facts["settings"])]
+        lines += [
+            "",
+            f"### Choices ({facts['paper']})",
+            "",
+            *(f"- {_plain(sentence)}" for sentence in facts["settings"]),
+        ]
     return lines
 
 
@@ -45,10 +60,19 @@ def _table(table: Mapping[str, Any]) -> list[str]:
     cells = grid(table)
     unit = f", {table['unit']}" if table["unit"] else ""
     reading = "paper / ours ± standard error" if cells.compares else "ours ± standard error"
-    lines = ["", f"**{_plain(table['label'])}**: {_plain(table['title'])} ({reading}{_plain(unit)})", ""]
-    lines += ["| | " + " | ".join(map(_plain, cells.columns)) + " |", "|---" * (len(cells.columns) + 1) + "|"]
+    lines = [
+        "",
+        f"**{_plain(table['label'])}**: {_plain(table['title'])} ({reading}{_plain(unit)})",
+        "",
+    ]
+    lines += [
+        "| | " + " | ".join(map(_plain, cells.columns)) + " |",
+        "|---" * (len(cells.columns) + 1) + "|",
+    ]
     for name, texts in cells.rows:
-        lines.append(f"| {_plain(name)} | " + " | ".join(text.replace(" | ", " / ") for text in texts) + " |")
+        lines.append(
+            f"| {_plain(name)} | " + " | ".join(text.replace(" | ", " / ") for text in texts) + " |"
+        )
     return lines + (["", _plain(table["note"])] if table["note"] else [])
 
 

@@ -33,11 +33,17 @@ def _table(table: Mapping[str, Any]) -> list[str]:
     unit = f" ({table['unit']})" if table["unit"] else ""
     reading = "; paper | ours ± standard error" if cells.compares else ""
     lines = _wrapped(f"{table['label']}: {table['title']}{unit}{reading}", "", "  ")
-    widths = [max(map(len, column)) for column in zip(cells.columns, *(row for _, row in cells.rows), strict=True)]
+    widths = [
+        max(map(len, column))
+        for column in zip(cells.columns, *(row for _, row in cells.rows), strict=True)
+    ]
     first = max((len(name) for name, _ in cells.rows), default=0)
     for group in _groups(widths, WIDTH - first - 2):
         for name, texts in (("", cells.columns), *cells.rows):
-            lines.append(f"  {name:<{first}}" + "".join(f"  {texts[column]:>{widths[column]}}" for column in group))
+            lines.append(
+                f"  {name:<{first}}"
+                + "".join(f"  {texts[column]:>{widths[column]}}" for column in group)
+            )
     return lines + (_wrapped(table["note"], "  ", "  ") if table["note"] else [])
 
 

@@ -1,1 +1,3 @@
-"""Tables as people have them: read strictly and alike from any format, written whole or not at all."""
+"""Tables as people have them: read strictly and alike from any format, written whole or not at
+all.
+"""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import quoted
@@ -35,13 +35,19 @@ ROWS_AT_ONCE = 2**14
 _TITLES = {"parquet": "Parquet", "feather": "Feather (Arrow)"}
 
 
-def read_arrow(source: ByteSource, format: str, keep: Sequence[str], missing: frozenset[str] = MISSING) -> TableFile:
+def read_arrow(
+    source: ByteSource, format: str, keep: Sequence[str], missing: frozenset[str] = MISSING
+) -> TableFile:
     """The table in a Parquet or Arrow file."""
     pa = needed(
-        "pyarrow", f'{source.name} is a {_TITLES[format]} file; install pyarrow to read it: pip install "graphsieve[arrow]".'
+        "pyarrow",
+        f"{source.name} is a {_TITLES[format]} file; install pyarrow to read it: pip install "
+        '"graphsieve[arrow]".',
     )
     with damage_reported(source.name, _TITLES[format]):
-        schema, batches = _parquet(source, keep, pa) if format == "parquet" else _ipc(source, keep, pa)
+        schema, batches = (
+            _parquet(source, keep, pa) if format == "parquet" else _ipc(source, keep, pa)
+        )
         gathered = _Gathered(source.name, schema, keep, missing, pa)
         for batch in batches:
             gathered.add(batch)
@@ -56,7 +62,9 @@ def _parquet(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Ite
     wanted = _wanted(source.name, schema, keep, pa)
     # A few bytes can stand for a billion equal values.
     source.check_size(file.metadata.num_rows * max(1, len(wanted)) * 8)
-    return schema, file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[schema.names[at] for at in wanted])
+    return schema, file.iter_batches(
+        batch_size=ROWS_AT_ONCE, columns=[schema.names[at] for at in wanted]
+    )
 
 
 def _ipc(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Iterable[Any]]:
@@ -67,7 +75,9 @@ def _ipc(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Iterabl
     options = pa.ipc.IpcReadOptions(included_fields=_wanted(source.name, schema, keep, pa))
     file.seek(0)
     reader = open_any(file, options=options)
-    batches = (reader.get_batch(at) for at in range(reader.num_record_batches)) if is_file else reader
+    batches = (
+        (reader.get_batch(at) for at in range(reader.num_record_batches)) if is_file else reader
+    )
     return schema, _checked(source, batches)
 
 
@@ -85,21 +95,31 @@ def _wanted(name: str, schema: Any, keep: Sequence[str], pa: Any) -> list[int]:
     """The columns to be read at all."""
     check_names(name, schema.names)
     check_kept(name, keep, schema.names)
-    return [at for at, field in enumerate(schema) if field.name in keep or why_no_numbers(field, pa) is None]
+    return [
+        at
+        for at, field in enumerate(schema)
+        if field.name in keep or why_no_numbers(field, pa) is None
+    ]
 
 
 class _Gathered:
     """What was read so far, batch by batch."""
 
-    def __init__(self, name: str, schema: Any, keep: Sequence[str], missing: frozenset[str], pa: Any) -> None:
+    def __init__(
+        self, name: str, schema: Any, keep: Sequence[str], missing: frozenset[str], pa: Any
+    ) -> None:
         self.n_rows = 0
         self.rounded: set[str] = set()
         self._name, self._schema, self._missing, self._pa = name, schema, missing, pa
         self._kept: dict[str, list[Any]] = {name: [] for name in keep}
-        reasons = {field.name: why_no_numbers(field, pa) for field in schema if field.name not in self._kept}
+        reasons = {
+            field.name: why_no_numbers(field, pa)
+            for field in schema
+            if field.name not in self._kept
+        }
         self.numeric = [name for name, reason in reasons.items() if reason is None]
         self._left_out = {name: reason for name, reason in reasons.items() if reason is not None}
-        self._chunks: list[NDArray[np.float64]] = []
+        self._chunks: list[Floats] = []
 
     def add(self, batch: Any) -> None:
         """Take in some rows."""
@@ -119,7 +139,11 @@ class _Gathered:
         kinds = {name: self._schema.field(name).type for name in self.numeric}
         index = [name for name in self._left_out if is_pandas_index(name)]
         booleans = [name for name, kind in kinds.items() if self._pa.types.is_boolean(kind)]
-        notes = [f"{counted(len(index), 'column')} of row names by pandas left out: {listed(index)}"] if index else []
+        notes = (
+            [f"{counted(len(index), 'column')} of row names by pandas left out: {listed(index)}"]
+            if index
+            else []
+        )
         return TableFile(
             name=self._name,
             format=format,
@@ -131,11 +155,15 @@ class _Gathered:
             left_out=self._left_out,
             positions=np.arange(self.n_rows),
             notes=(*notes, *boolean_note(booleans)),
-            types={field.name: field.type for field in self._schema if _is_written_alike(field.type, self._pa)},
+            types={
+                field.name: field.type
+                for field in self._schema
+                if _is_written_alike(field.type, self._pa)
+            },
         )
 
 
-def _stacked(chunks: list[NDArray[np.float64]], n_rows: int, n_columns: int) -> NDArray[np.float64]:
+def _stacked(chunks: list[Floats], n_rows: int, n_columns: int) -> Floats:
     """One array of all chunks, which are given up on the way."""
     result = np.empty((n_rows, n_columns))
     stop = n_rows
@@ -146,24 +174,39 @@ def _stacked(chunks: list[NDArray[np.float64]], n_rows: int, n_columns: int) -> 
     return result
 
 
-def _numbers(column: Any, pa: Any) -> NDArray[np.float64]:
+def _numbers(column: Any, pa: Any) -> Floats:
     """NaN where a value is missing."""
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(
+        column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
+    )
 
 
 def _is_whole(kind: Any, pa: Any) -> bool:
     types = pa.types
-    return bool(types.is_integer(kind) or types.is_boolean(kind) or (types.is_decimal(kind) and kind.scale <= 0))
+    return bool(
+        types.is_integer(kind)
+        or types.is_boolean(kind)
+        or (types.is_decimal(kind) and kind.scale <= 0)
+    )
 
 
 def _is_written_alike(kind: Any, pa: Any) -> bool:
-    """Whether Parquet and Feather can both hold the type, and what we make of it says less than it does."""
+    """Whether Parquet and Feather can both hold the type, and what we make of it says less than
+    it does.
+    """
     types = pa.types
-    known = (types.is_boolean, types.is_integer, types.is_float32, types.is_timestamp, types.is_date, types.is_dictionary)
+    known = (
+        types.is_boolean,
+        types.is_integer,
+        types.is_float32,
+        types.is_timestamp,
+        types.is_date,
+        types.is_dictionary,
+    )
     return any(is_such(kind) for is_such in known)
 
 
-def _is_rounded(column: Any, values: NDArray[np.float64], pa: Any) -> bool:
+def _is_rounded(column: Any, values: Floats, pa: Any) -> bool:
     if not pa.types.is_integer(column.type) or column.type.bit_width < 64:
         return False
     large = np.flatnonzero(np.abs(values) >= LARGEST_EXACT_INTEGER)
@@ -185,7 +228,9 @@ def _kept(table: str, name: str, column: Any, missing: frozenset[str], pa: Any) 
         return [None if value is None else number(value) for value in column.to_pylist()]
     if is_plain(kind, pa):
         return [None if is_missing(value) else value for value in column.to_pylist()]
-    raise InputError(f"column {quoted(name)} of {table} holds values of type {kind}; expected numbers or text.")
+    raise InputError(
+        f"column {quoted(name)} of {table} holds values of type {kind}; expected numbers or text."
+    )
 
 
 def _dates(column: Any, pa: Any) -> list[Any]:

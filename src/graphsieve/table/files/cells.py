@@ -1,8 +1,9 @@
-"""From the cells of a text to columns of numbers, in chunks of rows: what is a number, what is missing, what is text.
+"""From the cells of a text to columns of numbers, in chunks of rows: what is a number, what is
+missing, what is text.
 
-Python's `float` reads a cell in some 80 ns, and takes almost what we take: the rest (``1_000``, digits of other scripts) is
-looked for in the text of a chunk. Only a chunk where `float` fails is looked at column by column, and only a column where it
-fails again, cell by cell.
+Python's `float` reads a cell in some 80 ns, and takes almost what we take: the rest (``1_000``,
+digits of other scripts) is looked for in the text of a chunk. Only a chunk where `float` fails is
+looked at column by column, and only a column where it fails again, cell by cell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans, Floats
 from graphsieve._base.parameters import quoted
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 from graphsieve.table.files.table_file import MISSING, is_missing, kept_text, object_array
@@ -56,15 +58,20 @@ class _TextColumn:
         if self.shapes == {"thousands"}:
             return f"text such as {quoted(self.example)}; remove thousands separators to use it"
         if self.shapes <= {"thousands", "decimal comma"}:
-            return f"text such as {quoted(self.example)}; write decimal points in place of commas to use it"
+            return (
+                f"text such as {quoted(self.example)}; write decimal points in place of commas to "
+                "use it"
+            )
         return "text" if self.settled else f"text ({quoted(self.example)} in line {self.line})"
 
 
 @dataclass(frozen=True)
 class _Looked:
-    """A column of a chunk cell by cell: its numbers (truth values as 1 and 0), where its texts are, how many of each it has."""
+    """A column of a chunk cell by cell: its numbers (truth values as 1 and 0), where its texts
+    are, how many of each it has.
+    """
 
-    values: NDArray[np.float64]
+    values: Floats
     texts: list[int]
     n_truths: int
     n_numbers: int
@@ -91,12 +98,14 @@ class CellColumns:
         self._has_numbers = np.zeros(len(names), dtype=bool)
         self._whole = np.ones(len(names), dtype=bool)
         self._rounded: set[int] = set()
-        self._chunks: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
+        self._chunks: list[tuple[NDArray[np.intp], Floats]] = []
         self._gaps = False
         self._held: dict[str, str] = {}
 
     def add(self, rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool) -> None:
-        """Take in one or more rows of as many cells as columns; `odd` if they may hold what only `float` reads."""
+        """Take in one or more rows of as many cells as columns; `odd` if they may hold what only
+        `float` reads.
+        """
         for column, cells in self._kept.items():
             cells.extend(self._shared(map(itemgetter(column), rows)))
         for column, seen in self._texts.items():
@@ -107,18 +116,33 @@ class CellColumns:
             self._add_numbers(self._cells(rows), rows, lines, odd)
 
     def add_lines(self, lines: Sequence[str], sep: str) -> bool:
-        """Take in lines without quotes, if all is settled but their numbers; False if they must come as rows.
+        """Take in lines without quotes, if all is settled but their numbers; False if they must
+        come as rows.
 
-        numpy reads such lines at twice the speed, and takes for a number what we do: `test_two_ways_to_the_same_numbers`.
+        numpy reads such lines at twice the speed, and takes for a number what we do:
+        `test_two_ways_to_the_same_numbers`.
         """
         undecided = [at for at in self._numeric if self._whole[at] or not self._has_numbers[at]]
         apart = [*self._kept, *undecided]
-        if not self._chunks or self._gaps or self._booleans or len(apart) > MOST_APART or not self._numeric:
+        if (
+            not self._chunks
+            or self._gaps
+            or self._booleans
+            or len(apart) > MOST_APART
+            or not self._numeric
+        ):
             return False
         if any(not seen.settled for seen in self._texts.values()):
             return False
         try:
-            chunk = np.loadtxt(lines, delimiter=sep, comments=None, usecols=self._numeric, ndmin=2, dtype=np.float64)
+            chunk = np.loadtxt(
+                lines,
+                delimiter=sep,
+                comments=None,
+                usecols=self._numeric,
+                ndmin=2,
+                dtype=np.float64,
+            )
         except ValueError:
             return False
         columns = np.array(self._numeric)
@@ -129,16 +153,24 @@ class CellColumns:
         self._chunks.append((columns, chunk))
         return True
 
-    def matrix(self) -> tuple[list[int], NDArray[np.float64]]:
-        """The columns that hold numbers, and these. What was gathered is given up on the way: it is not held twice."""
-        final = [column for column in self._numeric if self._has_numbers[column] or column in self._booleans]
+    def matrix(self) -> tuple[list[int], Floats]:
+        """The columns that hold numbers, and these. What was gathered is given up on the way: it
+        is not held twice.
+        """
+        final = [
+            column
+            for column in self._numeric
+            if self._has_numbers[column] or column in self._booleans
+        ]
         n_rows = sum(len(values) for _, values in self._chunks)
         result = np.empty((n_rows, len(final)))
         start = 0
         self._chunks.reverse()
         while self._chunks:
             columns, values = self._chunks.pop()
-            result[start : start + len(values)] = values if len(columns) == len(final) else values[:, np.isin(columns, final)]
+            result[start : start + len(values)] = (
+                values if len(columns) == len(final) else values[:, np.isin(columns, final)]
+            )
             start += len(values)
         return final, result
 
@@ -156,14 +188,26 @@ class CellColumns:
 
     def left_out(self) -> dict[str, str]:
         """Why the other columns are not among the numbers."""
-        empty = {column for column in self._numeric if not (self._has_numbers[column] or column in self._booleans)}
-        reasons = {column: "empty" for column in empty} | {column: seen.reason() for column, seen in self._texts.items()}
+        empty = {
+            column
+            for column in self._numeric
+            if not (self._has_numbers[column] or column in self._booleans)
+        }
+        reasons = {column: "empty" for column in empty} | {
+            column: seen.reason() for column, seen in self._texts.items()
+        }
         return {self.names[column]: reasons[column] for column in sorted(reasons)}
 
-    def kept(self, missing: frozenset[str], id_column: str | None = None) -> dict[str, NDArray[np.object_]]:
-        """The columns that were asked for; of that with the names of rows, the names as they are written."""
+    def kept(
+        self, missing: frozenset[str], id_column: str | None = None
+    ) -> dict[str, NDArray[np.object_]]:
+        """The columns that were asked for; of that with the names of rows, the names as they are
+        written.
+        """
         return {
-            self.names[column]: object_array(kept_values(cells, missing, are_names=self.names[column] == id_column))
+            self.names[column]: object_array(
+                kept_values(cells, missing, are_names=self.names[column] == id_column)
+            )
             for column, cells in self._kept.items()
         }
 
@@ -181,7 +225,9 @@ class CellColumns:
             return list(map(itemgetter(self._numeric[0]), rows))
         return list(chain.from_iterable(map(itemgetter(*self._numeric), rows)))
 
-    def _add_numbers(self, cells: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool) -> None:
+    def _add_numbers(
+        self, cells: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool
+    ) -> None:
         width = len(self._numeric)
         values = None if self._booleans else self._at_once(cells, odd)
         if values is None:
@@ -197,7 +243,7 @@ class CellColumns:
         self._note_kinds(columns, chunk, lambda column: cells[position[column] :: width])
         self._chunks.append((columns, chunk))
 
-    def _at_once(self, cells: list[str], odd: bool) -> NDArray[np.float64] | None:
+    def _at_once(self, cells: list[str], odd: bool) -> Floats | None:
         """All cells as numbers, or None if one of them is none."""
         if odd and not _plain(cells):
             return None
@@ -209,7 +255,9 @@ class CellColumns:
         self._gaps = values is not None
         return values
 
-    def _one_column(self, column: int, cells: Sequence[str], lines: Sequence[int], odd: bool) -> NDArray[np.float64]:
+    def _one_column(
+        self, column: int, cells: Sequence[str], lines: Sequence[int], odd: bool
+    ) -> Floats:
         if column not in self._booleans and not (odd and not _plain(cells)):
             values = _floats_or_missing(cells)
             if values is not None:
@@ -223,22 +271,34 @@ class CellColumns:
             self._booleans.add(column)
         return looked.values
 
-    def _note_text(self, column: int, cells: Sequence[str], lines: Sequence[int], looked: _Looked) -> None:
-        """A column of text or one that mixes kinds: remember enough of it to say why it is left out."""
+    def _note_text(
+        self, column: int, cells: Sequence[str], lines: Sequence[int], looked: _Looked
+    ) -> None:
+        """A column of text or one that mixes kinds: remember enough of it to say why it is left
+        out.
+        """
         texts, n_truths, n_numbers = looked.texts, looked.n_truths, looked.n_numbers
         self._booleans.discard(column)
         if column not in self._texts:
             odd = texts[0] if texts else self._first_of_another_kind(column, cells)
-            seen = _TextColumn(cells[odd].strip(), lines[odd], n_numbers=sum(self._known_before(column)))
+            seen = _TextColumn(
+                cells[odd].strip(), lines[odd], n_numbers=sum(self._known_before(column))
+            )
             self._texts[column] = seen
         seen = self._texts[column]
         seen.n_texts += len(texts) + n_truths
         seen.n_numbers += n_numbers
-        seen.shapes |= {_shape(cells[at].strip()) for at in texts} | ({"truth"} if n_truths else set())
+        seen.shapes |= {_shape(cells[at].strip()) for at in texts} | (
+            {"truth"} if n_truths else set()
+        )
 
     def _first_of_another_kind(self, column: int, cells: Sequence[str]) -> int:
         """Where a number comes after truth values, or the other way round."""
-        kinds = [(at, _truth(cell.strip()) is not None) for at, cell in enumerate(cells) if cell.strip() not in MISSING]
+        kinds = [
+            (at, _truth(cell.strip()) is not None)
+            for at, cell in enumerate(cells)
+            if cell.strip() not in MISSING
+        ]
         before = False if self._has_numbers[column] else kinds[0][1]
         return next((at for at, is_truth in kinds if is_truth != before), kinds[0][0])
 
@@ -247,7 +307,10 @@ class CellColumns:
             yield int(np.count_nonzero(~np.isnan(values[:, np.searchsorted(columns, column)])))
 
     def _note_kinds(
-        self, columns: NDArray[np.intp], chunk: NDArray[np.float64], cells_of: Callable[[int], Sequence[str]]
+        self,
+        columns: NDArray[np.intp],
+        chunk: Floats,
+        cells_of: Callable[[int], Sequence[str]],
     ) -> None:
         """Which columns have numbers at all, whole ones, and ones that were rounded."""
         known = ~np.isnan(chunk)
@@ -261,15 +324,20 @@ class CellColumns:
             cells = cells_of(column)
             if not _written_whole(cells, known[:, at]):
                 self._whole[column] = False
-            elif np.nanmax(np.abs(chunk[:, at]), initial=0) >= LARGEST_EXACT_INTEGER and any(map(_is_rounded, cells)):
+            elif np.nanmax(np.abs(chunk[:, at]), initial=0) >= LARGEST_EXACT_INTEGER and any(
+                map(_is_rounded, cells)
+            ):
                 self._rounded.add(column)
 
 
-def kept_values(cells: Sequence[str], missing: frozenset[str] = MISSING, *, are_names: bool = False) -> list[Any]:
-    """A column apart: whole numbers, numbers, truth values or texts, all of one kind; None where a value is missing.
+def kept_values(
+    cells: Sequence[str], missing: frozenset[str] = MISSING, *, are_names: bool = False
+) -> list[Any]:
+    """A column apart: whole numbers, numbers, truth values or texts, all of one kind; None where a
+    value is missing.
 
-    Numbers with leading zeros are names (007 is not 7), so they stay text; where all are names, so do others that would be
-    written otherwise than they were (1.10 is not 1.1, and 1E5 no 100000.0).
+    Numbers with leading zeros are names (007 is not 7), so they stay text; where all are names, so
+    do others that would be written otherwise than they were (1.10 is not 1.1, and 1E5 no 100000.0).
     """
     texts = [kept_text(cell, missing) for cell in cells]
     known = {text for text in texts if text is not None}
@@ -309,17 +377,21 @@ def _cells_of(lines: Sequence[str], sep: str, column: int, width: int) -> list[s
     return [line.rsplit(sep, width - column)[column - width] for line in lines]
 
 
-def _is_whole(chunk: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _is_whole(chunk: Floats) -> Booleans:
     """Which columns have whole numbers only."""
     return np.asarray(((chunk == np.trunc(chunk)) | np.isnan(chunk)).all(axis=0))
 
 
-def _written_whole(cells: Sequence[str], known: NDArray[np.bool_]) -> bool:
+def _written_whole(cells: Sequence[str], known: Booleans) -> bool:
     """Whether whole numbers are written as such: 1 and not 1.0."""
     written = "".join(cells)
     if not any(sign in written for sign in ".eEnN"):
         return True
-    return all(_WHOLE.fullmatch(cell.strip()) for cell, there in zip(cells, known.tolist(), strict=True) if there)
+    return all(
+        _WHOLE.fullmatch(cell.strip())
+        for cell, there in zip(cells, known.tolist(), strict=True)
+        if there
+    )
 
 
 def _plain(cells: Sequence[str]) -> bool:
@@ -328,14 +400,14 @@ def _plain(cells: Sequence[str]) -> bool:
     return written.isascii() and "_" not in written
 
 
-def _floats(cells: Sequence[str]) -> NDArray[np.float64] | None:
+def _floats(cells: Sequence[str]) -> Floats | None:
     try:
         return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
     except ValueError:
         return None
 
 
-def _floats_or_missing(cells: Sequence[str]) -> NDArray[np.float64] | None:
+def _floats_or_missing(cells: Sequence[str]) -> Floats | None:
     get = _AS_NAN.get
     try:
         return np.array([float(get(cell, cell)) for cell in cells])
@@ -366,7 +438,11 @@ def _truth(text: str) -> float | None:
 
 
 def _shape(text: str) -> str:
-    for shape, pattern in (("thousands", _THOUSANDS), ("decimal comma", _DECIMAL_COMMA), ("date", _DATE)):
+    for shape, pattern in (
+        ("thousands", _THOUSANDS),
+        ("decimal comma", _DECIMAL_COMMA),
+        ("date", _DATE),
+    ):
         if pattern.fullmatch(text):
             return shape
     return "other"

@@ -1,4 +1,6 @@
-"""Reads AnnData files (h5ad): a matrix of cells × genes, their names, and what is known of the cells."""
+"""Reads AnnData files (h5ad): a matrix of cells × genes, their names, and what is known of the
+cells.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +21,37 @@ PARTS = ("X", "obs", "var")
 DEEPEST = 8  # groups in groups; more is a circle
 
 
-def read_h5ad(source: ByteSource, keep: Sequence[str], missing: frozenset[str] = MISSING) -> TableFile:
+def read_h5ad(
+    source: ByteSource, keep: Sequence[str], missing: frozenset[str] = MISSING
+) -> TableFile:
     """The table in an AnnData file; columns of obs are read where they are asked for."""
-    hint = f'{source.name} is an HDF5 file; install anndata to read it: pip install "graphsieve[anndata]".'
+    hint = (
+        f"{source.name} is an HDF5 file; install anndata to read it: pip install "
+        '"graphsieve[anndata]".'
+    )
     h5py, anndata = needed("h5py", hint), needed("anndata.io", hint)
     with damage_reported(source.name, "h5ad"), h5py.File(source.seekable_file(), "r") as file:
         absent = [part for part in PARTS if part not in file]
         if absent:
-            raise InputError(f"{source.name} has no {' and no '.join(absent)}; expected an AnnData file with X, obs and var.")
+            raise InputError(
+                f"{source.name} has no {' and no '.join(absent)}; expected an AnnData file with X, "
+                "obs and var."
+            )
         source.check_size(sum(_size(source.name, file, part, h5py) for part in PARTS))
         # Only these parts: layers, embeddings and graphs may be far larger.
         X, obs, var = (anndata.read_elem(file[part]) for part in PARTS)
         matrix = _matrix(source.name, X)
         if matrix.shape != (len(obs), len(var)):
-            raise InputError(f"{source.name} has X of shape {matrix.shape}, {len(obs)} rows of obs and {len(var)} of var.")
+            raise InputError(
+                f"{source.name} has X of shape {matrix.shape}, {len(obs)} rows of obs and "
+                f"{len(var)} of var."
+            )
         genes = [str(name) for name in var.index]
         repeated = var.index[var.index.duplicated()]
         if len(repeated):
             raise InputError(
-                f"{source.name} has duplicated names of genes ({listed([str(name) for name in repeated.unique()])}); "
+                f"{source.name} has duplicated names of genes "
+                f"({listed([str(name) for name in repeated.unique()])}); "
                 "call var_names_make_unique() and write it again."
             )
         further = {str(name): _values(obs[name]) for name in obs.columns}
@@ -59,12 +73,16 @@ def _size(name: str, parent: Any, key: str, h5py: Any, depth: int = 0) -> int:
     """Bytes of all arrays under this key, none of which may lie in another file."""
     link = parent.get(key, getlink=True)
     if not isinstance(link, h5py.HardLink) or depth > DEEPEST:
-        raise InputError(f"{name} has a link in place of {key}; write it again with anndata, as one file.")
+        raise InputError(
+            f"{name} has a link in place of {key}; write it again with anndata, as one file."
+        )
     item = parent[key]
     if isinstance(item, h5py.Group):
         return sum(_size(name, item, str(child), h5py, depth + 1) for child in item)
     if item.external or item.is_virtual:
-        raise InputError(f"{name} keeps the numbers of {key} in another file; write it as one file.")
+        raise InputError(
+            f"{name} keeps the numbers of {key} in another file; write it as one file."
+        )
     return int((item.size or 0) * item.dtype.itemsize)
 
 
@@ -74,7 +92,9 @@ def _matrix(name: str, X: Any) -> Any:
         layout = sp.csc_array if X.format == "csc" else sp.csr_array
         return checked_matrix(name, layout(X))
     if not isinstance(X, np.ndarray):
-        raise InputError(f"{name} has X of the kind {type(X).__name__}; expected an array or a sparse matrix.")
+        raise InputError(
+            f"{name} has X of the kind {type(X).__name__}; expected an array or a sparse matrix."
+        )
     return checked_matrix(name, X)
 
 

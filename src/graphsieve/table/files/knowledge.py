@@ -1,4 +1,6 @@
-"""What is known of the rows, from files of its own: pairs that belong together or apart, and class probabilities."""
+"""What is known of the rows, from files of its own: pairs that belong together or apart, and
+class probabilities.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.parameters import quoted, texts
 from graphsieve.table.files.opening import Source, opened
@@ -40,7 +43,8 @@ class _Stated(NamedTuple):
 
 
 def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
-    """What each row is called: by a column that was kept apart, by the format itself, or else by its number, from 1.
+    """What each row is called: by a column that was kept apart, by the format itself, or else by
+    its number, from 1.
 
     Parameters
     ----------
@@ -53,29 +57,39 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
         names = range(1, table.matrix.shape[0] + 1) if table.row_names is None else table.row_names
         return np.array([str(name) for name in names], dtype=object)
     if not isinstance(column, str) or column not in table.kept:
-        raise UsageError(f"{table.name} has no column {quoted(column)} that was kept apart; read the table with it as id_column.")
+        raise UsageError(
+            f"{table.name} has no column {quoted(column)} that was kept apart; read the table with "
+            "it as id_column."
+        )
     values = table.kept[column]
     seen: dict[str, int] = {}
     for row, value in enumerate(values):
         if value is None:
-            raise InputError(f"{table.name} has no {quoted(column)} in {table.row_label(row)}; give every row a name.")
+            raise InputError(
+                f"{table.name} has no {quoted(column)} in {table.row_label(row)}; give every row a "
+                "name."
+            )
         if str(value) in seen:
             first = table.row_label(seen[str(value)])
             raise InputError(
-                f"{quoted(str(value))} names two rows of {table.name}, {first} and {table.row_label(row)}, "
+                f"{quoted(str(value))} names two rows of {table.name}, {first} and "
+                f"{table.row_label(row)}, "
                 f"in column {quoted(column)}; give every row a name of its own."
             )
         seen[str(value)] = row
     return np.array([str(value) for value in values], dtype=object)
 
 
-def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] = (), max_bytes: int | None = None) -> Pairs:
+def read_pairs_file(
+    source: Source, ids: Sequence[str], *, gone: Sequence[str] = (), max_bytes: int | None = None
+) -> Pairs:
     """Pairs by the names of rows, from lines ``row,row,must`` or ``row,row,cannot``, or from JSON.
 
     Parameters
     ----------
     source : path or stream
-        Text with three columns (a header is skipped), or JSON: ``{"must_link": [["a", "b"]], "cannot_link": []}``.
+        Text with three columns (a header is skipped), or JSON: ``{"must_link": [["a", "b"]],
+        "cannot_link": []}``.
     ids : sequence of str
         What the rows are called.
     gone : sequence of str
@@ -89,32 +103,43 @@ def read_pairs_file(source: Source, ids: Sequence[str], *, gone: Sequence[str] =
     with opened(source, max_bytes=max_bytes, progress=False) as stream:
         name, text = stream.name, _text(stream.name, stream.read())
     if not text.strip():
-        raise InputError(f"{name} is an empty file; expected lines of row, row, and must or cannot.")
+        raise InputError(
+            f"{name} is an empty file; expected lines of row, row, and must or cannot."
+        )
     rows = {*place, *skipped}
-    for pair in _from_json(name, text) if text.lstrip()[:1] in ("{", "[") else _from_lines(name, text, rows):
+    for pair in (
+        _from_json(name, text) if text.lstrip()[:1] in ("{", "[") else _from_lines(name, text, rows)
+    ):
         if pair.first in skipped or pair.second in skipped:
             continue
         for end in (pair.first, pair.second):
             if end not in place:
                 raise InputError(
-                    f"{name} names row {quoted(end)} in {pair.where}, which the table does not have; rows are called "
+                    f"{name} names row {quoted(end)} in {pair.where}, which the table does not "
+                    "have; rows are called "
                     f"{', '.join(quoted(known) for known in list(place)[:3])}, …: "
                     "name their column by --id-column if they have one."
                 )
-        (found.must_link if pair.is_must else found.cannot_link).append((place[pair.first], place[pair.second]))
+        (found.must_link if pair.is_must else found.cannot_link).append(
+            (place[pair.first], place[pair.second])
+        )
     return found
 
 
 def read_probabilities_file(
-    source: Source, ids: Sequence[str], *, id_column: str | None = None, max_bytes: int | None = None
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    source: Source,
+    ids: Sequence[str],
+    *,
+    id_column: str | None = None,
+    max_bytes: int | None = None,
+) -> tuple[Floats, tuple[str, ...]]:
     """Class probabilities and the names of the classes, in the order of the table's rows.
 
     Parameters
     ----------
     source : path or stream
-        A table with a column for each class; with a column `id_column` its rows are found by name, without it they are in the
-        order of the table.
+        A table with a column for each class; with a column `id_column` its rows are found by name,
+        without it they are in the order of the table.
     ids : sequence of str
         What the rows are called.
     id_column : str or None
@@ -126,17 +151,24 @@ def read_probabilities_file(
     table = without_missing(table, "refuse")
     if table.left_out:
         column, why = next(iter(table.left_out.items()))
-        raise InputError(f"{table.name} holds no probabilities in column {quoted(column)} ({why}); leave only numbers in it.")
+        raise InputError(
+            f"{table.name} holds no probabilities in column {quoted(column)} ({why}); leave only "
+            "numbers in it."
+        )
     matrix = table.matrix.toarray() if hasattr(table.matrix, "toarray") else table.matrix
     if id_column is not None and id_column in table.kept:
         place = {name: row for row, name in enumerate(row_ids(table, id_column))}
         absent = [name for name in ids if name not in place]
         if absent:
-            raise InputError(f"{table.name} has no row {quoted(absent[0])} ({len(absent)} such rows); give one for every row.")
+            raise InputError(
+                f"{table.name} has no row {quoted(absent[0])} ({len(absent)} such rows); give one "
+                "for every row."
+            )
         return np.asarray(matrix[[place[name] for name in ids]], dtype=np.float64), table.names
     if len(matrix) != len(ids):
         raise InputError(
-            f"{table.name} has {len(matrix)} rows of probabilities for {len(ids)} rows of the table; give one for each."
+            f"{table.name} has {len(matrix)} rows of probabilities for {len(ids)} rows of the "
+            "table; give one for each."
         )
     return np.asarray(matrix, dtype=np.float64), table.names
 
@@ -153,7 +185,9 @@ def _with_ids(source: Source, id_column: str | None, max_bytes: int | None) -> T
 
 
 def _read_twice(source: Source, max_bytes: int | None) -> Callable[[], Source]:
-    """The source from its beginning, each time; a stream or a pipe, which is there only once, from memory."""
+    """The source from its beginning, each time; a stream or a pipe, which is there only once,
+    from memory.
+    """
     if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_file():
         return lambda: source
     with opened(source, max_bytes=max_bytes, progress=None) as stream:
@@ -172,20 +206,27 @@ def _text(name: str, content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{name} is not UTF-8 text (byte {error.start}, line {line}); save it as UTF-8.") from None
+        raise InputError(
+            f"{name} is not UTF-8 text (byte {error.start}, line {line}); save it as UTF-8."
+        ) from None
 
 
 def _from_lines(name: str, text: str, names: set[str]) -> Iterator[_Stated]:
     """The pairs in a text; its first line is a header if it names no rows."""
     first = text.split("\n", 1)[0]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
+    rows = csv.reader(
+        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True
+    )
     try:
         for row in rows:
             if not any(cell.strip() for cell in row):
                 continue
             where = f"line {rows.line_num}"
             if len(row) != 3:
-                raise InputError(f"{name} has {len(row)} values in {where}; expected row, row, and must or cannot.")
+                raise InputError(
+                    f"{name} has {len(row)} values in {where}; expected row, row, and must or "
+                    "cannot."
+                )
             one, other, kind = (cell.strip() for cell in row)
             if kind.lower() not in MUST + CANNOT:
                 if rows.line_num == 1 and not {one, other} & names:
@@ -203,19 +244,28 @@ def _from_json(name: str, text: str) -> Iterator[_Stated]:
     except InputError:
         raise
     except json.JSONDecodeError as error:
-        raise InputError(f"{name} is no valid JSON in line {error.lineno}: {error.msg}; {expected}.") from None
+        raise InputError(
+            f"{name} is no valid JSON in line {error.lineno}: {error.msg}; {expected}."
+        ) from None
     except ValueError:  # Python reads no numbers of more than a few thousand digits
         raise InputError(f"{name} holds a number of too many digits; {expected}.") from None
     except RecursionError:
         raise InputError(f"{name} is nested too deeply; {expected}.") from None
     if not isinstance(document, dict) or not document or set(document) - set(KEYS):
-        odd = sorted(map(str, set(document) - set(KEYS))) if isinstance(document, dict) else [type(document).__name__]
+        odd = (
+            sorted(map(str, set(document) - set(KEYS)))
+            if isinstance(document, dict)
+            else [type(document).__name__]
+        )
         raise InputError(f"{name} holds {', '.join(map(quoted, odd)) or 'nothing'}; {expected}.")
     for key in KEYS:
         pairs = document.get(key, [])
         for number, pair in enumerate(pairs if isinstance(pairs, list) else [pairs]):
             if not isinstance(pair, list) or len(pair) != 2 or not all(_is_id(end) for end in pair):
-                raise InputError(f"{name} has {quoted(pair)} as pair {number} of {key}; expected the names of two rows.")
+                raise InputError(
+                    f"{name} has {quoted(pair)} as pair {number} of {key}; expected the names of "
+                    "two rows."
+                )
             yield _Stated(str(pair[0]), str(pair[1]), key == "must_link", f"pair {number} of {key}")
 
 
@@ -223,7 +273,9 @@ def _each_once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of a key that comes twice, Python would take the last and forget the pairs of the first."""
     for key, times in Counter(key for key, _ in pairs).items():
         if times > 1:
-            raise InputError(f"{name} holds {quoted(key)} {times} times; put all of its pairs into one list.")
+            raise InputError(
+                f"{name} holds {quoted(key)} {times} times; put all of its pairs into one list."
+            )
     return dict(pairs)
 
 

@@ -20,8 +20,14 @@ from graphsieve.table.files.npz import assembled, checked_matrix, numbered
 from graphsieve.table.files.opening import AT_ONCE, NAME, ByteSource, damage_reported
 from graphsieve.table.files.table_file import TableFile, counted
 
-# Whole numbers are read as such: a float would round those beyond 2**53, and nobody after it could tell.
-FIELDS = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.uint64}
+# Whole numbers are read as such: a float would round those beyond 2**53, and nobody after it could
+# tell.
+FIELDS = {
+    "real": np.float64,
+    "double": np.float64,
+    "integer": np.int64,
+    "unsigned-integer": np.uint64,
+}
 MIRRORED = {"symmetric": 1, "skew-symmetric": -1}
 
 
@@ -42,43 +48,81 @@ def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
         text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding="utf-8")
         layout = _layout(source.name, text)
         width = 3 if layout.is_sparse else 1
-        source.check_size(8 * (layout.n_rows + layout.n_columns + width * layout.n_entries) + NAME * layout.n_columns)
+        source.check_size(
+            8 * (layout.n_rows + layout.n_columns + width * layout.n_entries)
+            + NAME * layout.n_columns
+        )
         # One more than expected: enough to see that there are too many.
-        with warnings_raised(r"loadtxt\(\): Parsing an integer", DeprecationWarning):  # older numpy would cut 2.7 to 2
-            entries = np.loadtxt(text, comments="%", ndmin=2, max_rows=layout.n_entries + 1, dtype=FIELDS[layout.field])
+        # Older numpy would cut 2.7 to 2
+        with warnings_raised(r"loadtxt\(\): Parsing an integer", DeprecationWarning):
+            entries = np.loadtxt(
+                text,
+                comments="%",
+                ndmin=2,
+                max_rows=layout.n_entries + 1,
+                dtype=FIELDS[layout.field],
+            )
         if entries.shape != (layout.n_entries, width) and (layout.n_entries or entries.size):
             raise InputError(
-                f"{source.name} has {_found(entries, layout, width)} where its header says {layout.n_entries:,}; get it again."
+                f"{source.name} has {_found(entries, layout, width)} where its header says "
+                f"{layout.n_entries:,}; get it again."
             )
-        matrix = _sparse(source.name, layout, entries) if layout.is_sparse else _dense(layout, entries)
-    return assembled(source.name, "mtx", checked_matrix(source.name, matrix), numbered(layout.n_columns), keep)
+        matrix = (
+            _sparse(source.name, layout, entries) if layout.is_sparse else _dense(layout, entries)
+        )
+    return assembled(
+        source.name, "mtx", checked_matrix(source.name, matrix), numbered(layout.n_columns), keep
+    )
 
 
 def _layout(name: str, text: Any) -> _Layout:
     words = text.readline().lower().split()
     if len(words) != 5 or words[1] != "matrix" or words[2] not in ("coordinate", "array"):
-        raise InputError(f"{name} does not begin like an MTX file: %%MatrixMarket matrix coordinate real general.")
+        raise InputError(
+            f"{name} does not begin like an MTX file: %%MatrixMarket matrix coordinate real "
+            "general."
+        )
     is_sparse, field, symmetry = words[2] == "coordinate", words[3], words[4]
     if field == "pattern":
-        raise InputError(f"{name} says where entries are but not what they are (pattern); write it with values.")
+        raise InputError(
+            f"{name} says where entries are but not what they are (pattern); write it with values."
+        )
     if field not in FIELDS:
         raise InputError(f"{name} holds {quoted(field)} numbers; expected real ones.")
     if symmetry != "general" and not (is_sparse and symmetry in MIRRORED):
-        raise InputError(f"{name} holds one half of a {quoted(symmetry)} matrix; write it in full, as general.")
+        raise InputError(
+            f"{name} holds one half of a {quoted(symmetry)} matrix; write it in full, as general."
+        )
     line = text.readline()
     while line and (line.startswith("%") or not line.strip()):
         line = text.readline()
     sizes = line.split()
-    if len(sizes) != 2 + is_sparse or not all(size.isascii() and size.isdigit() and len(size) < 19 for size in sizes):
-        raise InputError(f"{name} does not say its size; expected rows, columns{' and entries' if is_sparse else ''}.")
+    if len(sizes) != 2 + is_sparse or not all(
+        size.isascii() and size.isdigit() and len(size) < 19 for size in sizes
+    ):
+        raise InputError(
+            f"{name} does not say its size; expected rows, "
+            f"columns{' and entries' if is_sparse else ''}."
+        )
     n_rows, n_columns = int(sizes[0]), int(sizes[1])
-    return _Layout(is_sparse, field, symmetry, n_rows, n_columns, int(sizes[2]) if is_sparse else n_rows * n_columns)
+    return _Layout(
+        is_sparse,
+        field,
+        symmetry,
+        n_rows,
+        n_columns,
+        int(sizes[2]) if is_sparse else n_rows * n_columns,
+    )
 
 
 def _found(entries: NDArray[Any], layout: _Layout, width: int) -> str:
     if entries.shape[1] != width:
         return f"lines of {counted(entries.shape[1], 'number')} instead of {width}"
-    return "more entries" if len(entries) > layout.n_entries else f"only {counted(len(entries), 'number')}"
+    return (
+        "more entries"
+        if len(entries) > layout.n_entries
+        else f"only {counted(len(entries), 'number')}"
+    )
 
 
 def _dense(layout: _Layout, entries: NDArray[Any]) -> NDArray[Any]:
@@ -92,11 +136,17 @@ def _sparse(name: str, layout: _Layout, entries: NDArray[Any]) -> Any:
     wrong = ~((places >= 1) & (places <= shape) & (places == np.trunc(places))).all(axis=1)
     if wrong.any():
         row, column = places[wrong][0]
-        raise InputError(f"{name} has an entry at {row:g}, {column:g} of a matrix of {shape[0]} × {shape[1]}; rows count from 1.")
+        raise InputError(
+            f"{name} has an entry at {row:g}, {column:g} of a matrix of {shape[0]} × {shape[1]}; "
+            "rows count from 1."
+        )
     rows, columns = places.T.astype(np.int64) - 1
     if layout.symmetry in MIRRORED:
         if layout.n_rows != layout.n_columns:
-            raise InputError(f"{name} is said to be {layout.symmetry}, but has {shape[0]} rows and {shape[1]} columns.")
+            raise InputError(
+                f"{name} is said to be {layout.symmetry}, but has {shape[0]} rows and {shape[1]} "
+                "columns."
+            )
         off = rows != columns
         mirrored = MIRRORED[layout.symmetry] * values[off]
         rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])

@@ -1,4 +1,6 @@
-"""Reads NPZ and NPY files: one matrix, dense or sparse, and arrays beside it. Nothing in such a file is ever executed."""
+"""Reads NPZ and NPY files: one matrix, dense or sparse, and arrays beside it. Nothing in such a
+file is ever executed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Booleans
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.parameters import nearest, quoted
 from graphsieve.table.files.opening import NAME, ByteSource, damage_reported
@@ -32,7 +35,11 @@ from graphsieve.table.sparse_checks import refuse_unsound
 COLUMNS_AT_ONCE = 256
 FIRST_SURROGATE, LAST_SURROGATE, LAST_CHARACTER = 0xD800, 0xDFFF, 0x10FFFF
 NAME_KEYS = ("feature_names", "columns", "names", "var_names")
-SPARSE_KEYS = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
+SPARSE_KEYS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,9 @@ class Header:
         return size
 
 
-def read_npz(source: ByteSource, keep: Sequence[str], key: str | None, missing: frozenset[str] = MISSING) -> TableFile:
+def read_npz(
+    source: ByteSource, keep: Sequence[str], key: str | None, missing: frozenset[str] = MISSING
+) -> TableFile:
     """The table in an NPZ archive."""
     with damage_reported(source.name, "NPZ"):
         file = source.seekable_file()
@@ -64,16 +73,32 @@ def read_npz(source: ByteSource, keep: Sequence[str], key: str | None, missing: 
 
             chosen = _chosen(source.name, headers, key)
             matrix = _sparse(source, headers, array) if chosen is None else array(chosen)
-            used = {chosen} if chosen is not None else {"shape", "format", "_is_array", *SPARSE_KEYS["csr"], *SPARSE_KEYS["coo"]}
+            used = (
+                {chosen}
+                if chosen is not None
+                else {"shape", "format", "_is_array", *SPARSE_KEYS["csr"], *SPARSE_KEYS["coo"]}
+            )
             matrix = checked_matrix(source.name, matrix)
             n_rows, n_columns = matrix.shape
             names_key = _names_key(source.name, headers, n_columns)
-            names = numbered(n_columns) if names_key is None else tuple(map(str, _texts(source.name, array(names_key))))
+            names = (
+                numbered(n_columns)
+                if names_key is None
+                else tuple(map(str, _texts(source.name, array(names_key))))
+            )
             rest = [name for name in headers if name not in used and name != names_key]
-            further = {name: array(name).reshape(-1) for name in rest if _is_column(headers[name], n_rows)}
+            further = {
+                name: array(name).reshape(-1) for name in rest if _is_column(headers[name], n_rows)
+            }
     unused = [name for name in rest if name not in further]
-    notes = [f"arrays that are no columns of the table are not used: {listed(unused)}"] if unused else []
-    return assembled(source.name, "npz", matrix, names, keep, further=further, missing=missing, notes=notes)
+    notes = (
+        [f"arrays that are no columns of the table are not used: {listed(unused)}"]
+        if unused
+        else []
+    )
+    return assembled(
+        source.name, "npz", matrix, names, keep, further=further, missing=missing, notes=notes
+    )
 
 
 def read_npy(source: ByteSource, keep: Sequence[str]) -> TableFile:
@@ -114,7 +139,9 @@ def assembled(
     row_names: NDArray[np.object_] | None = None,
     notes: Sequence[str] = (),
 ) -> TableFile:
-    """A table of a matrix and of columns beside it, which win where both have a column of the same name."""
+    """A table of a matrix and of columns beside it, which win where both have a column of the
+    same name.
+    """
     check_names(name, names)
     check_rows(name, matrix.shape[0])
     columns = tuple(dict.fromkeys((*names, *further)))
@@ -122,7 +149,12 @@ def assembled(
     position = {column: at for at, column in enumerate(names)}
     kept = {
         column: object_array(
-            python_values(name, column, further.get(column, _dense_column(matrix, position.get(column))), missing)
+            python_values(
+                name,
+                column,
+                further.get(column, _dense_column(matrix, position.get(column))),
+                missing,
+            )
         )
         for column in keep
     }
@@ -136,12 +168,25 @@ def assembled(
         columns=columns,
         names=tuple(names[at] for at in remaining),
         matrix=matrix,
-        whole=frozenset(names[at] for at, whole in zip(remaining, whole_columns(matrix), strict=True) if whole),
+        whole=frozenset(
+            names[at] for at, whole in zip(remaining, whole_columns(matrix), strict=True) if whole
+        ),
         kept=kept,
-        left_out={column: why_further for column in further if column not in kept and column not in position},
+        left_out={
+            column: why_further
+            for column in further
+            if column not in kept and column not in position
+        },
         positions=np.arange(matrix.shape[0]),
         row_names=row_names,
-        notes=(*notes, *([f"names of features are also names of other columns: {listed(both)}"] if both else [])),
+        notes=(
+            *notes,
+            *(
+                [f"names of features are also names of other columns: {listed(both)}"]
+                if both
+                else []
+            ),
+        ),
     )
     return without_empty_columns(table)
 
@@ -149,12 +194,19 @@ def assembled(
 def checked_matrix(name: str, matrix: Any) -> Any:
     """The matrix with a dtype that computes: 2-D, real, in this machine's order of bytes."""
     if matrix.ndim != 2:
-        raise InputError(f"{name} holds an array of shape {matrix.shape}; expected 2-D, samples × features.")
+        raise InputError(
+            f"{name} holds an array of shape {matrix.shape}; expected 2-D, samples × features."
+        )
     dtype = matrix.dtype
     if dtype.kind not in "biuf":
-        kind = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "dates", "V": "records"}.get(
-            dtype.kind, str(dtype)
-        )
+        kind = {
+            "c": "complex numbers",
+            "U": "text",
+            "S": "text",
+            "M": "dates",
+            "m": "dates",
+            "V": "records",
+        }.get(dtype.kind, str(dtype))
         raise InputError(f"{name} holds a matrix of {kind}; expected numbers.")
     if dtype.kind == "b":
         return matrix.astype(np.uint8)
@@ -169,8 +221,10 @@ def numbered(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{at}" for at in range(n_columns))
 
 
-def whole_columns(matrix: Any) -> NDArray[np.bool_]:
-    """Which columns hold whole numbers only; a matrix of floats does not say how they were meant."""
+def whole_columns(matrix: Any) -> Booleans:
+    """Which columns hold whole numbers only; a matrix of floats does not say how they were
+    meant.
+    """
     n_columns = matrix.shape[1]
     if matrix.dtype.kind != "f":
         return np.ones(n_columns, dtype=bool)
@@ -178,25 +232,38 @@ def whole_columns(matrix: Any) -> NDArray[np.bool_]:
         entries = matrix.tocoo()
         broken = ~_is_whole(entries.data)
         return np.asarray(np.bincount(entries.col[broken], minlength=n_columns) == 0)
-    blocks = [_is_whole(matrix[:, at : at + COLUMNS_AT_ONCE]).all(axis=0) for at in range(0, n_columns, COLUMNS_AT_ONCE)]
+    blocks = [
+        _is_whole(matrix[:, at : at + COLUMNS_AT_ONCE]).all(axis=0)
+        for at in range(0, n_columns, COLUMNS_AT_ONCE)
+    ]
     return np.concatenate([np.empty(0, dtype=bool), *blocks])
 
 
-def python_values(table: str, column: str, values: NDArray[Any], missing: frozenset[str] = MISSING) -> list[Any]:
+def python_values(
+    table: str, column: str, values: NDArray[Any], missing: frozenset[str] = MISSING
+) -> list[Any]:
     """One Python value per row; None where it is missing."""
     kind = values.dtype.kind
     if kind in "US":
         return [kept_text(value, missing) for value in _texts(table, values)]
     if kind in "Mm":
-        return [None if missed else str(value) for value, missed in zip(values, np.isnat(values), strict=True)]
+        return [
+            None if missed else str(value)
+            for value, missed in zip(values, np.isnat(values), strict=True)
+        ]
     if kind not in "biufO":
-        raise InputError(f"column {quoted(column)} of {table} holds values of type {values.dtype}; expected numbers or text.")
+        raise InputError(
+            f"column {quoted(column)} of {table} holds values of type {values.dtype}; expected "
+            "numbers or text."
+        )
     plain = values.astype(np.float64) if kind == "f" and values.dtype.itemsize > 8 else values
     plain_values = [None if is_missing(value) else value for value in plain.tolist()]
-    return [kept_text(value, missing) if isinstance(value, str) else value for value in plain_values]
+    return [
+        kept_text(value, missing) if isinstance(value, str) else value for value in plain_values
+    ]
 
 
-def _is_whole(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_whole(values: NDArray[Any]) -> Booleans:
     return np.asarray((values == np.trunc(values)) | np.isnan(values))
 
 
@@ -209,7 +276,11 @@ def _dense_column(matrix: Any, at: int | None) -> Any:
 
 def _header(file: Any) -> Header:
     version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     shape, _, dtype = read(file)
     return Header(shape, dtype)
 
@@ -217,7 +288,8 @@ def _header(file: Any) -> Header:
 def _array(source: ByteSource, name: str, header: Header, load: Callable[[], Any]) -> NDArray[Any]:
     if header.dtype.hasobject:
         raise InputError(
-            f"{source.name}: {name} holds Python objects, which are never loaded; save numbers or text with a plain dtype."
+            f"{source.name}: {name} holds Python objects, which are never loaded; save numbers or "
+            "text with a plain dtype."
         )
     source.check_size(header.n_bytes)
     return np.asarray(load())
@@ -228,38 +300,62 @@ def _chosen(name: str, headers: Mapping[str, Header], key: str | None) -> str | 
     matrices = [other for other, header in headers.items() if len(header.shape) == 2]
     if key is not None:
         if key not in headers:
-            raise UsageError(f"{name} has no array {quoted(key)}{nearest(key, headers)}; its arrays are {_with_shapes(headers)}.")
+            raise UsageError(
+                f"{name} has no array {quoted(key)}{nearest(key, headers)}; its arrays are "
+                f"{_with_shapes(headers)}."
+            )
         if key not in matrices:
-            raise UsageError(f"{name}: the array {quoted(key)} is not 2-D; choose one of {listed(matrices) or 'none'}.")
+            raise UsageError(
+                f"{name}: the array {quoted(key)} is not 2-D; choose one of "
+                f"{listed(matrices) or 'none'}."
+            )
         return key
     if "X" in matrices:
         return "X"
-    if "shape" in headers and ("format" in headers or any(set(parts) <= set(headers) for parts in SPARSE_KEYS.values())):
+    if "shape" in headers and (
+        "format" in headers or any(set(parts) <= set(headers) for parts in SPARSE_KEYS.values())
+    ):
         return None
     if len(matrices) > 1:
-        raise UsageError(f"{name} holds several matrices; choose one with --key: {_with_shapes(headers, matrices)}.")
+        raise UsageError(
+            f"{name} holds several matrices; choose one with --key: "
+            f"{_with_shapes(headers, matrices)}."
+        )
     if not matrices:
-        raise InputError(f"{name} holds no 2-D array, only {_with_shapes(headers) or 'nothing'}; save the table as X.")
+        raise InputError(
+            f"{name} holds no 2-D array, only {_with_shapes(headers) or 'nothing'}; save the table "
+            "as X."
+        )
     return matrices[0]
 
 
 def _with_shapes(headers: Mapping[str, Header], keys: Sequence[str] | None = None) -> str:
     chosen = list(headers) if keys is None else list(keys)
-    shown = ", ".join(f"{quoted(key)} {' × '.join(map(str, headers[key].shape)) or 'single'}" for key in chosen[:10])
+    shown = ", ".join(
+        f"{quoted(key)} {' × '.join(map(str, headers[key].shape)) or 'single'}"
+        for key in chosen[:10]
+    )
     return shown + (f" and {len(chosen) - 10} more" if len(chosen) > 10 else "")
 
 
-def _sparse(source: ByteSource, headers: Mapping[str, Header], array: Callable[[str], NDArray[Any]]) -> Any:
+def _sparse(
+    source: ByteSource, headers: Mapping[str, Header], array: Callable[[str], NDArray[Any]]
+) -> Any:
     """A sparse matrix as scipy saves it; by rows where the file does not say how."""
     layout = "csr"
     if "format" in headers:
         given = array("format").item()
         layout = given.decode() if isinstance(given, bytes) else str(given)
     if layout not in SPARSE_KEYS:
-        raise InputError(f"{source.name} holds a sparse matrix of the format {quoted(layout)}; save it as CSR, CSC or COO.")
+        raise InputError(
+            f"{source.name} holds a sparse matrix of the format {quoted(layout)}; save it as CSR, "
+            "CSC or COO."
+        )
     shape = tuple(int(length) for length in array("shape").tolist())
     if len(shape) != 2:
-        raise InputError(f"{source.name} holds a {len(shape)}-D sparse array; expected 2-D, samples × features.")
+        raise InputError(
+            f"{source.name} holds a {len(shape)}-D sparse array; expected 2-D, samples × features."
+        )
     source.check_size(8 * sum(shape) + NAME * shape[1])
     data, first, second = (array(part) for part in SPARSE_KEYS[layout])
     if layout == "coo":
@@ -277,19 +373,36 @@ def _names_key(name: str, headers: Mapping[str, Header], n_columns: int) -> str 
         if header.shape == (n_columns,):
             return key
         if key == "feature_names":
-            raise InputError(f"{name} has {n_columns} columns and {header.shape[0]} feature_names; expected as many.")
+            raise InputError(
+                f"{name} has {n_columns} columns and {header.shape[0]} feature_names; expected as "
+                "many."
+            )
     return None
 
 
 def _is_column(header: Header, n_rows: int) -> bool:
-    return header.shape in ((n_rows,), (n_rows, 1)) and not header.dtype.hasobject and header.dtype.kind != "V"
+    return (
+        header.shape in ((n_rows,), (n_rows, 1))
+        and not header.dtype.hasobject
+        and header.dtype.kind != "V"
+    )
 
 
 def _texts(name: str, values: NDArray[Any]) -> list[str]:
     if values.dtype.kind == "S":
         return [value.decode("utf-8", errors="backslashreplace") for value in values.tolist()]
-    if values.dtype.itemsize:  # numpy takes any four bytes for a character, and Python fails at those that are none
-        codes = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")).reshape(-1).view(np.uint32)
-        if ((codes > LAST_CHARACTER) | ((codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE))).any():
-            raise InputError(f"{name} holds text of characters that do not exist; write it again, or get it again.")
+    # Numpy takes any four bytes for a character, and Python fails at those that are none
+    if values.dtype.itemsize:
+        codes = (
+            np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+            .reshape(-1)
+            .view(np.uint32)
+        )
+        if (
+            (codes > LAST_CHARACTER) | ((codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE))
+        ).any():
+            raise InputError(
+                f"{name} holds text of characters that do not exist; write it again, or get it "
+                "again."
+            )
     return list(values.tolist())

@@ -1,4 +1,6 @@
-"""From what a person names (a path, ``-``, a stream) to bytes: decompressed, counted, bounded, and never taken from a device."""
+"""From what a person names (a path, ``-``, a stream) to bytes: decompressed, counted, bounded,
+and never taken from a device.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ AT_ONCE = 2**18
 NAME = 100  # bytes in memory of the name of a column that the file does not name
 ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few can stand for 128 kB
 
-_DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasattr(errno, name)}  # not all on every system
+# Not all on every system
+_DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasattr(errno, name)}
 
 Source = str | os.PathLike[str] | IO[bytes]
 
@@ -41,7 +44,8 @@ class ByteSource(io.RawIOBase):
         self._stream = stream
         self._most = most
         self._file = seekable
-        self._read = 0  # bytes taken from the stream, of which the first are looked at before they are given out
+        # Bytes taken from the stream, of which the first are looked at before they are given out
+        self._read = 0
         self.head = _read_fully(self._guarded, HEAD)
         self._ahead = memoryview(self.head)
 
@@ -90,7 +94,8 @@ class ByteSource(io.RawIOBase):
             if isinstance(error, gzip.BadGzipFile):
                 raise InputError(f"{self.name} is damaged: {words(error)}; get it again.") from None
             raise InputError(
-                f"{self.name} cannot be read beyond byte {self._read}: {error.strerror or words(error)}; get it again."
+                f"{self.name} cannot be read beyond byte {self._read}: "
+                f"{error.strerror or words(error)}; get it again."
             ) from None
         except Exception as error:  # whatever a decompressor says
             raise InputError(f"{self.name} is damaged: {words(error)}; get it again.") from None
@@ -115,7 +120,9 @@ class _Counted:
 
 
 class _ZstdFrames:
-    """Frames of the package zstandard, one after the other; its own reader takes a file that was cut for a whole one."""
+    """Frames of the package zstandard, one after the other; its own reader takes a file that was
+    cut for a whole one.
+    """
 
     def __init__(self, name: str, stream: Any, package: Any) -> None:
         self._name, self._stream, self._package = name, stream, package
@@ -136,7 +143,9 @@ class _ZstdFrames:
             self._waiting += self._stream.read(AT_ONCE)
         if not self._waiting:
             if self._frame is not None:
-                raise InputError(f"{self._name} is damaged: its last zstd frame is cut; get it again.")
+                raise InputError(
+                    f"{self._name} is damaged: its last zstd frame is cut; get it again."
+                )
             return False
         part = bytes(self._waiting[:ZSTD_AT_ONCE])
         del self._waiting[:ZSTD_AT_ONCE]
@@ -159,18 +168,27 @@ def name_of(source: Source) -> str:
         name = Path(source).name or str(Path(source))
     else:
         given = getattr(source, "name", None)
-        name = Path(given).name if isinstance(given, str) and not given.startswith("<") else "the stream"
+        name = (
+            Path(given).name
+            if isinstance(given, str) and not given.startswith("<")
+            else "the stream"
+        )
     try:
         readable = os.fsencode(name).decode("utf-8", errors="backslashreplace")
     except UnicodeError:
-        raise UsageError(f"there is no file {quoted(name)}, since no name of a file can hold half a character.") from None
+        raise UsageError(
+            f"there is no file {quoted(name)}, since no name of a file can hold half a character."
+        ) from None
     return "".join(character if character.isprintable() else "·" for character in readable)
 
 
 @contextmanager
 def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> Iterator[ByteSource]:
     """The bytes of the source; where a file has changed by the end, an error."""
-    max_bytes, progress = either(None, count(0))("max_bytes", max_bytes), either(None, boolean())("progress", progress)
+    max_bytes, progress = (
+        either(None, count(0))("max_bytes", max_bytes),
+        either(None, boolean())("progress", progress),
+    )
     name, most = name_of(source), default_max_bytes() if max_bytes is None else max_bytes
     with Progress(f"reading {name}", progress) as said:
         if isinstance(source, str) and source == "-":
@@ -184,12 +202,20 @@ def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> I
                 counted = _Counted(file, before.st_size if regular else None, said)
                 yield _bytes_of(name, counted, most, file if regular else None)
                 after = os.fstat(file.fileno())
-                if regular and (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-                    raise InputError(f"{name} changed while it was read; read it again once it is complete.")
+                if regular and (before.st_size, before.st_mtime_ns) != (
+                    after.st_size,
+                    after.st_mtime_ns,
+                ):
+                    raise InputError(
+                        f"{name} changed while it was read; read it again once it is complete."
+                    )
         elif hasattr(source, "read"):
             yield _bytes_of(name, _Counted(source, None, said), most)
         else:
-            raise InputTypeError(f"the table is named by a {type(source).__name__}; expected a path, '-' or a binary stream.")
+            raise InputTypeError(
+                f"the table is named by a {type(source).__name__}; expected a path, '-' or a "
+                "binary stream."
+            )
 
 
 @contextmanager
@@ -202,7 +228,9 @@ def damage_reported(name: str, kind: str) -> Iterator[None]:
         raise
     except Exception as error:
         check_disk(name, error)
-        raise InputError(f"{name} cannot be read as {kind} ({words(error)}); write it again, or get it again.") from error
+        raise InputError(
+            f"{name} cannot be read as {kind} ({words(error)}); write it again, or get it again."
+        ) from error
 
 
 def check_disk(name: str, error: Exception) -> None:
@@ -228,14 +256,18 @@ def _file(source: str | os.PathLike[str], name: str) -> Any:
         if stat.S_ISDIR(mode):
             raise UsageError(f"{name} is a folder; name a file in it.")
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise UsageError(f"{name} is a device; name a file, or pipe into standard input and name '-'.")
+            raise UsageError(
+                f"{name} is a device; name a file, or pipe into standard input and name '-'."
+            )
         return open(source, "rb")
     except FileNotFoundError:
         raise UsageError(f"there is no file {quoted(name)}{_neighbour(source)}.") from None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise UsageError(f"{name} cannot be opened: {getattr(error, 'strerror', None) or words(error)}.") from None
+        raise UsageError(
+            f"{name} cannot be opened: {getattr(error, 'strerror', None) or words(error)}."
+        ) from None
 
 
 def _neighbour(source: str | os.PathLike[str]) -> str:
@@ -260,7 +292,9 @@ def _zstd(name: str, stream: Any) -> Any:
     if sys.version_info >= (3, 14):
         return importlib.import_module("compression.zstd").ZstdFile(stream)
     package = needed(
-        "zstandard", f"{name} is compressed by zstd; install the package zstandard to read it, or decompress it first."
+        "zstandard",
+        f"{name} is compressed by zstd; install the package zstandard to read it, or decompress it "
+        "first.",
     )
     return _ZstdFrames(name, stream, package)
 

@@ -18,7 +18,15 @@ from graphsieve.table.files.table_file import MISSING, TableFile
 from graphsieve.table.files.text import TextOptions, check_text_options, read_text
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npz", "npy", "mtx", "h5ad")
-_ALIASES = {"txt": "csv", "arrow": "feather", "ipc": "feather", "pq": "parquet", "h5": "h5ad", "hdf5": "h5ad", "tab": "tsv"}
+_ALIASES = {
+    "txt": "csv",
+    "arrow": "feather",
+    "ipc": "feather",
+    "pq": "parquet",
+    "h5": "h5ad",
+    "hdf5": "h5ad",
+    "tab": "tsv",
+}
 _BEGINNINGS = {
     b"PAR1": "parquet",
     b"ARROW1": "feather",
@@ -66,7 +74,8 @@ def read_table(
     keep_na_text: bool = False,
     progress: bool | None = None,
 ) -> TableFile:
-    """Read a table from a file: CSV and its kin, Parquet, Feather, NPZ, MTX or h5ad, also compressed by gzip or zstd.
+    """Read a table from a file: CSV and its kin, Parquet, Feather, NPZ, MTX or h5ad, also
+    compressed by gzip or zstd.
 
     What is missing, what is a number and what is text is decided the same way for every format.
     Text is never guessed into numbers.
@@ -78,14 +87,16 @@ def read_table(
     keep : sequence of str
         Columns to hand over apart from the numbers, of whatever kind: a target, probabilities.
     id_column : str or None
-        One more of them, with the names of rows: in a text they stay as they are written (1.10 is not 1.1).
+        One more of them, with the names of rows: in a text they stay as they are written (1.10 is
+        not 1.1).
     sep : str or None
-        What separates the columns of a text; None: what Excel's line ``sep=;`` above the header says, or else the most frequent
-        of comma, semicolon, tab and ``|`` in its first line.
+        What separates the columns of a text; None: what Excel's line ``sep=;`` above the header
+        says, or else the most frequent of comma, semicolon, tab and ``|`` in its first line.
     encoding : str
         Of a text.
     header : bool
-        Whether the first line of a text names the columns; otherwise they are called ``column_1``, ``column_2``, ...
+        Whether the first line of a text names the columns; otherwise they are called ``column_1``,
+        ``column_2``, ...
     comment : str or None
         What a line of a text starts with that is to be skipped.
     key : str or None
@@ -95,14 +106,16 @@ def read_table(
     max_bytes : int or None
         The most that is read, once decompressed; None: twice the memory of the machine.
     keep_na_text : bool
-        Whether ``NA`` and the like are texts in the columns of `keep`, where only an empty cell is then missing.
+        Whether ``NA`` and the like are texts in the columns of `keep`, where only an empty cell is
+        then missing.
     progress : bool or None
         Whether to tell of a file that takes long; None: on a terminal.
 
     Returns
     -------
     TableFile
-        `UsageError` where an argument names what is not there, `InputError` where the content is wrong.
+        `UsageError` where an argument names what is not there, `InputError` where the content is
+        wrong.
 
     Examples
     --------
@@ -111,8 +124,17 @@ def read_table(
     >>> table.names, table.left_out, table.kept["kind"].tolist(), table.notes
     (('size',), {'colour': 'text'}, ['a', 'b'], ('columns are separated by semicolons',))
     """
-    given = {"keep": keep, "sep": sep, "encoding": encoding, "header": header, "comment": comment, "key": key}
-    keep = checked(given | {"id_column": id_column, "keep_na_text": keep_na_text}, PARAMETERS)["keep"]
+    given = {
+        "keep": keep,
+        "sep": sep,
+        "encoding": encoding,
+        "header": header,
+        "comment": comment,
+        "key": key,
+    }
+    keep = checked(given | {"id_column": id_column, "keep_na_text": keep_na_text}, PARAMETERS)[
+        "keep"
+    ]
     keep = keep if id_column is None else (*keep, id_column)
     options = TextOptions(sep, encoding, header, comment, keep_na_text, id_column)
     check_text_options(options)
@@ -124,10 +146,15 @@ def read_table(
         try:
             return _read(stream, found, tuple(dict.fromkeys(keep)), options, key)
         except MemoryError:
-            raise InputError(f"{stream.name} does not fit into the memory of this machine; take fewer rows or columns.") from None
+            raise InputError(
+                f"{stream.name} does not fit into the memory of this machine; take fewer rows or "
+                "columns."
+            ) from None
 
 
-def _read(stream: ByteSource, format: str, keep: Sequence[str], options: TextOptions, key: str | None) -> TableFile:
+def _read(
+    stream: ByteSource, format: str, keep: Sequence[str], options: TextOptions, key: str | None
+) -> TableFile:
     missing = frozenset(("",)) if options.keep_na_text else MISSING
     if format in ("parquet", "feather"):
         return read_arrow(stream, format, keep, missing)
@@ -147,7 +174,10 @@ def _asked_format(format: str | None) -> str | None:
         return None
     found = _ALIASES.get(format, format) if isinstance(format, str) else None
     if found not in FORMATS:
-        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {quoted(format)}{nearest(format, FORMATS)}.")
+        raise UsageError(
+            f"format must be one of {', '.join(FORMATS)}, got "
+            f"{quoted(format)}{nearest(format, FORMATS)}."
+        )
     return found
 
 
@@ -163,7 +193,8 @@ def _suffix(source: Source) -> str:
 def _refuse_pickles(source: Source) -> None:
     if _suffix(source) in _PICKLES:
         raise UsageError(
-            f"{quoted(Path(str(source)).name)} is a pickle, which could run anything; save the table as CSV, Parquet or NPZ."
+            f"{quoted(Path(str(source)).name)} is a pickle, which could run anything; save the "
+            "table as CSV, Parquet or NPZ."
         )
 
 
@@ -174,7 +205,10 @@ def _format(stream: ByteSource, suffix: str) -> str:
         if head.startswith(beginning):
             raise InputError(f"{stream.name} {what}.")
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        raise InputError(f"{stream.name} is a pickle, which could run anything; save the table as CSV, Parquet or NPZ.")
+        raise InputError(
+            f"{stream.name} is a pickle, which could run anything; save the table as CSV, Parquet "
+            "or NPZ."
+        )
     if head[:14].lower() == b"%%matrixmarket":
         return "mtx"
     for beginning, found in _BEGINNINGS.items():
@@ -182,7 +216,8 @@ def _format(stream: ByteSource, suffix: str) -> str:
             return _in_archive(stream, suffix) if found == "zip" else found
     if head and suffix in FORMATS and suffix not in ("csv", "tsv"):
         raise InputError(
-            f"{stream.name} is called .{suffix} but does not begin like such a file; get it again, or give it the right name."
+            f"{stream.name} is called .{suffix} but does not begin like such a file; get it again, "
+            "or give it the right name."
         )
     return "tsv" if suffix == "tsv" else "csv"
 
@@ -207,10 +242,18 @@ def _in_archive(stream: ByteSource, suffix: str) -> str:
 def _check_options(name: str, format: str, options: TextOptions, key: str | None) -> None:
     """An option that would change nothing was meant for another file."""
     if key is not None and format != "npz":
-        raise UsageError(f"{name} is a {format.upper()} file; key chooses an array of NPZ files only.")
+        raise UsageError(
+            f"{name} is a {format.upper()} file; key chooses an array of NPZ files only."
+        )
     if format in ("csv", "tsv"):
         return
     plain = TextOptions()
-    given = [option for option in ("sep", "encoding", "header", "comment") if getattr(options, option) != getattr(plain, option)]
+    given = [
+        option
+        for option in ("sep", "encoding", "header", "comment")
+        if getattr(options, option) != getattr(plain, option)
+    ]
     if given:
-        raise UsageError(f"{name} is a {format.upper()} file; {' and '.join(given)} can be used for text only.")
+        raise UsageError(
+            f"{name} is a {format.upper()} file; {' and '.join(given)} can be used for text only."
+        )

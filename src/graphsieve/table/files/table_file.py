@@ -1,4 +1,6 @@
-"""What a file holds once it is read, whatever its format: numbers, what was asked for beside them, and what was left out."""
+"""What a file holds once it is read, whatever its format: numbers, what was asked for beside
+them, and what was left out.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.parameters import choice, nearest, quoted
 
-MISSING = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA"))
+MISSING = frozenset(
+    ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA")
+)
 NAMES_SHOWN = 5
 HOW = ("refuse", "drop-columns", "drop-rows", "fill")
 
@@ -41,18 +46,20 @@ class TableFile:
     whole : frozenset of str
         The columns of `matrix` that hold whole numbers only, as written.
     kept : dict
-        The columns that were asked for, one value per row: str, int, float or bool, None where missing.
+        The columns that were asked for, one value per row: str, int, float or bool, None where
+        missing.
     left_out : dict
         Every other column, and why it is not in `matrix`.
     positions : array of shape (n_rows,)
-        Where each row stands in the file: its line in a text, counted from 1; its row otherwise, counted from 0.
+        Where each row stands in the file: its line in a text, counted from 1; its row otherwise,
+        counted from 0.
     row_names : array or None
         What the rows are called, where the format has such names.
     notes : tuple of str
         What was decided while reading.
     types : dict
-        The types of Arrow's that a Parquet or Feather file has for truth values, short floats, integers, dates and categories, so
-        that `write_table` can write them alike.
+        The types of Arrow's that a Parquet or Feather file has for truth values, short floats,
+        integers, dates and categories, so that `write_table` can write them alike.
     """
 
     name: str
@@ -63,13 +70,15 @@ class TableFile:
     whole: frozenset[str]
     kept: dict[str, NDArray[np.object_]]
     left_out: dict[str, str]
-    positions: NDArray[np.int64]
+    positions: Integers
     row_names: NDArray[np.object_] | None = None
     notes: tuple[str, ...] = ()
     types: dict[str, Any] = field(default_factory=dict)
 
     def row_label(self, i: int) -> str:
-        """Where row i is in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16 (counted from 0)"`` otherwise."""
+        """Where row i is in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16
+        (counted from 0)"`` otherwise.
+        """
         place = int(self.positions[i])
         return f"line {place}" if self.format == "csv" else f"row {place} (counted from 0)"
 
@@ -82,8 +91,8 @@ def without_missing(table: TableFile, how: How) -> TableFile:
     table : TableFile
         Whose `matrix` may have gaps. Infinite values are refused in any case.
     how : {"refuse", "drop-columns", "drop-rows", "fill"}
-        Raise an error that says where they are; leave out the columns that have any; leave out the rows; or put the column's
-        median in their place.
+        Raise an error that says where they are; leave out the columns that have any; leave out the
+        rows; or put the column's median in their place.
 
     Returns
     -------
@@ -91,23 +100,37 @@ def without_missing(table: TableFile, how: How) -> TableFile:
         With a note on what was done.
     """
     choice(HOW)("how", how)
-    _refuse(table, np.isinf, "infinite", "correct them, or leave them empty to mark them as missing")
+    _refuse(
+        table, np.isinf, "infinite", "correct them, or leave them empty to mark them as missing"
+    )
     counts = _counts(table.matrix, np.isnan)
     if not counts.any():
         return table
     if how == "refuse":
-        _refuse(table, np.isnan, "missing", "use --drop-missing-columns, --drop-missing-rows or --fill-missing")
+        _refuse(
+            table,
+            np.isnan,
+            "missing",
+            "use --drop-missing-columns, --drop-missing-rows or --fill-missing",
+        )
     if how == "drop-rows":
         return _without_rows(table, counts)
     if how == "drop-columns":
         dropped = np.flatnonzero(counts)
-        note = f"{counted(len(dropped), 'column')} with missing values left out: {_with_counts(table.names, counts)}"
-        return replace(without_columns(table, dropped, "missing values"), notes=(*table.notes, note))
+        note = (
+            f"{counted(len(dropped), 'column')} with missing values left out: "
+            f"{_with_counts(table.names, counts)}"
+        )
+        return replace(
+            without_columns(table, dropped, "missing values"), notes=(*table.notes, note)
+        )
     return _filled(table, counts)
 
 
 def without_columns(table: TableFile, dropped: Iterable[int], why: str) -> TableFile:
-    """The table without these columns of its matrix, which are then left out for the reason given."""
+    """The table without these columns of its matrix, which are then left out for the reason
+    given.
+    """
     gone = {int(column) for column in dropped}
     if not gone:
         return table
@@ -133,10 +156,13 @@ def check_names(name: str, columns: Sequence[str]) -> None:
     repeated = [column for column, times in Counter(columns).items() if times > 1]
     if repeated:
         where = "; ".join(
-            f"{quoted(column)} at positions " + listed_plainly([i + 1 for i, other in enumerate(columns) if other == column])
+            f"{quoted(column)} at positions "
+            + listed_plainly([i + 1 for i, other in enumerate(columns) if other == column])
             for column in repeated[:NAMES_SHOWN]
         )
-        raise InputError(f"{name} has duplicated column names ({where}{_more(len(repeated))}); rename them.")
+        raise InputError(
+            f"{name} has duplicated column names ({where}{_more(len(repeated))}); rename them."
+        )
 
 
 def check_kept(name: str, keep: Sequence[str], columns: Sequence[str]) -> None:
@@ -157,7 +183,10 @@ def check_rows(name: str, n_rows: int) -> None:
 def warn_of_rounded(rounded: Sequence[str]) -> None:
     """Warn of columns with integers that a float64 cannot hold."""
     if rounded:
-        warn(f"precision lost in column {quoted(rounded[0])}: integers beyond 2**53 are rounded ({len(rounded)} such columns).")
+        warn(
+            f"precision lost in column {quoted(rounded[0])}: integers beyond 2**53 are rounded "
+            f"({len(rounded)} such columns)."
+        )
 
 
 def is_missing(value: Any) -> bool:
@@ -166,7 +195,9 @@ def is_missing(value: Any) -> bool:
 
 
 def kept_text(value: str | None, missing: frozenset[str] = MISSING) -> str | None:
-    """A text as it is kept: without the blanks around it; None where it stands for a missing value."""
+    """A text as it is kept: without the blanks around it; None where it stands for a missing
+    value.
+    """
     stripped = "" if value is None else value.strip()
     return None if stripped in missing else stripped
 
@@ -180,7 +211,11 @@ def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
 
 def boolean_note(names: Sequence[str]) -> list[str]:
     """Says that truth values became numbers."""
-    return [f"true and false are read as 1 and 0 in {counted(len(names), 'column')}: {listed(names)}"] if names else []
+    return (
+        [f"true and false are read as 1 and 0 in {counted(len(names), 'column')}: {listed(names)}"]
+        if names
+        else []
+    )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -207,22 +242,30 @@ def _refuse(table: TableFile, is_bad: Any, kind: str, hint: str) -> None:
     if not counts.any():
         return
     columns = np.flatnonzero(counts)
-    first = min(int(_bad_rows(table.matrix, int(column), is_bad)[0]) for column in columns[:NAMES_SHOWN])
+    first = min(
+        int(_bad_rows(table.matrix, int(column), is_bad)[0]) for column in columns[:NAMES_SHOWN]
+    )
     mostly = np.flatnonzero(counts > table.matrix.shape[0] / 2)
     if kind == "missing" and len(mostly):
-        hint = f"{listed([table.names[j] for j in mostly])} {'is' if len(mostly) == 1 else 'are'} mostly empty; {hint}"
+        hint = (
+            f"{listed([table.names[j] for j in mostly])} {'is' if len(mostly) == 1 else 'are'} "
+            f"mostly empty; {hint}"
+        )
     raise InputError(
-        f"{table.name} has {counted(int(counts.sum()), f'{kind} value')} in {counted(len(columns), 'column')} "
+        f"{table.name} has {counted(int(counts.sum()), f'{kind} value')} in "
+        f"{counted(len(columns), 'column')} "
         f"({_with_counts(table.names, counts)}), first in {table.row_label(first)}; {hint}."
     )
 
 
-def _with_counts(names: Sequence[str], counts: NDArray[np.int64]) -> str:
+def _with_counts(names: Sequence[str], counts: Integers) -> str:
     columns = np.flatnonzero(counts)
-    return ", ".join(f"{quoted(names[j])}: {counts[j]}" for j in columns[:NAMES_SHOWN]) + _more(len(columns))
+    return ", ".join(f"{quoted(names[j])}: {counts[j]}" for j in columns[:NAMES_SHOWN]) + _more(
+        len(columns)
+    )
 
 
-def _counts(matrix: Any, is_bad: Any) -> NDArray[np.int64]:
+def _counts(matrix: Any, is_bad: Any) -> Integers:
     """How many such values each column has."""
     n_columns = matrix.shape[1]
     values = matrix.data if sp.issparse(matrix) else matrix
@@ -231,11 +274,15 @@ def _counts(matrix: Any, is_bad: Any) -> NDArray[np.int64]:
     if not sp.issparse(matrix):
         return np.asarray(np.count_nonzero(is_bad(matrix), axis=0), dtype=np.int64)
     entries = matrix.tocoo()
-    return np.asarray(np.bincount(entries.col[is_bad(entries.data)], minlength=n_columns), dtype=np.int64)
+    return np.asarray(
+        np.bincount(entries.col[is_bad(entries.data)], minlength=n_columns), dtype=np.int64
+    )
 
 
 def _surely_finite(values: NDArray[Any]) -> bool:
-    """A finite sum proves that all is finite, without a mask of the same size; it may overflow without harm."""
+    """A finite sum proves that all is finite, without a mask of the same size; it may overflow
+    without harm.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(values)))
 
@@ -247,16 +294,20 @@ def _bad_rows(matrix: Any, column: int, is_bad: Any) -> NDArray[Any]:
     return np.sort(entries.row[(entries.col == column) & is_bad(entries.data)])
 
 
-def _without_rows(table: TableFile, counts: NDArray[np.int64]) -> TableFile:
+def _without_rows(table: TableFile, counts: Integers) -> TableFile:
     bad = np.zeros(table.matrix.shape[0], dtype=bool)
     for column in np.flatnonzero(counts):
         bad[_bad_rows(table.matrix, int(column), np.isnan)] = True
     if bad.all():
         raise InputError(
-            f"{table.name} has a missing value in every row ({_with_counts(table.names, counts)}), so none would be left; "
+            f"{table.name} has a missing value in every row ({_with_counts(table.names, counts)}), "
+            "so none would be left; "
             "use --drop-missing-columns or --fill-missing."
         )
-    note = f"{counted(int(bad.sum()), 'row')} with missing values left out (missing in {_with_counts(table.names, counts)})"
+    note = (
+        f"{counted(int(bad.sum()), 'row')} with missing values left out (missing in "
+        f"{_with_counts(table.names, counts)})"
+    )
     rows = np.flatnonzero(~bad)
     return replace(
         table,
@@ -268,7 +319,7 @@ def _without_rows(table: TableFile, counts: NDArray[np.int64]) -> TableFile:
     )
 
 
-def _filled(table: TableFile, counts: NDArray[np.int64]) -> TableFile:
+def _filled(table: TableFile, counts: Integers) -> TableFile:
     """Medians of what is known, so that one odd value does not move them."""
     n_rows = table.matrix.shape[0]
     empty = np.flatnonzero(counts == n_rows)
@@ -281,8 +332,13 @@ def _filled(table: TableFile, counts: NDArray[np.int64]) -> TableFile:
         values[np.isnan(values)] = median
         if not float(median).is_integer():
             broken.append(table.names[column])
-    note = f"{counted(int(counts.sum()), 'missing value')} filled with the column's median ({_with_counts(table.names, counts)})"
-    return replace(table, matrix=matrix, whole=table.whole - set(broken), notes=(*table.notes, note))
+    note = (
+        f"{counted(int(counts.sum()), 'missing value')} filled with the column's median "
+        f"({_with_counts(table.names, counts)})"
+    )
+    return replace(
+        table, matrix=matrix, whole=table.whole - set(broken), notes=(*table.notes, note)
+    )
 
 
 def _column_values(matrix: Any, column: int) -> NDArray[Any]:

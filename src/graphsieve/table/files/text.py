@@ -1,7 +1,8 @@
 """Reads CSV, TSV and their kin strictly: what is wrong is named by its line, as an editor counts.
 
-Python's `csv` finds the cells where there are quotes; what they mean is decided in `cells`. The text is decoded
-in blocks and taken in by chunks of rows, so that the numbers are all that stays in memory.
+Python's `csv` finds the cells where there are quotes; what they mean is decided in `cells`. The
+text is decoded in blocks and taken in by chunks of rows, so that the numbers are all that stays in
+memory.
 """
 
 from __future__ import annotations
@@ -64,10 +65,17 @@ def check_text_options(options: TextOptions) -> None:
     """Raise if an option makes no sense for any text."""
     sep = _separator(options.sep)
     if sep is not None and (len(sep) != 1 or sep in '"\r\n\0'):
-        raise UsageError(f"sep must be one character that is no quote and no line break, got {quoted(options.sep)}.")
+        raise UsageError(
+            "sep must be one character that is no quote and no line break, got "
+            f"{quoted(options.sep)}."
+        )
     if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
-        raise UsageError(f"comment must be what a comment line starts with, got {quoted(options.comment)}.")
-    unknown = UsageError(f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'.")
+        raise UsageError(
+            f"comment must be what a comment line starts with, got {quoted(options.comment)}."
+        )
+    unknown = UsageError(
+        f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'."
+    )
     if not isinstance(options.encoding, str) or not options.encoding.isascii():
         raise unknown
     try:
@@ -78,8 +86,12 @@ def check_text_options(options: TextOptions) -> None:
         raise unknown from None
 
 
-def read_text(source: ByteSource, keep: Sequence[str], options: TextOptions, *, prefers_tabs: bool = False) -> TableFile:
-    """The table in a text; where it is called a table of tabs, one tab outweighs any number of commas."""
+def read_text(
+    source: ByteSource, keep: Sequence[str], options: TextOptions, *, prefers_tabs: bool = False
+) -> TableFile:
+    """The table in a text; where it is called a table of tabs, one tab outweighs any number of
+    commas.
+    """
     check_text_options(options)
     _check_is_text(source, options.encoding)
     lines = Lines(source, options.encoding, options.comment)
@@ -93,7 +105,8 @@ def read_text(source: ByteSource, keep: Sequence[str], options: TextOptions, *, 
 class Lines:
     """The lines of a text, for `csv.reader`; knows where it stands.
 
-    Whoever takes the records sets `fresh` after each, so that a comment sign inside a quoted cell is no comment.
+    Whoever takes the records sets `fresh` after each, so that a comment sign inside a quoted cell
+    is no comment.
     """
 
     def __init__(self, source: ByteSource, encoding: str, comment: str | None) -> None:
@@ -103,12 +116,15 @@ class Lines:
         self.opened = 0  # line in which its last quote opens
         self.opened_before = 0  # line in which the one opened that the last line may have closed
         self.fresh = True
-        self.odd = False  # whether a line since the last look may hold numbers that only Python reads
+        # Whether a line since the last look may hold numbers that only Python reads
+        self.odd = False
         self.n_comments = 0
         self._comment = comment
         self._source = source
         self._encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-        text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding=self._encoding, errors="strict", newline="")
+        text = io.TextIOWrapper(
+            io.BufferedReader(source, AT_ONCE), encoding=self._encoding, errors="strict", newline=""
+        )
         self._text = text
         self._at_start = True
         self._ahead: deque[str] = deque()
@@ -129,13 +145,18 @@ class Lines:
             if line.replace('""', "").count('"') >= 2:
                 self.opened = self.number
         if "\0" in line:
-            raise InputError(f"{self.name}: line {self.number} holds a NUL character; it is no plain text: export it again.")
+            raise InputError(
+                f"{self.name}: line {self.number} holds a NUL character; it is no plain text: "
+                "export it again."
+            )
         if not self.odd and ("_" in line or not line.isascii()):
             self.odd = True
         return line
 
     def stated_separator(self) -> str | None:
-        """Of a first line ``sep=;``, which Excel takes for no part of the table; the line is then done with."""
+        """Of a first line ``sep=;``, which Excel takes for no part of the table; the line is
+        then done with.
+        """
         line = self._taken_line()
         found = _STATED.fullmatch(line)
         if found is not None:
@@ -146,12 +167,16 @@ class Lines:
         return None
 
     def first_record(self) -> str:
-        """The first line that says something, with those that its quotes span; they are given again afterwards."""
+        """The first line that says something, with those that its quotes span; they are given
+        again afterwards.
+        """
         taken: list[str] = []
         record: list[str] = []
         while len(record) < MOST_HEADER_LINES and (line := self._taken_line()):
             taken.append(line)
-            if not record and (not line.strip() or (self._comment is not None and line.startswith(self._comment))):
+            if not record and (
+                not line.strip() or (self._comment is not None and line.startswith(self._comment))
+            ):
                 continue
             record.append(line)
             if "".join(record).count('"') % 2 == 0:
@@ -177,12 +202,18 @@ class Lines:
         except UnicodeDecodeError as error:
             raise InputError(self._undecodable(error)) from None
         except UnicodeError as error:  # UTF-16 without a byte order mark, and the like
-            raise InputError(f"{self.name} is not text in {self._encoding}: {error}; try another --encoding.") from None
+            raise InputError(
+                f"{self.name} is not text in {self._encoding}: {error}; try another --encoding."
+            ) from None
         if self._at_start:
             self._at_start = False
-            line = line.removeprefix("\ufeff")  # a byte order mark, which a codec of one order leaves in the text
+            # a byte order mark, which a codec of one order leaves in the text
+            line = line.removeprefix("\ufeff")
         if len(line) >= LONGEST_LINE:
-            raise InputError(f"{self.name}: line {self.number + 1} has more than {LONGEST_LINE:,} characters; is it a table?")
+            raise InputError(
+                f"{self.name}: line {self.number + 1} has more than {LONGEST_LINE:,} characters; "
+                "is it a table?"
+            )
         return line
 
     def _undecodable(self, error: UnicodeDecodeError) -> str:
@@ -193,7 +224,8 @@ class Lines:
         name = self._encoding.removesuffix("-sig")
         hint = "latin-1" if name == "utf-8" else "utf-8"
         return (
-            f"{self.name}: byte {offset} (0x{error.object[error.start]:02x}, line {line}) is not {name.upper()} text; "
+            f"{self.name}: byte {offset} (0x{error.object[error.start]:02x}, line {line}) is not "
+            f"{name.upper()} text; "
             f"use --encoding {hint} if it was written so."
         )
 
@@ -216,7 +248,8 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     stated, asked = lines.stated_separator(), _separator(options.sep)
     if stated is not None and asked not in (None, stated):
         raise UsageError(
-            f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, and --sep that they are by "
+            f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, and "
+            "--sep that they are by "
             f"{_named(str(asked))}; leave --sep out, or take that line out."
         )
     first = lines.first_record()
@@ -259,7 +292,9 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
 
 
 class _Records:
-    """The records of a text: a line as it is where it has no quotes, lists of cells otherwise; blank lines are only counted."""
+    """The records of a text: a line as it is where it has no quotes, lists of cells otherwise;
+    blank lines are only counted.
+    """
 
     def __init__(self, lines: Lines, sep: str) -> None:
         self.lines = lines
@@ -267,7 +302,9 @@ class _Records:
         self.n_blank = 0
         self._pushed: str | None = None
         # Blanks after a separator are no part of a cell, and a quote may follow them.
-        self._reader = csv.reader(_Fed(self), delimiter=sep, strict=True, skipinitialspace=sep != " ")
+        self._reader = csv.reader(
+            _Fed(self), delimiter=sep, strict=True, skipinitialspace=sep != " "
+        )
 
     def __iter__(self) -> Iterator[str | list[str]]:
         for line in self.lines:
@@ -302,7 +339,9 @@ class _Fed:
         return self._records.next_line()
 
 
-def _gather(records: _Records, columns: CellColumns, first: list[str] | None, width: int) -> array[int]:
+def _gather(
+    records: _Records, columns: CellColumns, first: list[str] | None, width: int
+) -> array[int]:
     """Give all records to the columns; the lines they start in."""
     lines, sep = records.lines, records.sep
     chunk: list[str | list[str]] = [] if first is None else [first]
@@ -311,7 +350,11 @@ def _gather(records: _Records, columns: CellColumns, first: list[str] | None, wi
     for record in records:
         found = record.count(sep) + 1 if isinstance(record, str) else len(record)
         if found != width:
-            raise InputError(_ragged_message(lines, records.cells(record), width, columns.names[0], not positions))
+            raise InputError(
+                _ragged_message(
+                    lines, records.cells(record), width, columns.names[0], not positions
+                )
+            )
         chunk.append(record)
         positions.append(lines.started)
         if len(chunk) >= at_once:
@@ -322,10 +365,14 @@ def _gather(records: _Records, columns: CellColumns, first: list[str] | None, wi
     return positions
 
 
-def _add(records: _Records, columns: CellColumns, chunk: list[str | list[str]], positions: array[int]) -> None:
+def _add(
+    records: _Records, columns: CellColumns, chunk: list[str | list[str]], positions: array[int]
+) -> None:
     plain = [record for record in chunk if isinstance(record, str)]
     if len(plain) < len(chunk) or not columns.add_lines(plain, records.sep):
-        columns.add([records.cells(record) for record in chunk], positions[-len(chunk) :], records.lines.odd)
+        columns.add(
+            [records.cells(record) for record in chunk], positions[-len(chunk) :], records.lines.odd
+        )
     records.lines.odd = False
 
 
@@ -343,12 +390,18 @@ def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str
             while names[at] in taken:
                 names[at] += "_"
             added.append(names[at])
-    return names, [f"{counted(len(added), 'column')} without a name called {listed(added)}"] if added else []
+    return names, [
+        f"{counted(len(added), 'column')} without a name called {listed(added)}"
+    ] if added else []
 
 
 def _looks_like_data(names: list[str]) -> bool:
-    """All of them numbers; or most, in no order, where wavelengths and years would go up or down."""
-    values = [value for name in names if name not in MISSING and (value := number(name)) is not None]
+    """All of them numbers; or most, in no order, where wavelengths and years would go up or
+    down.
+    """
+    values = [
+        value for name in names if name not in MISSING and (value := number(name)) is not None
+    ]
     in_order = values in (sorted(values), sorted(values, reverse=True))
     return len(values) == len(names) or (2 * len(values) > len(names) and not in_order)
 
@@ -363,20 +416,32 @@ def _ragged_message(lines: Lines, record: list[str], width: int, top: str, is_fi
     elif found == width + 1 and is_first:
         hint = "if its first cell is the name of the row, give that column a name in the header"
     elif is_first:
-        hint = "use --sep if the columns are separated otherwise, and --comment '#' if the lines above are comments"
-    return f"{lines.name}: line {lines.started} has {counted(found, 'field')}, expected {width}; {hint}."
+        hint = (
+            "use --sep if the columns are separated otherwise, and --comment '#' if the lines "
+            "above are comments"
+        )
+    return (
+        f"{lines.name}: line {lines.started} has {counted(found, 'field')}, expected {width}; "
+        f"{hint}."
+    )
 
 
 def _quote_message(lines: Lines, error: str) -> str:
     if "field larger" in error:
         return (
-            f"{lines.name}: a cell that begins in line {lines.opened} has more than {LONGEST_CELL:,} characters; "
+            f"{lines.name}: a cell that begins in line {lines.opened} has more than "
+            f"{LONGEST_CELL:,} characters; "
             "is a quote there not closed?"
         )
     if "unexpected end" in error:
-        return f"{lines.name}: the quote that opens in line {lines.opened} is not closed; close it, or remove it."
+        return (
+            f"{lines.name}: the quote that opens in line {lines.opened} is not closed; close it, "
+            "or remove it."
+        )
     opened = lines.opened_before
-    where = f"line {lines.number}" + (f" (the cell opens in line {opened})" if opened != lines.number else "")
+    where = f"line {lines.number}" + (
+        f" (the cell opens in line {opened})" if opened != lines.number else ""
+    )
     return (
         f"{lines.name}: {where} has text after a closing quote; "
         'write "" for a quote inside a quoted cell, or close the cell before.'
@@ -401,9 +466,15 @@ def _check_is_text(source: ByteSource, encoding: str) -> None:
     first, second = head[::2].count(0), head[1::2].count(0)
     if first + second > len(head) / 4 and min(first, second) < max(first, second) / 20:
         order = "le" if second > first else "be"
-        raise InputError(f"{source.name} looks like UTF-16 without a byte order mark; use --encoding utf-16-{order}.")
+        raise InputError(
+            f"{source.name} looks like UTF-16 without a byte order mark; use --encoding "
+            f"utf-16-{order}."
+        )
     if not _decodes(head) and _CONTROL.search(head):
-        raise InputError(f"{source.name} is not text; expected CSV or the like, Parquet, Feather, NPZ, MTX or h5ad.")
+        raise InputError(
+            f"{source.name} is not text; expected CSV or the like, Parquet, Feather, NPZ, MTX or "
+            "h5ad."
+        )
 
 
 def _decodes(head: bytes) -> bool:
@@ -417,9 +488,11 @@ def _decodes(head: bytes) -> bool:
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Python refuses cells beyond 131,072 characters; we do so much later, and leave its limit as it was.
+    """Python refuses cells beyond 131,072 characters; we do so much later, and leave its limit as
+    it was.
 
-    The limit belongs to the process: of several threads that read, the first raises it and the last restores it.
+    The limit belongs to the process: of several threads that read, the first raises it and the last
+    restores it.
     """
     thread = get_ident()
     with _lock:

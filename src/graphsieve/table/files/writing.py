@@ -1,4 +1,6 @@
-"""Writes columns as CSV, TSV, Parquet or Feather: whole or not at all, and safe to open in a spreadsheet."""
+"""Writes columns as CSV, TSV, Parquet or Feather: whole or not at all, and safe to open in a
+spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,36 @@ from graphsieve._base.optional import needed
 from graphsieve._base.parameters import as_text, one_line, quoted, texts
 from graphsieve.table.files.table_file import TableFile, object_array
 
-WRITABLE = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": "", ".feather": ""}
+WRITABLE = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".csv.gz": ",",
+    ".tsv.gz": "\t",
+    ".parquet": "",
+    ".feather": "",
+}
 # A spreadsheet takes a cell that begins so for a formula (OWASP ASVS 1.2.10).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
 
 
 def check_writable_format(path: str | Path) -> str:
-    """The ending of a file we can write, which says how; an error otherwise, before any work is done."""
+    """The ending of a file we can write, which says how; an error otherwise, before any work is
+    done.
+    """
     file = named_file(path)
     name = file.name.lower()
     for suffix in WRITABLE:
         if name.endswith(suffix):
             return suffix
-    raise UsageError(f"{quoted(file.name)} does not say how to write it; let its name end in one of {', '.join(WRITABLE)}.")
+    raise UsageError(
+        f"{quoted(file.name)} does not say how to write it; let its name end in one of "
+        f"{', '.join(WRITABLE)}."
+    )
 
 
 def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Columns of a table as `write_table` takes them, in the order of `names`: features and columns kept apart.
+    """Columns of a table as `write_table` takes them, in the order of `names`: features and columns
+    kept apart.
 
     Whole numbers are integers again, also beside missing values.
     """
@@ -42,12 +57,24 @@ def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[
     names = texts()("names", names)
     for name in names:
         if name not in position and name not in table.kept:
-            raise UsageError(f"{table.name} has no column {quoted(name)} among its features and those kept apart.")
-    return {name: table.kept[name] if name in table.kept else _output_column(table, name, position[name]) for name in names}
+            raise UsageError(
+                f"{table.name} has no column {quoted(name)} among its features and those kept "
+                "apart."
+            )
+    return {
+        name: table.kept[name]
+        if name in table.kept
+        else _output_column(table, name, position[name])
+        for name in names
+    }
 
 
 def write_table(
-    path: str | Path, columns: Mapping[str, Any], *, raw_names: bool = False, types: Mapping[str, Any] | None = None
+    path: str | Path,
+    columns: Mapping[str, Any],
+    *,
+    raw_names: bool = False,
+    types: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a table to a file, in the format its name ends in.
 
@@ -56,28 +83,36 @@ def write_table(
     path : path
         Ends in ``.csv``, ``.tsv`` (either also with ``.gz``), ``.parquet`` or ``.feather``.
     columns : mapping of str to array
-        One value per row: numbers or text; None and NaN are missing. Whole numbers are written as such if the array is one of
-        integers.
+        One value per row: numbers or text; None and NaN are missing. Whole numbers are written as
+        such if the array is one of integers.
     raw_names : bool
-        Whether names and texts that a spreadsheet would take for formulas are left as they are. Parquet and Feather always do.
+        Whether names and texts that a spreadsheet would take for formulas are left as they are.
+        Parquet and Feather always do.
     types : mapping of str to types of Arrow's, or None
-        What Parquet and Feather are to hold these columns as, where that changes no value; see `TableFile`.
+        What Parquet and Feather are to hold these columns as, where that changes no value; see
+        `TableFile`.
     """
     file = named_file(path)
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
     _check_columns(columns)
     if not isinstance(types, Mapping | None):
-        raise InputTypeError(f"types must be a dict of names and types of Arrow's, got {quoted(types)}.")
+        raise InputTypeError(
+            f"types must be a dict of names and types of Arrow's, got {quoted(types)}."
+        )
     if not separator:
         try:
             content = _arrow_bytes(suffix, columns, types or {})
         except UnicodeError:
             raise InputError(
-                f"a name or a text holds half a character (a lone surrogate), which {suffix} files cannot hold; write .csv."
+                f"a name or a text holds half a character (a lone surrogate), which {suffix} files "
+                "cannot hold; write .csv."
             ) from None
-        except (ValueError, TypeError, NotImplementedError, OverflowError) as error:  # pyarrow's own are of these kinds
-            raise InputTypeError(f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv.") from None
+        except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
+            # Pyarrow's own are of these kinds
+            raise InputTypeError(
+                f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv."
+            ) from None
         replace_file(file, content)
         return
     replace_file(file, table_text(columns, separator, raw_names))
@@ -86,15 +121,20 @@ def write_table(
 def _check_columns(columns: Any) -> None:
     """Lists of the same length, by names."""
     if not isinstance(columns, Mapping):
-        raise InputTypeError(f"columns must be a dict of names and their values, got {quoted(columns)}.")
+        raise InputTypeError(
+            f"columns must be a dict of names and their values, got {quoted(columns)}."
+        )
     texts()("the names of columns", list(columns))
     try:
         shapes = {np.shape(values) for values in columns.values()}
     except ValueError:
-        raise InputError("columns must be lists of single values, got lists of different lengths in one of them.") from None
+        raise InputError(
+            "columns must be lists of single values, got lists of different lengths in one of them."
+        ) from None
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise InputError(
-            f"columns must be lists of values, none shorter than another, got shapes {', '.join(map(str, sorted(shapes)))}."
+            "columns must be lists of values, none shorter than another, got shapes "
+            f"{', '.join(map(str, sorted(shapes)))}."
         )
 
 
@@ -108,7 +148,12 @@ def is_like_a_formula(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(_FORMULA)
 
 
-def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]], delimiter: str = ",", raw_names: bool = False) -> str:
+def csv_text(
+    header: Sequence[str] | None,
+    rows: Iterable[Sequence[Any]],
+    delimiter: str = ",",
+    raw_names: bool = False,
+) -> str:
     r"""Rows as text after RFC 4180, with line feeds.
 
     Parameters
@@ -116,11 +161,13 @@ def csv_text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]], delimi
     header : sequence of str or None
         The first line.
     rows : iterable of sequences
-        Text, numbers, truth values; None and NaN give empty cells. Floats are written with as few digits as read back the same.
+        Text, numbers, truth values; None and NaN give empty cells. Floats are written with as few
+        digits as read back the same.
     delimiter : str
         Between two cells.
     raw_names : bool
-        Whether texts that a spreadsheet would take for formulas are left as they are; otherwise a ``'`` is put in front.
+        Whether texts that a spreadsheet would take for formulas are left as they are; otherwise a
+        ``'`` is put in front.
 
     Examples
     --------
@@ -144,14 +191,19 @@ def _output_column(table: TableFile, name: str, at: int) -> NDArray[Any]:
     if np.isfinite(values).all() and (np.abs(values) < 2**63).all():
         return values.astype(np.int64)
     return object_array(
-        [None if math.isnan(value) else int(value) if math.isfinite(value) else value for value in values.tolist()]
+        [
+            None if math.isnan(value) else int(value) if math.isfinite(value) else value
+            for value in values.tolist()
+        ]
     )
 
 
 def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
     if isinstance(value, str):
         text = value if raw_names or not is_like_a_formula(value) else f"'{value}"
-        needs_quotes = any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip()
+        needs_quotes = (
+            any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip()
+        )
         return '"' + text.replace('"', '""') + '"' if needs_quotes else text
     if value is None:
         return ""
@@ -164,7 +216,9 @@ def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputTypeError(f"a cell must be a text, a number or None, got {quoted(value)}.") from None
+        raise InputTypeError(
+            f"a cell must be a text, a number or None, got {quoted(value)}."
+        ) from None
     return "" if math.isnan(number) else repr(number)
 
 
@@ -185,9 +239,13 @@ def _values(values: Any) -> list[Any]:
 
 
 def _arrow_bytes(suffix: str, columns: Mapping[str, Any], types: Mapping[str, Any]) -> bytes:
-    pa = needed("pyarrow", f'{suffix} files need pyarrow: pip install "graphsieve[arrow]", or write .csv.')
+    pa = needed(
+        "pyarrow", f'{suffix} files need pyarrow: pip install "graphsieve[arrow]", or write .csv.'
+    )
     plain = {name: _arrow_column(np.asarray(values), pa) for name, values in columns.items()}
-    table = pa.table({name: _of_type(column, types.get(name), pa) for name, column in plain.items()})
+    table = pa.table(
+        {name: _of_type(column, types.get(name), pa) for name, column in plain.items()}
+    )
     content = io.BytesIO()
     if suffix == ".parquet":
         needed("pyarrow.parquet", "Parquet needs pyarrow.").write_table(table, content)
@@ -198,13 +256,16 @@ def _arrow_bytes(suffix: str, columns: Mapping[str, Any], types: Mapping[str, An
 
 
 def _of_type(column: Any, wanted: Any, pa: Any) -> Any:
-    """The column in this type if it says the same there; as it is otherwise, such as truth values of which some were filled."""
+    """The column in this type if it says the same there; as it is otherwise, such as truth
+    values of which some were filled.
+    """
     if wanted is None:
         return column
     try:
         found = column.cast(wanted)
         return found if found.cast(column.type).equals(column) else column
-    except pa.ArrowException:  # a type that nothing can be made into, or a number that it cannot hold
+    except pa.ArrowException:
+        # a type that nothing can be made into, or a number that it cannot hold
         return column
 
 

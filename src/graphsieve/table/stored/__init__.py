@@ -1,6 +1,7 @@
 """Tables that are larger than memory: in files, or on other machines.
 
-`stored_in` recognises them by the library that they come from, which is loaded by then or not at all.
+`stored_in` recognises them by the library that they come from, which is loaded by then or not at
+all.
 """
 
 from __future__ import annotations
@@ -35,24 +36,30 @@ def stored(
 ) -> Stored:
     """A table that is read piece by piece, for every score and for `GraphSieve`.
 
-    Arrays of HDF5, Zarr and Dask, Parquet files, backed AnnData and memory maps are taken as they are, too; this is for saying
-    how much memory they may take, which columns are meant, or just the name of a file.
+    Arrays of HDF5, Zarr and Dask, Parquet files, backed AnnData and memory maps are taken as they
+    are, too; this is for saying how much memory they may take, which columns are meant, or just the
+    name of a file.
 
     Parameters
     ----------
     X : np.memmap, h5py.Dataset, zarr.Array, dask.array.Array, pyarrow.parquet.ParquetFile, pyarrow.dataset.Dataset, \
 anndata.AnnData, str or pathlib.Path
-        The table, of shape (n_samples, n_features); or the name of a file that ends in .npy, .parquet, .h5, .hdf5, .h5ad or
-        .zarr. A file is opened for reading only, and closed when the table is no longer used.
+        The table, of shape (n_samples, n_features); or the name of a file that ends in .npy,
+        .parquet, .h5, .hdf5, .h5ad or .zarr. A file is opened for reading only, and closed when the
+        table is no longer used.
     memory : int or str
-        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"`` (units are powers of 1,024), with Dask
-        on each worker. The graph comes on top of that. A table that is smaller than that is read whole, unless it is one of Dask.
+        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"`` (units
+        are powers of 1,024), with Dask on each worker. The graph comes on top of that. A table that
+        is smaller than that is read whole, unless it is one of Dask.
     hours : float
-        The longest exact search for neighbours that is begun; beyond, there is an error that says how long it would take.
+        The longest exact search for neighbours that is begun; beyond, there is an error that says
+        how long it would take.
     columns : sequence of str, optional
-        The names of the columns to be read, of a table that has names; they come in the order of the file.
+        The names of the columns to be read, of a table that has names; they come in the order of
+        the file.
     key : str, optional
-        The name of the array in a file of HDF5 or Zarr, such as ``"X"`` or ``"layers/counts"``, where it has several.
+        The name of the array in a file of HDF5 or Zarr, such as ``"X"`` or ``"layers/counts"``,
+        where it has several.
 
     Returns
     -------
@@ -77,7 +84,8 @@ anndata.AnnData, str or pathlib.Path
     found = _found(X, _bytes(memory), columns, key)
     if found is None:
         raise InputTypeError(
-            f"stored tables are memory maps, arrays of HDF5, Zarr or Dask, Parquet files and backed AnnData, got {quoted(X)}; "
+            "stored tables are memory maps, arrays of HDF5, Zarr or Dask, Parquet files and "
+            f"backed AnnData, got {quoted(X)}; "
             "pass what is in memory already as it is."
         )
     found.hours = as_float(hours)
@@ -85,10 +93,14 @@ anndata.AnnData, str or pathlib.Path
 
 
 def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
-    """What X is, if it is read piece by piece; None where it is in memory, or small enough to be read as any array is."""
+    """What X is, if it is read piece by piece; None where it is in memory, or small enough to be
+    read as any array is.
+    """
     if isinstance(X, Stored):
         return _checked(X)
-    if isinstance(X, np.memmap) and (X.nbytes <= memory or X.ndim != 2 or X.dtype.kind not in "biuf"):
+    if isinstance(X, np.memmap) and (
+        X.nbytes <= memory or X.ndim != 2 or X.dtype.kind not in "biuf"
+    ):
         return None  # to be read or refused as any other array is
     return _recognized(X, memory, None, None)
 
@@ -98,11 +110,16 @@ def _found(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) 
     if isinstance(X, str | Path):
         return _checked(opened(X, memory, key, columns))
     if isinstance(X, Stored):
-        raise InputTypeError("X is a stored table already; pass it as it is, or say memory and columns where it is made.")
+        raise InputTypeError(
+            "X is a stored table already; pass it as it is, or say memory and columns where it is "
+            "made."
+        )
     return _recognized(X, memory, columns, key)
 
 
-def _recognized(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _recognized(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
     """X by the library that it comes from."""
     library = type(X).__module__.partition(".")[0]
     make = _KINDS.get(library) if not isinstance(X, np.memmap) else _from_map
@@ -118,7 +135,9 @@ def _from_map(X: Any, memory: int, columns: Sequence[str] | None, key: str | Non
     return Mapped(checked_array(X), memory)
 
 
-def _from_array_file(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _from_array_file(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
     """Arrays and groups of HDF5 and Zarr."""
     if type(X).__name__ in ("Group", "File"):
         return from_group(X, memory, key, columns)
@@ -128,18 +147,24 @@ def _from_array_file(X: Any, memory: int, columns: Sequence[str] | None, key: st
     return Filed(checked_array(X), memory)
 
 
-def _from_arrow(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _from_arrow(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
     """Parquet files, one or many."""
-    make = {"ParquetFile": parquet_file, "FileSystemDataset": parquet_dataset, "UnionDataset": parquet_dataset}.get(
-        type(X).__name__
-    )
+    make = {
+        "ParquetFile": parquet_file,
+        "FileSystemDataset": parquet_dataset,
+        "UnionDataset": parquet_dataset,
+    }.get(type(X).__name__)
     if make is None:
         return None
     _refuse(None, key)
     return make(X, memory, columns)
 
 
-def _from_annotated(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _from_annotated(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
     """AnnData whose matrix is in a file, and that matrix itself, if it is sparse."""
     if getattr(X, "isbacked", False):
         _refuse(None, key)
@@ -150,7 +175,9 @@ def _from_annotated(X: Any, memory: int, columns: Sequence[str] | None, key: str
     return sparse_dataset(X, memory)
 
 
-def _from_dask(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _from_dask(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
     refuse_unknown(X)
     _refuse(columns, key)
     _refuse_few(checked_array(X).shape)  # before its first block is asked what it is
@@ -172,13 +199,19 @@ def _refuse(columns: Sequence[str] | None, key: str | None) -> None:
     if columns is not None:
         raise InputError("columns names columns, and X has no names; leave columns out.")
     if key is not None:
-        raise InputError(f"key names an array in a file, and X is one table; leave key out, got {quoted(key)}.")
+        raise InputError(
+            f"key names an array in a file, and X is one table; leave key out, got {quoted(key)}."
+        )
 
 
 def _check_columns(columns: Any) -> None:
     if columns is None:
         return
-    if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
+    if (
+        isinstance(columns, str)
+        or not isinstance(columns, Sequence)
+        or not all(isinstance(name, str) for name in columns)
+    ):
         raise InputTypeError(f"columns must be a list of names, got {quoted(columns)}.")
 
 
@@ -189,15 +222,25 @@ def _checked(found: Stored) -> Stored:
 
 def _refuse_few(shape: tuple[int, ...]) -> None:
     if shape[0] < 2 or shape[1] < 1:
-        raise InputError(f"X has shape {tuple(shape)}; at least 2 samples and 1 feature are needed.")
+        raise InputError(
+            f"X has shape {tuple(shape)}; at least 2 samples and 1 feature are needed."
+        )
 
 
 def _bytes(memory: Any) -> int:
     number = memory
     if isinstance(memory, str):
-        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])i?)?(?:B|bytes)?\s*", memory, re.IGNORECASE)
+        match = re.fullmatch(
+            r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])i?)?(?:B|bytes)?\s*", memory, re.IGNORECASE
+        )
         unit = UNITS[(match[2] or "").upper()] if match else 0
         number = float(match[1]) * unit if match else None
-    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating) or not 1 <= number < 2**62:
-        raise InputError(f"memory must be a number of bytes, or a text such as '2 GiB', got {quoted(memory)}.")
+    if (
+        isinstance(number, bool)
+        or not isinstance(number, int | float | np.integer | np.floating)
+        or not 1 <= number < 2**62
+    ):
+        raise InputError(
+            f"memory must be a number of bytes, or a text such as '2 GiB', got {quoted(memory)}."
+        )
     return int(number)

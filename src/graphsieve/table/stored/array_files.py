@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError
-from graphsieve.table.stored.pieces import BYTES, Group, Integers, Local, length_of
+from graphsieve.table.stored.pieces import BYTES, Group, Local, length_of
 
 AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are given back
 PAGES = 2**16  # bytes that a system maps around a page that is asked for
@@ -18,7 +19,9 @@ NEAR = 2**16  # bytes between two rows that are rather read than left out
 
 
 class Mapped(Local):
-    """A memory map. Pages that have been read are given back, so that it never takes more memory than its pieces."""
+    """A memory map. Pages that have been read are given back, so that it never takes more memory
+    than its pieces.
+    """
 
     def __init__(self, array: NDArray[Any], memory: int) -> None:
         self._array, self.shape, self.memory = array, (array.shape[0], array.shape[1]), memory
@@ -41,14 +44,20 @@ class Mapped(Local):
         return found
 
     def _row_parts(self, rows: Group, height: int) -> list[slice]:
-        """So many rows at a time as bring few pages; one that stands alone brings those around it, too."""
+        """So many rows at a time as bring few pages; one that stands alone brings those around
+        it, too.
+        """
         if isinstance(rows, slice):
             step = self._step(self._array.strides[0])
             return [slice(start, min(start + step, height)) for start in range(0, height, step)]
         length = abs(self._array.strides[0])
         brought = np.cumsum(np.minimum(np.diff(rows, prepend=-1) * length, PAGES + length))
         cuts = np.flatnonzero(np.diff(brought // AT_ONCE)) + 1
-        return [slice(int(start), int(stop)) for start, stop in pairwise([0, *cuts, height]) if stop > start]
+        return [
+            slice(int(start), int(stop))
+            for start, stop in pairwise([0, *cuts, height])
+            if stop > start
+        ]
 
     def read_columns(self, columns: Group) -> NDArray[Any]:
         self._refuse_truncated()
@@ -63,7 +72,9 @@ class Mapped(Local):
         return found
 
     def _copy_columns(self, rows: Group, columns: Group, found: NDArray[Any]) -> None:
-        """A few columns at a time, each of which is a run of pages, or many where rows are far apart."""
+        """A few columns at a time, each of which is a run of pages, or many where rows are far
+        apart.
+        """
         height, length = length_of(rows), abs(self._array.strides[1])
         apart = abs(self._array.strides[0]) if isinstance(rows, slice) else PAGES
         step = self._step(min(length, PAGES + height * apart))
@@ -91,7 +102,8 @@ class Mapped(Local):
         size = self._mapping.size()
         if size < needed:
             raise InputError(
-                f"the file behind {self.source} has {size:,} bytes, and the map needs {needed:,}; write it again, then map it."
+                f"the file behind {self.source} has {size:,} bytes, and the map needs {needed:,}; "
+                "write it again, then map it."
             )
 
 
@@ -99,7 +111,11 @@ class Filed(Local):
     """An array of HDF5 or Zarr, which is read by the chunks in which it was written."""
 
     def __init__(self, array: Any, memory: int, names: tuple[str, ...] | None = None) -> None:
-        self._array, self.shape, self.memory = array, (int(array.shape[0]), int(array.shape[1])), memory
+        self._array, self.shape, self.memory = (
+            array,
+            (int(array.shape[0]), int(array.shape[1])),
+            memory,
+        )
         self.itemsize = max(4, np.dtype(array.dtype).itemsize)
         self.names, self.source = names, _described(array)
         self._chunks = _chunks(array)
@@ -109,7 +125,9 @@ class Filed(Local):
         """Whether fewer chunks are read several times by columns than by rows."""
         if not self._chunks:
             return False
-        return max(1, self._chunks[1] / self.fitting_columns()) < max(1, self._chunks[0] / self.fitting_rows())
+        return max(1, self._chunks[1] / self.fitting_columns()) < max(
+            1, self._chunks[0] / self.fitting_rows()
+        )
 
     @property
     def row_borders(self) -> Integers:
@@ -140,7 +158,8 @@ class Filed(Local):
         return np.append(np.arange(0, self.shape[axis], step), self.shape[axis])
 
     def _spans(self, places: Integers, axis: int) -> list[tuple[slice, slice, Integers]]:
-        """Places far apart, run by run: libraries are slow with long lists, and a chunk is read as a whole anyway.
+        """Places far apart, run by run: libraries are slow with long lists, and a chunk is read as
+        a whole anyway.
 
         For each run, which of the places it serves, what is read, and where in that they are.
         """
@@ -151,7 +170,11 @@ class Filed(Local):
             cuts |= np.diff(places) * self._array.dtype.itemsize * self.shape[1] > NEAR
         ends = np.concatenate([[0], np.flatnonzero(cuts) + 1, [len(places)]]).tolist()
         return [
-            (slice(begin, end), slice(int(places[begin]), int(places[end - 1]) + 1), places[begin:end] - places[begin])
+            (
+                slice(begin, end),
+                slice(int(places[begin]), int(places[end - 1]) + 1),
+                places[begin:end] - places[begin],
+            )
             for begin, end in pairwise(ends)
             if end > begin
         ]
@@ -163,7 +186,9 @@ def checked_array(X: Any) -> Any:
         raise InputError("X is an HDF5 dataset of which the file is closed; open it again.")
     if X.shape is None or len(X.shape) != 2:
         n_axes, shape = (0, ()) if X.shape is None else (len(X.shape), tuple(X.shape))
-        raise InputError(f"X is {n_axes}-D with shape {shape}; expected a 2-D array (samples × features).")
+        raise InputError(
+            f"X is {n_axes}-D with shape {shape}; expected a 2-D array (samples × features)."
+        )
     if np.dtype(X.dtype).kind not in "biuf":
         raise InputError(f"X holds values of type {X.dtype}; every feature must be numeric.")
     return X
@@ -183,7 +208,9 @@ def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 def _chunks(array: Any) -> tuple[int, int] | None:
-    """How much is read together: of a sharded Zarr array, a shard; None where the numbers lie one after the other."""
+    """How much is read together: of a sharded Zarr array, a shard; None where the numbers lie
+    one after the other.
+    """
     try:
         found = getattr(array, "shards", None) or array.chunks
     except NotImplementedError:  # chunks of different sizes

@@ -1,4 +1,6 @@
-"""Matrices of AnnData that stay in their file: dense ones, and sparse ones by rows (CSR) or by columns (CSC)."""
+"""Matrices of AnnData that stay in their file: dense ones, and sparse ones by rows (CSR) or by
+columns (CSC).
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,29 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError
 from graphsieve.table.stored.array_files import Filed, checked_array
 from graphsieve.table.stored.parquet import checked_names, chosen_names
-from graphsieve.table.stored.pieces import BYTES, Group, Integers, Local, Stored, View, gathered, positions
+from graphsieve.table.stored.pieces import (
+    BYTES,
+    Group,
+    Local,
+    Stored,
+    View,
+    gathered,
+    positions,
+)
 
 NEAR = 2**14  # entries between two lines that are rather read than left out
 
 
 class Compressed(Local):
-    """A sparse matrix in HDF5 or Zarr as AnnData writes it: three arrays, of which lines (rows or columns) are runs.
+    """A sparse matrix in HDF5 or Zarr as AnnData writes it: three arrays, of which lines (rows or
+    columns) are runs.
 
-    Lines are read as they lie there; for a part of every line all lines are passed by, so many at a time as fit into memory.
+    Lines are read as they lie there; for a part of every line all lines are passed by, so many at a
+    time as fit into memory.
 
     Parameters
     ----------
@@ -42,9 +55,22 @@ class Compressed(Local):
     is_sparse = True
 
     def __init__(
-        self, arrays: Any, shape: tuple[int, int], *, by_rows: bool, memory: int, names: tuple[str, ...] | None, source: str
+        self,
+        arrays: Any,
+        shape: tuple[int, int],
+        *,
+        by_rows: bool,
+        memory: int,
+        names: tuple[str, ...] | None,
+        source: str,
     ) -> None:
-        self._arrays, self.shape, self.memory, self.names, self.source = arrays, shape, memory, names, source
+        self._arrays, self.shape, self.memory, self.names, self.source = (
+            arrays,
+            shape,
+            memory,
+            names,
+            source,
+        )
         self._by_rows, self.columnwise = by_rows, not by_rows
         self._n_lines, self._length = shape if by_rows else shape[::-1]
         self.density = int(arrays["indices"].shape[0]) / max(1, shape[0] * shape[1])
@@ -54,7 +80,12 @@ class Compressed(Local):
         """Where every line begins, and where the last one ends."""
         starts = np.asarray(self._arrays["indptr"][:]).astype(np.int64)
         n_entries = min(int(self._arrays["indices"].shape[0]), int(self._arrays["data"].shape[0]))
-        if len(starts) != self._n_lines + 1 or starts[0] != 0 or starts[-1] > n_entries or (np.diff(starts) < 0).any():
+        if (
+            len(starts) != self._n_lines + 1
+            or starts[0] != 0
+            or starts[-1] > n_entries
+            or (np.diff(starts) < 0).any()
+        ):
             raise OSError("indptr does not fit the other arrays")
         return starts
 
@@ -62,7 +93,11 @@ class Compressed(Local):
         return self._lines(rows) if self._by_rows else sp.csr_array(self._across(rows).T)
 
     def read_columns(self, columns: Group) -> sp.csc_array:
-        return sp.csc_array(self._across(columns)) if self._by_rows else sp.csc_array(self._lines(columns).T)
+        return (
+            sp.csc_array(self._across(columns))
+            if self._by_rows
+            else sp.csc_array(self._lines(columns).T)
+        )
 
     def _lines(self, group: Group) -> sp.csr_array:
         """Some lines, in runs with little between them."""
@@ -85,7 +120,12 @@ class Compressed(Local):
 
     def _runs(self) -> Iterator[tuple[int, int]]:
         """All lines, so many at a time as fit into memory."""
-        cuts = np.searchsorted(self._starts, np.arange(0, self._starts[-1], self._most_entries), side="right") - 1
+        cuts = (
+            np.searchsorted(
+                self._starts, np.arange(0, self._starts[-1], self._most_entries), side="right"
+            )
+            - 1
+        )
         return pairwise(np.unique(np.concatenate([[0], cuts, [self._n_lines]])).tolist())
 
     @property
@@ -95,7 +135,10 @@ class Compressed(Local):
     def _run(self, begin: int, end: int) -> sp.csr_array:
         starts = self._starts[begin : end + 1]
         entries = slice(int(starts[0]), int(starts[-1]))
-        data, indices = np.asarray(self._arrays["data"][entries]), np.asarray(self._arrays["indices"][entries])
+        data, indices = (
+            np.asarray(self._arrays["data"][entries]),
+            np.asarray(self._arrays["indices"][entries]),
+        )
         if len(indices) and not 0 <= indices.min() <= indices.max() < self._length:
             raise OSError("indices point beyond the matrix")
         kind = sp.get_index_dtype(maxval=max(self._length, end - begin, len(data)))
@@ -107,12 +150,17 @@ def annotated_data(adata: Any, memory: int, columns: Sequence[str] | None = None
     """A backed AnnData object."""
     if adata.is_view:
         raise InputError(
-            "X is a view of a backed AnnData; write it as a file of its own, X.copy(filename=…), or read it, X.to_memory()."
+            "X is a view of a backed AnnData; write it as a file of its own, X.copy(filename=…), "
+            "or read it, X.to_memory()."
         )
     source = f"the AnnData file {str(adata.filename)!r}"
     names = checked_names(adata.var_names, source)
     X = adata.X
-    found = sparse_dataset(X, memory, names) if hasattr(X, "group") else Filed(checked_array(X), memory, names)
+    found = (
+        sparse_dataset(X, memory, names)
+        if hasattr(X, "group")
+        else Filed(checked_array(X), memory, names)
+    )
     return with_columns(found, columns, source)
 
 
@@ -142,12 +190,25 @@ def with_columns(found: Stored, columns: Sequence[str] | None, source: str) -> S
     if found.names is None:
         raise InputError(f"{source} has no names of columns; leave columns out.")
     chosen = set(chosen_names(found.names, columns, source))
-    return View(found, columns=np.array([place for place, name in enumerate(found.names) if name in chosen]))
+    return View(
+        found, columns=np.array([place for place, name in enumerate(found.names) if name in chosen])
+    )
 
 
-def _compressed(group: Any, shape: Any, layout: str, memory: int, names: tuple[str, ...] | None) -> Compressed:
+def _compressed(
+    group: Any, shape: Any, layout: str, memory: int, names: tuple[str, ...] | None
+) -> Compressed:
     source = f"the sparse matrix {str(group.name)!r}"
     arrays = {name: group[name] for name in ("data", "indices", "indptr")}
     if np.dtype(arrays["data"].dtype).kind not in "biuf" or len(shape) != 2:
-        raise InputError(f"{source} holds values of type {arrays['data'].dtype}; every feature must be numeric.")
-    return Compressed(arrays, (int(shape[0]), int(shape[1])), by_rows=layout == "csr", memory=memory, names=names, source=source)
+        raise InputError(
+            f"{source} holds values of type {arrays['data'].dtype}; every feature must be numeric."
+        )
+    return Compressed(
+        arrays,
+        (int(shape[0]), int(shape[1])),
+        by_rows=layout == "csr",
+        memory=memory,
+        names=names,
+        source=source,
+    )

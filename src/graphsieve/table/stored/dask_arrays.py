@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve.table.stored.engines import Errand, Kept, engine_of
-from graphsieve.table.stored.pieces import ROWS_HELD, Group, Integers, Stored, Work
-from graphsieve.table.stored.tasks import Manner, Place, columns_of, count_entries, name_of, received
+from graphsieve.table.stored.pieces import ROWS_HELD, Group, Stored, Work
+from graphsieve.table.stored.tasks import (
+    Manner,
+    Place,
+    columns_of,
+    count_entries,
+    name_of,
+    received,
+)
 
 REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
 
@@ -22,13 +29,16 @@ _kinds: OrderedDict[Any, tuple[bool, float]] = OrderedDict()
 
 
 class Distributed(Stored):
-    """A Dask array, of blocks that are NumPy arrays or SciPy's CSR or CSC matrices, chunked in any way.
+    """A Dask array, of blocks that are NumPy arrays or SciPy's CSR or CSC matrices, chunked in any
+    way.
 
-    It is never brought to this process, however small it is: that is Dask's to say. `memory` is what one worker may use.
+    It is never brought to this process, however small it is: that is Dask's to say. `memory` is
+    what one worker may use.
     """
 
     at_hand = False
-    columns_held = ROWS_HELD  # here, too: parts of blocks, what they are put together to, and the parts of the next group
+    # Here, too: parts of blocks, what they are put together to, and the parts of the next group
+    columns_held = ROWS_HELD
 
     def __init__(self, array: Any, memory: int) -> None:
         self._array, self.memory = array, memory
@@ -50,23 +60,39 @@ class Distributed(Stored):
         return np.unique(self._borders[1])
 
     def over_rows(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         return self._over(0, groups, work, given, shared)
 
     def over_columns(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         return self._over(1, groups, work, given, shared)
 
     def _over(
-        self, axis: int, groups: Sequence[Group], work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]
+        self,
+        axis: int,
+        groups: Sequence[Group],
+        work: Work,
+        given: tuple[Sequence[Any], ...],
+        shared: tuple[Any, ...],
     ) -> Iterator[Any]:
         engine, name = engine_of(self._array, self._kept), name_of(work, shared)
         manner = Manner(axis, self.is_sparse, engine.threads)
         for start in range(0, len(groups), engine.wave):
             here = range(start, min(start + engine.wave, len(groups)))
-            errands = [Errand(self._parts(groups[place], axis), tuple(part[place] for part in given)) for place in here]
+            errands = [
+                Errand(self._parts(groups[place], axis), tuple(part[place] for part in given))
+                for place in here
+            ]
             yield from received(engine.run(name, errands, manner, work, shared))
 
     def _parts(self, group: Group, axis: int) -> list[list[tuple[Any, Place]]]:
@@ -75,7 +101,10 @@ class Distributed(Stored):
         rows, columns = (group, all_of_it) if axis == 0 else (all_of_it, group)
         across = _met(columns, self._borders[1])
         return [
-            [(self._blocks[i, j], Place(self._block_shape(i, j), inner_rows, inner_columns)) for j, inner_columns in across]
+            [
+                (self._blocks[i, j], Place(self._block_shape(i, j), inner_rows, inner_columns))
+                for j, inner_columns in across
+            ]
             for i, inner_rows in _met(rows, self._borders[0])
         ]
 
@@ -83,12 +112,18 @@ class Distributed(Stored):
         return int(self._array.chunks[0][i]), int(self._array.chunks[1][j])
 
     def _kind(self) -> tuple[bool, float]:
-        """Whether blocks are sparse, and how filled they are: Dask often believes in arrays where there are matrices."""
+        """Whether blocks are sparse, and how filled they are: Dask often believes in arrays
+        where there are matrices.
+        """
         key = self._array.name, self._array.chunks
         known = _kinds.get(key)  # another thread may drop it at any time
         if known is None:
             is_sparse = sp.issparse(self._array._meta) or self._counted(only_first=True)[0][0]
-            n_entries = sum(entries for _, entries in self._counted()) if is_sparse else self.shape[0] * self.shape[1]
+            n_entries = (
+                sum(entries for _, entries in self._counted())
+                if is_sparse
+                else self.shape[0] * self.shape[1]
+            )
             known = _kinds[key] = is_sparse, n_entries / (self.shape[0] * self.shape[1])
             while len(_kinds) > REMEMBERED:
                 _kinds.popitem(last=False)
@@ -96,11 +131,19 @@ class Distributed(Stored):
 
     def _counted(self, *, only_first: bool = False) -> list[tuple[bool, int]]:
         """Of all blocks, or of the first that holds anything."""
-        places = [place for place in np.ndindex(*self._blocks.shape) if 0 not in self._block_shape(*place)]
-        blocks = [(self._blocks[place], Place(self._block_shape(*place), None, None)) for place in places]
+        places = [
+            place for place in np.ndindex(*self._blocks.shape) if 0 not in self._block_shape(*place)
+        ]
+        blocks = [
+            (self._blocks[place], Place(self._block_shape(*place), None, None)) for place in places
+        ]
         engine = engine_of(self._array, self._kept)
         errands = [Errand([[block]], ()) for block in (blocks[:1] if only_first else blocks)]
-        return received(engine.run(name_of(count_entries), errands, Manner(0, None, engine.threads), count_entries, ()))
+        return received(
+            engine.run(
+                name_of(count_entries), errands, Manner(0, None, engine.threads), count_entries, ()
+            )
+        )
 
 
 def is_distributed(X: Any) -> bool:
@@ -114,15 +157,18 @@ def refuse_unknown(X: Any) -> None:
 
     if not isinstance(X, Array):
         raise InputTypeError(
-            f"X is a {type(X).__name__} of Dask; pass a dask.array.Array, of a data frame for instance "
+            f"X is a {type(X).__name__} of Dask; pass a dask.array.Array, of a data frame for "
+            "instance "
             "X.to_dask_array(lengths=True)."
         )
     if any(isnan(size) for sizes in X.chunks for size in sizes):
         raise InputError("X has blocks of unknown size; call X.compute_chunk_sizes() first.")
 
 
-def chosen_columns(X: Any, columns: NDArray[np.int64]) -> Any:
-    """Some columns of a Dask array, increasing, as a Dask array of which nothing is computed; the rows keep their chunks."""
+def chosen_columns(X: Any, columns: Integers) -> Any:
+    """Some columns of a Dask array, increasing, as a Dask array of which nothing is computed;
+    the rows keep their chunks.
+    """
     borders = np.cumsum([0, *X.chunks[1]])
     ends = np.searchsorted(columns, borders)
     met = np.flatnonzero(np.diff(ends)).tolist()
@@ -130,11 +176,15 @@ def chosen_columns(X: Any, columns: NDArray[np.int64]) -> Any:
         return X[:, :0]
     inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in met]
     sizes = X.chunks[0], tuple(len(here) for here in inner)
-    return X.blocks[:, met].map_blocks(columns_of, columns=inner, chunks=sizes, dtype=X.dtype, meta=X._meta)
+    return X.blocks[:, met].map_blocks(
+        columns_of, columns=inner, chunks=sizes, dtype=X.dtype, meta=X._meta
+    )
 
 
 def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
-    """The chunks that a group meets, with its positions within each: None for all, a slice where they follow each other."""
+    """The chunks that a group meets, with its positions within each: None for all, a slice where
+    they follow each other.
+    """
     met: list[tuple[int, Group | None]] = []
     if isinstance(group, slice):
         first = max(0, int(np.searchsorted(borders, group.start, side="right")) - 1)
@@ -157,4 +207,11 @@ def _meet(met: list[tuple[int, Group | None]], place: int, borders: Integers, he
     if not isinstance(here, slice):
         met.append((place, here - begin))
     elif here.stop > here.start:
-        met.append((place, None if (here.start, here.stop) == (begin, end) else slice(here.start - begin, here.stop - begin)))
+        met.append(
+            (
+                place,
+                None
+                if (here.start, here.stop) == (begin, end)
+                else slice(here.start - begin, here.stop - begin),
+            )
+        )

@@ -1,4 +1,6 @@
-"""Who does the tasks of a distributed table, by the scheduler that Dask would choose: threads, processes, or a cluster."""
+"""Who does the tasks of a distributed table, by the scheduler that Dask would choose: threads,
+processes, or a cluster.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,13 @@ from graphsieve._base.errors import LostProcessError
 from graphsieve.table.stored.pieces import Work, reading
 from graphsieve.table.stored.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
 
-GROUPS_BEFORE = 2  # for each that is worked on, so many groups are asked for, so that the next one is there in time
+# For each that is worked on, so many groups are asked for, so that the next one is there in time
+GROUPS_BEFORE = 2
 TRIES = 4  # of a call whose data were lost with workers
-LOST = "a worker of Dask was lost, perhaps for want of memory; pass graphsieve.stored(X, memory=…) with less."
+LOST = (
+    "a worker of Dask was lost, perhaps for want of memory; pass graphsieve.stored(X, memory=…) "
+    "with less."
+)
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,21 @@ class Engine(ABC):
     beside: int
 
     @abstractmethod
-    def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
+    def run(
+        self,
+        name: str,
+        errands: Sequence[Errand],
+        manner: Manner,
+        work: Work,
+        shared: tuple[Any, ...],
+    ) -> list[Outcome]:
         """What becomes of each."""
 
     @property
     def wave(self) -> int:
-        """How many errands are given at a time: whoever gave all at once would ask for all of the table."""
+        """How many errands are given at a time: whoever gave all at once would ask for all of
+        the table.
+        """
         return GROUPS_BEFORE * self.at_once
 
     @property
@@ -71,22 +86,41 @@ class Here(Engine):
     def __init__(self, n_threads: int) -> None:
         self.at_once = self.beside = n_threads
 
-    def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
+    def run(
+        self,
+        name: str,
+        errands: Sequence[Errand],
+        manner: Manner,
+        work: Work,
+        shared: tuple[Any, ...],
+    ) -> list[Outcome]:
         name = _unique(name)
         calls = [_Call(manner, work, errand.given, shared) for errand in errands]
         return _computed(
-            [_task(call, name, place, parts) for place, (call, parts) in enumerate(zip(calls, _all_cut(errands), strict=True))]
+            [
+                _task(call, name, place, parts)
+                for place, (call, parts) in enumerate(zip(calls, _all_cut(errands), strict=True))
+            ]
         )
 
 
 class Apart(Engine):
-    """Processes on this machine. All that these exchange passes through this one, so each computes its blocks itself."""
+    """Processes on this machine. All that these exchange passes through this one, so each
+    computes its blocks itself.
+    """
 
     def __init__(self, n_processes: int, kept: Kept) -> None:
         self.at_once, self.beside = n_processes, 1
         self._kept = kept
 
-    def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
+    def run(
+        self,
+        name: str,
+        errands: Sequence[Errand],
+        manner: Manner,
+        work: Work,
+        shared: tuple[Any, ...],
+    ) -> list[Outcome]:
         import cloudpickle  # noqa: PLC0415 - comes with Dask
         import dask  # noqa: PLC0415
 
@@ -109,14 +143,23 @@ class Apart(Engine):
 
 
 class Cluster(Engine):
-    """Workers of `dask.distributed`. What is large travels once, and again if it is lost with the last worker that had it."""
+    """Workers of `dask.distributed`. What is large travels once, and again if it is lost with
+    the last worker that had it.
+    """
 
     def __init__(self, client: Any, kept: Kept) -> None:
         threads = list(client.nthreads().values()) or [1]
         self.at_once, self.beside = sum(threads), max(threads)
         self._client, self._kept = client, kept
 
-    def run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
+    def run(
+        self,
+        name: str,
+        errands: Sequence[Errand],
+        manner: Manner,
+        work: Work,
+        shared: tuple[Any, ...],
+    ) -> list[Outcome]:
         lost = _lost()
         for _ in range(TRIES):
             try:
@@ -126,22 +169,42 @@ class Cluster(Engine):
                 last = error
         raise LostProcessError(LOST) from last
 
-    def _run(self, name: str, errands: Sequence[Errand], manner: Manner, work: Work, shared: tuple[Any, ...]) -> list[Outcome]:
+    def _run(
+        self,
+        name: str,
+        errands: Sequence[Errand],
+        manner: Manner,
+        work: Work,
+        shared: tuple[Any, ...],
+    ) -> list[Outcome]:
         name = _unique(name)
         common, arrays = packed((work, shared))
         everywhere = self._kept.broadcast(self._client, arrays)
         own = [packed(errand.given) for errand in errands]
-        somewhere = iter(self._kept.scattered(self._client, [array for _, arrays in own for array in arrays]))
+        somewhere = iter(
+            self._kept.scattered(self._client, [array for _, arrays in own for array in arrays])
+        )
         tasks = []
         for place, (parts, (packet, arrays)) in enumerate(zip(_all_cut(errands), own, strict=True)):
             travelled = [*everywhere, *(next(somewhere) for _ in arrays)]
-            tasks.append(_task(worked_afar, name, place, parts, manner, (common, packet), len(everywhere), *travelled))
+            tasks.append(
+                _task(
+                    worked_afar,
+                    name,
+                    place,
+                    parts,
+                    manner,
+                    (common, packet),
+                    len(everywhere),
+                    *travelled,
+                )
+            )
         return _computed(tasks)
 
 
 class Kept:
-    """What is kept from call to call: the arrays that every worker has, each as long as it is there itself, and unchanged; or
-    the processes that Dask would otherwise start for every call.
+    """What is kept from call to call: the arrays that every worker has, each as long as it is there
+    itself, and unchanged; or the processes that Dask would otherwise start for every call.
     """
 
     def __init__(self) -> None:
@@ -155,8 +218,16 @@ class Kept:
             self.forget()
             self._client = client
         digests = [_digest(array) for array in arrays]
-        missing = [(array, digest) for array, digest in zip(arrays, digests, strict=True) if not self._is_there(array, digest)]
-        futures = client.scatter([array for array, _ in missing], broadcast=True, hash=False) if missing else []
+        missing = [
+            (array, digest)
+            for array, digest in zip(arrays, digests, strict=True)
+            if not self._is_there(array, digest)
+        ]
+        futures = (
+            client.scatter([array for array, _ in missing], broadcast=True, hash=False)
+            if missing
+            else []
+        )
         for (array, digest), future in zip(missing, futures, strict=True):
             gone = partial(_dropped, weakref.ref(self), id(array))
             self._known[id(array)] = weakref.ref(array, gone), digest, future
@@ -176,7 +247,9 @@ class Kept:
         self._known.clear()
 
     def pool(self, n_processes: int) -> Any:
-        """Processes as Dask would start them, or those that somebody told Dask to use; they end with the table."""
+        """Processes as Dask would start them, or those that somebody told Dask to use; they end
+        with the table.
+        """
         import dask  # noqa: PLC0415
         from dask.multiprocessing import get_context  # noqa: PLC0415
 
@@ -200,7 +273,12 @@ class Kept:
 
     def _is_there(self, array: NDArray[Any], digest: bytes) -> bool:
         known = self._known.get(id(array))
-        return known is not None and known[0]() is array and known[1] == digest and known[2].status == "finished"
+        return (
+            known is not None
+            and known[0]() is array
+            and known[1] == digest
+            and known[2].status == "finished"
+        )
 
 
 def engine_of(array: Any, kept: Kept) -> Engine:
@@ -215,14 +293,18 @@ def engine_of(array: Any, kept: Kept) -> Engine:
         return Cluster(client, kept)
     if get in (local.get_sync, dask.get):
         return Here(1)
-    n_workers = max(1, int(dask.config.get("num_workers", None) or getattr(dask.system, "CPU_COUNT", 1)))
+    n_workers = max(
+        1, int(dask.config.get("num_workers", None) or getattr(dask.system, "CPU_COUNT", 1))
+    )
     return Apart(n_workers, kept) if get is multiprocessing.get else Here(n_workers)
 
 
 class _Call:
     """Work with all that it needs but the parts: one value, into which Dask does not look."""
 
-    def __init__(self, manner: Manner, work: Work, given: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
+    def __init__(
+        self, manner: Manner, work: Work, given: tuple[Any, ...], shared: tuple[Any, ...]
+    ) -> None:
         self._manner, self._work, self._given, self._shared = manner, work, given, shared
 
     def __call__(self, parts: list[list[Any]]) -> Outcome:
@@ -242,7 +324,10 @@ def _by_itself(packet: bytes) -> Outcome:
 def _all_cut(errands: Sequence[Errand]) -> list[list[list[Any]]]:
     """For each errand the tasks that cut what it needs from the blocks."""
     name, place = _unique("graphsieve-cut"), count()
-    return [[[_task(cut, name, next(place), *part) for part in row] for row in errand.parts] for errand in errands]
+    return [
+        [[_task(cut, name, next(place), *part) for part in row] for row in errand.parts]
+        for errand in errands
+    ]
 
 
 def _task(function: Work, name: str, place: int, *arguments: Any) -> Any:
@@ -252,20 +337,29 @@ def _task(function: Work, name: str, place: int, *arguments: Any) -> Any:
 
 
 def _unique(name: str) -> str:
-    """Dask shows what stands before the first word that is not of letters alone, and takes equal names for equal results."""
+    """Dask shows what stands before the first word that is not of letters alone, and takes equal
+    names for equal results.
+    """
     return f"{name}-{uuid.uuid4().hex}"
 
 
 def _computed(tasks: Sequence[Any], **options: Any) -> list[Any]:
     import dask  # noqa: PLC0415
 
-    # Blocks are computed by code of others, any one of them for the first time. Who was lost is known to whoever asked.
-    with reading("the blocks of a Dask array", "X.compute() shows where it fails", but=(BrokenProcessPool, *_lost())):
+    # Blocks are computed by code of others, any one of them for the first time. Who was lost is
+    # known to whoever asked.
+    with reading(
+        "the blocks of a Dask array",
+        "X.compute() shows where it fails",
+        but=(BrokenProcessPool, *_lost()),
+    ):
         return list(dask.compute(*tasks, traverse=False, **options))
 
 
 def _lost() -> tuple[type[BaseException], ...]:
-    """What Dask says when data or tasks were lost with their workers; nothing where there is no cluster."""
+    """What Dask says when data or tasks were lost with their workers; nothing where there is no
+    cluster.
+    """
     if "distributed" not in sys.modules:
         return ()
     from distributed import KilledWorker  # noqa: PLC0415

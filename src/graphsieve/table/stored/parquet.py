@@ -1,8 +1,9 @@
 """Parquet: columns in groups of rows, each of which can be read alone.
 
-A group of rows may be larger than memory, and its rows can only be read from its first one on. So rows come in small batches,
-and who asks for rows one run after the other goes on where the last run ended. That takes a page of every column in memory;
-where there are too many columns for that, they are read a few at a time, from the first row of their group on.
+A group of rows may be larger than memory, and its rows can only be read from its first one on. So
+rows come in small batches, and who asks for rows one run after the other goes on where the last run
+ended. That takes a page of every column in memory; where there are too many columns for that, they
+are read a few at a time, from the first row of their group on.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.threads import available_threads
 from graphsieve.table.arrow_columns import is_pandas_index, why_no_numbers
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, column_label
-from graphsieve.table.stored.pieces import Group, Integers, Local, positions
+from graphsieve.table.stored.pieces import Group, Local, positions
 
 MOST_ROWS = 2**16  # in a batch
 BATCH_BYTES = 128  # a batch is so small that it would fit into memory with as many for every number
-PAGE = 2**21  # bytes of a column that are in memory while it is read: a page and a dictionary, as most writers make them
+# Bytes of a column that are in memory while it is read: a page and a dictionary, as most writers
+# make them
+PAGE = 2**21
 
-Batches = Callable[[Sequence[str], int], Iterator[Any]]  # of some columns by their names, at most so many rows at a time
+# Of some columns by their names, at most so many rows at a time
+Batches = Callable[[Sequence[str], int], Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,37 @@ class Parquet(Local):
 
     columnwise = True
 
-    def __init__(self, groups: Sequence[RowGroup], schema: Any, memory: int, columns: Sequence[str] | None, source: str) -> None:
-        self._pa = needed("pyarrow", 'Parquet files are read with pyarrow; install it: pip install "graphsieve[arrow]".')
+    def __init__(
+        self,
+        groups: Sequence[RowGroup],
+        schema: Any,
+        memory: int,
+        columns: Sequence[str] | None,
+        source: str,
+    ) -> None:
+        self._pa = needed(
+            "pyarrow",
+            'Parquet files are read with pyarrow; install it: pip install "graphsieve[arrow]".',
+        )
         self._groups, self.memory, self.source = groups, memory, source
         self.names = numeric_names(schema, columns, source, self._pa)
-        self._borders = np.concatenate([[0], np.cumsum([group.n_rows for group in groups], dtype=np.int64)]).astype(np.int64)
+        self._borders = np.concatenate(
+            [[0], np.cumsum([group.n_rows for group in groups], dtype=np.int64)]
+        ).astype(np.int64)
         self.shape = (int(self._borders[-1]), len(self.names))
         kinds = {schema.field(name).type for name in self.names}
-        self._dtype = np.dtype(np.float32 if kinds <= {self._pa.float16(), self._pa.float32()} else np.float64)
+        self._dtype = np.dtype(
+            np.float32 if kinds <= {self._pa.float16(), self._pa.float32()} else np.float64
+        )
         self.itemsize = self._dtype.itemsize
-        self._long = {place for place, name in enumerate(self.names) if _is_long(schema.field(name).type, self._pa)}
-        self._width = max(1, memory // (2 * min(PAGE, max((group.n_bytes for group in groups), default=0) + 1)))
+        self._long = {
+            place
+            for place, name in enumerate(self.names)
+            if _is_long(schema.field(name).type, self._pa)
+        }
+        self._width = max(
+            1, memory // (2 * min(PAGE, max((group.n_bytes for group in groups), default=0) + 1))
+        )
         self._lock = Lock()
         self._walk: _Walk | None = None
 
@@ -105,8 +130,12 @@ class Parquet(Local):
         _refuse_fewer(done, len(found))
         return found
 
-    def _read_along(self, asked: Integers, names: Sequence[str], found: NDArray[Any], walk: _Walk | None) -> _Walk | None:
-        """Write the rows that are asked for; the walk that is under way, or another one, goes on from there."""
+    def _read_along(
+        self, asked: Integers, names: Sequence[str], found: NDArray[Any], walk: _Walk | None
+    ) -> _Walk | None:
+        """Write the rows that are asked for; the walk that is under way, or another one, goes on
+        from there.
+        """
         done = 0
         while done < len(asked):
             walk = self._towards(int(asked[done]), names, walk)
@@ -118,16 +147,23 @@ class Parquet(Local):
         return walk
 
     def _towards(self, row: int, names: Sequence[str], walk: _Walk | None) -> _Walk:
-        """The walk that reaches a row soonest: the one under way, or one from the beginning of the group of the row."""
+        """The walk that reaches a row soonest: the one under way, or one from the beginning of
+        the group of the row.
+        """
         group = int(np.searchsorted(self._borders, row, side="right")) - 1
         if walk is not None and self._borders[group] <= walk.position <= row:
             return walk
-        return _Walk(int(self._borders[group]), _batches(self._groups[group:], names, self._batch_rows(len(names))))
+        return _Walk(
+            int(self._borders[group]),
+            _batches(self._groups[group:], names, self._batch_rows(len(names))),
+        )
 
     def _batch_rows(self, width: int) -> int:
         return min(MOST_ROWS, self.fitting(width, BATCH_BYTES))
 
-    def _fill(self, found: NDArray[Any], batch: Any, names: Sequence[str], rows: Integers | None) -> None:
+    def _fill(
+        self, found: NDArray[Any], batch: Any, names: Sequence[str], rows: Integers | None
+    ) -> None:
         """Write the columns of a batch, or some of its rows, where they belong."""
         if rows is not None and not len(rows):
             return
@@ -138,7 +174,11 @@ class Parquet(Local):
 
     def _note_rounded(self, batch: Any, names: Sequence[str], places: Integers) -> None:
         for name, place in zip(names, places.tolist(), strict=True):
-            if place in self._long and place not in self.rounded and _is_rounded(_column(batch, name)):
+            if (
+                place in self._long
+                and place not in self.rounded
+                and _is_rounded(_column(batch, name))
+            ):
                 self.rounded |= {place}
 
 
@@ -165,7 +205,11 @@ def parquet_file(file: Any, memory: int, columns: Sequence[str] | None) -> Parqu
         raise InputError("X is a ParquetFile that is closed; open it again.")
     about = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
     groups = [
-        RowGroup(one.num_rows, one.total_byte_size // max(1, one.num_columns), partial(_of_file, file, place))
+        RowGroup(
+            one.num_rows,
+            one.total_byte_size // max(1, one.num_columns),
+            partial(_of_file, file, place),
+        )
         for place, one in enumerate(about)
     ]
     return Parquet(groups, file.schema_arrow, memory, columns, "the Parquet file")
@@ -176,7 +220,9 @@ def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) ->
     try:
         fragments = list(dataset.get_fragments())
     except ValueError:
-        raise InputError("X is a dataset with a filter; write what it selects as Parquet files, and pass these.") from None
+        raise InputError(
+            "X is a dataset with a filter; write what it selects as Parquet files, and pass these."
+        ) from None
     odd = next((fragment for fragment in fragments if not hasattr(fragment, "row_groups")), None)
     if odd is not None:
         raise InputError(f"X is a dataset with {type(odd).__name__} in it; expected Parquet files.")
@@ -193,15 +239,22 @@ def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) ->
     return Parquet(groups, dataset.schema, memory, columns, "the dataset of Parquet files")
 
 
-def numeric_names(schema: Any, columns: Sequence[str] | None, source: str, pa: Any) -> tuple[str, ...]:
+def numeric_names(
+    schema: Any, columns: Sequence[str] | None, source: str, pa: Any
+) -> tuple[str, ...]:
     """The names of the columns that are taken, all of which hold numbers."""
     names = checked_names(schema.names, source)
-    chosen = [name for name in names if not is_pandas_index(name)] if columns is None else chosen_names(names, columns, source)
+    chosen = (
+        [name for name in names if not is_pandas_index(name)]
+        if columns is None
+        else chosen_names(names, columns, source)
+    )
     for place, name in enumerate(chosen):
         reason = why_no_numbers(schema.field(name), pa)
         if reason is not None:
             raise InputError(
-                f"{source} holds {reason} in {column_label(chosen, place)}; every feature must be numeric: name those to be "
+                f"{source} holds {reason} in {column_label(chosen, place)}; every feature must be "
+                "numeric: name those to be "
                 "read, graphsieve.stored(X, columns=[…])."
             )
     if not chosen:
@@ -215,7 +268,10 @@ def checked_names(names: Sequence[Any], source: str) -> tuple[str, ...]:
     seen: set[str] = set()
     for place, name in enumerate(found):
         if name in seen:
-            raise InputError(f"{source} has {column_label(found, place)} twice; give every column a name of its own.")
+            raise InputError(
+                f"{source} has {column_label(found, place)} twice; give every column a name of its "
+                "own."
+            )
         seen.add(name)
     return found
 
@@ -225,7 +281,9 @@ def chosen_names(names: Sequence[str], columns: Sequence[str], source: str) -> l
     asked = set(columns)
     absent = [name for name in columns if name not in set(names)]
     if absent:
-        raise InputError(f"{source} has no {column_label(absent, 0)}; columns must name columns of it.")
+        raise InputError(
+            f"{source} has no {column_label(absent, 0)}; columns must name columns of it."
+        )
     if len(asked) < len(columns) or not columns:
         raise InputError("columns must name each column once, and at least one.")
     return [name for name in names if name in asked]
@@ -237,7 +295,10 @@ def _batches(groups: Sequence[RowGroup], names: Sequence[str], n_rows: int) -> I
 
 def _of_file(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterator[Any]:
     found: Iterator[Any] = file.iter_batches(
-        batch_size=n_rows, row_groups=[place], columns=list(names), use_threads=available_threads() > 1
+        batch_size=n_rows,
+        row_groups=[place],
+        columns=list(names),
+        use_threads=available_threads() > 1,
     )
     return found
 
@@ -249,7 +310,9 @@ def _of_fragment(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) 
         columns={name: dataset.field(name) for name in names},
         batch_size=n_rows,
         batch_readahead=1,
-        fragment_scan_options=dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False),
+        fragment_scan_options=dataset.ParquetFragmentScanOptions(
+            use_buffered_stream=True, pre_buffer=False
+        ),
         use_threads=available_threads() > 1,
     )
     return found

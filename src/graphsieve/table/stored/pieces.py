@@ -1,8 +1,8 @@
 """What every table that is read piece by piece can do, wherever its pieces lie.
 
-Two verbs are enough for all of graphsieve: *do this with each of these groups of rows*, and the same with columns. A file reads
-one group after the other; a cluster sends the work to where the pieces are. Nobody who asks knows which, and nobody holds more
-than a group at a time.
+Two verbs are enough for all of graphsieve: *do this with each of these groups of rows*, and the
+same with columns. A file reads one group after the other; a cluster sends the work to where the
+pieces are. Nobody who asks knows which, and nobody holds more than a group at a time.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError, LostProcessError
 from graphsieve._base.parameters import as_text, count, one_line
 from graphsieve._base.progress import Progress
@@ -27,18 +27,24 @@ from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
 HOURS = 2.0  # that an exact search may take unless somebody says otherwise
 BYTES = 8  # of a number while it is worked on
-ROWS_HELD = 4  # groups of rows in memory at once: one worked on, its copy for distances, one being read, and some room
-COLUMNS_HELD = 1.25  # of columns: the fewer groups there are, the less often a file of rows is read, so nothing is read ahead
+# Groups of rows in memory at once: one worked on, its copy for distances, one being read, and some
+# room
+ROWS_HELD = 4
+# Of columns: the fewer groups there are, the less often a file of rows is read, so nothing is read
+# ahead
+COLUMNS_HELD = 1.25
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-EDGE_BYTES = 64  # of a neighbour while a graph is built: where it is, how far, and the same again while edges are sorted
+# Of a neighbour while a graph is built: where it is, how far, and the same again while edges are
+# sorted
+EDGE_BYTES = 64
 
 NO_ARRAY = (
-    "X is a stored table, which is read piece by piece and is no array; pass it to a score, rank or GraphSieve, or pass the "
+    "X is a stored table, which is read piece by piece and is no array; pass it to a score, rank "
+    "or GraphSieve, or pass the "
     "array itself to what takes arrays."
 )
 
-Integers = NDArray[np.int64]
 Group = slice | Integers  # which rows, or which columns: a run of them, or their positions
 Work = Callable[..., Any]  # of a piece, what is given for its group, and what is shared by all
 
@@ -73,7 +79,8 @@ class Stored(ABC):
     columnwise : bool
         Whether columns are read with less effort than rows.
     rounded : frozenset of int
-        Columns whose whole numbers are beyond those that float64 holds, as far as they have been read.
+        Columns whose whole numbers are beyond those that float64 holds, as far as they have been
+        read.
     """
 
     shape: tuple[int, int]
@@ -92,13 +99,23 @@ class Stored(ABC):
 
     @abstractmethod
     def over_rows(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        """What ``work(rows, *given of the group, *shared)`` returns for each group, in their order."""
+        """What ``work(rows, *given of the group, *shared)`` returns for each group, in their
+        order.
+        """
 
     @abstractmethod
     def over_columns(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         """The same for groups of columns."""
 
@@ -115,19 +132,29 @@ class Stored(ABC):
     @property
     def n_bytes(self) -> int:
         """What all numbers would take in memory."""
-        return int(self.shape[0] * self.shape[1] * self.density * (BYTES if not self.is_sparse else 2 * BYTES))
+        return int(
+            self.shape[0]
+            * self.shape[1]
+            * self.density
+            * (BYTES if not self.is_sparse else 2 * BYTES)
+        )
 
     def plan(self, n_neighbors: int = 10) -> str:
-        """What a run will take, in words: how the table is read, the memory for pieces and for a graph of so many neighbours.
+        """What a run will take, in words: how the table is read, the memory for pieces and for a
+        graph of so many neighbours.
 
-        Methods without neighbours need no graph, and twice as many neighbours take twice the memory.
+        Methods without neighbours need no graph, and twice as many neighbours take twice the
+        memory.
         """
         n_neighbors = count(0, sensible=2**31)("n_neighbors", n_neighbors)
         size, pieces = memory_text(self.n_bytes), memory_text(self.memory)
         graph = memory_text(self.shape[0] * n_neighbors * EDGE_BYTES)
-        groups = f"{len(self.row_groups())} groups of rows and {len(self.column_groups())} of columns"
+        groups = (
+            f"{len(self.row_groups())} groups of rows and {len(self.column_groups())} of columns"
+        )
         return (
-            f"{self.shape[0]:,} × {self.shape[1]:,} numbers ({size}), read in {groups}: up to {pieces} of memory for pieces, and "
+            f"{self.shape[0]:,} × {self.shape[1]:,} numbers ({size}), read in {groups}: up to "
+            f"{pieces} of memory for pieces, and "
             f"about {graph} for a graph of {n_neighbors} neighbours"
         )
 
@@ -135,10 +162,15 @@ class Stored(ABC):
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.shape[0]:,} × {self.shape[1]:,} numbers, {memory_text(self.n_bytes)}>"
+        return (
+            f"<{type(self).__name__} of {self.shape[0]:,} × {self.shape[1]:,} numbers, "
+            f"{memory_text(self.n_bytes)}>"
+        )
 
     def __getitem__(self, _: Any) -> Any:
-        """Refuse to be cut, as scikit-learn's folds would: whoever gets a part might hold all of it."""
+        """Refuse to be cut, as scikit-learn's folds would: whoever gets a part might hold all of
+        it.
+        """
         raise InputTypeError(NO_ARRAY)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -146,11 +178,19 @@ class Stored(ABC):
         raise InputTypeError(NO_ARRAY)
 
     def row_groups(self, share: float = 1.0) -> list[slice]:
-        """All rows in runs that fit into a share of the memory, along the borders where those allow it."""
-        return runs(self.row_borders, min(self.fitting_rows(share), -(-self.shape[0] // self.at_once)))
+        """All rows in runs that fit into a share of the memory, along the borders where those
+        allow it.
+        """
+        return runs(
+            self.row_borders, min(self.fitting_rows(share), -(-self.shape[0] // self.at_once))
+        )
 
-    def column_groups(self, start: int = 0, stop: int | None = None, share: float = 1.0) -> list[slice]:
-        """Columns from `start` to `stop` in runs that fit into a share of the memory, along the borders where those allow it."""
+    def column_groups(
+        self, start: int = 0, stop: int | None = None, share: float = 1.0
+    ) -> list[slice]:
+        """Columns from `start` to `stop` in runs that fit into a share of the memory, along the
+        borders where those allow it.
+        """
         stop = self.shape[1] if stop is None else stop
         within = self.column_borders
         borders = np.concatenate([[start], within[(within > start) & (within < stop)], [stop]])
@@ -167,7 +207,12 @@ class Stored(ABC):
     @property
     def column_bytes(self) -> int:
         """What a single column takes while it is worked on."""
-        return int(self.columns_held * self.shape[0] * self.density * (self.itemsize if not self.is_sparse else 2 * BYTES))
+        return int(
+            self.columns_held
+            * self.shape[0]
+            * self.density
+            * (self.itemsize if not self.is_sparse else 2 * BYTES)
+        )
 
     def fitting(self, length: int, bytes_each: float) -> int:
         """How many lines of so many numbers fit into memory, if each number takes so many bytes."""
@@ -195,12 +240,20 @@ class Local(Stored):
         """Some columns as an array or a CSC matrix; positions are increasing."""
 
     def over_rows(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         return _one_ahead(self._rows_read, groups, _told(work, given, shared))
 
     def over_columns(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         told = _told(work, given, shared)
         with Progress("reading groups of columns") as shown:
@@ -226,7 +279,8 @@ class Local(Stored):
 
 
 class View(Stored):
-    """Some rows or some columns of a stored table, or all of it with every piece changed in passing.
+    """Some rows or some columns of a stored table, or all of it with every piece changed in
+    passing.
 
     Parameters
     ----------
@@ -235,27 +289,43 @@ class View(Stored):
     rows, columns : array of int or None
         Positions, increasing; None for all.
     change : callable or None
-        Of a piece and the columns that it has, as positions of this view: the piece as it is to be seen.
+        Of a piece and the columns that it has, as positions of this view: the piece as it is to be
+        seen.
     """
 
     def __init__(
-        self, base: Stored, *, rows: Integers | None = None, columns: Integers | None = None, change: Work | None = None
+        self,
+        base: Stored,
+        *,
+        rows: Integers | None = None,
+        columns: Integers | None = None,
+        change: Work | None = None,
     ) -> None:
         self._base, self._rows, self._columns, self._change = base, rows, columns, change
         n_rows = base.shape[0] if rows is None else len(rows)
         self.shape = (n_rows, base.shape[1] if columns is None else len(columns))
         self.is_sparse, self.density, self.memory = base.is_sparse, base.density, base.memory
-        self.itemsize, self.hours, self.at_hand = BYTES if change else base.itemsize, base.hours, base.at_hand
+        self.itemsize, self.hours, self.at_hand = (
+            BYTES if change else base.itemsize,
+            base.hours,
+            base.at_hand,
+        )
         self.at_once, self.beside, self.columns_held = base.at_once, base.beside, base.columns_held
         self.columnwise = base.columnwise
-        self.names = base.names if columns is None or base.names is None else tuple(base.names[j] for j in columns)
+        self.names = (
+            base.names
+            if columns is None or base.names is None
+            else tuple(base.names[j] for j in columns)
+        )
 
     @property
     def rounded(self) -> frozenset[int]:  # type: ignore[override]
         found = self._base.rounded
         if self._columns is None:
             return found
-        return frozenset(place for place, column in enumerate(self._columns.tolist()) if column in found)
+        return frozenset(
+            place for place, column in enumerate(self._columns.tolist()) if column in found
+        )
 
     @property
     def row_borders(self) -> Integers:
@@ -265,17 +335,27 @@ class View(Stored):
     @property
     def column_borders(self) -> Integers:
         borders = self._base.column_borders
-        return borders if self._columns is None else np.unique(np.searchsorted(self._columns, borders))
+        return (
+            borders if self._columns is None else np.unique(np.searchsorted(self._columns, borders))
+        )
 
     def over_rows(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         asked = [_within(self._rows, group) for group in groups]
         seen = partial(_seen_rows, work, self._columns, self._change)
         return self._base.over_rows(asked, seen, *given, shared=shared)
 
     def over_columns(
-        self, groups: Sequence[Group], work: Work, *given: Sequence[Any], shared: tuple[Any, ...] = ()
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         asked = [_within(self._columns, group) for group in groups]
         seen = partial(_seen_columns, work, self._rows, self._change)
@@ -300,7 +380,8 @@ def memory_text(n_bytes: int, *, enough: bool = False) -> str:
 
 
 def runs(borders: Integers, longest: int) -> list[slice]:
-    """From the first border to the last, at most so many at a time, with as few cuts between borders as that needs.
+    """From the first border to the last, at most so many at a time, with as few cuts between
+    borders as that needs.
 
     Examples
     --------
@@ -334,7 +415,9 @@ def length_of(group: Group) -> int:
 
 
 def _refuse_other_shape(found: tuple[int, ...], expected: tuple[int, int]) -> None:
-    """Others may write to a file while it is read, and libraries cut what is asked for to what there is."""
+    """Others may write to a file while it is read, and libraries cut what is asked for to what
+    there is.
+    """
     if found != expected:
         raise OSError(f"it has become another size: {found} where {expected} was asked for")
 
@@ -343,11 +426,17 @@ def gathered(pieces: Sequence[Any]) -> Any:
     """Row pieces of one kind, one below the other."""
     if len(pieces) == 1:
         return pieces[0]
-    return sp.csr_array(sp.vstack(pieces, format="csr")) if sp.issparse(pieces[0]) else np.concatenate(pieces)
+    return (
+        sp.csr_array(sp.vstack(pieces, format="csr"))
+        if sp.issparse(pieces[0])
+        else np.concatenate(pieces)
+    )
 
 
 def usual(piece: Any) -> Any:
-    """A piece in the types that are worked with: native numbers, CSR and CSC without zeros that are stored."""
+    """A piece in the types that are worked with: native numbers, CSR and CSC without zeros that
+    are stored.
+    """
     if sp.issparse(piece):
         piece = piece.astype(np.float64)
         piece.sum_duplicates()
@@ -361,7 +450,9 @@ def usual(piece: Any) -> Any:
 
 @contextmanager
 def reading(
-    source: str, remedy: str = "open it again, or write it again", but: tuple[type[BaseException], ...] = ()
+    source: str,
+    remedy: str = "open it again, or write it again",
+    but: tuple[type[BaseException], ...] = (),
 ) -> Iterator[None]:
     """Libraries raise whatever they like while they read; a person gets one sentence."""
     try:
@@ -385,7 +476,9 @@ def _rounded_columns(piece: Any) -> frozenset[int]:
     if sp.issparse(piece):
         beyond = (piece.data > LARGEST_EXACT_INTEGER) | (piece.data < -LARGEST_EXACT_INTEGER)
         return frozenset(piece.tocoo().coords[1][beyond].tolist()) if beyond.any() else frozenset()
-    beyond = (piece.max(axis=0) > LARGEST_EXACT_INTEGER) | (piece.min(axis=0) < -LARGEST_EXACT_INTEGER)
+    beyond = (piece.max(axis=0) > LARGEST_EXACT_INTEGER) | (
+        piece.min(axis=0) < -LARGEST_EXACT_INTEGER
+    )
     return frozenset(np.flatnonzero(beyond).tolist())
 
 
@@ -411,12 +504,16 @@ def _within(chosen: Integers | None, group: Group) -> Group:
     return group if chosen is None else chosen[group]
 
 
-def _seen_rows(work: Work, columns: Integers | None, change: Work | None, piece: Any, *others: Any) -> Any:
+def _seen_rows(
+    work: Work, columns: Integers | None, change: Work | None, piece: Any, *others: Any
+) -> Any:
     piece = piece if columns is None else piece[:, columns]
     return work(piece if change is None else change(piece, slice(0, piece.shape[1])), *others)
 
 
-def _seen_columns(work: Work, rows: Integers | None, change: Work | None, piece: Any, group: Group, *others: Any) -> Any:
+def _seen_columns(
+    work: Work, rows: Integers | None, change: Work | None, piece: Any, group: Group, *others: Any
+) -> Any:
     piece = piece if rows is None else _some_rows(piece, rows)
     return work(piece if change is None else change(piece, group), *others)
 

@@ -38,10 +38,16 @@ def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str
         raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {shown}.")
     if not os.path.exists(place):
         raise UsageError(f"{shown} does not exist; name a file that does.")
-    if not (os.path.isfile(place) or os.path.isdir(place)):  # whoever opens a pipe waits for somebody to write
-        raise UsageError(f"{shown} is neither a file nor a folder; pieces are read in any order, so write them to a file.")
+    # Whoever opens a pipe waits for somebody to write
+    if not (os.path.isfile(place) or os.path.isdir(place)):
+        raise UsageError(
+            f"{shown} is neither a file nor a folder; pieces are read in any order, so write them "
+            "to a file."
+        )
     if key is not None and suffix in (".npy", ".parquet"):
-        raise InputError(f"key names an array of HDF5 or Zarr; leave it out for {shown}, got {quoted(key)}.")
+        raise InputError(
+            f"key names an array of HDF5 or Zarr; leave it out for {shown}, got {quoted(key)}."
+        )
     with reading(shown):
         if suffix == ".npy":
             return _array(place, memory, columns)
@@ -51,7 +57,9 @@ def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str
 
 
 def from_group(group: Any, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
-    """An array, a sparse matrix or an AnnData in a group of HDF5 or Zarr; with a key, what is there of that name."""
+    """An array, a sparse matrix or an AnnData in a group of HDF5 or Zarr; with a key, what is
+    there of that name.
+    """
     if key is not None:
         if key not in group:
             raise UsageError(f"{_named(group)} has no {quoted(key)}; it has {_listed(group)}.")
@@ -65,22 +73,38 @@ def from_group(group: Any, memory: int, key: str | None, columns: Sequence[str] 
     members = _members(group)
     if len(members) == 1:
         return from_group(group, memory, members[0], columns)
-    raise InputError(f"{_named(group)} is not an array, it has {_listed(group)}; name one: graphsieve.stored(X, key=…).")
+    raise InputError(
+        f"{_named(group)} is not an array, it has {_listed(group)}; name one: graphsieve.stored(X, "
+        "key=…)."
+    )
 
 
 def _annotated(group: Any, memory: int, columns: Sequence[str] | None) -> Stored:
-    """Only X and the names of its columns are read: layers, embeddings and graphs may be far larger."""
-    io = needed("anndata.io", f'{_named(group)} is an AnnData; install anndata to read it: pip install "graphsieve[anndata]".')
+    """Only X and the names of its columns are read: layers, embeddings and graphs may be far
+    larger.
+    """
+    io = needed(
+        "anndata.io",
+        f"{_named(group)} is an AnnData; install anndata to read it: pip install "
+        '"graphsieve[anndata]".',
+    )
     names = checked_names(io.read_elem(group["var"]).index, _named(group))
     found = from_group(group["X"], memory, None, None)
     if len(names) != found.shape[1]:
-        raise InputError(f"{_named(group)} has X of shape {found.shape} and {len(names)} rows of var; write it again.")
+        raise InputError(
+            f"{_named(group)} has X of shape {found.shape} and {len(names)} rows of var; write it "
+            "again."
+        )
     found.names = names
     return with_columns(found, columns, _named(group))
 
 
 def _array(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
-    return with_columns(Mapped(checked_array(np.load(path, mmap_mode="r", allow_pickle=False)), memory), columns, str(path))
+    return with_columns(
+        Mapped(checked_array(np.load(path, mmap_mode="r", allow_pickle=False)), memory),
+        columns,
+        str(path),
+    )
 
 
 def _parquet(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
@@ -90,36 +114,61 @@ def _parquet(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
         if columns is None:
             _refuse_more_columns(dataset)
         return parquet_dataset(dataset, memory, columns)
-    return parquet_file(needed("pyarrow.parquet", hint).ParquetFile(path, buffer_size=BUFFER, pre_buffer=False), memory, columns)
+    return parquet_file(
+        needed("pyarrow.parquet", hint).ParquetFile(path, buffer_size=BUFFER, pre_buffer=False),
+        memory,
+        columns,
+    )
 
 
 def _refuse_more_columns(dataset: Any) -> None:
-    """The first file says which columns there are; those that only others have would be lost without a word."""
+    """The first file says which columns there are; those that only others have would be lost
+    without a word.
+    """
     known = set(dataset.schema.names)
     for fragment in dataset.get_fragments():
         names = fragment.physical_schema.names
-        place = next((at for at, name in enumerate(names) if name not in known and not is_pandas_index(name)), None)
+        place = next(
+            (
+                at
+                for at, name in enumerate(names)
+                if name not in known and not is_pandas_index(name)
+            ),
+            None,
+        )
         if place is not None:
             raise InputError(
-                f"{quoted(fragment.path, MOST_OF_A_PATH)} holds {column_label(names, place)}, which the first file of the folder "
-                "has not; write the same columns to all files, or name those to be read, graphsieve.stored(X, columns=[…])."
+                f"{quoted(fragment.path, MOST_OF_A_PATH)} holds {column_label(names, place)}, "
+                "which the first file of the folder "
+                "has not; write the same columns to all files, or name those to be read, "
+                "graphsieve.stored(X, columns=[…])."
             )
 
 
 def _root(path: Path, suffix: str) -> Any:
     if suffix in HDF5:
-        return needed("h5py", 'HDF5 files are read with h5py; install it: pip install "graphsieve[hdf5]".').File(path, "r")
-    zarr = needed("zarr", 'Zarr arrays are read with zarr; install it: pip install "graphsieve[zarr]".')
+        return needed(
+            "h5py", 'HDF5 files are read with h5py; install it: pip install "graphsieve[hdf5]".'
+        ).File(path, "r")
+    zarr = needed(
+        "zarr", 'Zarr arrays are read with zarr; install it: pip install "graphsieve[zarr]".'
+    )
     return zarr.open(str(path), mode="r")
 
 
 def _named(group: Any) -> str:
     file = getattr(group, "file", None)
-    return f"{quoted(str(group.name))} of {str(file.filename)!r}" if file is not None else quoted(str(group.name))
+    return (
+        f"{quoted(str(group.name))} of {str(file.filename)!r}"
+        if file is not None
+        else quoted(str(group.name))
+    )
 
 
 def _members(group: Any) -> list[str]:
-    """The names in a group. Zarr warns of files that are none of its own, which concern nobody here."""
+    """The names in a group. Zarr warns of files that are none of its own, which concern nobody
+    here.
+    """
     with warnings_ignored("Object at .* is not recognized"):
         return [str(name) for name in group]
 
@@ -127,4 +176,6 @@ def _members(group: Any) -> list[str]:
 def _listed(group: Any) -> str:
     found = _members(group)
     shown = ", ".join(quoted(name) for name in found[:NAMES_SHOWN])
-    return (shown or "nothing") + (f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else "")
+    return (shown or "nothing") + (
+        f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
+    )

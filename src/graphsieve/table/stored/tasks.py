@@ -1,7 +1,8 @@
-"""What a worker does with its blocks of a distributed table: cut, put together, work; and how the work travels to it.
+"""What a worker does with its blocks of a distributed table: cut, put together, work; and how the
+work travels to it.
 
-Nothing here knows Dask. What is refused and what is warned of comes back as a value, so that it can be raised where somebody
-reads it, in its own words.
+Nothing here knows Dask. What is refused and what is warned of comes back as a value, so that it can
+be raised where somebody reads it, in its own words.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned, held_back, warn
 from graphsieve._base.threads import at_most_jobs, cores
 from graphsieve.table.sparse_checks import refuse_unsound
@@ -42,14 +44,16 @@ class Manner:
 
     axis: int  # along which there are groups
     is_sparse: bool | None  # None for one block alone, as it is
-    threads: int | None  # groups that are worked on at the same time in one process; None to leave threads alone
+    # Groups that are worked on at the same time in one process; None to leave threads alone
+    threads: int | None
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What became of a group: what was found, or why nothing was, and what there is to warn of.
 
-    An error of the work comes back like that, too. So whatever Dask raises is of the blocks, or of Dask.
+    An error of the work comes back like that, too. So whatever Dask raises is of the blocks, or of
+    Dask.
     """
 
     found: Any = None
@@ -58,7 +62,9 @@ class Outcome:
 
 
 def received(outcomes: Sequence[Outcome]) -> list[Any]:
-    """What was found, where it is asked for: the first refusal is raised, and each warning given once."""
+    """What was found, where it is asked for: the first refusal is raised, and each warning given
+    once.
+    """
     refused = next((outcome.refused for outcome in outcomes if outcome.refused is not None), None)
     if refused is not None:
         raise refused
@@ -68,7 +74,9 @@ def received(outcomes: Sequence[Outcome]) -> list[Any]:
 
 
 def cut(block: Any, place: Place) -> Any:
-    """The part of a block that a group needs; an `Outcome` where the block is none that can be used."""
+    """The part of a block that a group needs; an `Outcome` where the block is none that can be
+    used.
+    """
     try:
         check_block(block, place.shape)
     except InputError as error:
@@ -82,24 +90,30 @@ def cut(block: Any, place: Place) -> Any:
 
 
 def check_block(block: Any, shape: tuple[int, int]) -> None:
-    """Blocks are plain arrays or scipy's sparse matrices, of numbers, and as large as the table believes."""
+    """Blocks are plain arrays or scipy's sparse matrices, of numbers, and as large as the table
+    believes.
+    """
     plain = isinstance(block, np.ndarray) and not isinstance(block, np.ma.MaskedArray)
     if not plain and not sp.issparse(block):
         kind = f"{type(block).__module__.partition('.')[0]}.{type(block).__name__}"
         raise InputTypeError(
-            f"X has blocks of type {kind}; expected NumPy arrays or SciPy's CSR matrices, so convert by map_blocks."
+            f"X has blocks of type {kind}; expected NumPy arrays or SciPy's CSR matrices, so "
+            "convert by map_blocks."
         )
     if block.dtype.kind not in "biuf":
         raise InputError(f"X holds values of type {block.dtype}; every feature must be numeric.")
     if tuple(block.shape) != shape:
         raise InputError(
-            f"X has a block of shape {tuple(block.shape)} where its chunks promise {shape}; call X.compute_chunk_sizes() first."
+            f"X has a block of shape {tuple(block.shape)} where its chunks promise {shape}; call "
+            "X.compute_chunk_sizes() first."
         )
     if sp.issparse(block):
         refuse_unsound(block, "a block of X")
 
 
-def worked(parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[Any], shared: Sequence[Any]) -> Outcome:
+def worked(
+    parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[Any], shared: Sequence[Any]
+) -> Outcome:
     """The work on one group, of which `parts` are the parts of all blocks, row by row of blocks."""
     refused = next((part for row in parts for part in row if isinstance(part, Outcome)), None)
     if refused is not None:
@@ -120,10 +134,18 @@ def joined(parts: list[list[Any]], manner: Manner) -> Any:
         return parts[0][0]
     if manner.is_sparse:
         wanted = "csr" if manner.axis == 0 else "csc"
-        compressed = [[part if sp.issparse(part) else sp.csr_array(part) for part in row] for row in parts]
-        piece = sp.block_array(compressed, format=wanted) if len(parts) * len(parts[0]) > 1 else compressed[0][0]
+        compressed = [
+            [part if sp.issparse(part) else sp.csr_array(part) for part in row] for row in parts
+        ]
+        piece = (
+            sp.block_array(compressed, format=wanted)
+            if len(parts) * len(parts[0]) > 1
+            else compressed[0][0]
+        )
         return usual(sp.csr_array(piece) if manner.axis == 0 else sp.csc_array(piece))
-    dense = [[part.toarray() if sp.issparse(part) else np.asarray(part) for part in row] for row in parts]
+    dense = [
+        [part.toarray() if sp.issparse(part) else np.asarray(part) for part in row] for row in parts
+    ]
     if len(dense) * len(dense[0]) > 1:
         return usual(np.block(dense))
     alone = np.require(usual(dense[0][0]), requirements=["ALIGNED"]).view()
@@ -136,13 +158,14 @@ def count_entries(block: Any) -> tuple[bool, int]:
     return (True, int(block.nnz)) if sp.issparse(block) else (False, int(np.count_nonzero(block)))
 
 
-def columns_of(block: Any, columns: Sequence[NDArray[np.int64]], block_id: tuple[int, int]) -> Any:
+def columns_of(block: Any, columns: Sequence[Integers], block_id: tuple[int, int]) -> Any:
     """Some columns of a block, by its place among the blocks of columns."""
     return block[:, columns[block_id[1]]]
 
 
 def name_of(work: Work, shared: Sequence[Any] = ()) -> str:
-    """How a dashboard is to call some work: as the function that does it, or the one that is shared with all groups.
+    """How a dashboard is to call some work: as the function that does it, or the one that is shared
+    with all groups.
 
     Examples
     --------
@@ -157,8 +180,11 @@ def name_of(work: Work, shared: Sequence[Any] = ()) -> str:
         return "graphsieve-fetch"
     named = getattr(innermost, "__qualname__", type(innermost).__qualname__)
     words = re.findall("[a-z]+", named.partition(".<locals>")[0].rpartition(".")[2].lower())
-    # Dask takes a word of eight letters that begins with one from a to f for a hash, and does not show it.
-    return "-".join(["graphsieve", *(word[:7] if re.fullmatch("[a-f].{7}", word) else word for word in words)])
+    # Dask takes a word of eight letters that begins with one from a to f for a hash, and does not
+    # show it.
+    return "-".join(
+        ["graphsieve", *(word[:7] if re.fullmatch("[a-f].{7}", word) else word for word in words)]
+    )
 
 
 def _innermost(work: Any) -> Any:
@@ -170,7 +196,9 @@ def _innermost(work: Any) -> Any:
 
 
 def packed(value: Any) -> tuple[bytes, list[NDArray[Any]]]:
-    """A value as it travels: a few bytes, and the large arrays in it, each by itself so that none travels twice."""
+    """A value as it travels: a few bytes, and the large arrays in it, each by itself so that
+    none travels twice.
+    """
     arrays: list[NDArray[Any]] = []
     buffer = io.BytesIO()
     _packer(buffer, arrays).dump(value)
@@ -182,8 +210,16 @@ def unpacked(packet: bytes, arrays: Sequence[NDArray[Any]]) -> Any:
     return _Unpacker(io.BytesIO(packet), arrays).load()
 
 
-def worked_afar(parts: list[list[Any]], manner: Manner, packets: tuple[bytes, bytes], n_shared: int, *arrays: Any) -> Outcome:
-    """As `worked`, of work that has travelled: first the arrays that it shares with other groups, then those of this one."""
+def worked_afar(
+    parts: list[list[Any]],
+    manner: Manner,
+    packets: tuple[bytes, bytes],
+    n_shared: int,
+    *arrays: Any,
+) -> Outcome:
+    """As `worked`, of work that has travelled: first the arrays that it shares with other
+    groups, then those of this one.
+    """
     work, shared = unpacked(packets[0], arrays[:n_shared])
     return worked(parts, manner, work, unpacked(packets[1], arrays[n_shared:]), shared)
 
@@ -197,7 +233,9 @@ def _packer(buffer: io.BytesIO, arrays: list[NDArray[Any]]) -> Any:
         def persistent_id(self, value: Any) -> int | None:
             if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
                 return None
-            place = next((place for place, known in enumerate(arrays) if known is value), len(arrays))
+            place = next(
+                (place for place, known in enumerate(arrays) if known is value), len(arrays)
+            )
             if place == len(arrays):
                 arrays.append(value)
             return place
@@ -213,4 +251,5 @@ class _Unpacker(pickle.Unpickler):
         self._arrays = arrays
 
     def persistent_load(self, place: Any) -> Any:
-        return np.require(self._arrays[place], requirements=["ALIGNED"])  # what comes over a network may begin anywhere
+        # What comes over a network may begin anywhere
+        return np.require(self._arrays[place], requirements=["ALIGNED"])
