@@ -842,7 +842,7 @@ def run_without_browser(
     return subprocess.run(
         [sys.executable, *arguments],
         env=environment,
-        cwd=Path(__file__).parent,
+        cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         timeout=120,
@@ -957,7 +957,7 @@ def test_without_any_browser_the_tests_are_skipped_and_say_why(tmp_path):
         "no:cacheprovider",
         "-k",
         "opens_without",
-        Path(__file__).name,
+        __file__,
     )
     result = run_without_browser(tmp_path, *arguments)
     assert result.returncode == 0, result.stdout

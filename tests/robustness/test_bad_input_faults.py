@@ -573,7 +573,12 @@ def test_a_worker_that_is_killed_is_a_clear_error_and_no_wait():
             print(error)
     """
     told = "work: one of the processes was killed, perhaps for want of memory; use fewer of them.\n"
-    assert python(code, os.path.dirname(__file__)) == told
+    assert (
+        python(
+            code, os.path.dirname(__file__), PYTHONPATH=os.path.dirname(os.path.dirname(__file__))
+        )
+        == told
+    )
     assert issubclass(LostProcessError, RuntimeError)
     # Others are not concerned
     assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=2) == [8, 9]

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from test_streaming import Pretended
 
 import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision, scores
@@ -49,6 +48,7 @@ from graphsieve.table.sums import (
     moments,
     projection,
 )
+from pretended import Pretended
 
 MEMBER = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4])
 EDGES = (np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.5, 2.0, 1.0]))

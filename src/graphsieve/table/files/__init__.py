@@ -1,3 +1,16 @@
-"""Tables as people have them: read strictly and alike from any format, written whole or not at
-all.
-"""
+"""Tables as people have them: read strictly and alike from any format, written whole or not at all."""
+
+from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file, row_ids
+from graphsieve.table.files.reading import read_table
+from graphsieve.table.files.table_file import without_columns, without_missing
+from graphsieve.table.files.writing import write_table
+
+__all__ = [
+    "read_pairs_file",
+    "read_probabilities_file",
+    "read_table",
+    "row_ids",
+    "without_columns",
+    "without_missing",
+    "write_table",
+]
