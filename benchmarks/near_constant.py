@@ -51,7 +51,7 @@ from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric, measured
 from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import variance_score
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import Scale, effective_support, rescaled
 
 FAILING = ("mnist5k", "orl", "pcmac", "basehock")
@@ -103,7 +103,7 @@ def laplacian(table: Table, graph_from: Table) -> Floats:
 
 def smoothest(X: Any, scale: Scale, metric: Metric, floor: float = 0) -> Order:
     """Columns by Laplacian score; those whose spread rests on fewer than `floor` samples last."""
-    table = Table(X)
+    table = MemoryTable(X)
     scaled = measured(rescaled(table, scale), metric)
     few = ~(effective_support(table) >= floor)
     return np.lexsort((np.nan_to_num(laplacian(scaled, scaled), nan=np.inf), few))
@@ -117,7 +117,7 @@ def shuffled(seed: int) -> Callable[[Any, Any], Order]:
     """Columns in random order, constant ones last, as every score has them."""
 
     def order(X: Any, _: Any) -> Order:
-        constant = np.isnan(effective_support(Table(X)))
+        constant = np.isnan(effective_support(MemoryTable(X)))
         return np.lexsort((np.random.default_rng(seed).random(X.shape[1]), constant))
 
     return order
@@ -175,7 +175,7 @@ def compare_scales(sets: tuple[str, ...]) -> None:
     for name in sets:
         say(name)
         X, _ = sample(name)
-        table = Table(X)
+        table = MemoryTable(X)
         support = effective_support(table)
         found = accuracies(name, ways(SCALES, METRICS, (0,)))
         for (scale, metric, _), (accuracy, error) in (
@@ -213,7 +213,7 @@ def explain(sets: tuple[str, ...]) -> None:
     rows = []
     for name in sets:
         X, _ = sample(name)
-        table = Table(X)
+        table = MemoryTable(X)
         z = rescaled(table, "standard")
         first = smoothest(X, "standard", "euclidean")[:FIRST]
         others = np.setdiff1d(np.arange(table.n_features), first)
@@ -261,7 +261,7 @@ def compare_floors(sets: tuple[str, ...]) -> None:
     for name in sets:
         say(name)
         X, _ = sample(name)
-        support = effective_support(Table(X[: 2 * X.shape[0] // 3]))
+        support = effective_support(MemoryTable(X[: 2 * X.shape[0] // 3]))
         marks = {
             floor: ""
             if (support >= floor).sum() >= min(FIRST, X.shape[1] - 1) or not floor
@@ -296,7 +296,7 @@ def compare_metrics(sets: tuple[str, ...]) -> None:
     rows = []
     for name in sets:
         X, y = sample(name)
-        table = Table(X)
+        table = MemoryTable(X)
         near = [
             nearest_neighbors(measured(table, metric).rows[0], N_NEIGHBORS)[0] for metric in METRICS
         ]

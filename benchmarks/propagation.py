@@ -62,10 +62,10 @@ def noisy_groups(n_samples: int) -> tuple[Any, Any]:
 
 def linked(n_samples: int) -> Linked:
     from graphsieve.search import propagation
-    from graphsieve.table.columns import Table
+    from graphsieve.table.columns import MemoryTable
 
     X, codes = noisy_groups(n_samples)
-    rows, exponent = Table(X).rows
+    rows, exponent = MemoryTable(X).rows
     edges, seconds = timed(lambda: propagation._neighbor_edges(rows, N_NEIGHBORS))
     return Linked(rows, exponent, codes, edges, seconds)
 

@@ -347,9 +347,9 @@ def graphs(rows: Rows, bandwidth: float | None = None) -> tuple[Any, Any]:
     """
     from graphsieve.graphs.builders import constrained_neighbor_graph, neighbor_graph
     from graphsieve.supervision.value import Supervision
-    from graphsieve.table.columns import Table
+    from graphsieve.table.columns import MemoryTable
 
-    table, known = Table(rows.means), Supervision.from_labels(rows.codes)
+    table, known = MemoryTable(rows.means), Supervision.from_labels(rows.codes)
     near = neighbor_graph(table, 5, bandwidth).graph
     return near, constrained_neighbor_graph(
         table, known, 10, bandwidth, cut_cannot_link=False

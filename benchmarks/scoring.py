@@ -102,10 +102,10 @@ def laplacian_pass(dtype: str) -> tuple[Any, Call]:
     """
     from graphsieve.graphs.graph import SparseGraph
     from graphsieve.graphs.ratio import laplacian_ratio
-    from graphsieve.table.columns import Table
+    from graphsieve.table.columns import MemoryTable
 
     X, graph = rows(20_000, 1_000, dtype), SparseGraph(20_000, *edges(20_000))
-    return X, lambda: laplacian_ratio(Table(X), graph)
+    return X, lambda: laplacian_ratio(MemoryTable(X), graph)
 
 
 def classes(X: Any, n_classes: int = 5) -> Any:
@@ -162,11 +162,11 @@ def supervised_laplacian_pass(dtype: str) -> tuple[Any, Call]:
 
     from graphsieve.graphs.builders import target_graph
     from graphsieve.graphs.ratio import laplacian_ratio
-    from graphsieve.table.columns import Table
+    from graphsieve.table.columns import MemoryTable
 
     X = rows(1_000_000, 100, dtype)
     graph = target_graph(np.random.default_rng(3).standard_normal(len(X)), 5, 1.0).graph
-    return X, lambda: laplacian_ratio(Table(X), graph)
+    return X, lambda: laplacian_ratio(MemoryTable(X), graph)
 
 
 def sparse_columns(filled: float) -> Callable[[str], tuple[Any, Call]]:
@@ -175,11 +175,11 @@ def sparse_columns(filled: float) -> Callable[[str], tuple[Any, Call]]:
 
         from graphsieve.graphs.graph import SparseGraph
         from graphsieve.graphs.ratio import laplacian_ratio
-        from graphsieve.table.columns import Table
+        from graphsieve.table.columns import MemoryTable
 
         X = sp.random_array((20_000, 20_000), density=filled, rng=0, format="csc")
         graph = SparseGraph(20_000, *edges(20_000))
-        return X.data, lambda: laplacian_ratio(Table(X), graph)
+        return X.data, lambda: laplacian_ratio(MemoryTable(X), graph)
 
     return prepare
 

@@ -29,7 +29,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
 from graphsieve.search.propagation import propagate
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 N_RELEVANT, N_NOISE, N_CLUSTERED, N_CLUSTERS, NOISE_RUNS = 5, 100, 100, 3, 50
@@ -371,7 +371,9 @@ def textbook(rows: Any, few: Any) -> tuple[bool, float]:
     """Whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to 1e-6; and percent of the labels that
     differ from the exact ones.
     """
-    exact = propagate(Table(rows), Supervision.from_labels(few), n_neighbors=None, bandwidth=None)
+    exact = propagate(
+        MemoryTable(rows), Supervision.from_labels(few), n_neighbors=None, bandwidth=None
+    )
     exponents = -cdist(rows, rows, "sqeuclidean") / exact.bandwidth
     np.fill_diagonal(exponents, -np.inf)
     P = np.exp(exponents - exponents.max(axis=1, keepdims=True))  # no row underflows

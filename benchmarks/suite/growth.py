@@ -75,10 +75,10 @@ def scoring_pass(n: int, p: int) -> Call:
 
     from graphsieve.graphs.graph import SparseGraph
     from graphsieve.graphs.ratio import laplacian_ratio
-    from graphsieve.table.columns import Table
+    from graphsieve.table.columns import MemoryTable
 
     X, graph = scoring.rows(n, p, "float64"), SparseGraph(n, *scoring.edges(n))
-    return lambda: laplacian_ratio(Table(X), graph)
+    return lambda: laplacian_ratio(MemoryTable(X), graph)
 
 
 def fisher(n: int, p: int) -> Call:

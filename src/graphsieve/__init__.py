@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr_
     from graphsieve.select.ranking import Ranking, rank
     from graphsieve.supervision.value import Supervision
     from graphsieve.table.files.reading import read_table
-    from graphsieve.table.stored import stored
+    from graphsieve.table.stored.recognition import stored
 
 __version__ = "0.1.0"
 
@@ -52,7 +52,7 @@ _HOMES = {
     "rank": "select.ranking",
     "read_table": "table.files.reading",
     "stability": "assess.resampling.stability",
-    "stored": "table.stored",
+    "stored": "table.stored.recognition",
 }
 _PACKAGES = ("assess", "datasets", "papers", "scores", "search")
 

@@ -23,7 +23,7 @@ from graphsieve._kernels.samples import column_extremes
 from graphsieve.graphs.builders import target_graph
 from graphsieve.graphs.graph import BandGraph, SparseGraph
 from graphsieve.graphs.neighbors.exact import target_runs
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 needs_compiled = pytest.mark.skipif(
     not hasattr(kernels.compiled(), "band_sums"),
@@ -128,7 +128,7 @@ def test_a_band_is_the_graph_of_its_edges():
     same = SparseGraph(N, first, second, weights)
     assert_array_equal(same.matrix.toarray(), weight_matrix(made))
     X = np.random.default_rng(0).normal(size=(N, 4)) * (np.arange(4) > 0)
-    for table in (Table(X), Table(sp.csc_array(X))):
+    for table in (MemoryTable(X), MemoryTable(sp.csc_array(X))):
         assert_allclose(graph.energy(table), same.energy(X), rtol=1e-12)
         assert_allclose(graph.spread(table), same.spread(X), rtol=1e-12)
 
@@ -266,4 +266,4 @@ def test_extremes_show_what_is_not_finite(dtype, n_threads, monkeypatch):
         for value in (np.nan, np.inf, -np.inf):
             missing[row, 2] = value
             with pytest.raises(InputError, match=f"column 2, first at row {row};"):
-                Table(missing)
+                MemoryTable(missing)

@@ -21,7 +21,7 @@ from graphsieve._kernels.rounds import (
 )
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.search import iterative_ranking
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 needs_compiled = pytest.mark.skipif(
     kernels._compiled is None, reason="the kernels were not compiled"
@@ -169,7 +169,7 @@ def test_rough_edges_have_the_same_bits(plain):
     X = np.random.default_rng(5).normal(size=(60, 25))
 
     def edges():
-        tracker = Tracker(Table(X))
+        tracker = Tracker(MemoryTable(X))
         for left in (25, 24, 20, 19):
             tracker.follow(np.arange(25 - left, 25))
             yield from tracker.rough_edges(4)

@@ -33,7 +33,7 @@ from graphsieve.scores import (
     supervised_laplacian_score,
     weighted_laplacian_score,
 )
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -233,7 +233,7 @@ def test_with_few_samples_all_permutations_are_looked_at(name):
             np.ones(TINY),
         ]
     )
-    scores, found = p_values_of(Table(X), known, name, options=options)
+    scores, found = p_values_of(MemoryTable(X), known, name, options=options)
     orders = [list(order) for order in permutations(range(TINY))]
     for j, feature in enumerate(X.T):
         good = small_is_good(X)[j]
@@ -552,10 +552,13 @@ def test_the_graph_does_not_contain_the_feature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
     scores, found = p_values_of(
-        Table(X), Supervision.nothing(40), "laplacian", options={"n_neighbors": 4, "bandwidth": 2.0}
+        MemoryTable(X),
+        Supervision.nothing(40),
+        "laplacian",
+        options={"n_neighbors": 4, "bandwidth": 2.0},
     )
     for j in range(5):
-        graph = neighbor_graph(Table(np.delete(X, j, axis=1)), 4, 2.0).graph
+        graph = neighbor_graph(MemoryTable(np.delete(X, j, axis=1)), 4, 2.0).graph
         assert scores[j] == pytest.approx(
             float(graph.energy(X[:, [j]])[0] / graph.spread(X[:, [j]])[0]), rel=1e-12
         )
@@ -569,7 +572,7 @@ def test_noise_is_uniform_without_itself_and_not_with_itself():
     found = feature_p_values(X, n_permutations=300).p_values
     assert stats.kstest(found, "uniform").pvalue > 0.001
     few = X[:, :5]
-    own = neighbor_graph(Table(few), 5, 1.0).graph
+    own = neighbor_graph(MemoryTable(few), 5, 1.0).graph
     assert (share_p_values(laplacian_share(own), few, Chance(300, 0)) < 0.02).all()
 
 
@@ -702,7 +705,7 @@ def test_what_cannot_be_answered_is_refused_in_one_sentence(change, message):
 
 def test_methods_without_a_fixed_graph_are_refused_by_the_core():
     with pytest.raises(InputError, match="there are no p-values for method 'spec'"):
-        p_values_of(Table(np.eye(4)), Supervision.nothing(4), "spec")
+        p_values_of(MemoryTable(np.eye(4)), Supervision.nothing(4), "spec")
     with pytest.raises(InputError, match="level must be a number from 0 to 1"):
         feature_p_values(np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 2).selected(5)
 

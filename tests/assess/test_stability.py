@@ -29,7 +29,7 @@ from graphsieve.assess.resampling.duplicates import correlations, near_duplicate
 from graphsieve.assess.resampling.measures import agreement, share_interval
 from graphsieve.assess.resampling.results import Stability
 from graphsieve.assess.resampling.stability import stability
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 WINE, CULTIVAR = load_wine(return_X_y=True, as_frame=True)
 
@@ -519,7 +519,7 @@ def test_groups_are_those_of_the_double_loop(sparse, at_once, monkeypatch):
     while left:
         expected.append([left[0]] + [j for j in left[1:] if size[left[0], j] >= 0.95])
         left = [j for j in left if j not in expected[-1]]
-    table = Table(sp.csc_array(X) if sparse else X)
+    table = MemoryTable(sp.csc_array(X) if sparse else X)
     assert [group.tolist() for group in near_duplicates(table, order)] == expected
     assert [15] in expected  # a constant stands for nobody but itself
     assert len(expected) < 14

@@ -36,7 +36,7 @@ from graphsieve.scores import (
     spec_score,
     sselect_score,
 )
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 K = 6
 
@@ -226,7 +226,7 @@ def test_a_transformer_sees_x_in_its_own_units_and_the_metric_that_was_asked_for
     ).fit(X)
     assert_array_equal(found.scores_, GraphSieve("laplacian", metric="cosine").fit(X).scores_)
     assert found.neighbor_recall_ == 1.0
-    cosine = measured(Table(X), "cosine")
+    cosine = measured(MemoryTable(X), "cosine")
     assert_array_equal(searched(cosine, "approximate").rows[0], cosine.rows[0])
 
 
@@ -348,14 +348,17 @@ def test_parameters_are_those_of_scikit_learn():
 
 
 def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch):
-    for table in (Table(X), Table(sp.csr_array(X))):
+    for table in (MemoryTable(X), MemoryTable(sp.csr_array(X))):
         assert searched(table, "auto") is table
         assert recall_of(searched(table, "exact")) is None
     monkeypatch.setattr(searching, "EXACT_UP_TO", 0)
-    sparse, flat = Table(sp.csr_array(X)), Table(np.random.default_rng(0).normal(size=(6000, 2)))
+    sparse, flat = (
+        MemoryTable(sp.csr_array(X)),
+        MemoryTable(np.random.default_rng(0).normal(size=(6000, 2))),
+    )
     assert searched(sparse, "auto") is sparse
     assert searched(flat, "auto") is flat
-    assert searched(Table(X), "auto").geometry is not None
+    assert searched(MemoryTable(X), "auto").geometry is not None
 
 
 def test_the_size_up_to_which_auto_is_exact_is_the_stated_one():
@@ -410,7 +413,7 @@ def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypat
     monkeypatch.setattr(approximate, "WANTED", 0.6)
     monkeypatch.setattr(searching, "SAMPLED", 1200)
     monkeypatch.setattr(searching, "POOR_RECALL", 0.0)
-    table = searched(Table(rows), "approximate")
+    table = searched(MemoryTable(rows), "approximate")
     found = table.geometry.nearest(K, None, None)[0]
     expected = NearestNeighbors(n_neighbors=K).fit(rows).kneighbors()[1]
     met = sum(
@@ -423,8 +426,8 @@ def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypat
 
 def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
     rows = curved(2000)
-    table = searched(Table(rows), "approximate")
-    scaled = Table(rows).rows[0]
+    table = searched(MemoryTable(rows), "approximate")
+    scaled = MemoryTable(rows).rows[0]
     few, some = np.arange(0, 2000, 9), np.arange(1, 2000, 2)
     for queries, candidates in ((few, None), (few, some), (None, some)):
         for found, exact in zip(

@@ -24,7 +24,8 @@ from graphsieve.graphs.graph import (
     complete_graph,
 )
 from graphsieve.scores import METHODS
-from graphsieve.table.columns import Table, scale_by_power_of_two
+from graphsieve.table.blocks import scale_by_power_of_two
+from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import rescaled, standardized_target
 from graphsieve.table.sums import edge_sum, moments
 from strategies import grid_values, problems
@@ -36,7 +37,7 @@ def test_blocks_cover_all_columns_and_give_back_the_numbers(
     sparse_stays_sparse, sparse, problem, block_elements
 ):
     X = sp.csr_array(problem.X) if sparse else problem.X
-    table = Table(X, block_elements=block_elements)
+    table = MemoryTable(X, block_elements=block_elements)
     found = np.full_like(problem.X, np.nan)
     for block in table.blocks():
         assert block.is_sparse == sparse
@@ -60,7 +61,7 @@ def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, pr
     weights = rng.random((n, 3)) * (rng.random((n, 3)) < 0.6)
     first, second = rng.integers(0, n, 30), rng.integers(0, n, 30)
     edge_weights = rng.random(30)
-    for block in Table(sp.csc_array(problem.X) if sparse else problem.X).blocks():
+    for block in MemoryTable(sp.csc_array(problem.X) if sparse else problem.X).blocks():
         values = block.values.toarray() if block.is_sparse else block.values
         found = moments(block, sp.csc_array(weights))
         for w, mass, mean, scatter in zip(
@@ -88,7 +89,7 @@ def test_what_is_equal_in_a_group_scatters_exactly_zero(sparse_stays_sparse):
         [[0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.0, 5.0], [7.7, 5.0]]
     )
     for container in (np.asarray, sp.csr_array):
-        for block in Table(container(X)).blocks():
+        for block in MemoryTable(container(X)).blocks():
             assert block.is_sparse == (container is sp.csr_array)
             assert_array_equal(
                 moments(block, sp.csc_array([[0.3], [0.1], [0.7], [0], [0]])).scatter, 0.0
@@ -167,11 +168,11 @@ def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
             patch.setattr(builders, "EDGES_PER_CHUNK", 4)
         method = METHODS["constrained_laplacian"]
         ours = method.core(
-            Table(problem.X), known, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut
+            MemoryTable(problem.X), known, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut
         ).values
         difference = (
             METHODS["constraint"]
-            .core(Table(problem.X), known, form="difference", weight=0.1)
+            .core(MemoryTable(problem.X), known, form="difference", weight=0.1)
             .values
         )
     with np.errstate(all="ignore"):
@@ -203,7 +204,9 @@ def test_labels_and_pairs_together_count_every_pair_once(problem):
         warnings.simplefilter("ignore", GraphSieveWarning)
         ours = (
             METHODS["constrained_laplacian"]
-            .core(Table(problem.X), known, n_neighbors=2, bandwidth=2.0, cut_cannot_link=False)
+            .core(
+                MemoryTable(problem.X), known, n_neighbors=2, bandwidth=2.0, cut_cannot_link=False
+            )
             .values
         )
     with np.errstate(all="ignore"):
@@ -261,7 +264,7 @@ def test_no_bandwidth_empties_the_graph(bandwidth):
     X = np.random.default_rng(0).normal(size=(60, 4)) * 1e3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
-        near = neighbor_graph(Table(X), 5, bandwidth)
+        near = neighbor_graph(MemoryTable(X), 5, bandwidth)
     assert near.graph.weights.max() == 1.0
     assert near.graph.degree().sum() > 0
 
@@ -274,7 +277,7 @@ def test_a_graph_that_hangs_on_a_few_edges_warns():
 
 def test_automatic_bandwidth_is_the_mean_squared_length_of_the_edges():
     X = np.random.default_rng(0).normal(size=(40, 3))
-    near = neighbor_graph(Table(X), 4, None)
+    near = neighbor_graph(MemoryTable(X), 4, None)
     lengths = ((X[near.graph.first] - X[near.graph.second]) ** 2).sum(axis=1)
     assert near.bandwidth == pytest.approx(lengths.mean())
     sieve = GraphSieve("laplacian", scale=None, n_neighbors=4).fit(X)
@@ -295,7 +298,7 @@ def test_group_graph_is_complete_inside_groups():
 def test_scaling_divides_by_deviation_or_range(X):
     for container in (np.asarray, sp.csr_array):
         for scale, size in (("standard", X.std(axis=0)), ("minmax", np.ptp(X, axis=0))):
-            rows, exponent = rescaled(Table(container(X)), scale).rows
+            rows, exponent = rescaled(MemoryTable(container(X)), scale).rows
             found = (rows.toarray() if sp.issparse(rows) else rows) * 2.0**exponent
             expected = X / np.where(size > 0, size, 1.0)
             differences = found - found[0]
@@ -337,7 +340,7 @@ def test_copies_score_alike_to_the_last_bit_wherever_they_stand(name):
         for width in (1, 3, 7, 8):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GraphSieveWarning)
-                table = Table(X, block_elements=width * n)
+                table = MemoryTable(X, block_elements=width * n)
                 given = Supervision.nothing(n) if kind is None else known[kind]
                 found = method.core(table, given, **method.defaults).values
             assert found[0] == found[4] == found[7]

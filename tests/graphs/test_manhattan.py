@@ -16,7 +16,7 @@ from graphsieve import _kernels as kernels
 from graphsieve.graphs.neighbors import manhattan
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
 from graphsieve.scores import relieff_score
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 GRID = 1e-12
 needs_compiled = pytest.mark.skipif(
@@ -267,6 +267,6 @@ def test_scores_have_the_same_bits_with_and_without_compiled_kernels(monkeypatch
 
 def test_ranges_of_unread_blocks_are_those_of_their_values():
     X = np.random.default_rng(6).normal(size=(50, 9)) * 10.0 ** np.arange(-4, 5) + 1e5
-    for block in Table(X).blocks():
+    for block in MemoryTable(X).blocks():
         found = block.range
         assert_array_equal(found, block.values.max(axis=0) - block.values.min(axis=0))

@@ -15,7 +15,7 @@ from graphsieve.graphs.neighbors.exact import squared_distances
 from graphsieve.graphs.neighbors.metrics import Directions, chosen_metric, measured
 from graphsieve.scores import METHODS
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import rescaled
 
 counts = st.tuples(st.integers(4, 20), st.integers(2, 6)).flatmap(
@@ -44,14 +44,16 @@ def expected_squared(X: np.ndarray) -> np.ndarray:
 @given(X=counts)
 def test_distances_are_those_of_scikit_learn(X):
     for container in (np.asarray, sp.csr_array):
-        found = squared(measured(Table(container(X)), "cosine"))
+        found = squared(measured(MemoryTable(container(X)), "cosine"))
         assert np.isfinite(found).all()
         assert_allclose(found, expected_squared(X), atol=1e-14)
 
 
 def test_distances_by_hand():
     # Angles of 45° and 90°; opposite rows lie 2 apart; the empty row is at a right angle to all.
-    table = measured(Table([[1.0, 0.0], [7.0, 7.0], [0.0, 2.0], [-3.0, 0.0], [0.0, 0.0]]), "cosine")
+    table = measured(
+        MemoryTable([[1.0, 0.0], [7.0, 7.0], [0.0, 2.0], [-3.0, 0.0], [0.0, 0.0]]), "cosine"
+    )
     root = np.sqrt(2)
     assert_allclose(squared(table)[0], [0, 2 - root, 2, 4, 2], atol=1e-15)
     assert_allclose(squared(table)[4], [2, 2, 2, 2, 0], atol=1e-15)
@@ -67,7 +69,7 @@ def test_neighbors_are_those_of_the_double_loop(X, seed, k):
     everyone, queries = np.arange(len(X)), rng.permutation(len(X))[:3]
     candidates = np.sort(rng.permutation(len(X))[: k + 2]) if len(X) > k + 2 else everyone
     for container in (np.asarray, sp.csr_array):
-        directions = Directions(Table(container(X)))
+        directions = Directions(MemoryTable(container(X)))
         indices, distances = directions.nearest(k, None, None)
         assert_array_equal(indices, np.argsort(expected, axis=1)[:, :k])
         assert_allclose(distances, np.take_along_axis(expected, indices, axis=1), atol=1e-13)
@@ -85,7 +87,7 @@ def test_the_length_of_a_row_does_not_matter(X, seed):
     factors = np.random.default_rng(seed).integers(1, 10_000, len(X)).astype(np.float64)
     for container in (np.asarray, sp.csr_array):
         plain, longer = (
-            Directions(Table(container(rows))).rows[0] for rows in (X, X * factors[:, None])
+            Directions(MemoryTable(container(rows))).rows[0] for rows in (X, X * factors[:, None])
         )
         assert_array_equal(
             *(rows.toarray() if sp.issparse(rows) else rows for rows in (plain, longer))
@@ -97,8 +99,8 @@ def test_any_positive_factor_changes_distances_by_rounding_only():
     X = rng.normal(size=(30, 8))
     longer = X * rng.uniform(0.001, 1000, (30, 1))
     assert_allclose(
-        squared(measured(Table(longer), "cosine")),
-        squared(measured(Table(X), "cosine")),
+        squared(measured(MemoryTable(longer), "cosine")),
+        squared(measured(MemoryTable(X), "cosine")),
         atol=1e-14,
     )
 
@@ -107,7 +109,7 @@ def test_multiples_tie_and_the_lower_index_is_first():
     row, other = np.array([3.0, 1.0, 7.0, 0.0]), np.array([1.0, 1.0, 0.0, 5.0])
     X = np.array([other, 3 * row, row, 7 * row, 49 * row, 0 * row, 0 * row])
     for container in (np.asarray, sp.csr_array):
-        indices, distances = Directions(Table(container(X))).nearest(4, None, None)
+        indices, distances = Directions(MemoryTable(container(X))).nearest(4, None, None)
         assert_array_equal(indices[0], [1, 2, 3, 4])
         assert_array_equal(indices[3], [1, 2, 4, 0])
         assert_array_equal(distances[3, :3], 0.0)
@@ -119,14 +121,15 @@ def test_multiples_tie_and_the_lower_index_is_first():
 def test_sparse_rows_give_the_same_bits_as_dense_rows(X):
     X = X / 3
     assert_array_equal(
-        Directions(Table(sp.csr_array(X))).rows[0].toarray(), Directions(Table(X)).rows[0]
+        Directions(MemoryTable(sp.csr_array(X))).rows[0].toarray(),
+        Directions(MemoryTable(X)).rows[0],
     )
 
 
 def test_rows_of_any_size_have_a_direction():
     X = np.array([[3e300, 4e300], [3e-300, 4e-300], [5e-324, 0.0], [1e308, 1e308], [0.0, 0.0]])
     for container in (np.asarray, sp.csr_array):
-        rows = Directions(Table(container(X))).rows[0]
+        rows = Directions(MemoryTable(container(X))).rows[0]
         found = rows.toarray() if sp.issparse(rows) else rows
         assert_allclose(
             found,
@@ -136,11 +139,11 @@ def test_rows_of_any_size_have_a_direction():
 
 
 def test_a_table_of_zeros_is_no_reason_to_fail():
-    assert_array_equal(squared(measured(Table(np.zeros((3, 2))), "cosine")), np.zeros((3, 3)))
+    assert_array_equal(squared(measured(MemoryTable(np.zeros((3, 2))), "cosine")), np.zeros((3, 3)))
 
 
 def test_euclidean_is_the_table_itself():
-    table = Table([[1.0, 2.0], [3.0, 4.0]])
+    table = MemoryTable([[1.0, 2.0], [3.0, 4.0]])
     assert measured(table, "euclidean") is table
 
 
@@ -160,7 +163,7 @@ def test_a_score_takes_the_graph_from_directions_and_the_features_as_they_are():
     X = np.random.default_rng(4).normal(size=(25, 6)) + 1
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)
     for container in (np.asarray, sp.csr_array):
-        table = measured(Table(container(X)), "cosine")
+        table = measured(MemoryTable(container(X)), "cosine")
         found = (
             METHODS["laplacian"]
             .core(table, Supervision.nothing(25), n_neighbors=4, bandwidth=0.5)
@@ -196,11 +199,11 @@ def texts(n_samples: int, n_words: int, in_each: int) -> np.ndarray:
 )
 def test_the_rule_by_hand(X, expected, because):
     for table in (
-        Table(X),
-        Table(sp.csr_array(X)),
-        Table(X[::-1, ::-1]),
-        Table(X * 1e-300),
-        Table(X.astype(np.int32)),
+        MemoryTable(X),
+        MemoryTable(sp.csr_array(X)),
+        MemoryTable(X[::-1, ::-1]),
+        MemoryTable(X * 1e-300),
+        MemoryTable(X.astype(np.int32)),
     ):
         metric, reason = chosen_metric(table)
         assert metric == expected
@@ -210,9 +213,9 @@ def test_the_rule_by_hand(X, expected, because):
 def test_half_of_the_rows_must_have_a_direction():
     X = texts(21, 100, 5)
     X[:10] = 0
-    assert chosen_metric(Table(X))[0] == "cosine"
+    assert chosen_metric(MemoryTable(X))[0] == "cosine"
     X[10] = 0
-    assert chosen_metric(Table(X))[0] == "euclidean"
+    assert chosen_metric(MemoryTable(X))[0] == "euclidean"
 
 
 @pytest.mark.parametrize(
@@ -228,7 +231,7 @@ def test_half_of_the_rows_must_have_a_direction():
 )
 def test_real_texts_are_compared_by_direction_and_others_are_not(shared_data, name, expected):
     X, _ = shared_data(name)
-    assert chosen_metric(Table(X))[0] == expected
+    assert chosen_metric(MemoryTable(X))[0] == expected
 
 
 def test_a_sparse_row_whose_numbers_vanish_has_no_direction():
@@ -237,7 +240,7 @@ def test_a_sparse_row_whose_numbers_vanish_has_no_direction():
     """
     X = np.array([[1e300, 2e300], [3e300, 1e300], [2e300, 5e300], [1e-300, 3e-300]])
     found = [
-        measured(rescaled(Table(kind(X)), "standard"), "cosine").rows[0]
+        measured(rescaled(MemoryTable(kind(X)), "standard"), "cosine").rows[0]
         for kind in (np.array, sp.csr_array)
     ]
     assert_array_equal(found[0][3], [0.0, 0.0, 1.0])

@@ -21,7 +21,7 @@ from graphsieve.graphs.graph import LiftedGraph, SparseGraph
 from graphsieve.graphs.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import METHODS
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import problems
 
 HOW = sorted(COMPRESSIONS)
@@ -354,7 +354,7 @@ KNOWLEDGE = {
 def test_known_samples_are_kept_as_they_are(kind, how, sparse):
     known, kept = KNOWLEDGE[kind]
     X = numbered()
-    small = compressed(Table(sp.csr_array(X) if sparse else X), known, how, 6)
+    small = compressed(MemoryTable(sp.csr_array(X) if sparse else X), known, how, 6)
     found = values_of(small.table)
     assert small.table.is_sparse == sparse
     assert_array_equal(found[: len(kept)], X[kept])
@@ -376,7 +376,7 @@ def test_what_is_known_follows_its_samples():
     known = known | Supervision.from_pairs(
         60, must_link=[(50, 7), (7, 2)], cannot_link=[(3, 23), (9, 50)]
     )
-    small = compressed(Table(numbered()), known, "som", 5)
+    small = compressed(MemoryTable(numbered()), known, "som", 5)
     number = values_of(small.table)[:, -1].round(9)
     assert {tuple(number[pair]) for pair in small.known.must_link} == {(7, 50), (2, 7)}
     assert {tuple(number[pair]) for pair in small.known.cannot_link} == {(3, 23), (9, 50)}
@@ -394,7 +394,7 @@ def test_columns_of_any_size_come_back_in_their_units(sparse):
     X[:, 1] = 1e-300 * (1 + np.arange(60))
     X[:, 2] += 1e8
     known = KNOWLEDGE["labels"][0]
-    small = compressed(Table(sp.csc_array(X) if sparse else X), known, "kmeans", 2)
+    small = compressed(MemoryTable(sp.csc_array(X) if sparse else X), known, "kmeans", 2)
     columns = [
         np.ldexp((block.dense(j) + block.shift[j]), block.exponent[j])
         for block in map(_Dense, small.table.blocks())
@@ -426,7 +426,7 @@ class _Dense:
 def test_copies_of_a_column_stay_copies(how):
     X = numbered()
     X = np.column_stack([X, X[:, 1], 4 * X[:, 1]])
-    found = values_of(compressed(Table(X), KNOWLEDGE["pairs"][0], how, 6).table)
+    found = values_of(compressed(MemoryTable(X), KNOWLEDGE["pairs"][0], how, 6).table)
     assert_array_equal(found[:, 1], found[:, 4])
     assert_array_equal(4 * found[:, 1], found[:, 5])
 
@@ -434,9 +434,9 @@ def test_copies_of_a_column_stay_copies(how):
 def test_names_of_columns_stay():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(numbered(), columns=list("abcd"))
-    assert compressed(Table(frame), KNOWLEDGE["nothing"][0], "som", 4).table.feature_names == tuple(
-        "abcd"
-    )
+    assert compressed(
+        MemoryTable(frame), KNOWLEDGE["nothing"][0], "som", 4
+    ).table.feature_names == tuple("abcd")
 
 
 def test_no_large_dense_array_for_sparse_tables(monkeypatch):
@@ -455,7 +455,7 @@ def test_no_large_dense_array_for_sparse_tables(monkeypatch):
                 asked.append(self.shape) or _original(self, *a, **k)
             ),
         )
-    small = compressed(Table(X), Supervision.nothing(300), "som", (4, 3))
+    small = compressed(MemoryTable(X), Supervision.nothing(300), "som", (4, 3))
     assert small.table.is_sparse
     assert all(rows * columns <= 12 * 2000 for rows, columns in asked)
 
@@ -498,7 +498,7 @@ def test_a_lifted_graph_is_the_expanded_one(sparse_stays_sparse, sparse, own, pr
 
 def test_a_graph_of_single_samples_is_lifted_to_itself():
     X = blobs(30)
-    graph = neighbor_graph(Table(X), 3, None).graph
+    graph = neighbor_graph(MemoryTable(X), 3, None).graph
     lifted = LiftedGraph(graph, np.arange(30))
     assert_allclose(lifted.energy(X), graph.energy(X), rtol=1e-12)
     assert_allclose(lifted.degree(), graph.degree())
@@ -510,7 +510,7 @@ def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
     """
     rng = np.random.default_rng(0)
     t = rng.random(900)
-    table = Table(
+    table = MemoryTable(
         np.column_stack([4 * t, np.cos(6 * t), np.sin(6 * t), 1e-6 * rng.normal(size=900)])
     )
     small = compressed(table, Supervision.nothing(900), "som", None)
@@ -536,7 +536,7 @@ def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
 )
 @pytest.mark.parametrize("how", HOW)
 def test_nothing_to_compress(how, known, size):
-    table = Table(np.arange(12.0).reshape(6, 2))
+    table = MemoryTable(np.arange(12.0).reshape(6, 2))
     with pytest.warns(GraphSieveWarning, match="nothing to compress"):
         small = compressed(table, known, how, size)
     assert small.table is table
@@ -547,7 +547,7 @@ def test_nothing_to_compress(how, known, size):
 
 
 def test_a_map_larger_than_the_samples_compresses_nothing():
-    table = Table(np.arange(12.0).reshape(6, 2))
+    table = MemoryTable(np.arange(12.0).reshape(6, 2))
     with pytest.warns(
         GraphSieveWarning, match="12 prototypes were asked for, but of only 6 samples"
     ):
@@ -573,7 +573,7 @@ def test_a_map_larger_than_the_samples_compresses_nothing():
 )
 def test_bad_parameters(arguments, message):
     with pytest.raises(InputError, match=message):
-        compressed(Table(blobs(30)), Supervision.nothing(30), *arguments)
+        compressed(MemoryTable(blobs(30)), Supervision.nothing(30), *arguments)
 
 
 @pytest.mark.parametrize(("way", "size"), [(som, (4, 3)), (som, 12), (kmeans, 12)])
@@ -591,7 +591,9 @@ def test_epochs_are_counted():
 
 def test_probabilities_describe_everyone():
     with pytest.raises(InputError, match="probabilities describe every sample"):
-        compressed(Table(blobs(4)), Supervision.from_probabilities([[0.5, 0.5]] * 4), "som", 2)
+        compressed(
+            MemoryTable(blobs(4)), Supervision.from_probabilities([[0.5, 0.5]] * 4), "som", 2
+        )
 
 
 def test_what_was_given_is_left_alone():
@@ -600,7 +602,7 @@ def test_what_was_given_is_left_alone():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for how in HOW:
-            compressed(Table(X), Supervision.nothing(50), how, 5)
+            compressed(MemoryTable(X), Supervision.nothing(50), how, 5)
     assert_array_equal(X, before)
 
 

@@ -19,13 +19,13 @@ from scipy.stats import spearmanr
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, stored
 from graphsieve.graphs import prototypes
 from graphsieve.graphs.graph import LiftedGraph, SparseGraph
-from graphsieve.graphs.neighbors.out_of_core import StoredTable
 from graphsieve.graphs.prototypes import COMPRESSIONS, compressed, kmeans, som
 from graphsieve.scores import METHODS, laplacian_score
 from graphsieve.table import sums
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from graphsieve.table.stored import array_files as arrays
 from graphsieve.table.stored.pieces import ROWS_HELD, Local
+from graphsieve.table.stored.stored_table import StoredTable
 
 HOW = sorted(COMPRESSIONS)
 
@@ -262,7 +262,7 @@ def test_known_samples_are_kept_as_they_are(how, sparse, known, kept):
     matrix = kept_sparse(blobs()) if sparse else blobs()
     X = matrix.toarray() if sparse else matrix
     small = compressed(StoredTable(Pieces(matrix, 70)), known, how, 9)
-    assert type(small.table) is Table
+    assert type(small.table) is MemoryTable
     assert small.table.is_sparse == sparse
     found = small.table.matrix.toarray() if sparse else small.table.matrix
     assert_array_equal(found[: len(kept)], X[kept])

@@ -14,7 +14,7 @@ from sklearn.feature_selection import f_classif, mutual_info_classif, r_regressi
 
 from graphsieve import GraphSieve, GraphSieveWarning, rank, scores
 from graphsieve.graphs.builders import neighbor_graph
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
@@ -33,7 +33,7 @@ def test_laplacian_score_of_iris_on_the_complete_graph():
     ours = scores.laplacian_score(IRIS, n_neighbors=149, bandwidth=1.0)
     assert best_first(ours) == [3, 4, 1, 2]
     # Iris has duplicates, so the smallest d² is 0 and weights are exp(−d²)
-    graph = neighbor_graph(Table(IRIS), 149, 1.0).graph
+    graph = neighbor_graph(MemoryTable(IRIS), 149, 1.0).graph
     degree = graph.degree() + 1.0
     centered = IRIS - degree @ IRIS / degree.sum()
     with_loops = graph.energy(IRIS) / (degree @ centered**2)
@@ -89,7 +89,7 @@ def test_spec_phi2_is_the_laplacian_score():
 
 def test_laplacian_score_is_one_minus_modularity():
     X = np.random.default_rng(1).normal(size=(60, 5))
-    graph = neighbor_graph(Table(X), 5, 2.0).graph
+    graph = neighbor_graph(MemoryTable(X), 5, 2.0).graph
     W, d = graph.matrix.toarray(), graph.degree()
     B, M = W - np.outer(d, d) / d.sum(), np.diag(d) - np.outer(d, d) / d.sum()
     modularity = np.array([f @ B @ f / (f @ M @ f) for f in X.T])
@@ -111,7 +111,7 @@ def test_energy_is_gearys_c_but_for_its_normalisation():
     from libpysal.weights import WSP
 
     X = np.random.default_rng(3).normal(size=(70, 3))
-    graph = neighbor_graph(Table(X), 6, np.inf).graph
+    graph = neighbor_graph(MemoryTable(X), 6, np.inf).graph
     weights = WSP(graph.matrix.tocsr()).to_W(silence_warnings=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

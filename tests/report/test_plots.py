@@ -18,7 +18,7 @@ from graphsieve.report import figures as plots
 from graphsieve.report.figures import draw_portraits, draw_ranking
 from graphsieve.report.portraits import portray
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 
 @pytest.fixture(autouse=True)
@@ -226,7 +226,7 @@ def heights_above(stairs):
 
 def test_classes_get_a_histogram_each(X):
     known = Supervision.from_labels(np.array(["a", "b", None], dtype=object)[np.arange(60) % 3])
-    facts = portray(Table(X), known, range(5))
+    facts = portray(MemoryTable(X), known, range(5))
     axes = drawn(draw_portraits(facts))
     assert len(axes) == 5
     for ax, feature in zip(axes, facts["features"], strict=True):
@@ -242,7 +242,7 @@ def test_classes_get_a_histogram_each(X):
 
 
 def test_a_target_gets_dots(X):
-    facts = portray(Table(X), Supervision.from_targets(X[:, 0]), range(5), target_name="fat")
+    facts = portray(MemoryTable(X), Supervision.from_targets(X[:, 0]), range(5), target_name="fat")
     axes = drawn(draw_portraits(facts))
     for ax, feature in zip(axes, facts["features"], strict=True):
         dots = ax.collections[0].get_offsets()
@@ -257,7 +257,7 @@ def test_a_target_gets_dots(X):
 
 
 def test_where_nothing_is_known_dots_are_along_the_graph(X):
-    facts = portray(Table(X), Supervision.nothing(60), [0, 4], scale="rank")
+    facts = portray(MemoryTable(X), Supervision.nothing(60), [0, 4], scale="rank")
     axes = drawn(draw_portraits(facts))
     for ax, feature in zip(axes, facts["features"], strict=True):
         along = feature["along_graph"]
@@ -269,7 +269,7 @@ def test_where_nothing_is_known_dots_are_along_the_graph(X):
 @pytest.mark.parametrize("n_features", [1, 4, 24])
 def test_any_number_of_portraits_fits(n_features):
     X = np.random.default_rng(2).normal(size=(30, 24))
-    facts = portray(Table(X), Supervision.from_labels(np.arange(30) % 8), range(n_features))
+    facts = portray(MemoryTable(X), Supervision.from_labels(np.arange(30) % 8), range(n_features))
     axes = drawn(draw_portraits(facts))
     assert len(axes) == len(axes[0].figure.axes) == n_features
 
@@ -288,14 +288,16 @@ def test_any_number_of_portraits_fits(n_features):
     ],
 )
 def test_the_ends_of_a_range_are_told_apart(values, labels):
-    facts = portray(Table(np.array(values)[:, None]), Supervision.from_labels(["a", "b"]), [0])
+    facts = portray(
+        MemoryTable(np.array(values)[:, None]), Supervision.from_labels(["a", "b"]), [0]
+    )
     ax = drawn(draw_portraits(facts))[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == labels
 
 
 def test_tails_that_are_cut_off_are_marked():
     values = np.concatenate([np.linspace(0, 1, 1000), [1e6]])
-    facts = portray(Table(values[:, None]), Supervision.from_labels(["a"] * 1001), [0])
+    facts = portray(MemoryTable(values[:, None]), Supervision.from_labels(["a"] * 1001), [0])
     assert facts["features"][0]["clipped"]
     low, high = (label.get_text() for label in draw_portraits(facts)[0].get_xticklabels())
     assert low.startswith("≤ ")
@@ -303,7 +305,7 @@ def test_tails_that_are_cut_off_are_marked():
 
 
 def test_portraits_are_drawn_where_asked(X):
-    facts = portray(Table(X), Supervision.nothing(60), [0, 1])
+    facts = portray(MemoryTable(X), Supervision.nothing(60), [0, 1])
     _, axes = plt.subplots(1, 2)
     assert list(draw_portraits(facts, axes=axes)) == list(axes)
     with pytest.raises(InputError, match="axes must be one for each of the 2 features, got 1"):
@@ -312,7 +314,7 @@ def test_portraits_are_drawn_where_asked(X):
 
 def test_no_features_no_portraits():
     with pytest.raises(InputError, match="no features to draw"):
-        draw_portraits(portray(Table([[0], [1]]), Supervision.nothing(2), []))
+        draw_portraits(portray(MemoryTable([[0], [1]]), Supervision.nothing(2), []))
 
 
 @pytest.mark.parametrize(
@@ -331,7 +333,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
         draw()
 
 
-PORTRAIT = portray(Table([[0], [1]]), Supervision.nothing(2), [0])
+PORTRAIT = portray(MemoryTable([[0], [1]]), Supervision.nothing(2), [0])
 
 
 def test_the_score_of_a_search_in_rounds_is_no_share():

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from graphsieve.report import portraits
 from graphsieve.report.portraits import portray
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def rng():
 def only(values, known=None, **options):
     """The facts of one column."""
     known = Supervision.nothing(len(values)) if known is None else known
-    return portray(Table(np.asarray(values, dtype=np.float64)[:, None]), known, [0], **options)[
-        "features"
-    ][0]
+    return portray(
+        MemoryTable(np.asarray(values, dtype=np.float64)[:, None]), known, [0], **options
+    )["features"][0]
 
 
 def numbers(facts):
@@ -126,21 +126,23 @@ def test_rare_values_do_not_vanish_in_a_tail():
 
 def test_groups_are_the_classes_and_the_unknown_last():
     known = Supervision.from_labels(["b", None, "a", "b", None])
-    facts = portray(Table([[0], [0], [1], [1], [1]]), known, [0])
+    facts = portray(MemoryTable([[0], [0], [1], [1], [1]]), known, [0])
     assert facts["classes"] == ["a", "b", "unknown"]
     assert facts["features"][0]["histogram"]["counts"] == [[0, 1], [1, 1], [1, 1]]
 
 
 def test_of_many_classes_the_five_most_frequent_are_kept_in_their_order():
     labels = [*"hhhhaaaccccceeedddfgb", None]
-    facts = portray(Table(np.arange(22)[:, None] % 2), Supervision.from_labels(labels), [0])
+    facts = portray(MemoryTable(np.arange(22)[:, None] % 2), Supervision.from_labels(labels), [0])
     assert facts["classes"] == ["a", "c", "d", "e", "h", "other", "unknown"]
     sizes = [sum(counts) for counts in facts["features"][0]["histogram"]["counts"]]
     assert sizes == [3, 5, 3, 3, 4, 3, 1]
 
 
 def test_six_classes_are_all_kept():
-    facts = portray(Table(np.arange(12)[:, None]), Supervision.from_labels(list("abcdef") * 2), [0])
+    facts = portray(
+        MemoryTable(np.arange(12)[:, None]), Supervision.from_labels(list("abcdef") * 2), [0]
+    )
     assert facts["classes"] == list("abcdef")
 
 
@@ -150,13 +152,13 @@ def test_probabilities_group_by_the_most_probable_class_and_certain_labels_win()
     )
     with pytest.warns(match="disagree"):
         known = proba | Supervision.from_labels([None, None, None, "no"])
-    facts = portray(Table([[0], [1], [2], [3]]), known, [0])
+    facts = portray(MemoryTable([[0], [1], [2], [3]]), known, [0])
     assert facts["classes"] == ["probably no", "probably yes", "unknown"]
     assert facts["features"][0]["histogram"]["counts"] == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
 
 
 def test_whole_numbers_beside_missing_ones_are_called_as_they_were():
-    assert portray(Table([[0], [1], [2]]), Supervision.from_labels([1.0, np.nan, 2.0]), [0])[
+    assert portray(MemoryTable([[0], [1], [2]]), Supervision.from_labels([1.0, np.nan, 2.0]), [0])[
         "classes"
     ] == ["1", "2", "unknown"]
 
@@ -171,7 +173,7 @@ def test_whole_numbers_beside_missing_ones_are_called_as_they_were():
     ],
 )
 def test_without_classes_there_is_one_group(known):
-    facts = portray(Table([[0], [1], [1], [2]]), known, [0])
+    facts = portray(MemoryTable([[0], [1], [1], [2]]), known, [0])
     assert facts["classes"] is None
     assert facts["features"][0]["histogram"]["counts"] == [[1, 2, 1]]
 
@@ -181,7 +183,7 @@ def test_without_classes_there_is_one_group(known):
 
 def test_scatter_is_feature_and_target_as_shares_of_their_ranges():
     known = Supervision.from_targets([10, np.nan, 20, 12])
-    facts = portray(Table([[0], [8], [1], [4]]), known, [0], target_name="fat")
+    facts = portray(MemoryTable([[0], [8], [1], [4]]), known, [0], target_name="fat")
     assert facts["target"] == {"name": "fat", "low": 10, "high": 20}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.125, 0.5], "y": [0, 1, 0.2]}
     assert facts["features"][0]["along_graph"] is None
@@ -198,7 +200,7 @@ def test_scatter_of_many_rows_draws_some_of_the_known_ones(rng):
 
 
 def test_a_constant_target_lies_in_the_middle():
-    facts = portray(Table([[0], [1], [2]]), Supervision.from_targets([7, 7, 7]), [0])
+    facts = portray(MemoryTable([[0], [1], [2]]), Supervision.from_targets([7, 7, 7]), [0])
     assert facts["target"] == {"name": None, "low": 7, "high": 7}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.5, 1], "y": [0.5] * 3}
 
@@ -217,7 +219,7 @@ def naive_neighbor_means(X, column, k=5):
 @pytest.mark.parametrize("scale", [None, "standard"])
 def test_along_the_graph_is_a_double_loop_over_the_neighbors(rng, scale):
     X = rng.normal(size=(60, 4)) * [1, 5, 0.2, 1]
-    facts = portray(Table(X), Supervision.from_pairs(60, [(0, 1)]), [2, 1], scale=scale)
+    facts = portray(MemoryTable(X), Supervision.from_pairs(60, [(0, 1)]), [2, 1], scale=scale)
     assert facts["neighbors"] == "all columns"
     for feature, j in zip(facts["features"], [2, 1], strict=True):
         column = X[:, j]
@@ -234,7 +236,7 @@ def test_samples_that_are_all_equally_near_are_taken_in_their_order(scale):
     hand.
     """
     X = np.eye(30)
-    along = portray(Table(X), Supervision.nothing(30), [3], scale=scale)["features"][0][
+    along = portray(MemoryTable(X), Supervision.nothing(30), [3], scale=scale)["features"][0][
         "along_graph"
     ]
     by_hand = [0.2] * 30  # row 3 is among the first five others of all but itself
@@ -246,8 +248,8 @@ def test_samples_that_are_all_equally_near_are_taken_in_their_order(scale):
 def test_among_too_many_columns_those_shown_say_who_is_near(rng, monkeypatch):
     monkeypatch.setattr(portraits, "SPACE_COLUMNS", 5)
     X = rng.normal(size=(50, 6))
-    facts = portray(Table(X), Supervision.nothing(50), [4, 1])
-    alone = portray(Table(X[:, [4, 1]]), Supervision.nothing(50), [0, 1])
+    facts = portray(MemoryTable(X), Supervision.nothing(50), [4, 1])
+    alone = portray(MemoryTable(X[:, [4, 1]]), Supervision.nothing(50), [0, 1])
     assert (facts["neighbors"], alone["neighbors"]) == ("the columns shown", "all columns")
     assert [f["along_graph"] for f in facts["features"]] == [
         f["along_graph"] for f in alone["features"]
@@ -258,7 +260,7 @@ def test_among_too_many_columns_those_shown_say_who_is_near(rng, monkeypatch):
     "known", [Supervision.from_labels([0, 1, -1]), Supervision.from_probabilities(np.eye(3))]
 )
 def test_no_graph_where_classes_are_known(known):
-    facts = portray(Table([[0], [1], [3]]), known, [0])
+    facts = portray(MemoryTable([[0], [1], [3]]), known, [0])
     assert (
         facts["neighbors"]
         is facts["features"][0]["along_graph"]
@@ -272,14 +274,14 @@ def test_no_graph_where_classes_are_known(known):
 
 def test_correlations_are_those_of_numpy(rng):
     X = rng.normal(size=(100, 5)) @ rng.normal(size=(5, 5)) + 1e8
-    facts = portray(Table(X), Supervision.nothing(100), [3, 0, 4])
+    facts = portray(MemoryTable(X), Supervision.nothing(100), [3, 0, 4])
     assert facts["correlations"]["features"] == ["x3", "x0", "x4"]
     assert_allclose(facts["correlations"]["values"], np.corrcoef(X[:, [3, 0, 4]].T), atol=6e-4)
 
 
 def test_a_constant_correlates_with_nothing_but_itself():
     X = [[0.1, 1, 5], [0.1, 2, 4], [0.1, 3, 3]]
-    values = portray(Table(X), Supervision.nothing(3), [0, 1, 2])["correlations"]["values"]
+    values = portray(MemoryTable(X), Supervision.nothing(3), [0, 1, 2])["correlations"]["values"]
     assert values == [[1, 0, 0], [0, 1, -1], [0, -1, 1]]
 
 
@@ -287,7 +289,7 @@ def test_a_constant_correlates_with_nothing_but_itself():
 
 
 def test_at_most_24_features_in_the_order_given(rng):
-    table = Table(rng.normal(size=(20, 30)))
+    table = MemoryTable(rng.normal(size=(20, 30)))
     order = rng.permutation(30)
     facts = portray(table, Supervision.nothing(20), order)
     names = [f"x{j}" for j in order[:24]]
@@ -299,7 +301,7 @@ def test_at_most_24_features_in_the_order_given(rng):
 
 
 def test_no_features_no_pictures():
-    facts = portray(Table([[0], [1]]), Supervision.nothing(2), [])
+    facts = portray(MemoryTable([[0], [1]]), Supervision.nothing(2), [])
     assert (facts["features"], facts["correlations"]) == ([], {"features": [], "values": []})
 
 
@@ -309,7 +311,7 @@ def test_no_features_no_pictures():
 )
 def test_known_rows_come_first_but_leave_room_for_the_others(rng, n_known, drawn):
     labels = np.where(rng.permutation(5000) < n_known, 2, -1)
-    facts = portray(Table(rng.normal(size=(5000, 1))), Supervision.from_labels(labels), [0])
+    facts = portray(MemoryTable(rng.normal(size=(5000, 1))), Supervision.from_labels(labels), [0])
     sizes = [sum(counts) for counts in facts["features"][0]["histogram"]["counts"]]
     assert (facts["n_samples"], facts["n_drawn"]) == (5000, 2000)
     assert sizes == ([drawn, 2000 - drawn] if n_known < 5000 else [2000])
@@ -326,7 +328,7 @@ def test_ends_of_pairs_count_as_known():
 
 
 def test_the_same_seed_draws_the_same_rows(rng):
-    table, known = Table(rng.normal(size=(3000, 3))), Supervision.nothing(3000)
+    table, known = MemoryTable(rng.normal(size=(3000, 3))), Supervision.nothing(3000)
     assert portray(table, known, [0, 1]) == portray(table, known, [0, 1], random_state=0)
     assert portray(table, known, [0, 1]) != portray(table, known, [0, 1], random_state=1)
 
@@ -334,7 +336,7 @@ def test_the_same_seed_draws_the_same_rows(rng):
 @pytest.mark.parametrize("make", [np.asarray, sp.csc_array])
 def test_a_large_table_is_never_copied(rng, make):
     X = rng.integers(0, 3, size=(200_000, 40)).astype(np.float64)  # 64 MB
-    table = Table(make(X))
+    table = MemoryTable(make(X))
     known = Supervision.nothing(200_000)
     tracemalloc.start()
     portray(table, known, np.arange(3), scale="standard")
@@ -362,7 +364,7 @@ def labels_of(X):
 def test_the_order_of_rows_does_not_matter(X, random):
     X = np.array(X, dtype=np.float64)
     rows = np.array(random.sample(range(len(X)), len(X)))
-    one, other = (portray(Table(part), labels_of(part), [0, 1, 2]) for part in (X, X[rows]))
+    one, other = (portray(MemoryTable(part), labels_of(part), [0, 1, 2]) for part in (X, X[rows]))
     assert [f["histogram"] for f in one["features"]] == [f["histogram"] for f in other["features"]]
     assert_allclose(one["correlations"]["values"], other["correlations"]["values"], atol=1.1e-3)
 
@@ -373,7 +375,9 @@ def test_the_order_of_rows_does_not_matter(X, random):
 def test_units_do_not_matter(X, shift, factor):
     X = np.array(X, dtype=np.float64)
     known = labels_of(X)
-    one, other = (portray(Table(values), known, [0, 1, 2]) for values in (X, (X + shift) * factor))
+    one, other = (
+        portray(MemoryTable(values), known, [0, 1, 2]) for values in (X, (X + shift) * factor)
+    )
     for before, after in zip(one["features"], other["features"], strict=True):
         assert before["histogram"]["counts"] == after["histogram"]["counts"]
         if before["low"] < before["high"]:
@@ -386,7 +390,9 @@ def test_units_do_not_matter(X, shift, factor):
 def test_every_row_is_counted_once_in_a_bin_that_holds_it(X):
     X = np.array(X, dtype=np.float64)
     known = labels_of(X)
-    for feature, column in zip(portray(Table(X), known, [0, 1, 2])["features"], X.T, strict=True):
+    for feature, column in zip(
+        portray(MemoryTable(X), known, [0, 1, 2])["features"], X.T, strict=True
+    ):
         histogram = feature["histogram"]
         edges = np.array(histogram["edges"])
         assert (np.diff(edges) > 0).all()
@@ -407,7 +413,7 @@ def test_sparse_is_dense(X):
     X[np.abs(X) < 30] = 0
     for known in (labels_of(X), Supervision.nothing(len(X)), Supervision.from_targets(X[:, 1])):
         dense, sparse = (
-            portray(Table(make(X)), known, [2, 0], scale="minmax")
+            portray(MemoryTable(make(X)), known, [2, 0], scale="minmax")
             for make in (np.asarray, sp.csr_array)
         )
         assert dense == sparse
@@ -427,7 +433,7 @@ def test_any_magnitude_is_drawn(rng, size):
         Supervision.from_targets(X[:, 3]),
         Supervision.from_labels(np.arange(50) % 2),
     ):
-        facts = portray(Table(X), known, np.arange(4))
+        facts = portray(MemoryTable(X), known, np.arange(4))
         json.dumps(facts, allow_nan=False)
         assert np.isfinite(list(numbers(facts))).all()
         for feature, column in zip(facts["features"], X.T, strict=True):
@@ -439,10 +445,10 @@ def test_any_magnitude_is_drawn(rng, size):
             assert edges[0] <= feature["low"] <= feature["high"] <= edges[-1]
             assert np.sum(feature["histogram"]["counts"]) == 50
     if size > 1e-300:  # below, 50 numbers are not different ones
-        ordinary = portray(Table(shapes), Supervision.nothing(50), np.arange(4))
+        ordinary = portray(MemoryTable(shapes), Supervision.nothing(50), np.arange(4))
         assert (
             ordinary["correlations"]
-            == portray(Table(X), Supervision.nothing(50), np.arange(4))["correlations"]
+            == portray(MemoryTable(X), Supervision.nothing(50), np.arange(4))["correlations"]
         )
 
 
@@ -465,31 +471,37 @@ def test_constants_have_one_bin():
 
 
 def test_two_rows_are_enough():
-    facts = portray(Table([[0, 3], [1, 2]]), Supervision.nothing(2), [0, 1])
+    facts = portray(MemoryTable([[0, 3], [1, 2]]), Supervision.nothing(2), [0, 1])
     # Each is the other's neighbour
     assert facts["features"][0]["along_graph"] == {"x": [0, 1], "y": [1, 0], "share": 1}
     assert facts["correlations"]["values"] == [[1, -1], [-1, 1]]
 
 
 def test_one_class_is_a_group():
-    assert portray(Table([[0], [1]]), Supervision.from_labels(["a", "a"]), [0])["classes"] == ["a"]
+    assert portray(MemoryTable([[0], [1]]), Supervision.from_labels(["a", "a"]), [0])[
+        "classes"
+    ] == ["a"]
 
 
 def test_whole_numbers_and_short_floats_are_read():
     X = np.array([[0, 1], [200, 0], [255, 1]])
-    expected = portray(Table(X.astype(np.float64)), Supervision.nothing(3), [0, 1])
+    expected = portray(MemoryTable(X.astype(np.float64)), Supervision.nothing(3), [0, 1])
     for kind in (np.uint8, np.float32, bool):
         assert (
-            portray(Table(X.astype(kind)), Supervision.nothing(3), [1])["features"][0]["high"] == 1
+            portray(MemoryTable(X.astype(kind)), Supervision.nothing(3), [1])["features"][0]["high"]
+            == 1
         )
-    assert portray(Table(X.astype(np.uint8)), Supervision.nothing(3), [0, 1]) == expected
+    assert portray(MemoryTable(X.astype(np.uint8)), Supervision.nothing(3), [0, 1]) == expected
 
 
 @pytest.mark.parametrize("kind", ["nothing", "targets"])
 def test_the_facts_of_24_features_stay_small(rng, kind):
     X = rng.normal(size=(3000, 30)) * 1e-7
     known = Supervision.nothing(3000) if kind == "nothing" else Supervision.from_targets(X[:, 0])
-    assert len(json.dumps(portray(Table(X), known, np.arange(30)), separators=(",", ":"))) < 120_000
+    assert (
+        len(json.dumps(portray(MemoryTable(X), known, np.arange(30)), separators=(",", ":")))
+        < 120_000
+    )
 
 
 # Real tables
@@ -498,7 +510,7 @@ def test_the_facts_of_24_features_stay_small(rng, kind):
 def test_a_share_of_wine_labels(shared_data):
     X, y = shared_data("wine")
     labels = np.where(np.arange(len(y)) % 5 == 0, y, -1)
-    facts = portray(Table(X), Supervision.from_labels(labels), [6, 0])
+    facts = portray(MemoryTable(X), Supervision.from_labels(labels), [6, 0])
     assert facts["classes"] == ["0", "1", "2", "unknown"]
     for feature, j in zip(facts["features"], [6, 0], strict=True):
         edges = feature["histogram"]["edges"]
@@ -513,7 +525,7 @@ def test_a_share_of_wine_labels(shared_data):
 
 def test_neighboring_wavelengths_say_the_same(shared_data):
     X, y = shared_data("tecator")
-    facts = portray(Table(X), Supervision.from_targets(y), [40, 41, 0])
+    facts = portray(MemoryTable(X), Supervision.from_targets(y), [40, 41, 0])
     assert_array_equal(facts["correlations"]["values"][0][1] > 0.99, True)
     assert_allclose(facts["correlations"]["values"], np.corrcoef(X[:, [40, 41, 0]].T), atol=6e-4)
     assert_allclose(

@@ -51,7 +51,7 @@ from graphsieve import (
 from graphsieve._base.parallel import LostProcessError, in_parallel
 from graphsieve.scores import METHODS
 from graphsieve.search import propagation
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import frozen
 
 N, P = 60, 6
@@ -183,7 +183,7 @@ def test_arrays_of_dask():
         InputTypeError,
         match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)",
     ):
-        Table(split)
+        MemoryTable(split)
     with pytest.raises(InputError, match=r"compute_chunk_sizes\(\)"):
         rank(split[split[:, 0] > 0])
 
@@ -652,9 +652,9 @@ def test_the_size_of_a_block_makes_no_difference(method):
     chosen = METHODS[method].defaults | (
         {"bandwidth": 20.0} if "bandwidth" in METHODS[method].defaults else {}
     )
-    whole = core(Table(X), known, **chosen).values
+    whole = core(MemoryTable(X), known, **chosen).values
     for size in (1, 7, N, N + 1, 7 * N, N * P, N * P + 1):
-        found = core(Table(X, block_elements=size), known, **chosen).values
+        found = core(MemoryTable(X, block_elements=size), known, **chosen).values
         assert_allclose(found, whole, rtol=1e-10)
 
 

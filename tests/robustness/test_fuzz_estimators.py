@@ -33,7 +33,7 @@ from graphsieve import (
     stored,
 )
 from graphsieve.scores import METHODS
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import rescaled
 from oddities import answered, maybe_odd, objects, parameters
 
@@ -385,7 +385,7 @@ def test_a_largest_value_beyond_all_interquartile_ranges():
     column = np.array([0.0, 0.0, 0.1, 0.1, 0.1, 0.05, -1e308])
     table = np.stack([column, np.arange(7.0)], axis=1)
     for make in (np.asarray, sp.csr_array):
-        found = rescaled(Table(make(table)), "robust").matrix
+        found = rescaled(MemoryTable(make(table)), "robust").matrix
         found = found.toarray() if sp.issparse(found) else found
         # n − 1 equal values beside one other are (n − 1) / n of the distance off their mean in n
         # ways: σ = d √(n − 1) / n.

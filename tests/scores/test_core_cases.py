@@ -32,14 +32,14 @@ from graphsieve.graphs.graph import (
     lifted,
 )
 from graphsieve.graphs.neighbors.exact import TargetRuns, target_runs
-from graphsieve.graphs.neighbors.out_of_core import StoredTable
 from graphsieve.graphs.prototypes import Compressed
 from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores import METHODS, geometry, labels, pairs
 from graphsieve.scores.geometry import _Spectrum
 from graphsieve.scores.method import best_first, extra_options, wanted_count
-from graphsieve.table import columns, sums
-from graphsieve.table.columns import Table
+from graphsieve.table import blocks, columns, sums
+from graphsieve.table.columns import MemoryTable
+from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import (
     columns_at_once,
     dense_weighting,
@@ -108,7 +108,7 @@ def test_parts_of_a_block_are_its_columns(width, kind):
     table = (
         StoredTable(Pretended(X, 4096))
         if kind == "stored"
-        else Table(X if kind == "unread" else X.astype(">f8"))
+        else MemoryTable(X if kind == "unread" else X.astype(">f8"))
     )
     (whole,) = table.wide_blocks()
     assert whole.is_stored == (kind == "stored")
@@ -146,7 +146,7 @@ def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
 
 def test_a_graph_of_other_samples_is_refused():
     with pytest.raises(InputError, match="same samples have 3 and 4 of them"):
-        laplacian_ratio(Table(np.arange(8.0).reshape(4, 2)), SparseGraph(3, [0], [1]))
+        laplacian_ratio(MemoryTable(np.arange(8.0).reshape(4, 2)), SparseGraph(3, [0], [1]))
 
 
 @pytest.mark.parametrize("borders", [[0, 1, 9], [0, 3, 6, 9], [0, 8, 9]])
@@ -175,11 +175,11 @@ def test_merged_moments_of_light_and_of_missing_weightings(borders):
 
 def test_columns_at_once_fill_a_block_or_the_memory_of_a_stored_table():
     X = np.zeros((4, 3))
-    (dense,) = Table(X).blocks()
-    assert columns_at_once(dense, 2**20) == columns.BLOCK_ELEMENTS // 2**20
-    assert columns_at_once(dense, 0) == columns.BLOCK_ELEMENTS
+    (dense,) = MemoryTable(X).blocks()
+    assert columns_at_once(dense, 2**20) == blocks.BLOCK_ELEMENTS // 2**20
+    assert columns_at_once(dense, 0) == blocks.BLOCK_ELEMENTS
     assert columns_at_once(dense, 2**30) == 1
-    for memory, elements in ((2**10, columns.BLOCK_ELEMENTS // 8), (2**30, 2**30 // 64)):
+    for memory, elements in ((2**10, blocks.BLOCK_ELEMENTS // 8), (2**30, 2**30 // 64)):
         assert columns_at_once(StoredTable(Pretended(X, memory)).whole, 64) == elements // 64
 
 
@@ -195,7 +195,7 @@ def test_weightings_of_groups():
 
 def test_one_weighting_has_the_mass_of_its_sparse_form_to_the_last_bit():
     weights = np.random.default_rng(5).random((5001, 1))
-    (block,) = Table(weights).blocks()
+    (block,) = MemoryTable(weights).blocks()
     assert moments(block, weights).mass == moments(block, sp.csc_array(weights)).mass
 
 
@@ -229,7 +229,7 @@ def test_rows_of_a_table_are_scaled_and_shifted_like_all_of_it(sparse, dtype):
     X = np.array([[4.0, 0.0, 7.0, 1.0], [2.0, 3.0, 7.0, 2.0], [8.0, 0.0, 7.0, 3.0]], dtype=dtype)
     shift, exponent = np.array([0.0, 0.875]), np.array([2, 3], dtype=np.intc)
     piece = sp.csr_array(X.astype(np.float64)) if sparse else X
-    block = columns.row_block(piece, slice(1, 3), shift, exponent)
+    block = blocks.row_block(piece, slice(1, 3), shift, exponent)
     values = block.values.toarray() if sparse else block.values
     # 3 / 4 − 0, and 7 / 8 − 0.875
     assert_array_equal(values, [[0.0, 0.0], [0.75, 0.0], [0.0, 0.0]])
@@ -244,16 +244,16 @@ def test_extremes_of_a_sparse_piece_are_those_of_its_dense_form():
     )
     # Of 2 and −2 the upper one is the shift
     expected = [[-1, 3, -3, 0, -2], [5, 4, -1, 0, 2.5], [0, 3, -1, 0, 2]]
-    assert_array_equal(columns.extremes_of(sp.csr_array(X)), expected)
-    assert_array_equal(columns.extremes_of(X), expected)
-    assert_array_equal(columns.extremes_of((2 * X).astype(int)), 2 * np.array(expected))
+    assert_array_equal(blocks.extremes_of(sp.csr_array(X)), expected)
+    assert_array_equal(blocks.extremes_of(X), expected)
+    assert_array_equal(blocks.extremes_of((2 * X).astype(int)), 2 * np.array(expected))
 
 
 def test_a_sparse_block_is_scaled_shifted_and_knows_what_is_constant(sparse_stays_sparse):
     X = np.array(
         [[0.0, 3e200, 7.0, 0.0, -2.0], [3.0, 4e200, 7.0, 0.0, 2.0], [0.0, 5e200, 7.0, 0.0, 6.0]]
     )
-    (block,) = Table(sp.csc_array(X)).blocks()
+    (block,) = MemoryTable(sp.csc_array(X)).blocks()
     assert block.is_sparse
     exponent = np.array([2, 667, 3, 0, 3])  # 2¹ < 3 < 2², and 2⁶⁶⁶ < 5e200 < 2⁶⁶⁷
     assert_array_equal(block.exponent, exponent)
@@ -270,8 +270,8 @@ def test_dense_parts_of_a_sparse_block_are_its_columns_once(
     sparse_stays_sparse, monkeypatch, at_once
 ):
     X = np.triu(np.arange(1.0, 22.0).reshape(3, 7))
-    (block,) = Table(sp.csc_array(X)).blocks()
-    monkeypatch.setattr(columns, "BLOCK_ELEMENTS", at_once)
+    (block,) = MemoryTable(sp.csc_array(X)).blocks()
+    monkeypatch.setattr(blocks, "BLOCK_ELEMENTS", at_once)
     parts = list(block.dense_parts())
     width = max(1, at_once // 3)
     assert [(part.start, part.stop) for part, _ in parts] == [
@@ -286,8 +286,8 @@ def test_dense_parts_of_a_sparse_block_are_its_columns_once(
     "X", [np.array([[3.0, -2.0], [0.0, 5.0]]), sp.csc_array([[3.0, -2.0], [0.0, 5.0]])]
 )
 def test_the_smallest_number_of_a_table(X):
-    assert Table(X).smallest == -2.0
-    assert Table(np.ones((2, 1)) if sp.issparse(X) else sp.csc_array((2, 1))).smallest == (
+    assert MemoryTable(X).smallest == -2.0
+    assert MemoryTable(np.ones((2, 1)) if sp.issparse(X) else sp.csc_array((2, 1))).smallest == (
         1.0 if sp.issparse(X) else 0.0
     )
 
@@ -296,18 +296,18 @@ def test_the_smallest_number_of_a_table(X):
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8")])
 def test_distances_are_taken_on_rows_divided_by_the_largest_power_of_two(sign, form):
     X = sign * np.array([[5e200, 1.0], [-1e150, 2.0]])
-    rows, exponent = Table(form(X)).rows
+    rows, exponent = MemoryTable(form(X)).rows
     assert exponent == 667  # 2⁶⁶⁶ < 5e200 < 2⁶⁶⁷
     assert_array_equal(rows.toarray() if sp.issparse(rows) else rows, np.ldexp(X, -667))
-    rows, exponent = Table(form(X * 2.0**-567)).rows
+    rows, exponent = MemoryTable(form(X * 2.0**-567)).rows
     assert exponent == 0  # 2¹⁰⁰ is ordinary
-    assert Table(form(X * 2.0**-566)).rows[1] == 101
+    assert MemoryTable(form(X * 2.0**-566)).rows[1] == 101
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
 def test_columns_of_zeros_alone_have_no_exponent(form):
     X = np.array([[0.0, 3.0, 0.0], [0.0, 3.0, 9.0], [0.0, 3.0, -1.0]])
-    assert_array_equal(Table(form(X)).column_exponents(), [columns.NO_EXPONENT, 2, 4])
+    assert_array_equal(MemoryTable(form(X)).column_exponents(), [columns.NO_EXPONENT, 2, 4])
 
 
 @pytest.mark.parametrize(
@@ -315,9 +315,9 @@ def test_columns_of_zeros_alone_have_no_exponent(form):
 )
 def test_blocks_hold_as_many_numbers_as_they_may(elements, widths):
     X = np.arange(21.0).reshape(3, 7)
-    assert [block.width for block in Table(X, block_elements=elements).blocks()] == widths
-    assert (Table(X, block_elements=elements).only_block is None) == (len(widths) > 1)
-    assert [block.width for block in Table(X, block_elements=elements).wide_blocks()] == [7]
+    assert [block.width for block in MemoryTable(X, block_elements=elements).blocks()] == widths
+    assert (MemoryTable(X, block_elements=elements).only_block is None) == (len(widths) > 1)
+    assert [block.width for block in MemoryTable(X, block_elements=elements).wide_blocks()] == [7]
 
 
 def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
@@ -326,7 +326,7 @@ def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
     def blocks(X, elements):
         return [
             (block.width, block.is_sparse)
-            for block in Table(sp.csc_array(X), block_elements=elements).blocks()
+            for block in MemoryTable(sp.csc_array(X), block_elements=elements).blocks()
         ]
 
     full, empty = np.ones((4, 3)), np.zeros((4, 40))
@@ -342,10 +342,10 @@ def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
 
 def test_whether_all_is_finite_is_told_by_its_extremes():
     X = np.arange(6.0).reshape(3, 2)
-    assert Table.trusted(X, None)._all_finite(X) is True
+    assert MemoryTable.trusted(X, None)._all_finite(X) is True
 
     X[1, 1] = np.nan
-    assert Table.trusted(X, None)._all_finite(X) is False
+    assert MemoryTable.trusted(X, None)._all_finite(X) is False
 
 
 def test_pairs_of_equal_codes_come_in_chunks_of_the_right_size(monkeypatch):
@@ -393,12 +393,12 @@ def test_unlabelled_neighbours_take_only_the_places_that_labelled_ones_leave():
     # The first has one place: the second is at 1 along the target, the third at 1 in X, and
     # labelled ones come first.
     X, y = np.array([[0.0], [10.0], [1.0], [1.25]]), np.array([0.0, 1.0, nan, nan])
-    found = edges_of(builders.partly_known_target_graph(Table(X), y, 1, 2.0, 5.0).graph)
+    found = edges_of(builders.partly_known_target_graph(MemoryTable(X), y, 1, 2.0, 5.0).graph)
     assert found == pytest.approx({(0, 1): 5 * np.exp(-(1 - 0.0625) / 2), (2, 3): 1.0})
     # Now it has two: one is left for the two samples at 1 and −1, of which the upper one gets it.
     X = np.array([[0.0], [10.0], [1.0], [1.25], [1.5], [-1.0], [-1.25], [-1.5]])
     y = np.array([0.0, 1.0, *np.full(6, nan)])
-    found = edges_of(builders.partly_known_target_graph(Table(X), y, 2, np.inf, 1.0).graph)
+    found = edges_of(builders.partly_known_target_graph(MemoryTable(X), y, 2, np.inf, 1.0).graph)
     assert set(found) == {(0, 1), (0, 2), (1, 4), (2, 3), (2, 4), (3, 4), (5, 6), (5, 7), (6, 7)}
 
 
@@ -522,17 +522,17 @@ def test_the_mean_length_is_that_of_the_larger_of_features_and_targets():
     X, y = np.array([[0.0], [9.0], [4.0], [6.0]]), np.array([1.0, 4.0, np.nan, np.nan])
     # The labelled samples, 3 apart along the target, have only each other, and the unlabelled ones,
     # 2 apart in X, too.
-    near = builders.partly_known_target_graph(Table(1e150 * X), 1e-140 * y, 1, None, 1.0)
+    near = builders.partly_known_target_graph(MemoryTable(1e150 * X), 1e-140 * y, 1, None, 1.0)
     assert set(edges_of(near.graph)) == {(0, 1), (2, 3)}
     assert near.bandwidth == pytest.approx(4e300 / 2, rel=1e-12)
     # All six are linked, and five of them are nothing beside the one along the target.
-    near = builders.partly_known_target_graph(Table(1e-140 * X), 1e150 * y, 3, None, 1.0)
+    near = builders.partly_known_target_graph(MemoryTable(1e-140 * X), 1e150 * y, 3, None, 1.0)
     assert near.bandwidth == pytest.approx(9e300 / 6, rel=1e-12)
 
 
 SMALL = Compressed(
     # Two kept samples at 0 and 1, and prototypes of two and of three others at 3 and 6.
-    Table(np.array([[0.0], [1.0], [3.0], [6.0]])),
+    MemoryTable(np.array([[0.0], [1.0], [3.0], [6.0]])),
     Supervision.from_labels([0, 1, -1, -1]),
     np.array([1.0, 1.0, 2.0, 3.0]),
     2,
@@ -556,7 +556,7 @@ def check_compressed(near, edges):
 
 
 def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
-    table, nan = Table(np.zeros((7, 1))).represented_by(SMALL), np.nan
+    table, nan = MemoryTable(np.zeros((7, 1))).represented_by(SMALL), np.nan
     # Squared lengths 4 and 9, relative to the 1 between the first two
     far = {(1, 2): np.exp(-3 / 2), (2, 3): np.exp(-8 / 2)}
     check_compressed(builders.neighbor_graph(table, 1, 2.0), {(0, 1): 1.0, **far})
@@ -570,7 +570,7 @@ def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
     check_compressed(found, {(1, 2): 1.0, (2, 3): np.exp(-5 / 2)})
 
     small = replace(SMALL, known=Supervision.from_targets([0.0, 3.0, nan, nan]))
-    table = Table(np.zeros((7, 1))).represented_by(small)
+    table = MemoryTable(np.zeros((7, 1))).represented_by(small)
     found = builders.partly_known_target_graph(table, np.full(7, nan), 1, 2.0, 5.0)
     # Along the target the first two are 9 apart, no more than the first and the third in X: there
     # labelled ones come first.
@@ -613,7 +613,7 @@ def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind,
 def test_every_graph_that_hangs_on_few_edges_warns():
     # The first two are much nearer to each other than all others
     x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])
-    table, nothing = Table(x[:, None]), Supervision.nothing(40)
+    table, nothing = MemoryTable(x[:, None]), Supervision.nothing(40)
     for build in (
         lambda: builders.neighbor_graph(table, 1, 0.01),
         lambda: builders.target_graph(x, 1, 0.01),
@@ -653,7 +653,7 @@ def test_pairs_made_on_the_fly_count_for_the_bandwidth(monkeypatch, kept):
     monkeypatch.setattr(builders, "EDGES_KEPT", kept)
     known = Supervision.from_labels(["a"] * 4)
     found = builders.constrained_neighbor_graph(
-        Table(np.arange(4.0)[:, None]), known, 1, None, cut_cannot_link=False
+        MemoryTable(np.arange(4.0)[:, None]), known, 1, None, cut_cannot_link=False
     )
     assert found.bandwidth == pytest.approx(20 / 6)
 
@@ -706,7 +706,10 @@ def test_relieff_divides_columns_of_any_range_block_by_block(monkeypatch):
     X[:, 1] = 7.0
     expected = oracle.relieff_score(X, y, n_neighbors=3)
     monkeypatch.setattr(columns, "WIDE", 1)
-    for table in (Table(X, block_elements=40), Table(sp.csr_array(X), block_elements=40)):
+    for table in (
+        MemoryTable(X, block_elements=40),
+        MemoryTable(sp.csr_array(X), block_elements=40),
+    ):
         assert_allclose(
             METHODS["relieff"].core(table, Supervision.from_labels(y), n_neighbors=3).values,
             expected,
@@ -775,14 +778,14 @@ def test_which_scores_are_good():
 def test_two_labels_are_a_pair_of_one_kind_and_a_ratio_needs_both():
     X, core = np.array([[0.0, 1.0], [1.0, 5.0], [4.0, 2.0]]), scores.METHODS["constraint"].core
     apart, alike = Supervision.from_labels([0, 1, -1]), Supervision.from_labels([0, 0, -1])
-    assert_allclose(core(Table(X), apart, form="difference", weight=0.5).values, [-0.5, -8.0])
-    assert_allclose(core(Table(X), alike, form="difference", weight=0.5).values, [1.0, 16.0])
+    assert_allclose(core(MemoryTable(X), apart, form="difference", weight=0.5).values, [-0.5, -8.0])
+    assert_allclose(core(MemoryTable(X), alike, form="difference", weight=0.5).values, [1.0, 16.0])
     for known, missing in ((apart, "must"), (alike, "cannot")):
         with pytest.raises(InputError, match=f"there is no {missing}-linked pair"):
-            core(Table(X), known, form="ratio", weight=pairs.DIFFERENCE_WEIGHT)
+            core(MemoryTable(X), known, form="ratio", weight=pairs.DIFFERENCE_WEIGHT)
     both = Supervision.from_labels([0, 0, 1])
     assert_allclose(
-        core(Table(X), both, form="ratio", weight=pairs.DIFFERENCE_WEIGHT).values,
+        core(MemoryTable(X), both, form="ratio", weight=pairs.DIFFERENCE_WEIGHT).values,
         [1 / (16 + 9), 16 / (1 + 9)],
     )
 
@@ -815,7 +818,7 @@ def test_two_known_targets_have_a_supervised_factor_and_one_has_none():
 
 
 def test_weightings_of_nobody_have_no_mass_mean_or_scatter(plain):
-    (block,) = Table(np.random.default_rng(20).normal(size=(4100, 2))).blocks()
+    (block,) = MemoryTable(np.random.default_rng(20).normal(size=(4100, 2))).blocks()
     for weightings in (sp.csc_array((4100, 3)), np.zeros((4100, 3))):
         for found in (moments(block, weightings), plain(moments, block, weightings)):
             for values in (found.mass, found.mean, found.scatter):
@@ -877,14 +880,14 @@ def test_the_difference_of_constraints_needs_only_one_kind_of_pairs():
     )
     core = scores.METHODS["constraint"].core
     labels = core(
-        Table(X), Supervision.from_labels([0, 0, 1]), form="difference", weight=0.5
+        MemoryTable(X), Supervision.from_labels([0, 0, 1]), form="difference", weight=0.5
     ).values
     assert_allclose(labels, [1.0 - 0.5 * (16 + 9), 16.0 - 0.5 * (1 + 9)])
     for nothing in (Supervision.from_pairs(3, [], []), Supervision.from_labels([0, -1, -1])):
         with pytest.raises(
             InputError, match="needs at least one must-linked or cannot-linked pair"
         ):
-            core(Table(X), nothing, form="difference", weight=0.5)
+            core(MemoryTable(X), nothing, form="difference", weight=0.5)
 
 
 def test_pairs_that_labels_imply_count_once():
@@ -938,10 +941,11 @@ def test_a_correlation_with_three_classes_is_refused():
     X = np.arange(6.0)[:, None]
     core = scores.METHODS["pearson"].core
     assert_allclose(
-        core(Table(X), Supervision.from_labels([0, 0, 0, 1, 1, 1])).values, [9 / np.sqrt(17.5 * 6)]
+        core(MemoryTable(X), Supervision.from_labels([0, 0, 0, 1, 1, 1])).values,
+        [9 / np.sqrt(17.5 * 6)],
     )
     with pytest.raises(InputError, match="2 classes, got 3 classes"):
-        core(Table(X), Supervision.from_labels([0, 0, 1, 1, 2, 2]))
+        core(MemoryTable(X), Supervision.from_labels([0, 0, 1, 1, 2, 2]))
 
 
 def test_differences_of_no_pairs_and_of_no_columns():
@@ -955,7 +959,7 @@ def test_differences_of_no_pairs_and_of_no_columns():
 def test_means_alone_are_the_means_without_a_compiler_too(plain):
     X = np.random.default_rng(10).normal(size=(8, 3))
     W = np.random.default_rng(11).random((8, 2))
-    (block,) = Table(X).blocks()
+    (block,) = MemoryTable(X).blocks()
     expected = (W / W.sum(axis=0)).T @ X
     for found in (means(block, W), plain(means, block, W)):
         assert_allclose((found + block.shift) * 2.0**block.exponent, expected, rtol=1e-12)
@@ -971,7 +975,7 @@ def test_samples_are_summed_in_parts_only_where_weightings_are_few():
 def test_groups_that_are_equal_inside_have_no_scatter_at_all(plain):
     X = np.random.default_rng(12).random((14, 50))
     X[3:10], X[10:] = 0.3, 0.7
-    (block,) = Table(X).blocks()
+    (block,) = MemoryTable(X).blocks()
     weightings = group_weightings(np.repeat([0, 1, 2], [3, 7, 4]), 3, np.linspace(0.1, 0.9, 14))
     for form in (weightings, weightings.toarray()):
         for found in (moments(block, form), plain(moments, block, form)):
@@ -989,7 +993,7 @@ def test_of_equal_magnitudes_the_upper_one_is_least_however_many_threads_look(mo
 
 def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plain, monkeypatch):
     X = np.random.default_rng(13).normal(size=(3, 7))
-    (block,) = Table(X).blocks()
+    (block,) = MemoryTable(X).blocks()
     W = np.array([[0.5, 0.0], [0.25, 1.0], [0.0, 3.0]])
     for elements in (1, 8, 2**22):
         monkeypatch.setattr(samples, "TEMPORARY_ELEMENTS", elements)
@@ -1102,8 +1106,8 @@ def test_who_is_linked_with_nobody_has_no_degree():
 
 def test_blocks_of_a_piece_are_counted_from_where_it_begins():
     X = np.arange(21.0).reshape(3, 7)
-    last = list(Table(X, block_elements=12).blocks())[1]
-    moved = columns.replace_start(last, 10)
+    last = list(MemoryTable(X, block_elements=12).blocks())[1]
+    moved = blocks.replace_start(last, 10)
     assert (last.start, last.stop, moved.start, moved.stop) == (4, 7, 14, 17)
     assert_array_equal((moved.values + moved.shift) * 2.0**moved.exponent, X[:, 4:])
 
@@ -1112,9 +1116,9 @@ def test_blocks_of_a_piece_are_counted_from_where_it_begins():
 def test_columns_are_scaled_alike_in_one_step_and_in_two(exponent):
     X = np.array([[3.0, 0.5], [3.0, -0.75], [3.0, 0.625]])
     X[:, 1] = np.ldexp(X[:, 1], exponent)
-    (block,) = Table(X).blocks()
-    some = columns.row_block(X[1:], slice(0, 2), block.shift, block.exponent)
-    last = columns.row_block(X[1:], slice(1, 2), block.shift[1:], block.exponent[1:])
+    (block,) = MemoryTable(X).blocks()
+    some = blocks.row_block(X[1:], slice(0, 2), block.shift, block.exponent)
+    last = blocks.row_block(X[1:], slice(1, 2), block.shift[1:], block.exponent[1:])
     assert (block.shift.tolist(), block.exponent.tolist()) == ([0.75, 0.5], [2, exponent])
     assert_array_equal(block.values, [[0.0, 0.0], [0.0, -1.25], [0.0, 0.125]])
     assert_array_equal(some.values, [[0.0, -1.25], [0.0, 0.125]])
@@ -1136,25 +1140,29 @@ def test_the_range_of_stored_columns_is_known_without_reading_them_again():
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda X: X.astype(">f8")])
 def test_rows_of_tiny_numbers_are_scaled_and_rows_of_zeros_are_not(form):
     for sign in (1.0, -1.0):
-        rows, exponent = Table(form(sign * np.ldexp(np.array([[3.0, 1.0], [2.0, 1.5]]), -150))).rows
+        rows, exponent = MemoryTable(
+            form(sign * np.ldexp(np.array([[3.0, 1.0], [2.0, 1.5]]), -150))
+        ).rows
         assert exponent == -148  # 2⁻¹⁴⁹ < 3 · 2⁻¹⁵⁰ < 2⁻¹⁴⁸
         assert_array_equal(
             rows.toarray() if sp.issparse(rows) else rows,
             sign * np.array([[0.75, 0.25], [0.5, 0.375]]),
         )
-    assert Table(form(np.zeros((3, 2)))).rows[1] == 0
+    assert MemoryTable(form(np.zeros((3, 2)))).rows[1] == 0
 
 
 def test_a_filled_block_that_just_fits_is_made_dense(monkeypatch):
     monkeypatch.setattr(columns, "DENSE_FROM", 0.3)
     full = sp.csc_array(np.ones((4, 3)))
-    assert [block.is_sparse for block in Table(full, block_elements=4).blocks()] == [False] * 3
-    assert [block.is_sparse for block in Table(full, block_elements=3).blocks()] == [True] * 3
+    assert [block.is_sparse for block in MemoryTable(full, block_elements=4).blocks()] == [
+        False
+    ] * 3
+    assert [block.is_sparse for block in MemoryTable(full, block_elements=3).blocks()] == [True] * 3
 
 
 def test_the_value_of_least_magnitude_is_not_fooled_by_small_whole_numbers():
     X = np.array([[-128, 3], [5, -7]], dtype=np.int8)  # of which −128 has no magnitude
-    assert_array_equal(columns.extremes_of(X), [[-128, -7], [5, 3], [5, 3]])
+    assert_array_equal(blocks.extremes_of(X), [[-128, -7], [5, 3], [5, 3]])
 
 
 def test_moments_of_a_table_that_lies_by_rows_need_no_columns():
@@ -1180,7 +1188,7 @@ def test_projections_are_products_wherever_the_columns_lie(form, sparse_stays_sp
         np.array([1.0, -3.0, 2.0]),
     )
     given = form(X)
-    table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
+    table = StoredTable(given) if isinstance(given, Pretended) else MemoryTable(given)
     for block in table.wide_blocks():
         assert_allclose(
             projection(block, vector) * 2.0**block.exponent, [14.0, -9.0, 0.0], rtol=1e-15
@@ -1190,7 +1198,7 @@ def test_projections_are_products_wherever_the_columns_lie(form, sparse_stays_sp
 @pytest.mark.parametrize("light", [1e-9, 1e-20, 1e-200])
 def test_zeros_that_weigh_little_beside_what_is_stored_are_not_lost(light, sparse_stays_sparse):
     X = sp.csc_array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
-    (block,) = Table(X).blocks()
+    (block,) = MemoryTable(X).blocks()
     assert block.is_sparse
     found = moments(block, np.array([[1.0], [light]])).scatter[0] * 4.0**block.exponent
     # a b / (a + b) · (1 − 0)²
@@ -1248,7 +1256,7 @@ def test_graphs_of_different_samples_are_neither_added_nor_taken_away():
 )
 def test_a_large_negative_number_scales_its_column(form):
     given = form(np.array([[-8.0, 1.0, -5.0], [1.0, -3.0, -6.0]]))
-    table = StoredTable(given) if isinstance(given, Pretended) else Table(given)
+    table = StoredTable(given) if isinstance(given, Pretended) else MemoryTable(given)
     assert_array_equal(next(table.wide_blocks()).exponent, [4, 2, 3])  # 8 < 2⁴, 3 < 2², 6 < 2³
 
 
@@ -1258,7 +1266,7 @@ def test_a_large_negative_number_scales_its_column(form):
 def test_the_range_of_nearly_equal_numbers_is_exact(form, sparse_stays_sparse):
     given = form(np.array([[1.0, -1.0], [1.0 + 2.0**-52, -1.0 - 2.0**-51]]))
     block = next(
-        (StoredTable(given) if isinstance(given, Pretended) else Table(given)).wide_blocks()
+        (StoredTable(given) if isinstance(given, Pretended) else MemoryTable(given)).wide_blocks()
     )
     assert_array_equal(block.range * 2.0**block.exponent, [2.0**-52, 2.0**-51])
 
@@ -1267,7 +1275,7 @@ def test_the_range_of_nearly_equal_numbers_is_exact(form, sparse_stays_sparse):
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
 def test_some_columns_of_a_table_are_a_table(form, elements):
     X = np.array([[4.0, 0.0, 9.0], [2.0, 3.0, 9.0], [8.0, 0.0, 9.0], [1.0, 1.0, 9.0]])
-    table = Table(form(X), block_elements=elements).named(("a", "b", "c"))
+    table = MemoryTable(form(X), block_elements=elements).named(("a", "b", "c"))
     some = table.take_columns(np.array([2, 0]))
     assert some.feature_names == ("c", "a")
     assert_array_equal(
@@ -1288,7 +1296,7 @@ def test_some_columns_of_a_table_are_a_table(form, elements):
 
 def test_the_size_of_a_table():
     X = np.array([[4.0, 0.0, 0.0], [2.0, 3.0, 9.0]])
-    for table, n_entries in ((Table(X), 6), (Table(sp.csc_array(X)), 4)):
+    for table, n_entries in ((MemoryTable(X), 6), (MemoryTable(sp.csc_array(X)), 4)):
         assert (table.n_samples, table.n_features, table.most_held, table.n_entries) == (
             2,
             3,
@@ -1301,20 +1309,23 @@ def test_the_size_of_a_table():
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">f4"])
 def test_whether_all_is_finite_is_told_of_numbers_in_any_order_of_bytes(dtype):
     X = np.arange(6.0).reshape(3, 2).astype(dtype)
-    assert Table.trusted(X, None)._all_finite(X) is True
+    assert MemoryTable.trusted(X, None)._all_finite(X) is True
     for wrong in (np.inf, -np.inf, np.nan):
         X[2, 0] = wrong
-        assert Table.trusted(X, None)._all_finite(X) is False
+        assert MemoryTable.trusted(X, None)._all_finite(X) is False
 
 
 def test_a_sparse_column_longer_than_a_block_is_one():
     X = sp.csc_array(np.eye(40)[:, :3])
-    assert [block.width for block in Table(X, block_elements=1).blocks()] == [1, 1, 1]
+    assert [block.width for block in MemoryTable(X, block_elements=1).blocks()] == [1, 1, 1]
 
 
 def test_the_bandwidth_of_constraints_is_the_mean_of_the_squared_lengths():
     """Of points at 0, 1 and 3: neighbours 0–1 and 1–2, and a must-linked pair 0–2."""
-    table, known = Table(np.array([[0.0], [1.0], [3.0]])), Supervision.from_pairs(3, [(0, 2)], [])
+    table, known = (
+        MemoryTable(np.array([[0.0], [1.0], [3.0]])),
+        Supervision.from_pairs(3, [(0, 2)], []),
+    )
     found = builders.constrained_neighbor_graph(table, known, 1, None, cut_cannot_link=True)
     assert found.bandwidth == pytest.approx((1 + 4 + 9) / 3)
     assert (
@@ -1361,7 +1372,7 @@ def test_blocks_wider_than_what_is_done_at_a_time(monkeypatch):
 def test_classes_that_a_part_of_the_samples_does_not_have_do_not_count():
     known = Supervision.from_labels(["a", "b", "c", "a", "c"])[np.array([0, 2, 3, 4])]
     assert_array_equal(known.codes, [0, 2, 0, 2])
-    _, codes, n_classes = labels.labeled_part(Table(np.arange(4.0)[:, None]), known)
+    _, codes, n_classes = labels.labeled_part(MemoryTable(np.arange(4.0)[:, None]), known)
     assert_array_equal(codes, [0, 1, 0, 1])
     assert n_classes == 2
 

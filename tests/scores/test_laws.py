@@ -17,7 +17,7 @@ from graphsieve.scores import METHODS
 from graphsieve.scores.method import Law, Method
 from graphsieve.select.preparation import ranks
 from graphsieve.table import columns
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import Problem, problems
 
 LAWS = get_args(Law)
@@ -30,7 +30,7 @@ def values(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
         return method.core(
-            Table(X, block_elements=block_elements), known, **(method.defaults | overrides)
+            MemoryTable(X, block_elements=block_elements), known, **(method.defaults | overrides)
         ).values
 
 

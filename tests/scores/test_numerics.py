@@ -13,7 +13,7 @@ from graphsieve import GraphSieve, GraphSieveWarning, Supervision, scores
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.scores import METHODS
 from graphsieve.search import diverse_selection
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 
 RNG = np.random.default_rng(7)
 N = 80
@@ -38,7 +38,7 @@ def score(name: str, X: np.ndarray, **overrides: object) -> np.ndarray:
     method = METHODS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
-        return method.core(Table(X), known_for(name), **(method.defaults | overrides)).values
+        return method.core(MemoryTable(X), known_for(name), **(method.defaults | overrides)).values
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -60,11 +60,13 @@ def test_an_offset_of_1e4_in_float32(name):
 @pytest.mark.parametrize("factor", [1e-300, 1e-12, 1e12, 1e300])
 def test_with_the_graph_held_fixed_a_scaled_feature_keeps_its_score(factor):
     X = RNG.normal(size=(N, 4))
-    graph = neighbor_graph(Table(X), 5, 1.0).graph
+    graph = neighbor_graph(MemoryTable(X), 5, 1.0).graph
     from graphsieve.graphs.ratio import laplacian_ratio
 
     assert_allclose(
-        laplacian_ratio(Table(X * factor), graph), laplacian_ratio(Table(X), graph), rtol=1e-9
+        laplacian_ratio(MemoryTable(X * factor), graph),
+        laplacian_ratio(MemoryTable(X), graph),
+        rtol=1e-9,
     )
 
 
@@ -200,7 +202,7 @@ def test_an_isolated_outlier_costs_the_others_no_digits():
     """
     X = RNG.normal(size=(N, 3))
     with_outlier = np.concatenate([np.full((1, 3), 1e14), X])
-    graph = neighbor_graph(Table(X), 5, 1.0).graph
+    graph = neighbor_graph(MemoryTable(X), 5, 1.0).graph
     from graphsieve.graphs.graph import SparseGraph
 
     apart = SparseGraph(N + 1, graph.first + 1, graph.second + 1, graph.weights)

@@ -27,7 +27,7 @@ from graphsieve.search.counting import (
     rotation_tail,
 )
 from graphsieve.search.diverse import choose_diverse
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import chosen_scale, rescaled
 from strategies import problems
 
@@ -70,7 +70,7 @@ def counted(X, known, **options):
     """The count along the greedy order, on columns of deviation 1."""
     deviation = X.std(axis=0)
     scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    table = Table(scaled)
+    table = MemoryTable(scaled)
     found = columns_that_matter(table, known)
     return count_features(
         table, known, greedy_order(scaled, found.mask), mattering=found, **options
@@ -115,7 +115,7 @@ def test_noise_is_rarely_said_to_matter():
     rng = np.random.default_rng(1)
     claims = np.zeros(3)
     for _ in range(60):
-        table = Table(rng.standard_normal((60, 30)))
+        table = MemoryTable(rng.standard_normal((60, 30)))
         kinds = (
             Supervision.nothing(60),
             Supervision.from_labels(rng.integers(0, 3, 60)),
@@ -147,7 +147,7 @@ def test_rare_words_that_happen_to_meet_are_no_structure():
     rng = np.random.default_rng(0)
     for _ in range(10):
         words = (rng.random((62, 300)) < 0.03).astype(float)
-        assert not columns_that_matter(Table(words), Supervision.nothing(62)).mask.any()
+        assert not columns_that_matter(MemoryTable(words), Supervision.nothing(62)).mask.any()
 
 
 @pytest.mark.parametrize("classes", [True, False])
@@ -165,7 +165,7 @@ def test_p_values_of_null_columns_are_no_smaller_than_they_should_be(classes):
     # relevance.
     X = np.column_stack([y + 0.01 * rng.standard_normal(40), null])
     found = columns_that_matter(
-        Table(X), Supervision.from_labels(y) if classes else Supervision.from_targets(y)
+        MemoryTable(X), Supervision.from_labels(y) if classes else Supervision.from_targets(y)
     )
     assert found.rule != "structure"
     for level in (0.1, 0.01):
@@ -200,7 +200,9 @@ def test_few_of_the_columns_named_without_labels_are_noise_however_the_others_de
     shares, null_p_values = [], []
     for seed in range(n_draws):
         real, null = draw(np.random.default_rng([7000, seed]))
-        found = columns_that_matter(Table(np.hstack([real, null])), Supervision.nothing(len(real)))
+        found = columns_that_matter(
+            MemoryTable(np.hstack([real, null])), Supervision.nothing(len(real))
+        )
         assert found.mask[:30].mean() >= 0.9
         shares.append(found.mask[30:].sum() / found.mask.sum())
         null_p_values.append(found.p_values[30:])
@@ -293,7 +295,7 @@ def test_structure_p_values_agree_with_shuffling():
     rng = np.random.default_rng(3)
     base = rng.standard_normal((40, 1))
     X = np.hstack([0.45 * base + rng.standard_normal((40, 5)), rng.standard_normal((40, 3))])
-    p_values = columns_that_matter(Table(X), Supervision.nothing(40)).p_values
+    p_values = columns_that_matter(MemoryTable(X), Supervision.nothing(40)).p_values
     for column in range(X.shape[1]):
         observed = (rank_correlations(X)[column] ** 2).sum()
         shuffled = X.copy()
@@ -310,7 +312,7 @@ def test_relevance_p_values_agree_with_shuffling():
     y = np.arange(24) % 3
     X = rng.standard_normal((24, 6)) + np.outer(y, [0, 0.3, 0.5, 0.7, 0, 0])
     X[:, 4] *= 1 + y
-    relevant = columns_that_matter(Table(X), Supervision.from_labels(y))
+    relevant = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
     assert relevant.rule != "structure"
     found = relevant.p_values
 
@@ -348,7 +350,7 @@ def test_curve_is_what_least_squares_explains():
     weights = rng.random(9)
     order = np.array([3, 8, 1, 0, 6, 2, 5, 4, 7])
     found = count_features(
-        Table(X), Supervision.nothing(50), order, mattering=given, weights=weights
+        MemoryTable(X), Supervision.nothing(50), order, mattering=given, weights=weights
     )
     centered = X - X.mean(axis=0)
     variance = (centered**2).sum(axis=0)
@@ -380,7 +382,7 @@ def test_leave_one_out_errors_are_those_of_refitting(classes):
     y = (raw > 0).astype(int) if classes else raw
     known = Supervision.from_labels(y) if classes else Supervision.from_targets(y)
     given = Mattering(np.ones(5, dtype=bool), np.zeros(5), "relevance", "given")
-    found = count_features(Table(X), known, np.arange(5), mattering=given)
+    found = count_features(MemoryTable(X), known, np.arange(5), mattering=given)
     values = np.stack([y == 0, y == 1], axis=1).astype(float) if classes else y[:, None]
     errors = np.empty((6, 40))
     for size in range(6):
@@ -419,9 +421,9 @@ def test_reasons_speak_of_one_column_as_of_one():
     y = np.arange(60) % 2
     # The second column is the same in both classes.
     X = np.column_stack([y + 0.1 * rng.standard_normal(60), np.repeat(rng.standard_normal(30), 2)])
-    found = columns_that_matter(Table(X), Supervision.from_labels(y))
+    found = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
     given = Mattering(np.array([True, False]), found.p_values, "relevance", "given")
-    alone = count_features(Table(X), Supervision.from_labels(y), [0], mattering=given)
+    alone = count_features(MemoryTable(X), Supervision.from_labels(y), [0], mattering=given)
     assert found.reason == "1 of 2 columns varies with the labels more than chance allows"
     assert alone.reason == "given; the first explains 100 % of it"
     copies = counted(X[:, [0, 0]], Supervision.from_labels(y))
@@ -430,7 +432,7 @@ def test_reasons_speak_of_one_column_as_of_one():
         == "2 of 2 columns vary with the labels more than chance allows; the first explains 100 % "
         "of them"
     )
-    single = columns_that_matter(Table(X[:, 1:]), Supervision.nothing(60))
+    single = columns_that_matter(MemoryTable(X[:, 1:]), Supervision.nothing(60))
     assert (
         single.reason
         == "nothing is known of the samples and none of 1 column shares more with the others than "
@@ -449,10 +451,10 @@ def test_one_column_in_a_small_unit_does_not_stand_for_all_others():
     X = rng.standard_normal((200, 1)) + rng.standard_normal((200, 12))
     X[:, 5] *= 50.0
     known = Supervision.nothing(200)
-    found = columns_that_matter(Table(X), known)
+    found = columns_that_matter(MemoryTable(X), known)
     assert found.mask.all()
     order = np.r_[5, np.delete(np.arange(12), 5)]
-    count = count_features(Table(X), known, order, mattering=found)
+    count = count_features(MemoryTable(X), known, order, mattering=found)
     # By variance alone that column is 99 % of the table. Counting for ten others it is 10 of 21,
     # and explains some of the rest.
     assert count.curve[1][1] < 0.8
@@ -493,7 +495,7 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
     hint = 0.4 * (corners[:, :1] * corners[:, 1:]) + rng.standard_normal((400, 1))
     X = np.hstack([informative, repeated, hint, rng.standard_normal((400, 10))])
     known = Supervision.from_labels((corners[:, 0] * corners[:, 1] > 0).astype(int))
-    found = columns_that_matter(Table(X), known)
+    found = columns_that_matter(MemoryTable(X), known)
     assert found.rule == "both"
     assert found.mask[:9].all()
     assert found.mask[9:].sum() <= 3
@@ -505,7 +507,7 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
 def test_few_labels_rule_no_column_out():
     data = datasets.make_waveform(300, random_state=1)
     y = np.where(np.arange(300) < 24, data.y, -1)
-    found = columns_that_matter(Table(data.X), Supervision.from_labels(y))
+    found = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(y))
     assert found.rule == "both"
     assert found.reason.endswith("count, since so few known samples rule no column out")
 
@@ -513,15 +515,15 @@ def test_few_labels_rule_no_column_out():
 def test_probabilities_are_used_like_the_labels_they_stand_for():
     data = datasets.make_squares(random_state=1)
     proba = np.eye(4)[data.y]
-    by_labels = columns_that_matter(Table(data.X), Supervision.from_labels(data.y))
-    by_proba = columns_that_matter(Table(data.X), Supervision.from_probabilities(proba))
+    by_labels = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(data.y))
+    by_proba = columns_that_matter(MemoryTable(data.X), Supervision.from_probabilities(proba))
     assert np.allclose(by_proba.p_values, by_labels.p_values)
 
 
 def test_pairs_alone_leave_it_to_the_columns():
     X = datasets.make_waveform(200, random_state=0).X
-    by_pairs = columns_that_matter(Table(X), Supervision.from_pairs(200, must_link=[(0, 1)]))
-    by_nothing = columns_that_matter(Table(X), Supervision.nothing(200))
+    by_pairs = columns_that_matter(MemoryTable(X), Supervision.from_pairs(200, must_link=[(0, 1)]))
+    by_nothing = columns_that_matter(MemoryTable(X), Supervision.nothing(200))
     assert by_pairs.reason.startswith("pairs do not tell how many columns matter")
     assert (by_pairs.mask == by_nothing.mask).all()
 
@@ -529,7 +531,7 @@ def test_pairs_alone_leave_it_to_the_columns():
 def test_too_few_samples_are_not_tested():
     X = np.random.default_rng(0).standard_normal((6, 4))
     X[:, 2] = 3.0
-    found = columns_that_matter(Table(X), Supervision.nothing(6))
+    found = columns_that_matter(MemoryTable(X), Supervision.nothing(6))
     assert found.rule == "untested"
     assert found.mask.tolist() == [True, True, False, True]
     assert np.isnan(found.p_values[2])
@@ -548,7 +550,7 @@ def test_cap():
 
 def test_a_short_order_is_counted_as_far_as_it_goes():
     data = datasets.make_y5(random_state=11)
-    found = count_features(Table(data.X), everything_known(data), np.array([3, 4]))
+    found = count_features(MemoryTable(data.X), everything_known(data), np.array([3, 4]))
     assert found.n == 2
 
 
@@ -558,7 +560,7 @@ def test_orders_that_are_none(order):
         InputError, match=r"^order must list different column numbers from 0 to 2, best first\.$"
     ):
         count_features(
-            Table(np.random.default_rng(0).random((20, 3))), Supervision.nothing(20), order
+            MemoryTable(np.random.default_rng(0).random((20, 3))), Supervision.nothing(20), order
         )
 
 
@@ -566,7 +568,7 @@ def test_max_features_must_be_a_count():
     with pytest.raises(
         InputError, match=r"^max_features must be None or a whole number of at least 1, got 0\.$"
     ):
-        count_features(Table(np.eye(3)), Supervision.nothing(3), [0], max_features=0)
+        count_features(MemoryTable(np.eye(3)), Supervision.nothing(3), [0], max_features=0)
 
 
 # ---- laws
@@ -577,7 +579,7 @@ def test_max_features_must_be_a_count():
     st.sampled_from(["labels", "targets", "probabilities", "pairs"]),
 )
 def test_any_table_is_counted(problem, kind):
-    table, known = Table(problem.X), problem.known(kind)
+    table, known = MemoryTable(problem.X), problem.known(kind)
     found = columns_that_matter(table, known)
     count = count_features(table, known, np.arange(problem.X.shape[1]), mattering=found)
     assert 0 <= count.n <= found.mask.sum()
@@ -595,8 +597,8 @@ def test_rows_columns_and_increasing_transformations_make_no_difference_to_what_
     known = problem.known("labels")
     rng = np.random.default_rng(seed)
     rows, columns = rng.permutation(len(problem.X)), rng.permutation(problem.X.shape[1])
-    before = columns_that_matter(Table(problem.X), known)
-    after = columns_that_matter(Table(np.exp(problem.X[rows][:, columns])), known[rows])
+    before = columns_that_matter(MemoryTable(problem.X), known)
+    after = columns_that_matter(MemoryTable(np.exp(problem.X[rows][:, columns])), known[rows])
     assert np.allclose(before.p_values[columns], after.p_values, equal_nan=True)
     assert (before.mask[columns] == after.mask).all()
 
@@ -608,7 +610,7 @@ def test_sparse_is_dense(kind, sparse_stays_sparse):
     X = rng.poisson(np.where(topic[:, None] == (np.arange(30) % 2), 0.9, 0.15)).astype(float)
     known = Supervision.from_labels(topic) if kind == "labels" else Supervision.nothing(120)
     order = rng.permutation(30)
-    dense, sparse = Table(X), Table(sp.csr_array(X))
+    dense, sparse = MemoryTable(X), MemoryTable(sp.csr_array(X))
     one, other = columns_that_matter(dense, known), columns_that_matter(sparse, known)
     assert one.mask.any()
     assert np.allclose(one.p_values, other.p_values)
@@ -622,7 +624,7 @@ def test_the_unit_of_the_table_makes_no_difference(exponent):
     data = datasets.make_waveform(60, random_state=3)
     known = Supervision.from_labels(data.y)
     counts = [
-        count_features(Table(np.ldexp(data.X, power)), known, np.arange(40))
+        count_features(MemoryTable(np.ldexp(data.X, power)), known, np.arange(40))
         for power in (0, exponent)
     ]
     assert counts[0] == counts[1]
@@ -650,7 +652,7 @@ def test_real_tables_get_more_than_one_and_not_all(name, labels, shared_data):
             [rng.permutation(np.flatnonzero(y == code))[:labels] for code in np.unique(y)]
         )
         known = Supervision.from_labels(np.where(np.isin(np.arange(len(y)), shown), y, -1))
-    table = Table(X)
+    table = MemoryTable(X)
     table = rescaled(table, chosen_scale(table)[0])
     found = columns_that_matter(table, known)
     order = choose_diverse(table, found.mask.astype(float), n_wanted=60, progress=False).order

@@ -35,7 +35,7 @@ from graphsieve.table.centered import (
     largest_correlations,
     top_exponent,
 )
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import rescaled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -164,7 +164,7 @@ def assert_same_path(one: DiversePath, other: DiversePath, tolerance: float = 1e
 @given(table=tables(), seed=st.integers(0, 999))
 def test_the_space_of_columns_is_that_of_numpy(stored: Any, table: Columns, seed: int) -> None:
     X = np.where(np.abs(table.X) < 0.3, 0.0, table.X) if stored is sp.csr_array else table.X
-    space, random = ColumnSpace(Table(stored(X))), np.random.default_rng(seed)
+    space, random = ColumnSpace(MemoryTable(stored(X))), np.random.default_rng(seed)
     dense = X - X.mean(axis=0)
     dense[:, np.ptp(X, axis=0) == 0] = 0.0
     varying = np.abs(X[:, np.ptp(X, axis=0) > 0])
@@ -195,7 +195,7 @@ def test_kernels_and_forms_are_right_for_columns_of_no_weight_and_of_few_or_many
     X[0, 0], X[:, 1] = 0.5, 0.0
     weights = np.where(np.arange(12) % 3 == 0, 0.0, random.random(12))
     # All below 1, so that the unit is 1
-    space, dense = ColumnSpace(Table(stored(X))), X - X.mean(axis=0)
+    space, dense = ColumnSpace(MemoryTable(stored(X))), X - X.mean(axis=0)
     entries = (X != 0).sum(axis=0) * centered.FEW_ENTRIES
     assert (entries < len(X)).sum() > 2
     assert (entries > len(X)).sum() > 2
@@ -215,7 +215,7 @@ def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(
         np.arange(shape[1]) % 4 == 0, np.nan, np.random.default_rng(2).random(shape[1])
     )
     monkeypatch.setattr(centered, "PART_ELEMENTS", 7 * shape[0])  # seven columns at once
-    space = ColumnSpace(Table(X))
+    space = ColumnSpace(MemoryTable(X))
     usable = ~np.isnan(weights)
     search = diverse._Explaining(space, np.nan_to_num(weights), usable, None, 0.0)
     for chosen in ([], [1], [1, 2, 6]):
@@ -244,7 +244,7 @@ def test_chunks_of_any_width_make_no_difference(
             patch.setattr(centered, "PART_ELEMENTS", 5 * n)
             patch.setattr(diverse, "STALE", 0.9)  # and gains are computed anew nearly always
             for elements in (1, 3 * n, 10**6):
-                table = Table(stored(X), block_elements=elements)
+                table = MemoryTable(stored(X), block_elements=elements)
                 assert_same_path(diverse.choose_diverse(table, weights, n_wanted=8), whole)
 
 
@@ -252,8 +252,8 @@ def test_parts_have_the_units_of_the_table() -> None:
     X = np.array([[1e9, 1.0, 3.0], [1e9 + 4, 2.0, 3.0], [1e9 + 2, 6.0, 3.0]])
     parts = [
         part
-        for block in Table(X).blocks()
-        for _, part in centered_parts(block, top_exponent(Table(X)))
+        for block in MemoryTable(X).blocks()
+        for _, part in centered_parts(block, top_exponent(MemoryTable(X)))
     ]
     values = np.concatenate(parts, axis=1) * 2.0**30  # the power of two above 1e9
     np.testing.assert_allclose(values, [[-2, -2, 0], [2, -1, 0], [0, 3, 0]], atol=1e-12)
@@ -588,7 +588,7 @@ def test_beyond_what_matters_the_default_chooses_no_copies() -> None:
     X, weights = plain[:, [2, 0, 1, 2, 3, 0, 4]], np.array([0, 0.9, 0, 0, 0.3, 0.9, 0])
     # On its own the search stops there
     assert diverse_selection(weights, X, n_features_to_select=7).n_chosen == 2
-    path = diverse.choose_diverse(Table(X), weights, n_wanted=7, beyond=True)
+    path = diverse.choose_diverse(MemoryTable(X), weights, n_wanted=7, beyond=True)
     assert path.n_chosen == 5
     assert sorted(path.order[:2]) == [1, 4]
     # What two of the others explain of all of them, as if they were a table of their own.
@@ -686,7 +686,7 @@ def test_real_spectra_are_chosen_as_in_extended_precision(shared_data: Any) -> N
 def test_a_sketch_keeps_inner_products() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(20_000, 30)) @ random.normal(size=(30, 30)) + 100
-    table = Table(X)
+    table = MemoryTable(X)
     exact = ColumnSpace(table)
     sketch = ColumnSpace(table, most_elements=30 * 1024)
     assert sketch.sketched
@@ -701,22 +701,24 @@ def test_a_sketch_keeps_inner_products() -> None:
     # It is an estimate, not the thing itself
     assert np.abs(error).mean() > 0.1 / np.sqrt(sketch.n_rows)
     np.testing.assert_allclose(small, sketch.project(columns), atol=1e-9 * np.abs(small).max())
-    thin = ColumnSpace(Table(sp.csr_array(X)), most_elements=30 * 1024)
+    thin = ColumnSpace(MemoryTable(sp.csr_array(X)), most_elements=30 * 1024)
     np.testing.assert_allclose(thin.squares, sketch.squares, rtol=1e-9)
 
 
 def test_when_a_table_is_sketched() -> None:
     X = np.random.default_rng(0).normal(size=(600, 40))
-    assert not ColumnSpace(Table(X), most_elements=24_000, most_rows=40).sketched
-    assert ColumnSpace(Table(X), most_elements=23_999, most_rows=40).n_rows == 23_999 // 40
+    assert not ColumnSpace(MemoryTable(X), most_elements=24_000, most_rows=40).sketched
+    assert ColumnSpace(MemoryTable(X), most_elements=23_999, most_rows=40).n_rows == 23_999 // 40
     # Both sides are longer
-    assert ColumnSpace(Table(X), most_elements=24_000, most_rows=39).n_rows == 39
-    assert ColumnSpace(Table(X), most_elements=100).n_rows == 256  # fewer would say too little
+    assert ColumnSpace(MemoryTable(X), most_elements=24_000, most_rows=39).n_rows == 39
+    assert (
+        ColumnSpace(MemoryTable(X), most_elements=100).n_rows == 256
+    )  # fewer would say too little
     # There would be as many sums as rows
-    assert not ColumnSpace(Table(X[:256]), most_elements=100).sketched
+    assert not ColumnSpace(MemoryTable(X[:256]), most_elements=100).sketched
     few = sp.random_array((600, 40), density=0.1, rng=np.random.default_rng(0))
     # Entries count, not cells
-    assert not ColumnSpace(Table(few), most_elements=2400, most_rows=40).sketched
+    assert not ColumnSpace(MemoryTable(few), most_elements=2400, most_rows=40).sketched
 
 
 def test_a_clear_choice_survives_a_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -867,7 +869,7 @@ def test_the_default_explains_the_table_and_what_is_known(
     X, y = data
     known = kinds_of_knowledge(y)[kind]
     sieve = quietly(GraphSieve(n_features_to_select=4), X, None, known)
-    prediction = predicted(Table(X), known)
+    prediction = predicted(MemoryTable(X), known)
     share = 0.0 if prediction is None else max(LEAST_TRUST, prediction.skill)
     assert sieve.relevance_ is not None
     worth = worth_by_refitting(
@@ -908,7 +910,7 @@ def test_relevance_by_hand_and_trust_by_skill(data: tuple[np.ndarray, np.ndarray
 
 def test_only_allowed_columns_are_chosen(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
-    table, allowed = Table(X), np.arange(9) >= 3
+    table, allowed = MemoryTable(X), np.arange(9) >= 3
     found = explain_what_is_known(
         table, table, Supervision.from_labels(y), n_wanted=9, allowed=allowed
     )
@@ -1109,7 +1111,7 @@ def test_columns_are_compared_in_the_scale_asked_for(scale: str | None) -> None:
     sieve = GraphSieve(scale=scale, n_features_to_select=3).fit(X)
     used = "standard" if scale == "auto" else scale  # the units differ a thousandfold
     assert sieve.scale_ == used
-    scaled = rescaled(Table(X), used).matrix
+    scaled = rescaled(MemoryTable(X), used).matrix
     weights = np.abs(np.corrcoef(scaled.T) - np.eye(5)).max(axis=0)
     path = diverse_selection(weights, scaled, n_features_to_select=3)
     assert (np.argsort(sieve.ranking_) == path.order).all()
@@ -1169,12 +1171,12 @@ def test_the_largest_correlation_with_another_column(
     varying = np.ptp(X, axis=0) > 0
     expected = np.zeros(shape[1])
     expected[varying] = np.abs(np.corrcoef(X[:, varying].T) - np.eye(varying.sum())).max(axis=0)
-    found = largest_correlations(ColumnSpace(Table(container(X))))
+    found = largest_correlations(ColumnSpace(MemoryTable(container(X))))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert found[[1, 2, 4]].tolist() == pytest.approx([1, 0, 1])
     # With fewer columns to compare with, no correlation is larger; those that explain most are
     # among them.
-    fewer = largest_correlations(ColumnSpace(Table(container(X))), most_compared=5)
+    fewer = largest_correlations(ColumnSpace(MemoryTable(container(X))), most_compared=5)
     assert (fewer <= expected + 1e-9).all()
     if shape[0] < shape[1]:
         explained = np.where(varying, 1.0, 0.0)

@@ -22,7 +22,7 @@ from graphsieve import FloatingSieve, GraphSieveWarning, Supervision
 from graphsieve.search import floating_selection
 from graphsieve.search.criteria import LinearCriterion, _stratified, make_criterion
 from graphsieve.search.floating import float_forward
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from impatient import Impatient
 
 
@@ -38,7 +38,7 @@ def test_the_criterion_leaves_every_sample_out(classes, seed, ridge):
     X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-8, 8, p) + 1e3
     y = np.arange(n) % 3 if classes else rng.normal(size=n)
     Y = indicators(y) if classes else y
-    criterion = LinearCriterion(Table(X), y, classes=classes, ridge=ridge)
+    criterion = LinearCriterion(MemoryTable(X), y, classes=classes, ridge=ridge)
     some = [int(f) for f in rng.choice(p, 2, replace=False)]
     others = np.setdiff1d(np.arange(p), some)
     expected = [oracle.leave_one_out_r2(X, Y, [*some, f], ridge) for f in others]
@@ -106,7 +106,7 @@ def test_several_features_are_taken_out_in_one_step():
 
 def test_it_beats_or_equals_plain_forward_selection():
     X, y = load_wine(return_X_y=True)
-    criterion = make_criterion(Table(X), Supervision.from_labels(y))
+    criterion = make_criterion(MemoryTable(X), Supervision.from_labels(y))
     floating = float_forward(criterion, 8)
     forward = []
     for _ in range(8):

@@ -13,7 +13,7 @@ from graphsieve.scores import METHODS, fisher_score
 from graphsieve.search import floating_selection, hybrid_selection
 from graphsieve.search.hybrid import BASES, most_confident, refine, selecting
 from graphsieve.search.propagation import Propagation, harmonic_labels
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from impatient import Impatient
 
 TOY = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]], dtype=float)
@@ -74,7 +74,7 @@ def plain_rounds(X, y, size, n_iterations, fraction):
 def test_the_rounds_are_those_of_plain_code(load, size):
     X, y = load(return_X_y=True)
     X, y = X / X.std(axis=0), few_labels(y, 15)
-    table, known = Table(X), Supervision.from_labels(y)
+    table, known = MemoryTable(X), Supervision.from_labels(y)
     sets, confidences = plain_rounds(X, y, size, 10, 0.9)
     select = selecting(table, "fisher", size, {})
     path = refine(

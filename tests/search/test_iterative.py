@@ -29,7 +29,7 @@ from graphsieve.scores.method import best_first
 from graphsieve.search import iterative_ranking
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.search.iterative import iterate
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import problems
 
 READING_NEIGHBORS = [name for name, method in METHODS.items() if method.reads_neighbors]
@@ -73,7 +73,7 @@ def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, varia
     wanted = data.draw(st.integers(1, X.shape[1]))
     k = min(3, len(X) - 1)
     path = iterate(
-        Table(X),
+        MemoryTable(X),
         Supervision.nothing(len(X)),
         METHODS["laplacian"],
         {"n_neighbors": k, "bandwidth": 1.0},
@@ -87,8 +87,8 @@ def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, varia
         if variant == 1:
             scores = laplacian_score(X[:, current], n_neighbors=k)
         else:
-            graph = neighbor_graph(Table(X[:, current]), k, 1.0).graph
-            scores = laplacian_ratio(Table(X), graph)
+            graph = neighbor_graph(MemoryTable(X[:, current]), k, 1.0).graph
+            scores = laplacian_ratio(MemoryTable(X), graph)
         assert_allclose(stage.scores, scores, rtol=1e-6, atol=1e-12)
         order = stage.scored[best_first(scores, large_is_good=False)]
         size = max(len(current) - step, wanted)
@@ -114,7 +114,7 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
         X = rng.integers(0, 3, (60, 12)).astype(float)
     if kind == "scales":
         X *= 10.0 ** rng.integers(-5, 5, 12)
-    table, options = Table(X), {"n_neighbors": 4, "bandwidth": bandwidth}
+    table, options = MemoryTable(X), {"n_neighbors": 4, "bandwidth": bandwidth}
     tracker = Tracker(table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
@@ -125,7 +125,7 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
             tracker.follow(features)
             estimate = estimates.of(np.arange(12))
             exact = laplacian_ratio(
-                table, neighbor_graph(Table(X[:, features]), 4, bandwidth).graph
+                table, neighbor_graph(MemoryTable(X[:, features]), 4, bandwidth).graph
             )
             if estimate is not None:
                 good += 1
@@ -225,14 +225,14 @@ def test_neighbors_that_follow_the_features_equal_fresh_ones(
         if kind == "copies":
             X = np.repeat(X[: n // 4 + 1], 4, axis=0)
             n = len(X)
-        table = Table(sp.csr_array(X) if kind == "sparse" else X)
+        table = MemoryTable(sp.csr_array(X) if kind == "sparse" else X)
         tracker = Tracker(table, kept_elements=kept_elements)
         k = int(rng.integers(1, min(n - 1, 6)))
         some = np.sort(rng.choice(n, n // 2, replace=False)).astype(np.int64)
         for _ in range(8):
             features = np.sort(rng.choice(p, int(rng.integers(1, p + 1)), replace=False))
             tracker.follow(features)
-            rows = Table(X[:, features]).rows[0]
+            rows = MemoryTable(X[:, features]).rows[0]
             for which in ((None, None), (some, None), (None, some[: k + 1])):
                 near, squared = tracker.nearest(k, *which)
                 expected = nearest_neighbors(rows, k, queries=which[0], candidates=which[1])
@@ -244,13 +244,13 @@ def test_long_corrections_do_not_drift():
     """Three hundred features leave one by one; the last neighbours are as exact as the first."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 300)) * 10.0 ** rng.uniform(-6, 6, 300)
-    tracker = Tracker(Table(X))
+    tracker = Tracker(MemoryTable(X))
     for left in range(300, 0, -1):
         features = np.arange(300 - left, 300)
         tracker.follow(features)
         assert_array_equal(
             tracker.nearest(4, None, None)[0],
-            nearest_neighbors(Table(X[:, features]).rows[0], 4)[0],
+            nearest_neighbors(MemoryTable(X[:, features]).rows[0], 4)[0],
         )
 
 
@@ -271,10 +271,10 @@ def test_any_score_that_looks_for_neighbors_can_be_iterated(name, sparse):
     X = np.round(rng.normal(size=(40, 7)), 1) * (rng.random((40, 7)) < 0.7)
     method, known = METHODS[name], knowledge(name, 40)
     options = {**method.defaults, "n_neighbors": 4}
-    table = Table(sp.csr_array(X) if sparse else X)
+    table = MemoryTable(sp.csr_array(X) if sparse else X)
     path = iterate(table, known, method, options, n_features_to_select=2, step=2, variant=1)
     for stage in path.rounds:
-        alone = Table(sp.csr_array(X[:, stage.features]) if sparse else X[:, stage.features])
+        alone = MemoryTable(sp.csr_array(X[:, stage.features]) if sparse else X[:, stage.features])
         assert_allclose(stage.scores, method.core(alone, known, **options).values, rtol=1e-9)
     last = path.rounds[-1]
     expected = last.features[best_first(last.scores, large_is_good=method.large_is_good(options))]

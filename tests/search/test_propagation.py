@@ -25,7 +25,7 @@ from graphsieve.search.propagation import (
     propagate,
     solve_sparse,
 )
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import grid_values, problems
 
 
@@ -66,7 +66,10 @@ def test_equals_the_inverse_on_neighbors(problem, k):
         # Components without a label, which the inverse does not know
         warnings.simplefilter("ignore", GraphSieveWarning)
         found = propagate(
-            Table(problem.X), Supervision.from_labels(problem.labels), n_neighbors=k, bandwidth=10.0
+            MemoryTable(problem.X),
+            Supervision.from_labels(problem.labels),
+            n_neighbors=k,
+            bandwidth=10.0,
         )
     assert_probabilities(found.probabilities, problem.labels)
     # An unreached component cannot be inverted; it is cut off, so the others do not change when it
@@ -106,18 +109,21 @@ def test_the_bandwidth_is_that_of_the_first_edge_between_labels(drawn, k):
         y[:2] = [0, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
-        found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=k, bandwidth=None)
+        found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=k, bandwidth=None)
     squared = oracle.first_edge_between_labels(X, y, n_neighbors=k)
     assert_allclose(found.bandwidth, 1.0 if squared is None else squared / 9, rtol=1e-14)
 
 
 def test_equal_samples_of_different_labels_do_not_set_the_bandwidth():
     X, y = [[0.0], [0.0], [1.0], [3.0], [9.0]], [0, 1, -1, 1, -1]
-    found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=None, bandwidth=None)
+    found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=None, bandwidth=None)
     # 0 – 1 – 3: the label at 3 is joined to the 0 at 0 by the edge of length 2
     assert_allclose(found.bandwidth, 4 / 9)
     nothing_else = propagate(
-        Table(X), Supervision.from_labels([0, 1, -1, -1, -1]), n_neighbors=None, bandwidth=None
+        MemoryTable(X),
+        Supervision.from_labels([0, 1, -1, -1, -1]),
+        n_neighbors=None,
+        bandwidth=None,
     )
     assert nothing_else.bandwidth == 1.0
     assert_allclose(nothing_else.probabilities[2:], 0.5)
@@ -290,7 +296,7 @@ def test_a_raised_bandwidth_is_told(always_sparse):
     with pytest.warns(
         GraphSieveWarning, match="too rarely for float64; the labels are those at bandwidth"
     ):
-        found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=5, bandwidth=0.01)
+        found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=5, bandwidth=0.01)
     assert found.bandwidth > 0.01
     nearest = min(expected, key=lambda t: abs(np.log(t / found.bandwidth)))
     assert_allclose(found.bandwidth, nearest, rtol=1e-12)
@@ -399,7 +405,7 @@ def test_real_data_where_the_inverse_is_singular(shared_data, name, seed):
 def test_columns_are_the_sorted_classes_and_confidence_follows_the_largest():
     y = ["b", None, "a", None, "c", None]
     found = propagate(
-        Table([[0.0], [0.1], [2.0], [2.2], [5.0], [3.5]]),
+        MemoryTable([[0.0], [0.1], [2.0], [2.2], [5.0], [3.5]]),
         Supervision.from_labels(y),
         n_neighbors=None,
         bandwidth=0.5,
@@ -422,13 +428,17 @@ def test_one_class_is_certain_and_warns():
 
 def test_a_class_without_members_has_no_probability():
     known = Supervision.from_labels(["a", "b", "c", None, None])[[0, 2, 3, 4]]
-    found = propagate(Table([[0.0], [3.0], [1.0], [2.5]]), known, n_neighbors=None, bandwidth=None)
+    found = propagate(
+        MemoryTable([[0.0], [3.0], [1.0], [2.5]]), known, n_neighbors=None, bandwidth=None
+    )
     assert_array_equal(found.probabilities[:, 1], np.zeros(4))
     assert_allclose(found.probabilities.sum(axis=1), 1.0)
     # Of two classes, not of three
     assert_allclose(found.confidence, np.abs(2 * found.probabilities[:, 0] - 1), atol=1e-12)
     with pytest.warns(GraphSieveWarning, match="'a'"):
-        alone = propagate(Table([[0.0], [1.0]]), known[[0, 2]], n_neighbors=None, bandwidth=None)
+        alone = propagate(
+            MemoryTable([[0.0], [1.0]]), known[[0, 2]], n_neighbors=None, bandwidth=None
+        )
     assert_array_equal(alone.probabilities, [[1, 0, 0], [1, 0, 0]])
     assert_array_equal(alone.confidence, [1, 1])
 
@@ -437,7 +447,10 @@ def test_a_component_without_a_label_gets_equal_probabilities_and_a_warning():
     X = [[0.0], [1.0], [2.0], [100.0], [101.0], [102.0]]
     with pytest.warns(GraphSieveWarning, match=r"3 of 6 samples .* without any label") as caught:
         found = propagate(
-            Table(X), Supervision.from_labels([0, -1, 1, -1, -1, -1]), n_neighbors=1, bandwidth=1.0
+            MemoryTable(X),
+            Supervision.from_labels([0, -1, 1, -1, -1, -1]),
+            n_neighbors=1,
+            bandwidth=1.0,
         )
     assert len(caught) == 1
     assert_array_equal(found.unreached, [False] * 3 + [True] * 3)
@@ -448,7 +461,7 @@ def test_a_component_without_a_label_gets_equal_probabilities_and_a_warning():
 def test_too_many_neighbors_are_lowered():
     X, y = [[0.0], [1.0], [4.0], [6.0]], [0, -1, -1, 1]
     with pytest.warns(GraphSieveWarning, match="lowered to 3"):
-        found = propagate(Table(X), Supervision.from_labels(y), n_neighbors=9, bandwidth=2.0)
+        found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=9, bandwidth=2.0)
     assert found.n_neighbors == 3
     # Everyone with everyone
     assert_allclose(found.probabilities, harmonic_labels(X, y, bandwidth=2.0), rtol=0, atol=1e-12)
@@ -486,7 +499,7 @@ def test_bad_input_is_refused_in_one_sentence(arguments, message):
 def test_knowledge_without_labels_is_refused():
     with pytest.raises(InputError, match="no sample has a known label"):
         propagate(
-            Table([[0.0], [1.0]]),
+            MemoryTable([[0.0], [1.0]]),
             Supervision.from_pairs(2, [(0, 1)]),
             n_neighbors=None,
             bandwidth=None,

@@ -20,7 +20,7 @@ from graphsieve import Supervision
 from graphsieve.search import prediction
 from graphsieve.search.prediction import PENALTIES, predicted
 from graphsieve.search.relevance import N_NEIGHBORS, relevance
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import Problem, problems
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -112,7 +112,7 @@ def _ridge(X: np.ndarray, outputs: np.ndarray, penalty: float, where: np.ndarray
 def test_of_labels_it_is_the_share_of_variance_between_classes(problem: Problem) -> None:
     known = problem.labels >= 0
     assume(len(np.unique(problem.labels[known])) > 1)
-    found = relevance(Table(problem.X), problem.known("labels"))
+    found = relevance(MemoryTable(problem.X), problem.known("labels"))
     expected = [between_class_share(column, problem.labels[known]) for column in problem.X[known].T]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -132,7 +132,7 @@ def test_of_a_target_it_is_the_larger_of_two_shares(problem: Problem) -> None:
     known = ~np.isnan(problem.targets)
     target = problem.targets[known]
     assume(np.ptp(target) > 0)
-    found = relevance(Table(problem.X), Supervision.from_targets(problem.targets))
+    found = relevance(MemoryTable(problem.X), Supervision.from_targets(problem.targets))
     near = pairs_along_target(target)
     expected = [
         max(
@@ -146,7 +146,9 @@ def test_of_a_target_it_is_the_larger_of_two_shares(problem: Problem) -> None:
 
 def test_a_curve_counts_although_its_correlation_is_zero() -> None:
     target = np.linspace(-1, 1, 41)
-    found = relevance(Table(np.column_stack([target**2, target])), Supervision.from_targets(target))
+    found = relevance(
+        MemoryTable(np.column_stack([target**2, target])), Supervision.from_targets(target)
+    )
     assert squared_correlation(target**2, target) < 1e-20
     assert found[0] > 0.9
     assert found[1] == pytest.approx(1.0)
@@ -157,7 +159,7 @@ def test_of_pairs_it_compares_mean_squared_differences(problem: Problem, kinds: 
     must = problem.must_link if kinds != "cannot" else np.empty((0, 2), dtype=int)
     cannot = problem.cannot_link if kinds != "must" else np.empty((0, 2), dtype=int)
     assume(len(must) or len(cannot))
-    found = relevance(Table(problem.X), Supervision.from_pairs(len(problem.X), must, cannot))
+    found = relevance(MemoryTable(problem.X), Supervision.from_pairs(len(problem.X), must, cannot))
     together, apart = [(i, j, 1.0) for i, j in must], [(i, j, 1.0) for i, j in cannot]
     np.testing.assert_allclose(
         found, [share_of_pairs(column, together, apart) for column in problem.X.T], atol=1e-12
@@ -182,7 +184,7 @@ def test_labels_are_pairs_beside_pairs_and_none_counts_twice(problem: Problem) -
         for i, j in other | {tuple(sorted(pair)) for pair in problem.cannot_link.tolist()}
     ]
     expected = [share_of_pairs(column, together, apart) for column in problem.X.T]
-    np.testing.assert_allclose(relevance(Table(problem.X), known), expected, atol=1e-12)
+    np.testing.assert_allclose(relevance(MemoryTable(problem.X), known), expected, atol=1e-12)
 
 
 @given(problems(ties=True))
@@ -195,19 +197,19 @@ def test_of_probabilities_pairs_count_by_their_chance_to_share_a_class(problem: 
     )
     expected = [share_of_pairs(column, together, apart) for column in problem.X.T]
     np.testing.assert_allclose(
-        relevance(Table(problem.X), problem.known("probabilities")), expected, atol=1e-10
+        relevance(MemoryTable(problem.X), problem.known("probabilities")), expected, atol=1e-10
     )
 
 
 def test_sure_probabilities_of_one_class_tell_nothing_apart() -> None:
     X = np.random.default_rng(0).normal(size=(8, 3))
     known = Supervision.from_probabilities(np.column_stack([np.ones(8), np.zeros(8)]))
-    np.testing.assert_allclose(relevance(Table(X), known), 0.0, atol=1e-12)
+    np.testing.assert_allclose(relevance(MemoryTable(X), known), 0.0, atol=1e-12)
 
 
 def test_nothing_known_makes_all_columns_alike() -> None:
     X = np.column_stack([np.arange(5.0), np.ones(5)])
-    assert relevance(Table(X), Supervision.nothing(5)).tolist() == [1.0, 1.0]
+    assert relevance(MemoryTable(X), Supervision.nothing(5)).tolist() == [1.0, 1.0]
 
 
 def test_perfect_and_worthless_columns_by_hand() -> None:
@@ -218,7 +220,7 @@ def test_perfect_and_worthless_columns_by_hand() -> None:
         [[0, 1, 4, 2, 0], [0, 2, 4, 2, 1], [1, 1, 4, 2, 2], [1, 2, 4, 2, 3], [5, 9, 5, 2, 9]],
         dtype=float,
     )
-    found = relevance(Table(X), Supervision.from_labels([0, 0, 1, 1, -1]))
+    found = relevance(MemoryTable(X), Supervision.from_labels([0, 0, 1, 1, -1]))
     np.testing.assert_allclose(found, [1, 0, 0, 0, 0.8], atol=1e-15)
 
 
@@ -232,12 +234,12 @@ def test_other_libraries_agree() -> None:
     statistic = f_classif(X, labels)[0]  # F = (η² / 2) / ((1 − η²) / 47)
     share = statistic * 2 / (statistic * 2 + 47)
     np.testing.assert_allclose(
-        relevance(Table(X), Supervision.from_labels(labels)), share, rtol=1e-10
+        relevance(MemoryTable(X), Supervision.from_labels(labels)), share, rtol=1e-10
     )
     straight = 5 * target[:, None] + X  # so that a line is the better of the two shares
     expected = r_regression(straight, target) ** 2
     np.testing.assert_allclose(
-        relevance(Table(straight), Supervision.from_targets(target)), expected, rtol=1e-10
+        relevance(MemoryTable(straight), Supervision.from_targets(target)), expected, rtol=1e-10
     )
 
 
@@ -252,21 +254,27 @@ def test_laws(kind: str, problem: Problem, seed: int) -> None:
     """
     X, known = problem.X, problem.known(kind)
     assume(kind != "labels" or known.n_known_classes > 1)
-    found = relevance(Table(X), known)
+    found = relevance(MemoryTable(X), known)
     assert ((found >= 0) & (found <= 1)).all()
     random = np.random.default_rng(seed)
     units = random.choice([-1.0, 1.0], X.shape[1]) * 10.0 ** random.integers(-200, 200, X.shape[1])
-    np.testing.assert_allclose(relevance(Table(X * units), known), found, atol=1e-11)
+    np.testing.assert_allclose(relevance(MemoryTable(X * units), known), found, atol=1e-11)
     # An offset of 2²⁷ leaves steps of 2⁻²⁶: on a grid that it can hold, nothing is lost.
     grid = np.round(X * 2**10) / 2**10
     np.testing.assert_allclose(
-        relevance(Table(grid + 2.0**27), known), relevance(Table(grid), known), atol=1e-12
+        relevance(MemoryTable(grid + 2.0**27), known),
+        relevance(MemoryTable(grid), known),
+        atol=1e-12,
     )
     columns, rows = random.permutation(X.shape[1]), random.permutation(len(X))
-    np.testing.assert_allclose(relevance(Table(X[:, columns]), known), found[columns], atol=1e-12)
-    np.testing.assert_allclose(relevance(Table(X[rows]), known[rows]), found, atol=1e-11)
-    np.testing.assert_allclose(relevance(Table(sp.csr_array(X)), known), found, atol=1e-11)
-    np.testing.assert_allclose(relevance(Table(X, block_elements=1), known), found, atol=1e-12)
+    np.testing.assert_allclose(
+        relevance(MemoryTable(X[:, columns]), known), found[columns], atol=1e-12
+    )
+    np.testing.assert_allclose(relevance(MemoryTable(X[rows]), known[rows]), found, atol=1e-11)
+    np.testing.assert_allclose(relevance(MemoryTable(sp.csr_array(X)), known), found, atol=1e-11)
+    np.testing.assert_allclose(
+        relevance(MemoryTable(X, block_elements=1), known), found, atol=1e-12
+    )
 
 
 # ---- prediction
@@ -297,7 +305,7 @@ def test_prediction_is_ridge_regression_really_fitted_anew(kind: str, problem: P
     problem = with_a_signal(problem)
     outputs, rows = outputs_of(problem, kind)
     assume(len(rows) >= 4 and np.ptp(outputs, axis=0).all())
-    found = predicted(Table(problem.X), problem.known(kind))
+    found = predicted(MemoryTable(problem.X), problem.known(kind))
     assert found is not None
     penalty, left_out = refitted(problem.X[rows], outputs)
     expected = _ridge(problem.X[rows], outputs, penalty, problem.X)
@@ -338,13 +346,13 @@ def test_prediction_by_either_product_and_in_any_chunks(
     random = np.random.default_rng(p)
     X, target = random.normal(size=(n, p)), random.normal(size=n)
     known = Supervision.from_targets(np.where(np.arange(n) % 3 > 0, target, np.nan))
-    found = predicted(Table(X), known)
+    found = predicted(MemoryTable(X), known)
     assert found is not None
     for table in (
-        Table(X, block_elements=n),
-        Table(sp.csr_array(X)),
-        Table(X * 1e150),
-        Table(X * 1e-150),
+        MemoryTable(X, block_elements=n),
+        MemoryTable(sp.csr_array(X)),
+        MemoryTable(X * 1e150),
+        MemoryTable(X * 1e-150),
     ):
         other = predicted(table, known)
         assert other is not None
@@ -356,12 +364,12 @@ def test_a_line_is_found_and_noise_is_not_believed() -> None:
     random = np.random.default_rng(1)
     X = random.normal(size=(80, 4))
     labels = np.where(np.arange(80) < 40, (X[:, 0] > 0).astype(int), -1)
-    found = predicted(Table(X), Supervision.from_labels(labels))
+    found = predicted(MemoryTable(X), Supervision.from_labels(labels))
     assert found is not None
     assert found.skill > 0.7
     # Of samples nobody labelled
     assert np.mean((found.values.argmax(axis=1) == (X[:, 0] > 0))[40:]) > 0.85
-    noise = predicted(Table(X), Supervision.from_labels(random.integers(0, 2, 80)))
+    noise = predicted(MemoryTable(X), Supervision.from_labels(random.integers(0, 2, 80)))
     assert noise is not None
     assert noise.skill < 0.35
 
@@ -379,7 +387,7 @@ def test_a_line_is_found_and_noise_is_not_believed() -> None:
     ids=["nothing", "pairs", "two labels", "one class", "one value", "two values"],
 )
 def test_nothing_to_predict(known: Supervision) -> None:
-    assert predicted(Table(np.random.default_rng(0).normal(size=(6, 3))), known) is None
+    assert predicted(MemoryTable(np.random.default_rng(0).normal(size=(6, 3))), known) is None
 
 
 def test_columns_that_are_constant_on_the_labelled_predict_nothing() -> None:
@@ -388,8 +396,8 @@ def test_columns_that_are_constant_on_the_labelled_predict_nothing() -> None:
     X = np.random.default_rng(0).normal(size=(20, 5))
     X[:7] = 0.1
     labels = np.where(np.arange(20) < 7, np.arange(20) % 2, -1)
-    assert predicted(Table(X), Supervision.from_labels(labels)) is None
-    assert predicted(Table(np.full((7, 2), 0.1)), Supervision.from_labels(labels[:7])) is None
+    assert predicted(MemoryTable(X), Supervision.from_labels(labels)) is None
+    assert predicted(MemoryTable(np.full((7, 2), 0.1)), Supervision.from_labels(labels[:7])) is None
 
 
 @pytest.mark.parametrize("size", [1e308, 1e-300, 1.0])
@@ -397,9 +405,9 @@ def test_targets_of_any_size_and_offset(size: float) -> None:
     random = np.random.default_rng(5)
     X = random.normal(size=(30, 3))
     target = np.round(np.clip(X[:, 0] / 4, -1, 1) * 2**20) / 2**20
-    plain = predicted(Table(X), Supervision.from_targets(target))
+    plain = predicted(MemoryTable(X), Supervision.from_targets(target))
     for changed in (target * size, target + 2.0**30):
-        other = predicted(Table(X), Supervision.from_targets(changed))
+        other = predicted(MemoryTable(X), Supervision.from_targets(changed))
         assert plain is not None
         assert other is not None
         assert other.skill == pytest.approx(plain.skill, abs=1e-9)
@@ -414,7 +422,7 @@ def test_probabilities_are_judged_as_classes_although_a_target_is_known_too() ->
     sure = 1 / (1 + np.exp(-4 * X[:, 0] + random.normal(size=40)))
     alone = Supervision.from_probabilities(np.column_stack([sure, 1 - sure]))
     both = alone | Supervision.from_targets(random.normal(size=40))
-    one, other = predicted(Table(X), alone), predicted(Table(X), both)
+    one, other = predicted(MemoryTable(X), alone), predicted(MemoryTable(X), both)
     assert one is not None
     assert other is not None
     assert one.skill == other.skill > 0.5
@@ -436,14 +444,14 @@ def test_of_very_many_labels_a_fair_part_is_used(
     known = (
         Supervision.from_labels(labels) if kind == "labels" else Supervision.from_targets(target)
     )
-    full = predicted(Table(X), known)
+    full = predicted(MemoryTable(X), known)
     seen: list[np.ndarray] = []
     original = prediction._best_penalty
     monkeypatch.setattr(prediction, "MOST_LABELED", 40)
     monkeypatch.setattr(
         prediction, "_best_penalty", lambda *given: (seen.append(given[2]), original(*given))[1]
     )
-    part = predicted(Table(X), known)
+    part = predicted(MemoryTable(X), known)
     assert full is not None
     assert part is not None
     assert len(seen[0]) == 40

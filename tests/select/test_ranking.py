@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 import inspect
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 
 from graphsieve import (
     GraphSieve,
@@ -23,6 +24,7 @@ from graphsieve import (
     stability,
 )
 from graphsieve.report.wording import already_said
+from graphsieve.select import ranking as ranking_module
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
 
@@ -448,3 +450,25 @@ def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
     assert "By <strong>iterative</strong>, which drops the worst features" in text
     assert "as asked" not in text
     assert "2 rounds, 1 dropped in each." in text
+
+
+def test_pictures_are_made_when_they_are_needed_and_x_is_let_go(monkeypatch):
+    made = []
+    portray = ranking_module.portray
+
+    def counted(*arguments, **options):
+        made.append(1)
+        return portray(*arguments, **options)
+
+    monkeypatch.setattr(ranking_module, "portray", counted)
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    found = rank(X, y)
+    str(found), found.to_json(), found.to_records()
+    assert not made
+    page = found.to_html()
+    assert (made, found._draw) == ([1], None)
+    assert found.to_html() == page
+    assert made == [1]
+    again = pickle.loads(pickle.dumps(rank(X, y)))
+    assert again._draw is None
+    assert again.portraits == found.portraits

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import SCALES, chosen_scale, effective_support, rescaled
 from strategies import grid_values
 
@@ -49,16 +49,16 @@ def test_robust_divides_by_the_interquartile_range_or_else_by_the_deviation(X):
     size = np.where(size > 0, size, X.std(axis=0))
     varies = np.ptp(X, axis=0) > 0
     for container in (np.asarray, sp.csr_array):
-        found = dense(rescaled(Table(container(X)), "robust"))
+        found = dense(rescaled(MemoryTable(container(X)), "robust"))
         assert_allclose(found[:, varies], X[:, varies] / size[varies], rtol=1e-12)
 
 
 def test_robust_by_hand():
     # Sorted 0 1 2 3 100: quartiles 1 and 3. Seven zeros and a nine: both quartiles are 0, the
     # deviation is 9·√7/8.
-    five = rescaled(Table([[3.0], [100.0], [0.0], [2.0], [1.0]]), "robust").matrix
+    five = rescaled(MemoryTable([[3.0], [100.0], [0.0], [2.0], [1.0]]), "robust").matrix
     assert_array_equal(five.ravel(), [1.5, 50.0, 0.0, 1.0, 0.5])
-    rare = rescaled(Table(np.array([[0.0] * 7 + [9.0]]).T), "robust").matrix
+    rare = rescaled(MemoryTable(np.array([[0.0] * 7 + [9.0]]).T), "robust").matrix
     assert rare[-1, 0] == pytest.approx(8 / np.sqrt(7))
 
 
@@ -66,7 +66,7 @@ def test_robust_by_hand():
 def test_ranks_are_average_ranks_counted_from_zero(X):
     expected = average_ranks(X) / len(X)
     for container in (np.asarray, sp.csr_array):
-        found = dense(rescaled(Table(container(X)), "rank"))
+        found = dense(rescaled(MemoryTable(container(X)), "rank"))
         assert_allclose(found - found[0], expected - expected[0], atol=1e-12)
         assert_array_equal(found == 0, X == 0)
         assert_array_equal(np.sign(found), np.sign(X))
@@ -74,30 +74,34 @@ def test_ranks_are_average_ranks_counted_from_zero(X):
 
 @given(X=tables)
 def test_ranks_see_the_order_alone(X):
-    assert_array_equal(dense(rescaled(Table(X**3), "rank")), dense(rescaled(Table(X), "rank")))
+    assert_array_equal(
+        dense(rescaled(MemoryTable(X**3), "rank")), dense(rescaled(MemoryTable(X), "rank"))
+    )
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @given(X=tables, block_elements=st.sampled_from([1, 30, 2**22]))
 def test_sparse_tables_stay_sparse_and_give_the_same_numbers(scale, X, block_elements):
-    found = rescaled(Table(sp.csr_array(X), block_elements=block_elements), scale)
+    found = rescaled(MemoryTable(sp.csr_array(X), block_elements=block_elements), scale)
     assert found.is_sparse
     assert found.matrix.nnz == np.count_nonzero(X)
-    assert_allclose(dense(found), dense(rescaled(Table(X), scale)), rtol=1e-13)
+    assert_allclose(dense(found), dense(rescaled(MemoryTable(X), scale)), rtol=1e-13)
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_constant_columns_stay_constant_and_names_stay(scale):
     X = np.array([[0.3, 1.0, 0.0], [0.3, 2.0, 0.0], [0.3, 4.0, 0.0]])
     for container in (np.asarray, sp.csr_array):
-        found = rescaled(Table(container(X)), scale)
+        found = rescaled(MemoryTable(container(X)), scale)
         assert [bool(constant) for block in found.blocks() for constant in block.constant] == [
             True,
             False,
             True,
         ]
     pandas = pytest.importorskip("pandas")
-    assert rescaled(Table(pandas.DataFrame(X, columns=["a", "b", "c"])), scale).feature_names == (
+    assert rescaled(
+        MemoryTable(pandas.DataFrame(X, columns=["a", "b", "c"])), scale
+    ).feature_names == (
         "a",
         "b",
         "c",
@@ -110,8 +114,8 @@ def test_no_unit_is_too_large_or_too_small(scale):
     extreme = np.ldexp(X, [1000, -1000, 0, 300])
     for container in (np.asarray, sp.csr_array):
         assert_array_equal(
-            dense(rescaled(Table(container(extreme)), scale)),
-            dense(rescaled(Table(container(X)), scale)),
+            dense(rescaled(MemoryTable(container(extreme)), scale)),
+            dense(rescaled(MemoryTable(container(X)), scale)),
         )
 
 
@@ -122,7 +126,8 @@ def test_an_outlier_moves_neither_quartiles_nor_ranks():
     rest = np.arange(40) != X.argmax()
     for scale in ("robust", "rank"):
         assert_array_equal(
-            rescaled(Table(wild), scale).matrix[rest], rescaled(Table(X), scale).matrix[rest]
+            rescaled(MemoryTable(wild), scale).matrix[rest],
+            rescaled(MemoryTable(X), scale).matrix[rest],
         )
 
 
@@ -161,12 +166,12 @@ def test_the_rule_is_the_stated_one_and_asks_for_no_order_or_container(X, powers
         rng = np.random.default_rng(seed)
         shuffled = rng.permutation(rng.permutation(X, axis=0), axis=1)
         for table in (
-            Table(X),
-            Table(X, block_elements=1),
-            Table(sp.csr_array(X)),
-            Table(np.ldexp(X, common)),
-            Table(3.7 * X),
-            Table(shuffled),
+            MemoryTable(X),
+            MemoryTable(X, block_elements=1),
+            MemoryTable(sp.csr_array(X)),
+            MemoryTable(np.ldexp(X, common)),
+            MemoryTable(3.7 * X),
+            MemoryTable(shuffled),
         ):
             assert chosen_scale(table)[0] == expected
 
@@ -177,40 +182,40 @@ def two_valued(*sizes: float) -> np.ndarray:
 
 
 def test_the_rule_by_hand():
-    assert chosen_scale(Table(two_valued(1, 99, 99)))[0] is None
-    assert chosen_scale(Table(two_valued(1, 101, 101)))[0] == "standard"
+    assert chosen_scale(MemoryTable(two_valued(1, 99, 99)))[0] is None
+    assert chosen_scale(MemoryTable(two_valued(1, 101, 101)))[0] == "standard"
     # a constant column has no unit to differ in
-    assert chosen_scale(Table(two_valued(0, 1, 99, 99)))[0] is None
-    assert chosen_scale(Table(two_valued(5)))[0] is None
+    assert chosen_scale(MemoryTable(two_valued(0, 1, 99, 99)))[0] is None
+    assert chosen_scale(MemoryTable(two_valued(5)))[0] is None
     # Of 20 columns the outermost count; of 21 one on either side may be odd, if the large one does
     # not outweigh all others.
-    assert chosen_scale(Table(two_valued(*[1] * 19, 1e6)))[0] == "standard"
-    assert chosen_scale(Table(two_valued(1e-6, *[1] * 19, 4)))[0] is None
-    assert chosen_scale(Table(two_valued(*[1] * 19, 1e6, 1e6)))[0] == "standard"
+    assert chosen_scale(MemoryTable(two_valued(*[1] * 19, 1e6)))[0] == "standard"
+    assert chosen_scale(MemoryTable(two_valued(1e-6, *[1] * 19, 4)))[0] is None
+    assert chosen_scale(MemoryTable(two_valued(*[1] * 19, 1e6, 1e6)))[0] == "standard"
     # One column among grades that is none: more than ten times the median, and more than all others
     # together.
-    assert chosen_scale(Table(two_valued(*[1] * 99, 11)))[0] == "standard"
-    assert chosen_scale(Table(two_valued(*[1] * 99, 9)))[0] is None
-    assert chosen_scale(Table(two_valued(*[1] * 199, 11)))[0] is None
+    assert chosen_scale(MemoryTable(two_valued(*[1] * 99, 11)))[0] == "standard"
+    assert chosen_scale(MemoryTable(two_valued(*[1] * 99, 9)))[0] is None
+    assert chosen_scale(MemoryTable(two_valued(*[1] * 199, 11)))[0] is None
     # A column that hardly ever varies, in the unit of the others, is no reason.
-    assert chosen_scale(Table(np.c_[np.arange(40000) % 2, np.arange(40000) == 0]))[0] is None
+    assert chosen_scale(MemoryTable(np.c_[np.arange(40000) % 2, np.arange(40000) == 0]))[0] is None
 
 
 def test_reasons_name_the_number_and_the_limit():
-    assert chosen_scale(Table(two_valued(1, 3000)))[1].startswith("ranges differ 3,000-fold")
-    assert "not more than 100-fold" in chosen_scale(Table(two_valued(1, 3)))[1]
+    assert chosen_scale(MemoryTable(two_valued(1, 3000)))[1].startswith("ranges differ 3,000-fold")
+    assert "not more than 100-fold" in chosen_scale(MemoryTable(two_valued(1, 3)))[1]
     assert (
         "more than all others together, 11.0 times as widely"
-        in chosen_scale(Table(two_valued(*[1] * 99, 11)))[1]
+        in chosen_scale(MemoryTable(two_valued(*[1] * 99, 11)))[1]
     )
-    assert chosen_scale(Table(two_valued(0, 0))) == (None, "no column varies")
+    assert chosen_scale(MemoryTable(two_valued(0, 0))) == (None, "no column varies")
 
 
 def test_deviations_that_no_number_holds_are_compared():
-    scale, reason = chosen_scale(Table(np.ldexp(two_valued(1, 1), [-1000, 1000])))
+    scale, reason = chosen_scale(MemoryTable(np.ldexp(two_valued(1, 1), [-1000, 1000])))
     assert scale == "standard"
     assert "2^2000" in reason
-    assert chosen_scale(Table(np.ldexp(two_valued(1, 1), [1000, 1000])))[0] is None
+    assert chosen_scale(MemoryTable(np.ldexp(two_valued(1, 1), [1000, 1000])))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -237,7 +242,7 @@ def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(
 ):
     X, _ = shared_data(name)
     rows = np.arange(X.shape[0]) if sp.issparse(X) else np.flatnonzero(~np.isnan(X).any(axis=1))
-    assert chosen_scale(Table(X[rows]))[0] == expected
+    assert chosen_scale(MemoryTable(X[rows]))[0] == expected
 
 
 # --- Effective support
@@ -247,7 +252,7 @@ def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(
 @given(X=tables, block_elements=st.sampled_from([1, 30, 2**22]))
 def test_support_is_the_formula_between_one_and_all(X, block_elements):
     for container in (np.asarray, sp.csr_array):
-        found = effective_support(Table(container(X), block_elements=block_elements))
+        found = effective_support(MemoryTable(container(X), block_elements=block_elements))
         for column, value in zip(X.T, found, strict=True):
             if np.ptp(column) == 0:
                 assert np.isnan(value)
@@ -263,7 +268,7 @@ def test_support_of_m_among_n(m, n):
     q = m / n
     column = np.repeat([1.0, 0.0], [m, n - m])[:, None]
     for container in (np.asarray, sp.csr_array):
-        assert effective_support(Table(container(column)))[0] == pytest.approx(
+        assert effective_support(MemoryTable(container(column)))[0] == pytest.approx(
             n * q * (1 - q) / ((1 - q) ** 3 + q**3)
         )
 
@@ -271,16 +276,18 @@ def test_support_of_m_among_n(m, n):
 def test_support_ignores_units_and_offsets_and_agrees_on_copies():
     X = np.random.default_rng(2).normal(size=(300, 7))
     X = np.concatenate([X, X], axis=1)
-    found = effective_support(Table(X, block_elements=900))
+    found = effective_support(MemoryTable(X, block_elements=900))
     assert_array_equal(found[:7], found[7:])
-    assert_array_equal(effective_support(Table(np.ldexp(X, 900))), effective_support(Table(X)))
-    assert_allclose(effective_support(Table(X + 1e6)), found, rtol=1e-6)
+    assert_array_equal(
+        effective_support(MemoryTable(np.ldexp(X, 900))), effective_support(MemoryTable(X))
+    )
+    assert_allclose(effective_support(MemoryTable(X + 1e6)), found, rtol=1e-6)
 
 
 def test_support_tells_the_normal_from_the_rare():
     rng = np.random.default_rng(3)
     X = np.stack([rng.normal(size=30_000), rng.random(30_000) < 0.001], axis=1)
-    found = effective_support(Table(X.astype(np.float64)))
+    found = effective_support(MemoryTable(X.astype(np.float64)))
     assert found[0] == pytest.approx(
         30_000 / 3, rel=0.05
     )  # the fourth moment of a normal column is three times the squared second

@@ -32,9 +32,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve import GraphSieve, Supervision, rank, scores, stored
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
-from graphsieve.graphs.neighbors.out_of_core import StoredTable, as_table
 from graphsieve.scores import METHODS, score_together
+from graphsieve.table.any_table import as_table
 from graphsieve.table.stored.pieces import COLUMNS_HELD, Stored, itself
+from graphsieve.table.stored.stored_table import StoredTable
 
 PROMISED = [
     "laplacian",

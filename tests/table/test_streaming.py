@@ -35,13 +35,20 @@ from graphsieve import (
 )
 from graphsieve._base.progress import Progress, say, showing
 from graphsieve.assess.evaluation.prefixes import read_moderate
-from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
+from graphsieve.graphs.neighbors import out_of_core
 from graphsieve.graphs.neighbors.metrics import measured
-from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable, as_table
+from graphsieve.graphs.neighbors.nearest import (
+    approximate_neighbors,
+    nearest_neighbors,
+    squared_distances,
+)
 from graphsieve.graphs.neighbors.strategy import searched
 from graphsieve.search import propagation
-from graphsieve.table.columns import Table
+from graphsieve.table.any_table import as_table
+from graphsieve.table.columns import MemoryTable
 from graphsieve.table.stored.pieces import View, memory_text, runs
+from graphsieve.table.stored.stored_rows import StoredRows
+from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import group_weightings, moments
 from pretended import Pretended
 
@@ -137,7 +144,7 @@ def test_extremes_and_constants_are_those_of_the_table() -> None:
     X = np.array([[3.0, -2.0, 0.0, 5.0], [-1.0, 2.0, 0.0, 5.0], [4.0, 7.0, 0.0, 5.0]])
     for given_X in (X, sp.csr_array(X)):
         table = StoredTable(Pretended(given_X, 60))
-        whole, block = table.whole, next(Table(given_X).blocks())
+        whole, block = table.whole, next(MemoryTable(given_X).blocks())
         assert whole.constant.tolist() == [False, False, True, True]
         np.testing.assert_array_equal(whole.exponent, block.exponent)
         # The first value of least magnitude: -1, -2, 0, 5
@@ -154,11 +161,11 @@ def test_neighbours_by_groups_are_those_of_all_rows(
 ) -> None:
     kept = sp.csr_array(X) if sparse else X
     rows = StoredTable(Pretended(kept, small_memory(X, 6))).rows[0]
-    whole = Table(kept).rows[0]
+    whole = MemoryTable(kept).rows[0]
     subset = st.sets(st.integers(0, len(X) - 1), min_size=k + 2)
     queries = data.draw(st.none() | subset.map(lambda chosen: np.array(sorted(chosen))))
     candidates = data.draw(st.none() | subset.map(lambda chosen: np.array(sorted(chosen))))
-    found = rows.nearest(k, queries, candidates)
+    found = nearest_neighbors(rows, k, queries=queries, candidates=candidates)
     wanted = nearest_neighbors(whole, k, queries=queries, candidates=candidates)
     np.testing.assert_array_equal(found[1], wanted[1])  # to the last bit, and ties by lower index
     np.testing.assert_array_equal(found[0], wanted[0])
@@ -167,7 +174,7 @@ def test_neighbours_by_groups_are_those_of_all_rows(
 def test_neighbours_come_from_several_groups() -> None:
     X = np.random.default_rng(0).normal(size=(100, 3))
     rows = StoredRows(Pretended(X, 100 * 3 * 8))
-    assert len(rows._groups(100, 2)) > 3
+    assert len(out_of_core._groups(rows, 100, 2)) > 3
 
 
 @given(tables(), st.integers(0, 2**32 - 1))
@@ -213,8 +220,8 @@ def test_directions_are_compared_as_in_memory() -> None:
     counts[7] = counts[70] = 0.0
     for X in (counts, sp.csr_array(counts)):
         table = StoredTable(Pretended(X, 120 * 60 * 4))
-        found = measured(table, "cosine").rows[0].nearest(4, None, None)
-        wanted = measured(Table(X), "cosine")
+        found = nearest_neighbors(measured(table, "cosine").rows[0], 4)
+        wanted = measured(MemoryTable(X), "cosine")
         np.testing.assert_array_equal(found[0], nearest_neighbors(wanted.rows[0], 4)[0])
         chosen = GraphSieve("laplacian", n_features_to_select=5).fit(Pretended(X, 120 * 60 * 4))
         assert chosen.metric_ == "cosine"
@@ -228,7 +235,7 @@ def test_approximate_neighbours_are_near_ones_and_measured_exactly() -> None:
     places = rng.normal(size=(6000, 4))
     X = np.sin(places @ rng.normal(size=(4, 150))) + 0.02 * rng.normal(size=(6000, 150))
     table = StoredTable(Pretended(X, 6000 * 150 * 4))
-    near, squared = table.rows[0].approximately(5)
+    near, squared = approximate_neighbors(table.rows[0], 5)
     np.testing.assert_allclose(squared, ((X[:, None] - X[near]) ** 2).sum(axis=2), rtol=1e-12)
     exact = nearest_neighbors(X, 5)[1]
     assert (squared <= exact[:, -1:] * (1 + 1e-12)).mean() > 0.9
@@ -240,7 +247,7 @@ def test_approximate_neighbours_are_near_ones_and_measured_exactly() -> None:
 def test_a_sketch_of_few_columns_is_the_rows_themselves() -> None:
     X = np.random.default_rng(0).normal(size=(5000, 4))
     rows = StoredTable(Pretended(X, 5000 * 4 * 16)).rows[0]
-    sketch, faithful = rows._sketch()
+    sketch, faithful = out_of_core._sketch(rows)
     assert faithful
     np.testing.assert_array_equal(sketch, X)
 
@@ -252,7 +259,7 @@ def test_many_rows_of_few_columns_may_be_searched_approximately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X = np.random.default_rng(0).normal(size=(6000, 2))
-    assert searched(Table(X), "approximate").geometry is None  # by a tree, which is exact
+    assert searched(MemoryTable(X), "approximate").geometry is None  # by a tree, which is exact
     table = StoredTable(Pretended(X, 90_000))
     assert searched(table, "auto").geometry is None
     near, squared = searched(table, "approximate").geometry.nearest(4, None, None)
@@ -262,7 +269,7 @@ def test_many_rows_of_few_columns_may_be_searched_approximately(
     np.testing.assert_array_equal(squared[right], wanted[1][right])
     monkeypatch.setattr("graphsieve.graphs.neighbors.strategy.EXACT_UP_TO", 6000**2)
     assert searched(table, "auto").geometry is not None
-    assert searched(Table(X), "auto").geometry is None
+    assert searched(MemoryTable(X), "auto").geometry is None
 
 
 def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
@@ -275,8 +282,8 @@ def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
     with pytest.raises(
         InputError, match=r"about 18,948 hours; pass neighbors='approximate', or compress='kmeans'"
     ):
-        rows._refuse_hours(10**16)  # 1e16 · 1000 / (60 · 2^43) = 18,947.8
-    rows._refuse_hours(10**9)
+        out_of_core._refuse_hours(rows, 10**16)  # 1e16 · 1000 / (60 · 2^43) = 18,947.8
+    out_of_core._refuse_hours(rows, 10**9)
 
 
 def test_memory_that_holds_no_column_is_refused() -> None:
@@ -430,7 +437,7 @@ def test_showing_holds_inside_only(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_small_ones_are_read_whole_and_large_ones_are_not() -> None:
     X = np.random.default_rng(0).normal(size=(20, 3))
-    assert type(as_table(Pretended(X, 10**6))) is Table
+    assert type(as_table(Pretended(X, 10**6))) is MemoryTable
     assert isinstance(as_table(Pretended(X, 300)), StoredTable)
 
 

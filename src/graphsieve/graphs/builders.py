@@ -31,15 +31,12 @@ from graphsieve.graphs.graph import (
     StreamedGraph,
     lifted,
 )
-from graphsieve.graphs.neighbors.exact import (
-    RowsElsewhere,
-    TargetRuns,
-    nearest_in,
-    squared_distances,
-    target_runs,
-)
+from graphsieve.graphs.neighbors.exact import TargetRuns, target_runs
+from graphsieve.graphs.neighbors.nearest import nearest_in, squared_distances
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import LARGEST_EXPONENT, Table
+from graphsieve.table.blocks import LARGEST_EXPONENT
+from graphsieve.table.columns import Table
+from graphsieve.table.stored.stored_rows import StoredRows
 from graphsieve.table.sums import group_weightings
 
 # Powers of two between targets and features, beyond which they are brought nearer together
@@ -270,7 +267,7 @@ def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
     chunks.
     """
     # One code after the other is brought here, and is then as any rows are
-    if isinstance(rows, RowsElsewhere):
+    if isinstance(rows, StoredRows):
         for code in np.unique(codes[codes >= 0]):
             members = np.flatnonzero(codes == code)
             for one, other, squared in _same_code_distances(

@@ -25,8 +25,9 @@ from scipy.sparse.csgraph import connected_components
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._kernels.band import Band
-from graphsieve.graphs.neighbors.out_of_core import as_table
-from graphsieve.table.columns import Block, Table, on_columns
+from graphsieve.table.any_table import as_table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table, on_columns
 from graphsieve.table.sums import (
     columns_at_once,
     cross_energy,

@@ -38,11 +38,12 @@ from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice, count, either, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.approximate import drawn_rows
-from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable, fetched_rows
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Block, Table, extremes_of, scale_by_power_of_two
-from graphsieve.table.stored import memory_text
-from graphsieve.table.stored.pieces import BYTES
+from graphsieve.table.blocks import Block, extremes_of, scale_by_power_of_two
+from graphsieve.table.columns import MemoryTable, Table
+from graphsieve.table.stored.pieces import BYTES, memory_text
+from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
+from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
 
 EPOCHS = 20
@@ -243,7 +244,7 @@ def compressed(
     Examples
     --------
     >>> known = Supervision.from_labels([-1, -1, 3, -1, -1])
-    >>> small = compressed(Table([[0], [2], [9], [20], [22]]), known, "kmeans", 2)
+    >>> small = compressed(MemoryTable([[0], [2], [9], [20], [22]]), known, "kmeans", 2)
     >>> small.table.rows[0].shape, small.known, small.counts
     ((3, 1), Supervision(3 samples: 1 labels in 1 classes), array([1., 2., 2.]))
     """
@@ -480,9 +481,9 @@ def _narrow_blocks(table: Table, n_groups: int) -> Iterator[Block]:
 def _stacked(table: Table, above: Any, below: list[Any]) -> Table:
     if table.is_sparse:
         rows = [sp.hstack(below)] if above is None else [above, sp.hstack(below)]
-        return Table.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
+        return MemoryTable.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
     joined = np.concatenate(below, axis=1)
-    return Table.trusted(
+    return MemoryTable.trusted(
         joined if above is None else np.concatenate([above, joined]), table.feature_names
     )
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from graphsieve._base.array_types import Floats
 from graphsieve.graphs.graph import Graph, check_same_samples
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
 
 Form = Callable[[Block], Floats]
 

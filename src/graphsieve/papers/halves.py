@@ -27,7 +27,7 @@ from graphsieve.papers.experiment import Run, batches
 from graphsieve.papers.results import Figure, Series, Table, Verdict
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table as Columns
+from graphsieve.table.columns import MemoryTable
 
 Pairs = tuple[Integers, Integers]  # must-link, cannot-link
 
@@ -122,7 +122,7 @@ def kernel(X: Any) -> Kernel:
     with np.errstate(under="ignore"):
         literal = np.exp(-squared / BANDWIDTH)
     with held_back():
-        near = neighbor_graph(Columns(rows), NEIGHBORS, BANDWIDTH).graph
+        near = neighbor_graph(MemoryTable(rows), NEIGHBORS, BANDWIDTH).graph
     assert isinstance(near, SparseGraph)
     effective = near.weights.sum() ** 2 / (near.weights**2).sum() / len(rows)
     return Kernel(

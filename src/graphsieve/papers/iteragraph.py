@@ -29,7 +29,7 @@ from graphsieve.search.propagation import harmonic_labels
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.hybrid_sieve import HybridSieve
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table as Columns
+from graphsieve.table.columns import MemoryTable
 
 # ---- what the paper printed
 
@@ -272,7 +272,7 @@ def _chosen(
 
 
 def _floating_sets(shown: Shown, sizes: Sequence[int]) -> list[Integers]:
-    criterion = make_criterion(Columns(shown.X), Supervision.from_labels(shown.codes))
+    criterion = make_criterion(MemoryTable(shown.X), Supervision.from_labels(shown.codes))
     found = float_forward(criterion, max(sizes), progress=False)
     return [np.array(found.sets[size]) for size in sizes]
 

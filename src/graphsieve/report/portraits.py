@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.randomness import generator
+from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Table, scale_by_power_of_two
+from graphsieve.table.blocks import scale_by_power_of_two
+from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import Scale, rescaled
 
 FEATURES = 24  # drawn at most
@@ -42,6 +44,7 @@ LONG_TAIL = 5  # times the range of the rest, from which the tails are cut off
 DIGITS = 6  # that a picture can show
 
 
+@vanishing
 def portray(
     table: Table,
     known: Supervision,
@@ -85,7 +88,7 @@ def portray(
 
     Examples
     --------
-    >>> facts = portray(Table([[1, 5], [2, 5], [2, 7], [3, 9]]), Supervision.from_labels(["a", "a", None, "b"]), [0])
+    >>> facts = portray(MemoryTable([[1, 5], [2, 5], [2, 7], [3, 9]]), Supervision.from_labels(["a", "a", None, "b"]), [0])
     >>> facts["classes"]
     ['a', 'b', 'unknown']
     >>> facts["features"][0]["histogram"]
@@ -391,7 +394,7 @@ def _along_graph(
     drawn = _some(np.arange(len(space)), POINTS, chance)
     # Rows of CSC are taken as they are: Table.take would turn the whole table first.
     near = table.corner(rows[space]) if everything else _corner(table, rows[space], columns)
-    lines, _ = rescaled(Table.trusted(_sparse_if_mostly_zero(near), None), scale).rows
+    lines, _ = rescaled(MemoryTable.trusted(_sparse_if_mostly_zero(near), None), scale).rows
     neighbors, _ = nearest_neighbors(lines, min(NEIGHBORS, len(space) - 1), queries=drawn)
     alongs: list[dict[str, Any] | None] = [
         _along(axis, space[drawn], space[neighbors]) for axis in axes

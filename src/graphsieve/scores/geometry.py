@@ -16,7 +16,8 @@ from graphsieve.graphs.graph import LiftedGraph, SparseGraph
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, group_weightings, moments, weighted_sum
 
 SPEC_FORMS = ("phi1", "phi2", "phi3")

@@ -14,14 +14,16 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._kernels.edges import CACHED_ELEMENTS
 from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
+from graphsieve.graphs.neighbors import out_of_core
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
-from graphsieve.graphs.neighbors.out_of_core import StoredTable
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature, ratio
 from graphsieve.scores.information import information_with_classes, information_with_target
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
+from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import (
     dense_weighting,
     edge_sum,
@@ -202,7 +204,9 @@ def _near_by_class(
     """The nearest of each class, as places in `order`."""
     grid = _distance_grid(table)
     if isinstance(table, StoredTable):
-        return table.on_unit_ranges().nearest_in_groups(order, begin, n_neighbors, grid)
+        return out_of_core.nearest_in_groups(
+            table.on_unit_ranges(), order, begin, n_neighbors, grid
+        )
     return nearest_in_groups(_on_unit_ranges(table, order), begin, n_neighbors, grid)
 
 

@@ -26,9 +26,9 @@ from graphsieve._base.parameters import (
     quoted,
 )
 from graphsieve._base.underflow import vanishing
-from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.supervision.value import Kind, Supervision
+from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import Table
 
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]

@@ -27,7 +27,8 @@ from graphsieve.graphs.ratio import ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
 from graphsieve.table.sums import (
     cross_energy,
     dense_weighting,

@@ -12,7 +12,8 @@ from graphsieve.graphs.ratio import divided, per_feature, ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
 from graphsieve.table.sums import cross_energy, group_weightings, moments, weighted_sum
 
 

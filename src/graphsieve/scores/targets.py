@@ -13,7 +13,8 @@ from graphsieve.graphs.builders import Neighborhood, partly_known_target_graph, 
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments, projection
 
 

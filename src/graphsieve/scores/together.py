@@ -9,10 +9,10 @@ from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import checked, has_parts, quoted
 from graphsieve._base.underflow import vanishing
-from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import remembering, searched, way_to_search
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import as_table
 
 
 @vanishing

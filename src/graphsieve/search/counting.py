@@ -35,7 +35,8 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, either
 from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import NO_EXPONENT, Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import NO_EXPONENT, Table
 from graphsieve.table.sums import dense_weighting, moments
 
 FALSE_DISCOVERIES = 0.05  # their share among the columns that are said to matter
@@ -91,7 +92,7 @@ class Mattering:
     --------
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
-    >>> found = columns_that_matter(Table(data.X), Supervision.from_labels(data.y))
+    >>> found = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(data.y))
     >>> found.mask
     array([ True,  True, False, False, False, False])
     >>> found.reason
@@ -128,7 +129,7 @@ class Count:
     --------
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
-    >>> found = count_features(Table(data.X), Supervision.from_labels(data.y), np.array([1, 0, 4, 2, 3, 5]))
+    >>> found = count_features(MemoryTable(data.X), Supervision.from_labels(data.y), np.array([1, 0, 4, 2, 3, 5]))
     >>> found.n
     2
     >>> found.reason
@@ -162,7 +163,7 @@ def columns_that_matter(table: Table, known: Supervision) -> Mattering:
     Columns that say nothing of each other, and nothing known:
 
     >>> from graphsieve.datasets import make_squares
-    >>> table = Table(make_squares(random_state=0).X)
+    >>> table = MemoryTable(make_squares(random_state=0).X)
     >>> columns_that_matter(table, Supervision.nothing(100)).reason
     'nothing is known of the samples and none of 6 columns shares more with the others than chance allows'
     """
@@ -222,7 +223,7 @@ def count_features(
 
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
-    >>> table = Table(np.tile(data.X[:, :2], 3))
+    >>> table = MemoryTable(np.tile(data.X[:, :2], 3))
     >>> count_features(table, Supervision.from_labels(data.y), np.arange(6)).n
     2
     """

@@ -19,8 +19,8 @@ from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import between, boolean, choice, either, quoted
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import vanishing
-from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.scores.method import wanted_count
+from graphsieve.table.any_table import as_table
 from graphsieve.table.centered import ColumnSpace
 from graphsieve.table.columns import Table
 

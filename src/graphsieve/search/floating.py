@@ -14,10 +14,10 @@ from graphsieve._base.errors import EndedError, InputError, warn
 from graphsieve._base.parameters import boolean, either
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import vanishing
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import table_in_memory
 
 # Criteria that differ by less are equal: rounding must not decide between copies of a column
 TIE = 1e-10

@@ -26,7 +26,6 @@ from graphsieve._base.parameters import (
 )
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import vanishing
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.choosing import warn_of_poor_knowledge
 from graphsieve.scores.method import Method, best_first, check_length, extra_options, wanted_count
 from graphsieve.scores.score_registry import METHODS
@@ -34,6 +33,7 @@ from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.search.propagation import Propagation, propagate
 from graphsieve.supervision.value import Kind, Supervision
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
 BASES = (*(name for name, method in METHODS.items() if "labels" in method.uses), "floating")

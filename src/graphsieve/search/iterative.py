@@ -17,7 +17,6 @@ from graphsieve._base.parameters import checked, quoted
 from graphsieve._base.progress import Progress
 from graphsieve._base.threads import one_product_thread
 from graphsieve._base.underflow import vanishing
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.scores.method import (
     RULES,
@@ -30,6 +29,7 @@ from graphsieve.scores.method import (
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.estimates import Estimate, LaplacianEstimates
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
 VARIANTS = (1, 2)

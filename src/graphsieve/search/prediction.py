@@ -16,8 +16,9 @@ import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.blocks import Block
 from graphsieve.table.centered import centered_parts, top_exponent
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.columns import Table
 
 PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # times the largest eigenvalue
 # Samples to learn from, if there are more columns than that as well: the time grows with the third

@@ -33,9 +33,9 @@ from graphsieve._base.parameters import count, either, positive, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.builders import capped_neighbors
 from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.method import check_length
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
 LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take

@@ -9,7 +9,6 @@ import numpy as np
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, checked, either
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.select.preparation import (
@@ -20,6 +19,7 @@ from graphsieve.select.preparation import (
 )
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
 

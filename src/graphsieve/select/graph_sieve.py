@@ -12,7 +12,6 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import checked
 from graphsieve.graphs.neighbors.metrics import measured
-from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.scores.method import warn_of_unscorable
@@ -39,6 +38,7 @@ from graphsieve.select.preparation import (
 )
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 

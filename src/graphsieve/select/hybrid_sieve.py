@@ -9,7 +9,6 @@ import numpy as np
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import checked
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.choosing import warn_of_poor_knowledge
 from graphsieve.scores.method import best_first, extra_options
 from graphsieve.scores.score_registry import METHODS
@@ -32,6 +31,7 @@ from graphsieve.select.preparation import (
 )
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import rescaled
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.parameters import boolean, checked, choice, either
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
@@ -24,6 +23,7 @@ from graphsieve.select.preparation import (
 )
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 

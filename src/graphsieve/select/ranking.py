@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve._base.parameters import count, has_parts, nearest, quoted
+from graphsieve._base.randomness import seed_number
 from graphsieve._base.underflow import vanishing
 from graphsieve.report.figures import draw_ranking
 from graphsieve.report.notebook import fragment
@@ -33,6 +35,7 @@ from graphsieve.select.preparation import PARAMETERS
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.scaling import Scale
+from graphsieve.table.stored.stored_table import StoredTable
 
 SCHEMA = 1
 ITERATED = ("iterative", "hybrid")  # searches that leave a score for every feature
@@ -121,7 +124,7 @@ method_params, compress, n_prototypes, n_jobs, progress
     scored = np.argsort(sieve.ranking_)
     scored = scored[~np.isnan(sieve.scores_[scored])]
     count = getattr(sieve, "count_", None)
-    return Ranking(
+    ranking = Ranking(
         names=names,
         scores=sieve.scores_,
         ranks=sieve.ranking_,
@@ -139,15 +142,19 @@ method_params, compress, n_prototypes, n_jobs, progress
         count_reason=None if count is None else count.reason,
         known=knowledge_facts(known),
         parameters=_parameters(sieve),
-        portraits=portray(
+        warnings=tuple(warned),
+        _draw=partial(
+            portray,
             table.named(names),
             known,
             scored,
             scale=cast(Scale, sieve.scale_),
-            random_state=random_state,
+            random_state=seed_number(random_state),
         ),
-        warnings=tuple(warned),
     )
+    if isinstance(table, StoredTable):
+        ranking.portraits  # noqa: B018 - its file may be closed by the time they are needed
+    return ranking
 
 
 def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
@@ -298,8 +305,12 @@ class Ranking:
         The correlation with that feature.
     count_reason : str or None
         Why so many are selected, if that was to be found out.
-    known, portraits : dict or None
-        What was known, and pictures of the best features, as a report shows them.
+    known : dict or None
+        What was known, as a report shows it.
+    portraits : dict or None
+        Pictures of the best features, as a report shows them. They are made when they are first
+        needed, from X as it is then; until then the ranking refers to X. Those of a stored table
+        are made at once.
     parameters : tuple of (str, str)
         What was asked for, and what it came to.
     warnings : tuple of str
@@ -322,9 +333,20 @@ class Ranking:
     duplicate_correlation: Floats | None = None
     count_reason: str | None = None
     known: dict[str, Any] | None = None
-    portraits: dict[str, Any] | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    _draw: Callable[[], dict[str, Any]] | None = None  # makes the portraits
+
+    @cached_property
+    def portraits(self) -> dict[str, Any] | None:
+        """Pictures of the best features; see above."""
+        drawn = None if self._draw is None else self._draw()
+        object.__setattr__(self, "_draw", None)  # X is no longer needed
+        return drawn
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but X: the portraits are made first."""
+        return {"portraits": self.portraits, **self.__dict__}
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -16,12 +16,12 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
-from graphsieve.graphs.neighbors.out_of_core import read_columns
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sparse_checks import refuse_unsound
-from graphsieve.table.stored import stored_in
 from graphsieve.table.stored.dask_arrays import chosen_columns, is_distributed
+from graphsieve.table.stored.recognition import stored_in
+from graphsieve.table.stored.stored_table import read_columns
 
 
 def _refuse_masked(X: Any) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import Table
 
 MOST_ELEMENTS = 2**26  # numbers held at once: 512 MiB
 MOST_ROWS = 2**12  # the first gains cost (the smaller side of the table) passes over it

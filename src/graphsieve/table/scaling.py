@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from graphsieve._base.array_types import Floats
-from graphsieve.table.columns import Block, Table
+from graphsieve.table.blocks import Block
+from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.sums import TEMPORARY_ELEMENTS, dense_weighting, moments, weighted_sum
 
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
@@ -46,7 +47,7 @@ def rescaled(table: Table, scale: Scale) -> Table:
 
     Examples
     --------
-    >>> table = Table([[0, 10], [1, 20], [2, 20], [5, 1000]])
+    >>> table = MemoryTable([[0, 10], [1, 20], [2, 20], [5, 1000]])
     >>> rescaled(table, "minmax").matrix[:, 0]
     array([0. , 0.2, 0.4, 1. ])
     >>> rescaled(table, "rank").matrix[:, 1]
@@ -75,7 +76,7 @@ def of_unit_variance(table: Table) -> Table:
 
     Examples
     --------
-    >>> of_unit_variance(Table([[1, 7], [-1, -7], [1, 7], [-1, -7]])).matrix[0]
+    >>> of_unit_variance(MemoryTable([[1, 7], [-1, -7], [1, 7], [-1, -7]])).matrix[0]
     array([0.2, 1.4])
     """
     deviations = _binary_logarithms_of_sizes(table)[1]
@@ -112,9 +113,9 @@ def chosen_scale(table: Table) -> tuple[Scale, str]:
 
     Examples
     --------
-    >>> chosen_scale(Table([[0.1, 5000], [0.2, 9000], [0.4, 1000]]))
+    >>> chosen_scale(MemoryTable([[0.1, 5000], [0.2, 9000], [0.4, 1000]]))
     ('standard', 'ranges differ 26,667-fold between columns, more than 100-fold: they have different units')
-    >>> chosen_scale(Table([[1, 5], [2, 9], [4, 1]]))
+    >>> chosen_scale(MemoryTable([[1, 5], [2, 9], [4, 1]]))
     (None, 'ranges differ 2.7-fold between columns, not more than 100-fold: they may share a unit')
     """
     ranges, deviations = _binary_logarithms_of_sizes(table)
@@ -151,7 +152,7 @@ def effective_support(table: Table) -> Floats:
 
     Examples
     --------
-    >>> effective_support(Table([[0, 0, 7], [0, 0, 7], [1, 0, 7], [1, 9, 7]])).round(2)
+    >>> effective_support(MemoryTable([[0, 0, 7], [0, 0, 7], [1, 0, 7], [1, 9, 7]])).round(2)
     array([4.  , 1.71,  nan])
     """
     return np.asarray(table.evaluated(_block_support))
@@ -278,7 +279,7 @@ def _ranked(table: Table) -> Table:
             matrix[:, start : start + width] = (
                 rankdata(values, axis=0) - of_zero
             ) / table.n_samples
-    return Table.trusted(matrix, table.feature_names)
+    return MemoryTable.trusted(matrix, table.feature_names)
 
 
 def _sparse_ranks(matrix: Any) -> Any:

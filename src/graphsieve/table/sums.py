@@ -29,7 +29,8 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels.edges import edge_sums, row_differences
 from graphsieve._kernels.rows import weighted_rows
 from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
-from graphsieve.table.columns import BLOCK_ELEMENTS, Block, on_columns, row_block
+from graphsieve.table.blocks import BLOCK_ELEMENTS, Block, row_block
+from graphsieve.table.columns import on_columns
 from graphsieve.table.stored.pieces import BYTES
 
 __all__ = [

@@ -33,12 +33,12 @@ from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.assess.evaluation.results import Evaluation
 from graphsieve.assess.evaluation.sequential import one_thread
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.ranking import names_of
 from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import table_in_memory
 
 FEWEST_TARGETS = 10  # known values from which on there are curves
 USUAL_FOLDS = 5

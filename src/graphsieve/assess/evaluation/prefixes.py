@@ -17,9 +17,9 @@ from graphsieve._base.parameters import has_parts, one_line, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.learners import check_learner, predictions
 from graphsieve.assess.evaluation.sequential import one_thread
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.supervision.parsing import one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.containers import column_label
 
 SMALLEST = 1e-150  # magnitude of a column; and 1 / SMALLEST the largest

@@ -32,12 +32,12 @@ from graphsieve.assess.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.assess.resampling.duplicates import groups_of
 from graphsieve.assess.resampling.measures import agreement, share_interval
 from graphsieve.assess.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.preparation import all_knowledge, wanted_features
 from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import table_in_memory
 
 MOST_RESAMPLES = 10**6
 

@@ -11,10 +11,10 @@ from graphsieve._base.parameters import boolean, checked, choice, count, either,
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.significance.results import Control, Significance, adjusted_p_values
 from graphsieve.assess.significance.tested_methods import COVERED, p_values_of
-from graphsieve.graphs.neighbors.out_of_core import table_in_memory
 from graphsieve.scores.method import Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, rescaled, standardized_target
 

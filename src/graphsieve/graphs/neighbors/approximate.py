@@ -26,7 +26,6 @@ from graphsieve._kernels import mention_plain_kernels
 from graphsieve._kernels.tiles import Lists, keep_nearest, sort_lists
 from graphsieve.graphs.neighbors.exact import (
     SPARE_CANDIDATES,
-    RowsElsewhere,
     nearest_neighbors,
     squared_distances,
 )
@@ -64,8 +63,6 @@ def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats
     >>> bool((found == exact).mean() > 0.9)
     True
     """
-    if isinstance(rows, RowsElsewhere):
-        return rows.approximately(n_neighbors)
     if not searches_cells(len(rows), n_neighbors):
         return nearest_neighbors(rows, n_neighbors)
     n_listed, n_cells = _n_listed(n_neighbors), min(MOST_CELLS, len(rows) // CELL_ROWS)

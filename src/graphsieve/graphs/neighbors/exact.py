@@ -11,7 +11,6 @@ lower index.
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +40,6 @@ from graphsieve.graphs.neighbors.proposals import (
     compounded,
     threads_for,
 )
-from graphsieve.table.columns import Table
 from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 # Proposed beyond k, at least: enough to prove most rows of data without ties in one go
@@ -59,38 +57,12 @@ TREE_GROWTH, TREE_ROWS = 1.75, 1600
 NOTHING = 2.0**-960  # squared distances below this have lost digits to underflow
 
 
-class RowsElsewhere(ABC):
-    """Rows that are not in memory, and answer what is asked of rows themselves."""
-
-    shape: tuple[int, int]
-
-    @abstractmethod
-    def nearest(
-        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
-    ) -> tuple[Integers, Floats]:
-        """As `nearest_neighbors`."""
-
-    @abstractmethod
-    def approximately(self, n_neighbors: int) -> tuple[Integers, Floats]:
-        """As `graphsieve.graphs.neighbors.approximate.approximate_neighbors`."""
-
-    @abstractmethod
-    def distances(self, first: Integers, second: Integers) -> Floats:
-        """As `squared_distances`."""
-
-    @abstractmethod
-    def __getitem__(self, rows: Any) -> Any:
-        """Some rows, brought into memory."""
-
-
 def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
     """Squared Euclidean distances of the given pairs of rows from explicit differences, summed from
     the first feature on.
 
     The fixed order of the sum makes dense and sparse rows give the same bits.
     """
-    if isinstance(rows, RowsElsewhere):
-        return rows.distances(first, second)
     result = np.empty(len(first))
     if not sp.issparse(rows):
         dense_pair_distances(rows, first, second, result)
@@ -122,8 +94,6 @@ def nearest_neighbors(
     Returns indices and squared distances of shape (n_queries, k), nearest first, ties by lower
     index. `n_neighbors` must not exceed the number of candidates other than the query.
     """
-    if isinstance(rows, RowsElsewhere):
-        return rows.nearest(n_neighbors, queries, candidates)
     everyone = np.arange(rows.shape[0])
     queries = everyone if queries is None else queries
     candidates = everyone if candidates is None else candidates
@@ -183,15 +153,6 @@ def mutual_neighbors(
         search.among_copies()
         search.within_reach()
     return tuple(answers)
-
-
-def nearest_in(
-    table: Table, n_neighbors: int, queries: Integers | None, candidates: Integers | None
-) -> tuple[Integers, Floats]:
-    """Nearest neighbours among the samples of a table, wherever it says that they lie."""
-    if table.geometry is not None:
-        return table.geometry.nearest(n_neighbors, queries, candidates)
-    return nearest_neighbors(table.rows[0], n_neighbors, queries=queries, candidates=candidates)
 
 
 def suits_tree(n_candidates: int, width: int) -> bool:

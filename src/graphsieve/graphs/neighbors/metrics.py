@@ -16,9 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve.graphs.neighbors.exact import nearest_neighbors
-from graphsieve.graphs.neighbors.out_of_core import StoredRows, StoredTable
+from graphsieve.graphs.neighbors.nearest import nearest_neighbors
 from graphsieve.table.columns import Table
+from graphsieve.table.stored.stored_rows import StoredRows
+from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import weighted_sum
 
 Metric = Literal["euclidean", "cosine"]
@@ -43,7 +44,7 @@ class Directions:
     --------
     The second row points where the first does, the third elsewhere, the last nowhere:
 
-    >>> directions = Directions(Table([[1, 1], [5, 5], [1, 0], [0, 0]]))
+    >>> directions = Directions(MemoryTable([[1, 1], [5, 5], [1, 0], [0, 0]]))
     >>> directions.nearest(2, None, None)[0].tolist()
     [[1, 2], [0, 2], [0, 1], [0, 1]]
     """
@@ -77,7 +78,7 @@ def measured(table: Table, metric: Metric) -> Table:
 
     Examples
     --------
-    >>> measured(Table([[3, 4], [6, 8]]), "cosine").rows[0]
+    >>> measured(MemoryTable([[3, 4], [6, 8]]), "cosine").rows[0]
     array([[0.6, 0.8],
            [0.6, 0.8]])
     """
@@ -99,11 +100,11 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
 
     Examples
     --------
-    >>> chosen_metric(Table(np.eye(50) + np.eye(50, k=1) + np.eye(50, k=2)))
+    >>> chosen_metric(MemoryTable(np.eye(50) + np.eye(50, k=1) + np.eye(50, k=2)))
     ('euclidean', 'half of the rows have fewer than 5 values other than zero')
-    >>> chosen_metric(Table([[0, 1], [2, -1]]))
+    >>> chosen_metric(MemoryTable([[0, 1], [2, -1]]))
     ('euclidean', 'there are negative values')
-    >>> chosen_metric(Table(np.tri(100, k=-1) - np.tri(100, k=-7)))
+    >>> chosen_metric(MemoryTable(np.tri(100, k=-1) - np.tri(100, k=-7)))
     ('cosine', '94 % of all values are zero and none is negative, as in counts')
     """
     if table.smallest < 0:

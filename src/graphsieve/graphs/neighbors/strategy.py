@@ -19,19 +19,11 @@ from sklearn.base import clone
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.parameters import nearest, one_line, quoted
-from graphsieve.graphs.neighbors.approximate import (
-    approximate_neighbors,
-    drawn_rows,
-    searches_cells,
-)
-from graphsieve.graphs.neighbors.exact import (
-    first_of_each,
-    nearest_in,
-    squared_distances,
-    suits_tree,
-)
-from graphsieve.graphs.neighbors.out_of_core import StoredTable
+from graphsieve.graphs.neighbors.approximate import drawn_rows, searches_cells
+from graphsieve.graphs.neighbors.exact import first_of_each, suits_tree
+from graphsieve.graphs.neighbors.nearest import approximate_neighbors, nearest_in, squared_distances
 from graphsieve.table.columns import Table
+from graphsieve.table.stored.stored_table import StoredTable
 
 WAYS = ("auto", "exact", "approximate")
 # Samples² × features, up to which "auto" is exact: about a minute on two cores, as for 400,000 × 50
@@ -80,7 +72,7 @@ def searched(table: Table, neighbors: Any) -> Table:
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsTransformer
-    >>> table = Table([[0.0], [1.0], [3.0], [7.0]])
+    >>> table = MemoryTable([[0.0], [1.0], [3.0], [7.0]])
     >>> searched(table, "auto") is table  # it is small, so the exact search it is
     True
     >>> searched(table, KNeighborsTransformer(n_neighbors=2)).geometry.nearest(1, None, None)[0].ravel().tolist()

@@ -1,0 +1,57 @@
+"""X of any kind as a table: in memory, or read in pieces if it is stored and large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphsieve._base.progress import say
+from graphsieve.table.columns import MemoryTable, Table
+from graphsieve.table.containers import check_finite_piece, warn_of_rounded
+from graphsieve.table.stored.pieces import Stored, itself
+from graphsieve.table.stored.recognition import may_be_stored, stored_in
+from graphsieve.table.stored.stored_table import StoredTable, refuse_pieces
+
+
+def as_table(X: Any) -> Table:
+    """X as a table, which is read in pieces if it is stored and too large for memory."""
+    stored = stored_in(X) if may_be_stored(X) else None
+    return MemoryTable(X) if stored is None else table_of(stored)
+
+
+def table_in_memory(X: Any) -> Table:
+    """X as a table for methods that need all numbers at once.
+
+    A stored table is read whole if it fits into its memory, and refused unread otherwise.
+    """
+    stored = stored_in(X) if may_be_stored(X) else None
+    if stored is None:
+        return MemoryTable(X)
+    if not is_read_whole(stored):
+        refuse_pieces(stored)
+    return table_of(stored)
+
+
+def is_read_whole(stored: Stored) -> bool:
+    """Whether it fits into its memory, and this process reads it."""
+    return stored.at_hand and stored.n_bytes <= stored.memory
+
+
+def table_of(stored: Stored) -> Table:
+    """A stored table, read whole if it fits into its memory and is at hand."""
+    if is_read_whole(stored):
+        over, length = (
+            (stored.over_columns, stored.shape[1])
+            if stored.columnwise
+            else (stored.over_rows, stored.shape[0])
+        )
+        whole = next(iter(over([slice(0, length)], itself)))
+        check_finite_piece(whole, stored.names, 0)
+        table: Table = MemoryTable(whole)
+        table.feature_names = stored.names
+        if whole.dtype.kind in "iu":  # of which it has warned itself
+            return table
+    else:
+        say(f"graphsieve: {stored.plan()}.")
+        table = StoredTable(stored)
+    warn_of_rounded(sorted(stored.rounded), stored.names)
+    return table

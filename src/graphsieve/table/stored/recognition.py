@@ -1,0 +1,249 @@
+"""Tables that are larger than memory: in files, or on other machines.
+
+`stored_in` recognises them by the library that they come from, which is loaded by then or not at
+all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.parameters import as_float, quoted
+from graphsieve.table.stored.array_files import Filed, Mapped, checked_array
+from graphsieve.table.stored.backed_anndata import annotated_data, sparse_dataset
+from graphsieve.table.stored.dask_arrays import Distributed, refuse_unknown
+from graphsieve.table.stored.parquet import parquet_dataset, parquet_file
+from graphsieve.table.stored.pieces import HOURS, MEMORY, UNITS, Stored, reading
+from graphsieve.table.stored.stored_files import from_group, opened
+
+
+def stored(
+    X: Any,
+    *,
+    memory: int | str = MEMORY,
+    hours: float = HOURS,
+    columns: Sequence[str] | None = None,
+    key: str | None = None,
+) -> Stored:
+    """A table that is read piece by piece, for every score and for `GraphSieve`.
+
+    Arrays of HDF5, Zarr and Dask, Parquet files, backed AnnData and memory maps are taken as they
+    are, too; this is for saying how much memory they may take, which columns are meant, or just the
+    name of a file.
+
+    Parameters
+    ----------
+    X : np.memmap, h5py.Dataset, zarr.Array, dask.array.Array, pyarrow.parquet.ParquetFile, pyarrow.dataset.Dataset, \
+anndata.AnnData, str or pathlib.Path
+        The table, of shape (n_samples, n_features); or the name of a file that ends in .npy,
+        .parquet, .h5, .hdf5, .h5ad or .zarr. A file is opened for reading only, and closed when the
+        table is no longer used.
+    memory : int or str
+        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"`` (units
+        are powers of 1,024), with Dask on each worker. The graph comes on top of that. A table that
+        is smaller than that is read whole, unless it is one of Dask.
+    hours : float
+        The longest exact search for neighbours that is begun; beyond, there is an error that says
+        how long it would take.
+    columns : sequence of str, optional
+        The names of the columns to be read, of a table that has names; they come in the order of
+        the file.
+    key : str, optional
+        The name of the array in a file of HDF5 or Zarr, such as ``"X"`` or ``"layers/counts"``,
+        where it has several.
+
+    Returns
+    -------
+    Stored
+        To be passed as X.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from graphsieve.scores import fisher_score
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     X = np.memmap(file.name, mode="w+", shape=(4, 1), dtype=float)
+    ...     X[:, 0] = [0, 2, 4, 6]
+    ...     fisher_score(stored(X, memory="1 MiB"), ["a", "a", "b", "b"])
+    array([4.])
+    """
+    if isinstance(hours, bool) or not isinstance(hours, Real) or not hours > 0:
+        raise InputError(f"hours must be a positive number, got {quoted(hours)}.")
+    _check_columns(columns)
+    if key is not None and not isinstance(key, str):
+        raise InputTypeError(f"key must be the name of an array, got {quoted(key)}.")
+    found = _found(X, _bytes(memory), columns, key)
+    if found is None:
+        raise InputTypeError(
+            "stored tables are memory maps, arrays of HDF5, Zarr or Dask, Parquet files and "
+            f"backed AnnData, got {quoted(X)}; "
+            "pass what is in memory already as it is."
+        )
+    found.hours = as_float(hours)
+    return found
+
+
+def may_be_stored(X: Any) -> bool:
+    """Whether X may be a stored table: it is one, a memory map, or from a library that has them."""
+    return isinstance(X, Stored | np.memmap) or type(X).__module__.partition(".")[0] in _KINDS
+
+
+def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
+    """What X is, if it is read piece by piece; None where it is in memory, or small enough to be
+    read as any array is.
+    """
+    if isinstance(X, Stored):
+        return _checked(X)
+    if isinstance(X, np.memmap) and (
+        X.nbytes <= memory or X.ndim != 2 or X.dtype.kind not in "biuf"
+    ):
+        return None  # to be read or refused as any other array is
+    return _recognized(X, memory, None, None)
+
+
+def _found(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    """What `stored` was given."""
+    if isinstance(X, str | Path):
+        return _checked(opened(X, memory, key, columns))
+    if isinstance(X, Stored):
+        raise InputTypeError(
+            "X is a stored table already; pass it as it is, or say memory and columns where it is "
+            "made."
+        )
+    return _recognized(X, memory, columns, key)
+
+
+def _recognized(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
+    """X by the library that it comes from."""
+    library = type(X).__module__.partition(".")[0]
+    make = _KINDS.get(library) if not isinstance(X, np.memmap) else _from_map
+    with reading(f"what it lies in, a {type(X).__name__} of {library}"):
+        found = None if make is None else make(X, memory, columns, key)
+    return None if found is None else _checked(found)
+
+
+def _from_map(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+    if X._mmap is None:  # what was computed from a map is in memory
+        return None
+    _refuse(columns, key)
+    return Mapped(checked_array(X), memory)
+
+
+def _from_array_file(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
+    """Arrays and groups of HDF5 and Zarr."""
+    if type(X).__name__ in ("Group", "File"):
+        return from_group(X, memory, key, columns)
+    if type(X).__name__ not in ("Dataset", "Array"):
+        return None
+    _refuse(columns, key)
+    return Filed(checked_array(X), memory)
+
+
+def _from_arrow(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
+    """Parquet files, one or many."""
+    make = {
+        "ParquetFile": parquet_file,
+        "FileSystemDataset": parquet_dataset,
+        "UnionDataset": parquet_dataset,
+    }.get(type(X).__name__)
+    if make is None:
+        return None
+    _refuse(None, key)
+    return make(X, memory, columns)
+
+
+def _from_annotated(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
+    """AnnData whose matrix is in a file, and that matrix itself, if it is sparse."""
+    if getattr(X, "isbacked", False):
+        _refuse(None, key)
+        return annotated_data(X, memory, columns)
+    if not hasattr(X, "group") or not hasattr(X, "format"):
+        return None
+    _refuse(columns, key)
+    return sparse_dataset(X, memory)
+
+
+def _from_dask(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
+    refuse_unknown(X)
+    _refuse(columns, key)
+    _refuse_few(checked_array(X).shape)  # before its first block is asked what it is
+    return Distributed(X, memory)
+
+
+_KINDS = {
+    "h5py": _from_array_file,
+    "zarr": _from_array_file,
+    "pyarrow": _from_arrow,
+    "anndata": _from_annotated,
+    "dask": _from_dask,
+    "dask_expr": _from_dask,
+}
+
+
+def _refuse(columns: Sequence[str] | None, key: str | None) -> None:
+    """What says something about names that there are none of."""
+    if columns is not None:
+        raise InputError("columns names columns, and X has no names; leave columns out.")
+    if key is not None:
+        raise InputError(
+            f"key names an array in a file, and X is one table; leave key out, got {quoted(key)}."
+        )
+
+
+def _check_columns(columns: Any) -> None:
+    if columns is None:
+        return
+    if (
+        isinstance(columns, str)
+        or not isinstance(columns, Sequence)
+        or not all(isinstance(name, str) for name in columns)
+    ):
+        raise InputTypeError(f"columns must be a list of names, got {quoted(columns)}.")
+
+
+def _checked(found: Stored) -> Stored:
+    _refuse_few(found.shape)
+    return found
+
+
+def _refuse_few(shape: tuple[int, ...]) -> None:
+    if shape[0] < 2 or shape[1] < 1:
+        raise InputError(
+            f"X has shape {tuple(shape)}; at least 2 samples and 1 feature are needed."
+        )
+
+
+def _bytes(memory: Any) -> int:
+    number = memory
+    if isinstance(memory, str):
+        match = re.fullmatch(
+            r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])i?)?(?:B|bytes)?\s*", memory, re.IGNORECASE
+        )
+        unit = UNITS[(match[2] or "").upper()] if match else 0
+        number = float(match[1]) * unit if match else None
+    if (
+        isinstance(number, bool)
+        or not isinstance(number, int | float | np.integer | np.floating)
+        or not 1 <= number < 2**62
+    ):
+        raise InputError(
+            f"memory must be a number of bytes, or a text such as '2 GiB', got {quoted(memory)}."
+        )
+    return int(number)

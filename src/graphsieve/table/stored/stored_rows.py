@@ -1,0 +1,95 @@
+"""The rows of a stored table, as distances are taken between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsieve._base.array_types import Integers
+from graphsieve._base.errors import InputError
+from graphsieve.table.blocks import scale_by_power_of_two
+from graphsieve.table.stored.pieces import Group, Stored, View, itself, memory_text
+
+
+class StoredRows:
+    """The rows of a stored table as distances are taken between them.
+
+    Parameters
+    ----------
+    stored : Stored
+        The table.
+    exponent : int
+        Its numbers are multiplied by ``2**-exponent``.
+    directions : callable or None
+        What is made of some rows instead, with one column more, where their directions are to be
+        compared.
+
+    Attributes
+    ----------
+    pieces : Stored
+        The rows themselves, to be read group by group.
+    hours : float
+        The longest exact search that is begun among them.
+    turned : bool
+        Whether they are directions.
+    shape : (int, int)
+        As of an array.
+    """
+
+    def __init__(
+        self, stored: Stored, exponent: int = 0, *, directions: Callable[[Any], Any] | None = None
+    ) -> None:
+        change = (
+            partial(_scaled, exponent=exponent)
+            if directions is None
+            else partial(_turned, directions=directions)
+        )
+        self.pieces, self.hours = View(stored, change=change), stored.hours
+        self.turned = directions is not None
+        self.shape = (stored.shape[0], stored.shape[1] + self.turned)
+
+    def only(self, rows: Integers) -> StoredRows:
+        """Some of the rows, left where they are."""
+        return StoredRows(View(self.pieces, rows=rows))
+
+    def __getitem__(self, rows: Any) -> Any:
+        asked = np.arange(self.shape[0])[rows]
+        distinct, where = np.unique(asked, return_inverse=True)
+        refuse_beyond_memory(View(self.pieces, rows=distinct), f"{len(distinct)} of its rows")
+        found = fetched_rows(self.pieces, distinct)
+        return found if len(distinct) == len(asked) and (distinct == asked).all() else found[where]
+
+
+def fetched_rows(stored: Stored, rows: Group) -> Any:
+    """Some rows, brought here."""
+    return next(iter(stored.over_rows([rows], itself)))
+
+
+def refuse_beyond_memory(stored: Stored, what: str) -> None:
+    """What is to be brought into memory as a whole must fit there."""
+    if stored.n_bytes > stored.memory:
+        raise InputError(
+            f"this method needs {what} in memory at once, {memory_text(stored.n_bytes)}, and "
+            "memory is "
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or use "
+            "another method."
+        )
+
+
+def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:
+    """A piece as distances are taken: float64, multiplied by a power of two."""
+    if sp.issparse(piece):
+        scaled = piece.astype(np.float64)
+        if exponent:
+            scaled.data = scale_by_power_of_two(scaled.data, -exponent)
+        return scaled
+    rows = np.ascontiguousarray(piece, dtype=np.float64)
+    return scale_by_power_of_two(rows, -exponent) if exponent else rows
+
+
+def _turned(piece: Any, _: Group, *, directions: Callable[[Any], Any]) -> Any:
+    return directions(piece)

@@ -1,0 +1,303 @@
+"""The table that is read in pieces, because it is larger than memory or on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsieve._base.array_types import Floats, Integers
+from graphsieve._base.errors import InputError
+from graphsieve.table.blocks import (
+    Block,
+    Form,
+    dense_values,
+    exponents_of,
+    extremes_of,
+    replace_start,
+    scale_by_power_of_two,
+    scaled_range,
+    unit_exponent,
+)
+from graphsieve.table.columns import NO_EXPONENT, MemoryTable, Table, by_columns
+from graphsieve.table.containers import check_finite_piece
+from graphsieve.table.stored.pieces import (
+    BYTES,
+    ROWS_HELD,
+    Group,
+    Stored,
+    View,
+    gathered,
+    itself,
+    memory_text,
+)
+from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
+
+FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is brought here
+
+
+@dataclass(frozen=True)
+class StoredBlock(Block):
+    """A block that holds the whole stored table; its sums are taken where the pieces are.
+
+    Its values are read when they are needed, so better not.
+    """
+
+    extremes: Floats  # of the original columns: smallest and largest
+
+    is_stored = True
+
+    @cached_property
+    def values(self) -> Any:
+        columns = [slice(self.start, self.stop)]
+        return next(
+            iter(self.held.over_columns(columns, dense_values, [self.exponent], [self.shift]))
+        )
+
+    @property
+    def range(self) -> Floats:
+        return scaled_range(self.extremes, self.exponent, self.shift)
+
+    def _part(self, part: slice) -> Block:
+        return StoredBlock(
+            self.start + part.start,
+            self.start + part.stop,
+            self.held,
+            self.shift[part],
+            self.exponent[part],
+            self.constant[part],
+            self.extremes[:, part],
+        )
+
+
+class StoredTable(Table):
+    """Samples × features that are read piece by piece, checked once while their extremes are
+    found.
+    """
+
+    def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
+        refuse_narrow_memory(stored)
+        self.stored, self.feature_names = stored, stored.names
+        self.n_samples, self.n_features = stored.shape
+        self.is_sparse, self.at_hand = stored.is_sparse, stored.at_hand
+        self.most_held = stored.memory // (ROWS_HELD * BYTES)
+        self.n_entries = int(self.n_samples * self.n_features * stored.density)
+        self._extremes = checked_extremes(stored) if extremes is None else extremes
+
+    def _same(self) -> StoredTable:
+        table = StoredTable(self.stored, extremes=self._extremes)
+        table.feature_names = self.feature_names
+        return table
+
+    @property
+    def matrix(self) -> Any:
+        """There is none in memory: whoever needs one asks for a part of the table first."""
+        return self.need_memory()
+
+    def need_memory(self) -> None:
+        refuse_pieces(self.stored)
+
+    @cached_property
+    def whole(self) -> Block:
+        """All columns as one block."""
+        low, high, least = self._extremes
+        exponent = exponents_of(self._extremes)
+        shift = scale_by_power_of_two(least, -exponent)
+        return StoredBlock(
+            0, self.n_features, self.stored, shift, exponent, high == low, self._extremes
+        )
+
+    def blocks(self) -> Iterator[Block]:
+        """The columns from left to right, brought here a few at a time."""
+        for group in self.stored.column_groups():
+            piece = next(iter(self.stored.over_columns([group], itself)))
+            for block in MemoryTable.trusted(piece, None).blocks():
+                yield replace_start(block, group.start)
+
+    def evaluations(self, form: Form, *, wide: bool = False) -> Iterator[tuple[slice, Any]]:
+        if wide:
+            return iter(((slice(0, self.n_features), form(self.whole)),))
+        return by_columns(self.whole, form)
+
+    def wide_blocks(self) -> Iterator[Block]:
+        return iter((self.whole,))
+
+    @property
+    def only_block(self) -> Block | None:
+        return None
+
+    def column_exponents(self) -> NDArray[np.intc]:
+        block = self.whole
+        return np.where(block.constant & (block.shift == 0), NO_EXPONENT, block.exponent).astype(
+            np.intc
+        )
+
+    @cached_property
+    def rows(self) -> tuple[Any, int]:
+        if self.geometry is not None:
+            return self.geometry.rows
+        exponent = unit_exponent(int(exponents_of(self._extremes).max()))
+        return StoredRows(self.stored, exponent), exponent
+
+    @property
+    def _most_brought(self) -> int:
+        """Bytes of a part that is rather held here than read again and again; of a cluster's
+        table very few.
+        """
+        return (
+            self.stored.memory // 2
+            if self.stored.at_hand
+            else min(self.stored.memory // 2, FEW_BYTES)
+        )
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        chosen = np.asarray(rows, dtype=np.int64)
+        view = View(self.stored, rows=chosen)
+        if view.n_bytes <= self._most_brought:
+            return MemoryTable.trusted(
+                _columnwise(fetched_rows(self.stored, chosen)), self.feature_names
+            )
+        return StoredTable(view)
+
+    def take_columns(self, columns: NDArray[Any]) -> Table:
+        chosen = np.asarray(columns, dtype=np.int64)
+        view = View(self.stored, columns=chosen)
+        if view.n_bytes <= self._most_brought:
+            piece = next(iter(self.stored.over_columns([chosen], itself)))
+            return MemoryTable.trusted(piece, view.names)
+        return StoredTable(view, extremes=self._extremes[:, columns])
+
+    def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
+        view = View(
+            self.stored,
+            change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size),
+        )
+        # Division keeps the order, so that the extremes are those of before.
+        return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
+
+    def on_unit_ranges(self) -> StoredRows:
+        """The rows on features whose range is 1; a column without zeros loses its offset first."""
+        block = self.whole
+        size = np.where(block.range > 0, block.range, 1.0)
+        return StoredRows(
+            View(
+                self.stored,
+                change=partial(_divided, exponent=block.exponent, shift=block.shift, size=size),
+            )
+        )
+
+    def entries_by_row(self) -> Integers:
+        groups = self.stored.row_groups()
+        return np.concatenate(list(self.stored.over_rows(groups, _entries)))
+
+    @property
+    def smallest(self) -> float:
+        return float(self._extremes[0].min())
+
+    def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
+        chosen, where = np.unique(rows, return_inverse=True)
+        kept, places = (
+            (None, slice(None)) if columns is None else np.unique(columns, return_inverse=True)
+        )
+        view = View(self.stored, rows=chosen, columns=kept)
+        piece = gathered(list(view.over_rows(View(self.stored, rows=chosen).row_groups(), itself)))
+        dense = piece.toarray() if sp.issparse(piece) else piece
+        return dense[where][:, places]
+
+
+def read_columns(stored: Stored, columns: Integers) -> Any:
+    """Some columns, all samples, brought into memory: an array, or CSR."""
+    view = View(stored, columns=columns)
+    groups, found = view.column_groups(), None
+    pieces = view.over_columns(groups, itself)
+    if stored.is_sparse:
+        return (
+            sp.csr_array(sp.hstack(list(pieces))) if groups else sp.csr_array((stored.shape[0], 0))
+        )
+    for group, piece in zip(groups, pieces, strict=True):
+        found = np.empty(view.shape, dtype=piece.dtype) if found is None else found
+        found[:, group] = piece
+    return np.empty(view.shape) if found is None else found
+
+
+def checked_extremes(stored: Stored) -> Floats:
+    """The smallest and the largest value of every column, and the first of least magnitude; all
+    of them finite.
+    """
+    groups = stored.column_groups() if stored.columnwise else stored.row_groups()
+    starts, shared = [group.start for group in groups], (stored.names, stored.columnwise)
+    if stored.columnwise:
+        return np.concatenate(
+            list(stored.over_columns(groups, _checked_extremes, starts, shared=shared)), axis=1
+        )
+    found: Floats | None = None
+    for here in stored.over_rows(groups, _checked_extremes, starts, shared=shared):
+        if found is None:
+            found = here
+        else:
+            least = np.where(np.abs(here[2]) < np.abs(found[2]), here[2], found[2])
+            found = np.stack([np.minimum(found[0], here[0]), np.maximum(found[1], here[1]), least])
+    assert found is not None
+    return found
+
+
+def refuse_pieces(stored: Stored) -> NoReturn:
+    """Some methods have to see all numbers at once."""
+    raise InputError(
+        "this method needs all of X in memory, and X is read piece by piece "
+        f"({memory_text(stored.n_bytes)}); use a method that "
+        "does not, or pass X as an array."
+    )
+
+
+def refuse_narrow_memory(stored: Stored) -> None:
+    """A column is always read as a whole."""
+    needed = stored.column_bytes
+    if needed > stored.memory:
+        raise InputError(
+            f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is "
+            "worked on, and memory is "
+            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, "
+            f"memory={memory_text(needed, enough=True)!r}) or more."
+        )
+
+
+def _checked_extremes(
+    piece: Any, first: int, names: tuple[str, ...] | None, columnwise: bool
+) -> Floats:
+    found = extremes_of(piece)
+    if not np.isfinite(found).all():
+        check_finite_piece(piece, names, *((0, first) if columnwise else (first, 0)))
+    return found
+
+
+def _entries(piece: Any) -> Integers:
+    if sp.issparse(piece):
+        return np.asarray(np.diff(sp.csr_array(piece).indptr), dtype=np.int64)
+    return np.asarray(np.count_nonzero(piece, axis=1), dtype=np.int64)
+
+
+def _divided(
+    piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats
+) -> Any:
+    """As `Table.divided`, of a piece that has these columns; less a shift, which columns with
+    zeros do not have.
+    """
+    exponent, shift, size = exponent[columns], shift[columns], size[columns]
+    if not sp.issparse(piece):
+        return (scale_by_power_of_two(piece, -exponent) - shift) / size
+    if isinstance(piece, sp.csr_array):
+        owner = piece.indices
+    else:
+        owner = np.repeat(np.arange(piece.shape[1]), np.diff(piece.indptr))
+    data = (scale_by_power_of_two(piece.data, -exponent[owner]) - shift[owner]) / size[owner]
+    return type(piece)((data, piece.indices, piece.indptr), shape=piece.shape)
+
+
+def _columnwise(piece: Any) -> Any:
+    return sp.csc_array(piece) if sp.issparse(piece) else piece
