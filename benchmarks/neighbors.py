@@ -138,7 +138,7 @@ def sparse_line(n: int, p: int, filled: float) -> str:
 def main() -> None:
     """Print one line per shape."""
     quick = sys.argv[1:] == ["quick"]
-    print("compiled kernels" if kernels.compiled() is not None else "plain kernels")
+    print("compiled kernels" if kernels.compiled is not None else "plain kernels")
     print(
         f"{'':>17}{'whole Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}"
     )

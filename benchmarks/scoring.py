@@ -89,7 +89,7 @@ def kernel_energies(dtype: str) -> tuple[Any, Call]:
     """The kernel alone: sums over edges of X as it is."""
     import numpy as np
 
-    from graphsieve._kernels.edges import Numbers, edge_sums
+    from graphsieve._kernels.column_sums import Numbers, edge_sums
 
     X, listed = rows(20_000, 1_000, dtype), edges(20_000)
     numbers = Numbers(X, np.ones(1_000), np.zeros(1_000))

@@ -49,7 +49,7 @@ CORE += [
     f"src/graphsieve/scores/{name}.py"
     for name in ("geometry", "labels", "method", "pairs", "probabilities", "targets")
 ]
-CORE += [f"src/graphsieve/_kernels/{name}.py" for name in ("edges", "samples", "rows")]
+CORE += [f"src/graphsieve/_kernels/{name}.py" for name in ("column_sums",)]
 TESTS = ["src/graphsieve/scores", "tests/scores", "tests/_kernels", "tests/graphs/test_engine.py"]
 TESTS += ["tests/robustness/test_extremes.py", "tests/table/test_streaming.py", "tests/supervision"]
 OPTIONS = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-x", "--hypothesis-seed=0"]

@@ -18,7 +18,7 @@ import numpy as np, graphsieve
 from graphsieve import _kernels as kernels
 from graphsieve.scores import laplacian_score
 X = np.random.default_rng(0).normal(size=(300, 6))
-print(kernels.compiled() is not None, *map(float.hex, laplacian_score(X, n_neighbors=5).tolist()))
+print(kernels.compiled is not None, *map(float.hex, laplacian_score(X, n_neighbors=5).tolist()))
 print(graphsieve.rank(X).to_html()[:15])
 """
 

@@ -52,7 +52,7 @@ def found_facts() -> dict[str, Any]:
         f"{blas.get('num_threads', '?')} threads",
         "python": sys.version.split()[0],
         "graphsieve": __version__,
-        "kernels": "compiled" if kernels.compiled() is not None else "plain",
+        "kernels": "compiled" if kernels.compiled is not None else "plain",
         **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
     }
 

@@ -15,18 +15,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from graphsieve import _kernels as kernels
 from graphsieve import scores
 from graphsieve._base.errors import InputError
-from graphsieve._kernels import band, rows, samples
+from graphsieve._kernels import band, column_sums
 from graphsieve._kernels.band import Band
+from graphsieve._kernels.column_sums import Numbers, column_extremes
 from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
-from graphsieve._kernels.rows import Numbers
-from graphsieve._kernels.samples import column_extremes
 from graphsieve.graphs.builders import target_graph
 from graphsieve.graphs.graph import BandGraph, SparseGraph
 from graphsieve.graphs.neighbors.exact import target_runs
 from graphsieve.table.columns import MemoryTable
 
 needs_compiled = pytest.mark.skipif(
-    not hasattr(kernels.compiled(), "band_sums"),
+    not hasattr(kernels.compiled, "band_sums"),
     reason="there are no compiled kernels, or plain ones are asked for",
 )
 N = 150
@@ -96,7 +95,8 @@ def test_sums_are_those_of_the_weight_matrix(kind, width, most, plain):
 
 @pytest.mark.parametrize("plainly", ["0", "1"])
 def test_what_varies_only_where_no_weight_is_has_no_spread_at_all(plainly, monkeypatch):
-    monkeypatch.setenv("GRAPHSIEVE_PLAIN", plainly)
+    if plainly == "1":
+        monkeypatch.setattr(kernels, "compiled", None)
     made = random_band(5)
     values = np.full((N, 1), 0.1)
     values[made.degree() == 0] = 0.7
@@ -109,9 +109,8 @@ def test_what_varies_only_where_no_weight_is_has_no_spread_at_all(plainly, monke
 def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
     made, given_numbers = random_band(5), numbers("slice", 200)
     alone = made.energy_and_spread(given_numbers)
-    for place in (rows, samples):
-        monkeypatch.setattr(place, "SHARED_FROM", 1)
-        monkeypatch.setattr(place, "available_threads", lambda: n_threads)
+    monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
+    monkeypatch.setattr(column_sums, "available_threads", lambda: n_threads)
     assert_array_equal(made.energy_and_spread(given_numbers), alone)
     column = slice(150, 151)
     lonely = Numbers(
@@ -145,7 +144,8 @@ def test_a_band_is_the_graph_of_its_edges():
 )
 def test_pairs_along_a_line_are_with_the_next_few(target, k, plainly):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHSIEVE_PLAIN", str(int(plainly)))
+        if plainly:
+            patch.setattr(kernels, "compiled", None)
         runs = target_runs(target, min(k, len(target) - 1))
         found = runs.band()
         assert found is not None
@@ -174,7 +174,8 @@ def test_distances_that_tie_by_rounding_alone_are_no_band(plainly, monkeypatch):
     """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number: the first is a pair with the fourth
     and not with the third.
     """
-    monkeypatch.setenv("GRAPHSIEVE_PLAIN", plainly)
+    if plainly == "1":
+        monkeypatch.setattr(kernels, "compiled", None)
     target = np.array([0, 1e-17, 2e-17, 1.0, 5.0])
     assert target_runs(target, 1).band() is None
     graph = target_graph(target, 1, 1.0).graph
@@ -231,7 +232,7 @@ def test_arrays_that_do_not_fit_are_refused():
         ],
     }  # fmt: skip
     for name, cases in wrong.items():
-        function = getattr(kernels.compiled(), name)
+        function = getattr(kernels.compiled, name)
         function(*good[name])
         for place, value in cases:
             args = list(good[name])
@@ -248,14 +249,14 @@ def test_arrays_that_do_not_fit_are_refused():
         *good["band_sums"][11:13],
         floats((1, 3)),
     ]
-    kernels.compiled().band_sums(*energies_alone)
+    kernels.compiled.band_sums(*energies_alone)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_extremes_show_what_is_not_finite(dtype, n_threads, monkeypatch):
-    monkeypatch.setattr(samples, "SHARED_FROM", 1)
-    monkeypatch.setattr(samples, "available_threads", lambda: n_threads)
+    monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
+    monkeypatch.setattr(column_sums, "available_threads", lambda: n_threads)
     X = np.random.default_rng(0).normal(size=(40, 7)).astype(dtype)
     for row in (0, 20, 39):
         missing = X.copy()

@@ -12,14 +12,19 @@ from threadpoolctl import threadpool_limits
 
 from graphsieve import _kernels as kernels
 from graphsieve import scores
-from graphsieve._kernels import edges, rows, samples
-from graphsieve._kernels.edges import edge_sums
+from graphsieve._kernels import column_sums
+from graphsieve._kernels.column_sums import (
+    Numbers,
+    column_extremes,
+    edge_sums,
+    mean_alone,
+    mean_and_scatter,
+    readable,
+)
 from graphsieve._kernels.line import line_pairs, line_reach
-from graphsieve._kernels.rows import Numbers, readable
-from graphsieve._kernels.samples import column_extremes, mean_alone, mean_and_scatter
 
 needs_compiled = pytest.mark.skipif(
-    not hasattr(kernels.compiled(), "edge_sums"),
+    not hasattr(kernels.compiled, "edge_sums"),
     reason="there are no compiled kernels, or plain ones are asked for",
 )
 N = 90
@@ -28,14 +33,14 @@ N = 90
 @pytest.fixture(params=[0, 2**12])
 def few_places(request, monkeypatch):
     """Weightings as lists of who is in them, and written out."""
-    monkeypatch.setattr(samples, "FEW_PLACES", request.param)
+    monkeypatch.setattr(column_sums, "FEW_PLACES", request.param)
 
 
 @pytest.fixture(params=[2**16, 32])
 def at_once(request, monkeypatch):
     """Terms that are summed by themselves before they are added: all, or a few."""
-    monkeypatch.setattr(edges, "EDGES_AT_ONCE", request.param)
-    monkeypatch.setattr(samples, "SAMPLES_AT_ONCE", request.param)
+    monkeypatch.setattr(column_sums, "EDGES_AT_ONCE", request.param)
+    monkeypatch.setattr(column_sums, "SAMPLES_AT_ONCE", request.param)
     return request.param
 
 
@@ -134,9 +139,8 @@ def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
         *mean_and_scatter(given, by, mass),
         column_extremes(given.rows),
     ]
-    for place in (rows, samples):
-        monkeypatch.setattr(place, "SHARED_FROM", 1)
-        monkeypatch.setattr(place, "available_threads", lambda: n_threads)
+    monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
+    monkeypatch.setattr(column_sums, "available_threads", lambda: n_threads)
     shared = [
         edge_sums(given, *listed),
         *mean_and_scatter(given, by, mass),
@@ -152,8 +156,8 @@ def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
 
 @needs_compiled
 def test_whoever_limits_the_threads_of_blas_limits_ours(monkeypatch):
-    monkeypatch.setattr(rows, "SHARED_FROM", 1)
-    monkeypatch.setattr(rows, "in_threads", None)  # nobody may start any
+    monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
+    monkeypatch.setattr(column_sums, "in_threads", None)  # nobody may start any
     with threadpool_limits(1):
         edge_sums(numbers("slice", 200), *edge_list(300))
 
@@ -223,7 +227,7 @@ def test_arrays_that_do_not_fit_are_refused():
         "column_extremes": [(0, floats(3)), (1, 2.5), (2, 4), (3, floats((2, 3))), (3, floats((3, 2))), (3, None)],
     }  # fmt: skip
     for name, cases in wrong.items():
-        function = getattr(kernels.compiled(), name)
+        function = getattr(kernels.compiled, name)
         function(*good[name])
         for place, value in cases:
             args = list(good[name])
@@ -231,11 +235,11 @@ def test_arrays_that_do_not_fit_are_refused():
             with pytest.raises((ValueError, TypeError)):
                 function(*args)
     everyone = [*good["weighted_sums"][:3], None, None, floats(8), *good["weighted_sums"][6:]]
-    kernels.compiled().weighted_sums(*everyone)
+    kernels.compiled.weighted_sums(*everyone)
     with pytest.raises(ValueError, match="weightings"):
-        kernels.compiled().weighted_sums(*everyone[:5], floats(7), *everyone[6:])
+        kernels.compiled.weighted_sums(*everyone[:5], floats(7), *everyone[6:])
     for none in (0, 2):  # no columns at all, or none of them
-        kernels.compiled().edge_sums(
+        kernels.compiled.edge_sums(
             *good["edge_sums"][:3],
             whole(*range(4)),
             whole(*range(4)),
@@ -247,7 +251,7 @@ def test_arrays_that_do_not_fit_are_refused():
         )
     assert edge_sums(Numbers(floats((4, 0))), whole(0), whole(1), floats(1)).shape == (0,)
     with pytest.raises(ValueError, match="without a scale"):
-        kernels.compiled().edge_sums(floats((4, 3), np.float32), None, None, *good["edge_sums"][3:])
+        kernels.compiled.edge_sums(floats((4, 3), np.float32), None, None, *good["edge_sums"][3:])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -283,7 +287,7 @@ def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
     good = [floats, floats, whole, whole, whole.copy(), floats.copy()]
     for place, value in enumerate([whole, floats[:2], whole[:2], floats, whole[:2], floats[:2]]):
         with pytest.raises(ValueError, match=r"has length|must have"):
-            kernels.compiled().line_pairs(*good[:place], value, *good[place + 1 :])
+            kernels.compiled.line_pairs(*good[:place], value, *good[place + 1 :])
     assert all(
         len(column) == 0
         for column in line_pairs(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64))
@@ -307,4 +311,4 @@ def test_the_reach_refuses_arrays_that_do_not_fit():
         (np.zeros(3), np.zeros((3, 1))),
     ):
         with pytest.raises(ValueError, match=r"has length|must have"):
-            kernels.compiled().line_reach(values, 1, reach)
+            kernels.compiled.line_reach(values, 1, reach)

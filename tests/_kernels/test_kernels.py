@@ -4,6 +4,10 @@ not fit.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,14 +18,26 @@ from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair
 from graphsieve._kernels.tiles import Lists, SparseRows, keep_nearest, sort_lists, sparse_products
 
 needs_compiled = pytest.mark.skipif(
-    kernels._compiled is None, reason="the kernels were not compiled"
+    kernels.compiled is None, reason="the kernels were not compiled"
 )
 
 
-@needs_compiled
-def test_without_a_wish_the_compiled_kernels_are_used(monkeypatch):
-    monkeypatch.delenv("GRAPHSIEVE_PLAIN", raising=False)
-    assert kernels.compiled() is not None
+@pytest.mark.parametrize(
+    ("asked", "plain"),
+    [({}, False), ({"GRAPHSIEVE_PLAIN": "0"}, False), ({"GRAPHSIEVE_PLAIN": "1"}, True)],
+)
+def test_the_environment_chooses_the_kernels(asked, plain):
+    code = "from graphsieve import _kernels as k; print(k.compiled is None, k._installed is None)"
+    settings = {name: value for name, value in os.environ.items() if name != "GRAPHSIEVE_PLAIN"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**settings, **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    chosen, missing = done.stdout.split()
+    assert chosen == str(plain or missing == "True")
 
 
 @needs_compiled
@@ -171,7 +187,7 @@ def spoilt(array):
 @needs_compiled
 @pytest.mark.parametrize("name", list(good_arguments()))
 def test_arrays_that_do_not_fit_are_refused(name):
-    kernel = getattr(kernels._compiled, name)
+    kernel = getattr(kernels.compiled, name)
     kernel(*good_arguments()[name])
     refused = 0
     for place, good in enumerate(good_arguments()[name]):
@@ -198,7 +214,7 @@ def test_rows_that_are_not_there_are_refused(wrong):
         arguments = good_arguments()["dense_pair_distances"]
         arguments[place][1] = wrong
         with pytest.raises(ValueError, match="no row"):
-            kernels._compiled.dense_pair_distances(*arguments)
+            kernels.compiled.dense_pair_distances(*arguments)
 
 
 @needs_compiled
@@ -210,11 +226,11 @@ def test_sparse_rows_that_point_outside_are_refused(place, value):
     arguments = good_arguments()["sparse_products"]
     arguments[place][:] = value
     with pytest.raises(ValueError):
-        kernels._compiled.sparse_products(*arguments)
+        kernels.compiled.sparse_products(*arguments)
 
 
 def test_a_large_search_without_compiled_kernels_is_mentioned_once(monkeypatch, recwarn):
-    monkeypatch.setattr(kernels, "_compiled", None)
+    monkeypatch.setattr(kernels, "_installed", None)
     kernels._mention.cache_clear()
     kernels.mention_plain_kernels(10**6)
     assert not recwarn

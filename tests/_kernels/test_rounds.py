@@ -24,7 +24,7 @@ from graphsieve.search import iterative_ranking
 from graphsieve.table.columns import MemoryTable
 
 needs_compiled = pytest.mark.skipif(
-    kernels._compiled is None, reason="the kernels were not compiled"
+    kernels.compiled is None, reason="the kernels were not compiled"
 )
 
 
@@ -90,7 +90,6 @@ def test_nearest_have_the_same_bits(slack, plain):
 
 @needs_compiled
 def test_anybody_will_do_as_first_neighbors(plain, monkeypatch):
-    monkeypatch.delenv("GRAPHSIEVE_PLAIN", raising=False)
     rng = np.random.default_rng(2)
     pairs = room_for_pairs(100)
     pairs[:, :100] = distances(rng.normal(size=(100, 3)))
@@ -227,7 +226,7 @@ def spoilt(array):
 @needs_compiled
 @pytest.mark.parametrize("name", list(good_arguments()))
 def test_arrays_that_do_not_fit_are_refused(name):
-    kernel = getattr(kernels._compiled, name)
+    kernel = getattr(kernels.compiled, name)
     kernel(*good_arguments()[name])
     refused = 0
     for place, good in enumerate(good_arguments()[name]):
@@ -255,7 +254,7 @@ def test_samples_that_are_not_there_are_refused(wrong):
             arguments = good_arguments()[name]
             arguments[place].flat[1] = wrong
             with pytest.raises(ValueError, match="that are there"):
-                getattr(kernels._compiled, name)(*arguments)
+                getattr(kernels.compiled, name)(*arguments)
 
 
 @needs_compiled
@@ -264,4 +263,4 @@ def test_more_features_cannot_leave_than_change(n_gone):
     arguments = good_arguments()["follow_nearest"]
     arguments[1] = n_gone
     with pytest.raises(ValueError, match="than changed"):
-        kernels._compiled.follow_nearest(*arguments)
+        kernels.compiled.follow_nearest(*arguments)

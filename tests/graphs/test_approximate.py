@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from graphsieve import GraphSieve, GraphSieveWarning, HybridSieve, InputError, IterativeSieve, rank
+from graphsieve import _kernels as kernels
 from graphsieve.cli import main
 from graphsieve.graphs.neighbors import approximate
 from graphsieve.graphs.neighbors import strategy as searching
@@ -120,7 +121,7 @@ def test_the_same_rows_give_the_same_answer_whatever_the_number_of_threads(small
 def test_plain_kernels_find_the_same(small_cells, monkeypatch):
     rows = curved(1500)
     compiled = approximate_neighbors(rows, K)
-    monkeypatch.setenv("GRAPHSIEVE_PLAIN", "1")
+    monkeypatch.setattr(kernels, "compiled", None)
     plain = approximate_neighbors(rows, K)
     assert_array_equal(compiled[0], plain[0])
     assert_array_equal(compiled[1], plain[1])

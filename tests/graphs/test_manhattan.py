@@ -20,7 +20,7 @@ from graphsieve.table.columns import MemoryTable
 
 GRID = 1e-12
 needs_compiled = pytest.mark.skipif(
-    kernels._compiled is None, reason="the kernels were not compiled"
+    kernels.compiled is None, reason="the kernels were not compiled"
 )
 
 
@@ -28,8 +28,8 @@ needs_compiled = pytest.mark.skipif(
 def kind(request, monkeypatch):
     """Both kinds of kernels, one after the other."""
     if request.param == "plain":
-        monkeypatch.setenv("GRAPHSIEVE_PLAIN", "1")
-    elif kernels.compiled() is None:
+        monkeypatch.setattr(kernels, "compiled", None)
+    elif kernels.compiled is None:
         pytest.skip("the kernels were not compiled")
     return request.param
 
@@ -98,7 +98,7 @@ def test_larger_searches_are_the_same_with_and_without_compiled_kernels(
         rows = on_unit_ranges(X)
         found = nearest_in_groups(rows, begin, 10, GRID * n_features)
         with monkeypatch.context() as patch:
-            patch.setenv("GRAPHSIEVE_PLAIN", "1")
+            patch.setattr(kernels, "compiled", None)
             expected = nearest_in_groups(rows, begin, 10, GRID * n_features)
         for mine, theirs in zip(found, expected, strict=True):
             assert_array_equal(mine, theirs)
@@ -129,7 +129,7 @@ def test_several_threads_find_the_same(monkeypatch):
 
 
 def test_bounds_of_small_rows_hold():
-    if kernels.compiled() is None:
+    if kernels.compiled is None:
         pytest.skip("the kernels were not compiled")
     rows = on_unit_ranges(np.random.default_rng(2).standard_cauchy(size=(50, 70)))
     low = rows.min(axis=0)
@@ -137,7 +137,7 @@ def test_bounds_of_small_rows_hold():
         (np.empty((50, 96), np.uint8), np.empty((50, 96), np.int16)),
         np.empty((2, 50), np.float32),
     )
-    kernels._compiled.small_rows(rows, low, *small, *errors)
+    kernels.compiled.small_rows(rows, low, *small, *errors)
     exact = np.abs(rows[:, None] - rows).sum(axis=2)
     for whole, error, steps in zip(small, errors.astype(float), (255, 32767), strict=True):
         assert not whole[:, 70:].any()
@@ -176,7 +176,7 @@ def spoilt(array):
 @needs_compiled
 @pytest.mark.parametrize("name", ["nearest_absolute", "small_rows"])
 def test_arrays_that_do_not_fit_are_refused(name):
-    kernel = getattr(kernels._compiled, name)
+    kernel = getattr(kernels.compiled, name)
     kernel(*good_arguments()[name])
     refused = 0
     for place, good in enumerate(good_arguments()[name]):
@@ -198,7 +198,7 @@ def test_rows_that_are_not_there_and_grids_that_are_none_are_refused(place, valu
     arguments = good_arguments()["nearest_absolute"]
     arguments[place] = value
     with pytest.raises(ValueError):
-        kernels._compiled.nearest_absolute(*arguments)
+        kernels.compiled.nearest_absolute(*arguments)
 
 
 def test_an_offset_of_1e8_changes_no_neighbour(kind):
@@ -260,7 +260,7 @@ def test_scores_have_the_same_bits_with_and_without_compiled_kernels(monkeypatch
     X, y = rng.normal(size=(300, 12)) + 1e6, rng.integers(3, size=300)
     X[:, 7] = X[:, 2]
     found = relieff_score(X, y)
-    monkeypatch.setenv("GRAPHSIEVE_PLAIN", "1")
+    monkeypatch.setattr(kernels, "compiled", None)
     assert_array_equal(found, relieff_score(X, y))
     assert found[7] == found[2]
 

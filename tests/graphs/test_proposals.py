@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from scipy.spatial import cKDTree
 
+from graphsieve import _kernels as kernels
 from graphsieve._base.threads import in_threads
 from graphsieve.graphs.neighbors import exact as neighbors
 from graphsieve.graphs.neighbors import proposals
@@ -61,7 +62,8 @@ def slowly(rows, k, queries, candidates):
 
 @pytest.fixture(params=["compiled", "plain"])
 def _either_kernels(request, monkeypatch):
-    monkeypatch.setenv("GRAPHSIEVE_PLAIN", "1" if request.param == "plain" else "0")
+    if request.param == "plain":
+        monkeypatch.setattr(kernels, "compiled", None)
 
 
 @pytest.fixture(params=["products", "tree"])

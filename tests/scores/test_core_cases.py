@@ -16,9 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision, scores
-from graphsieve._kernels import rows as kernel_rows
-from graphsieve._kernels import samples
-from graphsieve._kernels.edges import plain_sums, row_differences
+from graphsieve._kernels import column_sums
+from graphsieve._kernels.column_sums import plain_sums, row_differences
 from graphsieve.graphs import builders
 from graphsieve.graphs import graph as graphs
 from graphsieve.graphs.graph import (
@@ -827,10 +826,10 @@ def test_weightings_of_nobody_have_no_mass_mean_or_scatter(plain):
 
 def test_no_more_threads_are_asked_for_than_there_are_jobs(monkeypatch):
     asked = []
-    monkeypatch.setattr(kernel_rows, "SHARED_FROM", 1)
-    monkeypatch.setattr(kernel_rows, "available_threads", lambda: 4)
+    monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
+    monkeypatch.setattr(column_sums, "available_threads", lambda: 4)
     monkeypatch.setattr(
-        kernel_rows,
+        column_sums,
         "in_threads",
         lambda work, jobs, n_threads: (asked.append(n_threads), work(iter(jobs))),
     )
@@ -839,8 +838,8 @@ def test_no_more_threads_are_asked_for_than_there_are_jobs(monkeypatch):
         total[start:stop] += 1.0
 
     # Three groups of columns
-    assert_array_equal(kernel_rows.summed((33,), 1, 1, work), np.ones(33))
-    assert_array_equal(kernel_rows.summed((33,), 9, 1, work), np.full(33, 9.0))  # nine parts
+    assert_array_equal(column_sums.summed((33,), 1, 1, work), np.ones(33))
+    assert_array_equal(column_sums.summed((33,), 9, 1, work), np.full(33, 9.0))  # nine parts
     assert asked == [3, 4]
 
 
@@ -966,10 +965,10 @@ def test_means_alone_are_the_means_without_a_compiler_too(plain):
 
 
 def test_samples_are_summed_in_parts_only_where_weightings_are_few():
-    assert samples._parts(10, 64) == samples._parts(10, 65) == [slice(0, 10)]
-    assert samples._parts(0, 65) == [slice(0, 0)]
-    assert samples._parts(2**16 + 1, 64) == [slice(0, 2**16), slice(2**16, 2**16 + 1)]
-    assert samples._parts(2**16 + 1, 65) == [slice(0, 2**16 + 1)]
+    assert column_sums._parts(10, 64) == column_sums._parts(10, 65) == [slice(0, 10)]
+    assert column_sums._parts(0, 65) == [slice(0, 0)]
+    assert column_sums._parts(2**16 + 1, 64) == [slice(0, 2**16), slice(2**16, 2**16 + 1)]
+    assert column_sums._parts(2**16 + 1, 65) == [slice(0, 2**16 + 1)]
 
 
 def test_groups_that_are_equal_inside_have_no_scatter_at_all(plain):
@@ -985,10 +984,12 @@ def test_groups_that_are_equal_inside_have_no_scatter_at_all(plain):
 
 def test_of_equal_magnitudes_the_upper_one_is_least_however_many_threads_look(monkeypatch):
     rows = np.array([[5.0, -2.0, 1.0], [2.0, 3.0, 4.0], [-2.0, 2.0, -1.0], [7.0, 9.0, 0.5]])
-    monkeypatch.setattr(samples, "SHARED_FROM", 1)
+    monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
     for n_threads in (1, 2, 4):
-        monkeypatch.setattr(samples, "available_threads", lambda n_threads=n_threads: n_threads)
-        assert_array_equal(samples.column_extremes(rows), [[-2, -2, -1], [7, 9, 4], [2, -2, 0.5]])
+        monkeypatch.setattr(column_sums, "available_threads", lambda n_threads=n_threads: n_threads)
+        assert_array_equal(
+            column_sums.column_extremes(rows), [[-2, -2, -1], [7, 9, 4], [2, -2, 0.5]]
+        )
 
 
 def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plain, monkeypatch):
@@ -996,7 +997,7 @@ def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plai
     (block,) = MemoryTable(X).blocks()
     W = np.array([[0.5, 0.0], [0.25, 1.0], [0.0, 3.0]])
     for elements in (1, 8, 2**22):
-        monkeypatch.setattr(samples, "TEMPORARY_ELEMENTS", elements)
+        monkeypatch.setattr(column_sums, "TEMPORARY_ELEMENTS", elements)
         found = plain(moments, block, W)
         for place, w in enumerate(W.T):
             mean = w @ block.values / w.sum()
@@ -1017,8 +1018,8 @@ def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plai
 def test_threads_share_parts_or_whole_groups_of_columns(
     monkeypatch, n_columns, n_parts, n_threads, ranges
 ):
-    monkeypatch.setattr(kernel_rows, "SHARED_FROM", n_columns * 5)
-    monkeypatch.setattr(kernel_rows, "available_threads", lambda: n_threads)
+    monkeypatch.setattr(column_sums, "SHARED_FROM", n_columns * 5)
+    monkeypatch.setattr(column_sums, "available_threads", lambda: n_threads)
     seen = []
 
     def work(part, start, stop, total):
@@ -1026,12 +1027,12 @@ def test_threads_share_parts_or_whole_groups_of_columns(
         total[start:stop] += part + 1.0
 
     assert_array_equal(
-        kernel_rows.summed((n_columns,), n_parts, 5, work),
+        column_sums.summed((n_columns,), n_parts, 5, work),
         np.full(n_columns, n_parts * (n_parts + 1) / 2),
     )
     assert sorted(seen) == [(part, *ends) for part in range(n_parts) for ends in ranges]
-    monkeypatch.setattr(kernel_rows, "in_threads", None)  # a little less work, and nobody is called
-    assert_array_equal(kernel_rows.summed((n_columns,), 1, 4, work), np.ones(n_columns))
+    monkeypatch.setattr(column_sums, "in_threads", None)  # a little less work, and nobody is called
+    assert_array_equal(column_sums.summed((n_columns,), 1, 4, work), np.ones(n_columns))
 
 
 @pytest.mark.parametrize(

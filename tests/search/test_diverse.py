@@ -33,7 +33,6 @@ from graphsieve.table.centered import (
     ColumnSpace,
     centered_parts,
     largest_correlations,
-    top_exponent,
 )
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import rescaled
@@ -253,7 +252,7 @@ def test_parts_have_the_units_of_the_table() -> None:
     parts = [
         part
         for block in MemoryTable(X).blocks()
-        for _, part in centered_parts(block, top_exponent(MemoryTable(X)))
+        for _, part in centered_parts(block, MemoryTable(X).top_exponent)
     ]
     values = np.concatenate(parts, axis=1) * 2.0**30  # the power of two above 1e9
     np.testing.assert_allclose(values, [[-2, -2, 0], [2, -1, 0], [0, 3, 0]], atol=1e-12)

@@ -19,19 +19,17 @@ from graphsieve._base.errors import warn
 LARGE_SEARCH = 2**36
 
 try:
-    _compiled: Any = import_module("graphsieve._kernels._compiled")
+    _installed: Any = import_module("graphsieve._kernels._compiled")
 except ImportError:
-    _compiled = None
+    _installed = None
 
-
-def compiled() -> Any:
-    """The compiled module, or None where there is none or plain kernels are asked for."""
-    return None if os.environ.get("GRAPHSIEVE_PLAIN", "0") not in ("", "0") else _compiled
+# The compiled module, or None where there is none or plain kernels are asked for.
+compiled: Any = None if os.environ.get("GRAPHSIEVE_PLAIN", "0") not in ("", "0") else _installed
 
 
 def mention_plain_kernels(work: int) -> None:
     """Warn, once, of a large search without compiled kernels that nobody asked for."""
-    if _compiled is None and work >= LARGE_SEARCH:
+    if _installed is None and work >= LARGE_SEARCH:
         _mention()
 
 

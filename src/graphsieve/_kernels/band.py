@@ -8,11 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels import compiled
-from graphsieve._kernels.edges import plain_sums
-from graphsieve._kernels.rows import Numbers, in_parts, in_turn, readable, summed, weighted_rows
-from graphsieve._kernels.samples import mean_and_scatter
+from graphsieve._kernels.column_sums import (
+    Numbers,
+    in_parts,
+    in_turn,
+    mean_and_scatter,
+    plain_sums,
+    readable,
+    summed,
+    weighted_rows,
+)
 
 PLACES_AT_ONCE = 2**16  # places of one sum: whole groups
 GROUP = 32  # places whose mean is taken together, as the compiled kernel does
@@ -41,8 +48,8 @@ class Band(NamedTuple):
     def degree_of_places(self) -> Floats:
         """The same, along the order."""
         total = np.zeros(len(self.order))
-        if hasattr(compiled(), "band_degree"):
-            compiled().band_degree(self.begin, self.weights, total)
+        if hasattr(_kernels.compiled, "band_degree"):
+            _kernels.compiled.band_degree(self.begin, self.weights, total)
             return total
         for ends in self.places():
             total += np.bincount(ends, self.weights, len(total))
@@ -76,8 +83,8 @@ class Band(NamedTuple):
     ) -> Floats:
         """The energies and, where `means` are to be filled, the scatter around them."""
         parts = in_parts(len(self.order), PLACES_AT_ONCE)
-        if readable(numbers.rows) and hasattr(compiled(), "band_sums"):
-            kernel = compiled().band_sums
+        if readable(numbers.rows) and hasattr(_kernels.compiled, "band_sums"):
+            kernel = _kernels.compiled.band_sums
 
             def work(number: int, start: int, stop: int, total: Floats) -> None:
                 part = parts[number]

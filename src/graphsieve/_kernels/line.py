@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels import compiled
 
 
 def line_reach(values: Floats, n_neighbors: int) -> Floats:
@@ -13,8 +13,8 @@ def line_reach(values: Floats, n_neighbors: int) -> Floats:
     k.
     """
     reach = np.full(len(values), np.inf)
-    if hasattr(compiled(), "line_reach"):
-        compiled().line_reach(np.ascontiguousarray(values), n_neighbors, reach)
+    if hasattr(_kernels.compiled, "line_reach"):
+        _kernels.compiled.line_reach(np.ascontiguousarray(values), n_neighbors, reach)
         return reach
     k, n = n_neighbors, len(values)
     padded = np.concatenate([np.full(k, -np.inf), values, np.full(k, np.inf)])
@@ -35,9 +35,9 @@ def line_band(values: Floats, reach: Floats, n_neighbors: int) -> Integers | Non
     distances tie by rounding they may not be: then None.
     """
     begin = np.zeros(len(values) + 1, dtype=np.int64)
-    if hasattr(compiled(), "line_band"):
+    if hasattr(_kernels.compiled, "line_band"):
         given = np.ascontiguousarray(values), np.ascontiguousarray(reach)
-        return begin if compiled().line_band(*given, n_neighbors, begin) else None
+        return begin if _kernels.compiled.line_band(*given, n_neighbors, begin) else None
     counts, before = begin[1:], np.ones(len(values), dtype=bool)
     # One more, as a proof that nobody reaches farther
     for step in range(1, min(n_neighbors + 2, len(values))):
@@ -57,9 +57,9 @@ def line_squares(values: Floats, begin: Integers) -> Floats:
     """The squared distances of the pairs of each value with as many right after it as `begin`
     says.
     """
-    if hasattr(compiled(), "line_squares"):
+    if hasattr(_kernels.compiled, "line_squares"):
         squared = np.empty(int(begin[-1]))
-        compiled().line_squares(np.ascontiguousarray(values), begin, squared)
+        _kernels.compiled.line_squares(np.ascontiguousarray(values), begin, squared)
         return squared
     low = np.repeat(np.arange(len(values)), np.diff(begin))
     high = low + 1 + np.arange(len(low)) - begin[low]
@@ -75,11 +75,11 @@ def line_pairs(
     `values` increase, and are those of the samples in `order`. `n_expected` pairs, or fewer, are
     found in one go.
     """
-    if not hasattr(compiled(), "line_pairs"):
+    if not hasattr(_kernels.compiled, "line_pairs"):
         low, high = _plain_pairs(values, reach)
         return order[low], order[high], (values[high] - values[low]) ** 2
     given = tuple(np.ascontiguousarray(column) for column in (values, reach, order))
-    kernel = compiled().line_pairs
+    kernel = _kernels.compiled.line_pairs
     found = _room(n_expected)
     size = kernel(*given, *found)
     if size > n_expected:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels import compiled
-from graphsieve._kernels.edges import row_differences
+from graphsieve._kernels.column_sums import row_differences
 from graphsieve._kernels.tiles import SparseRows
 
 
 def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result: Floats) -> None:
     """Fill `result` with Σ_f (rows[first, f] − rows[second, f])² of every pair."""
-    kernels = compiled()
+    kernels = _kernels.compiled
     if kernels is not None and rows.flags.c_contiguous and rows.dtype == np.float64:
         kernels.dense_pair_distances(rows, *_contiguous(first, second), result)
         return
@@ -33,7 +33,7 @@ def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result
 
 def sparse_pair_distances(rows: Any, first: Integers, second: Integers, result: Floats) -> None:
     """The same of CSR rows."""
-    kernels = compiled()
+    kernels = _kernels.compiled
     if kernels is not None and rows.has_canonical_format:
         kernels.sparse_pair_distances(*SparseRows(rows).arrays, *_contiguous(first, second), result)
         return

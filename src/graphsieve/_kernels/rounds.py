@@ -9,11 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels import compiled
-from graphsieve._kernels.edges import plain_sums
-from graphsieve._kernels.rows import weighted_rows
-from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, plain_sums, weighted_rows
 
 LANES = 16  # columns that stand side by side in a strip
 LINE = 8  # numbers that memory delivers together
@@ -33,7 +31,7 @@ def any_neighbors(n: int, k: int) -> Integers | None:
     """Previous neighbours for a first call of `follow_nearest`: compiled, it takes anybody;
     plain (None), it needs near ones.
     """
-    if not hasattr(compiled(), "follow_nearest"):
+    if not hasattr(_kernels.compiled, "follow_nearest"):
         return None
     return (np.arange(n)[:, None] + np.arange(1, k + 1)) % n
 
@@ -72,7 +70,7 @@ def follow_nearest(
     for part in changed:
         features[done : done + part.shape[1], :n] = part.T
         done += part.shape[1]
-    kernels = compiled()
+    kernels = _kernels.compiled
     if hasattr(kernels, "follow_nearest"):  # an older build may lack it
         limits = np.full(width, -np.inf)
         limits[:n] = slack
@@ -99,7 +97,7 @@ def list_links(near: Integers, lengths: Floats) -> tuple[Integers, Integers, Flo
     By rows; a link of two who list each other belongs to the lower of them.
     """
     n, k = near.shape[0], near.shape[1] - 1
-    kernels = compiled()
+    kernels = _kernels.compiled
     if hasattr(kernels, "list_links"):
         first, second, length = (
             np.empty(n * k, dtype=np.int64),
@@ -136,7 +134,7 @@ def graph_sums(
     Σ_e w_e (f_first − f_second)², Σ_i d_i (f_i − center) and Σ_i d_i (f_i − center)².
     """
     n_strips, n, _ = strips.shape
-    kernels = compiled()
+    kernels = _kernels.compiled
     if hasattr(kernels, "graph_sums"):
         degree, sums = np.empty(n), np.empty((3, n_strips, LANES))
         kernels.graph_sums(strips, centers, first, second, weights, degree, sums)
@@ -163,7 +161,7 @@ def sum_ratios(
     And bounds on the relative errors: `of_all`, and what the spread, a difference, adds
     (`of_spread`); infinite without one.
     """
-    kernels = compiled()
+    kernels = _kernels.compiled
     if hasattr(kernels, "sum_ratios"):
         values, errors = np.empty(len(lanes)), np.empty(len(lanes))
         kernels.sum_ratios(sums, lanes, total, of_all, of_spread, values, errors)

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels import compiled
 
 
 class Lists:
@@ -50,7 +50,7 @@ class SparseRows:
 
 def sparse_products(left: SparseRows, right: SparseRows, products: Floats) -> None:
     """Fill `products` with the inner products of the rows of `left` and the columns of `right`."""
-    kernels = compiled()
+    kernels = _kernels.compiled
     if kernels is not None:
         kernels.sparse_products(*left.arrays, *right.arrays, products)
     else:
@@ -59,7 +59,7 @@ def sparse_products(left: SparseRows, right: SparseRows, products: Floats) -> No
 
 def sort_lists(values: Floats, indices: Integers) -> None:
     """Sort each row of both by value, equal ones by index."""
-    kernels = compiled()
+    kernels = _kernels.compiled
     if kernels is not None:
         kernels.sort_lists(values, indices)
         return
@@ -90,7 +90,7 @@ def keep_nearest(
         row_lists.part(here),
         None if column_lists is None else column_lists.part(there),
     )
-    kernels = compiled()
+    kernels = _kernels.compiled
     if kernels is not None:
         kernels.keep_nearest(
             products,

@@ -25,6 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._kernels.band import Band
+from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.table.any_table import as_table
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table, on_columns
@@ -35,7 +36,6 @@ from graphsieve.table.sums import (
     edge_sum,
     group_weightings,
     moments,
-    weighted_sum,
 )
 
 Edges = tuple[Integers, Integers, Floats]

@@ -37,6 +37,7 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice, count, either, quoted
 from graphsieve._base.underflow import vanishing
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.neighbors.approximate import drawn_rows
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block, extremes_of, scale_by_power_of_two
@@ -44,7 +45,7 @@ from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.stored.pieces import BYTES, memory_text
 from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
 from graphsieve.table.stored.stored_table import StoredTable
-from graphsieve.table.sums import TEMPORARY_ELEMENTS, columns_at_once, group_weightings, means
+from graphsieve.table.sums import columns_at_once, group_weightings, means
 
 EPOCHS = 20
 # a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean

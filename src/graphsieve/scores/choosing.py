@@ -47,27 +47,25 @@ def choose_method(known: Supervision) -> tuple[str, str]:
 
 
 def _by_labels(known: Supervision) -> tuple[str, str]:
-    share = (
-        f"{known.n_labeled} of {len(known)} labels are known, in {known.n_known_classes} classes"
-    )
+    n, n_labeled = known.n_samples, known.n_labeled
+    share = f"{n_labeled} of {n} labels are known, in {known.n_known_classes} classes"
     if known.n_known_classes < 2:
         warn("all known labels are of one class: ranking is unsupervised.")
         return "laplacian", share.replace("classes", "class") + ", which tells nothing apart"
-    return "fisher" if known.n_labeled == len(known) else "constrained_laplacian", share
+    return "fisher" if n_labeled == n else "constrained_laplacian", share
 
 
 def _by_targets(known: Supervision) -> tuple[str, str]:
     assert known.targets is not None
-    share = f"{known.n_labeled} of {len(known)} target values are known"
+    n, n_labeled = known.n_samples, known.n_labeled
+    share = f"{n_labeled} of {n} target values are known"
     values = known.targets[~np.isnan(known.targets)]
     if values.min() == values.max():
         warn(f"the known target values are all {values[0]:g}: ranking is unsupervised.")
         return "laplacian", share + " and they are all equal"
-    if len(values) == len(known) and _are_row_numbers(values):
+    if len(values) == n and _are_row_numbers(values):
         warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
-    return "supervised_laplacian" if known.n_labeled == len(
-        known
-    ) else "semi_supervised_laplacian", share
+    return "supervised_laplacian" if n_labeled == n else "semi_supervised_laplacian", share
 
 
 def _are_row_numbers(values: Floats) -> bool:
@@ -86,13 +84,13 @@ def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:
         values = known.targets[~np.isnan(known.targets)]
         if len(values) and values.min() == values.max():
             warn(f"the known target values are all {values[0]:g}: they tell nothing apart.")
-    if "pairs" in uses and len(known.must_link) >= len(known) - 1 and _are_one_group(known):
-        warn(f"must-links join all {len(known)} samples: they tell nothing apart.")
+    if "pairs" in uses and len(known.must_link) >= known.n_samples - 1 and _are_one_group(known):
+        warn(f"must-links join all {known.n_samples} samples: they tell nothing apart.")
 
 
 def _are_one_group(known: Supervision) -> bool:
     links = (np.ones(len(known.must_link)), (known.must_link[:, 0], known.must_link[:, 1]))
-    graph = sp.csr_array(links, shape=(len(known), len(known)))
+    graph = sp.csr_array(links, shape=(known.n_samples, known.n_samples))
     return bool(sp.csgraph.connected_components(graph, directed=False)[0] == 1)
 
 
@@ -104,7 +102,7 @@ def _warn_of_poor_labels(known: Supervision) -> None:
     single = np.flatnonzero(sizes == 1)
     if np.count_nonzero(sizes) == 1 and known.kinds == ("labels",):
         warn("all known labels are of one class: they tell nothing apart.")
-    elif len(single) == np.count_nonzero(sizes) and len(single) == len(known) > 2:
+    elif len(single) == np.count_nonzero(sizes) and len(single) == known.n_samples > 2:
         warn(
             f"the target looks like an identifier: each of the {len(single)} samples has a class "
             "of its own."

@@ -11,6 +11,7 @@ import scipy.sparse.linalg as sla
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import choice
+from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.graphs.graph import LiftedGraph, SparseGraph
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
@@ -18,7 +19,7 @@ from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table
-from graphsieve.table.sums import dense_weighting, group_weightings, moments, weighted_sum
+from graphsieve.table.sums import dense_weighting, group_weightings, moments
 
 SPEC_FORMS = ("phi1", "phi2", "phi3")
 

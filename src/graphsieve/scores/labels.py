@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
-from graphsieve._kernels.edges import CACHED_ELEMENTS
+from graphsieve._kernels.column_sums import CACHED_ELEMENTS, weighted_sum
 from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.graphs.neighbors import out_of_core
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
@@ -24,14 +24,7 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table
 from graphsieve.table.stored.stored_table import StoredTable
-from graphsieve.table.sums import (
-    dense_weighting,
-    edge_sum,
-    group_weightings,
-    means,
-    moments,
-    weighted_sum,
-)
+from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments
 
 DISTANCE_GRID = 2.0**-40  # of the largest possible distance: what lies nearer together is a tie
 SIGN_TOLERANCE = 1e-12  # of a feature's range: values this near the mean count as the mean

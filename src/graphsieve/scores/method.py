@@ -216,9 +216,9 @@ def wanted_count(asked: Any, n_features: int) -> int:
 
 
 def check_length(known: Supervision, table: Table) -> None:
-    if len(known) != table.n_samples:
+    if known.n_samples != table.n_samples:
         raise InputError(
-            f"X has {table.n_samples} samples, but {len(known)} are described by y or supervision; "
+            f"X has {table.n_samples} samples, but {known.n_samples} are described by y or supervision; "
             "they must be the same samples."
         )
 

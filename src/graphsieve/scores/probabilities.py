@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.array_types import Floats
+from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.graph import FactorGraph, complete_graph
 from graphsieve.graphs.ratio import divided, per_feature, ratio
 from graphsieve.scores.labels import labeled_part
@@ -14,7 +15,7 @@ from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table
-from graphsieve.table.sums import cross_energy, group_weightings, moments, weighted_sum
+from graphsieve.table.sums import cross_energy, group_weightings, moments
 
 
 def weighted_laplacian_score(

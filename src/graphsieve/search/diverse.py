@@ -250,7 +250,8 @@ def _choose(
             steps.append(
                 _Step(position, 0.0 if search.widened else best, redundancy, search.explained())
             )
-            shown.tell(f"{len(steps)} of {most}")
+            if shown.shown:
+                shown.tell(f"{len(steps)} of {most}")
     return steps
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
-from graphsieve.table.centered import centered_parts, top_exponent
+from graphsieve.table.centered import centered_parts
 from graphsieve.table.columns import Table
 
 PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # times the largest eigenvalue
@@ -66,7 +66,7 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
     values = np.zeros((table.n_samples, outputs.shape[1]))
     for _, part in table.evaluations(
-        partial(_predictions, top=top_exponent(table), rows=rows, inner=inner)
+        partial(_predictions, top=table.top_exponent, rows=rows, inner=inner)
     ):
         values += part
     of_classes = known.targets is None or known.probabilities is not None
@@ -115,11 +115,11 @@ def _left_singular(table: Table, rows: Integers) -> tuple[Floats, Floats]:
     """
     if len(rows) <= table.n_features:
         kernel = np.zeros((len(rows), len(rows)))
-        for _, part in table.evaluations(partial(_kernel, top=top_exponent(table), rows=rows)):
+        for _, part in table.evaluations(partial(_kernel, top=table.top_exponent, rows=rows)):
             kernel += part
         squares, vectors = np.linalg.eigh(kernel)
     else:
-        own = table.evaluated(partial(_labeled, top=top_exponent(table), rows=rows))
+        own = table.evaluated(partial(_labeled, top=table.top_exponent, rows=rows))
         squares, right = np.linalg.eigh(own.T @ own)
         vectors = (own @ right) / np.sqrt(np.maximum(squares, np.finfo(float).tiny))
     real = squares > 1e-12 * max(float(squares.max(initial=0.0)), 0.0)

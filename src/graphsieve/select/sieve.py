@@ -20,7 +20,7 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sparse_checks import refuse_unsound
 from graphsieve.table.stored.dask_arrays import chosen_columns, is_distributed
-from graphsieve.table.stored.recognition import stored_in
+from graphsieve.table.stored.recognition import may_be_stored, stored_in
 from graphsieve.table.stored.stored_table import read_columns
 
 
@@ -63,7 +63,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _describe(self, X: Any) -> None:
         """Remember the number and the names of the columns, as scikit-learn does."""
-        stored = stored_in(X)
+        stored = stored_in(X) if may_be_stored(X) else None
         if stored is None:
             validate_data(self, X, skip_check_array=True)
             return
@@ -97,7 +97,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if is_distributed(X):
             self._check_features(X.shape, None)
             return chosen_columns(X, np.flatnonzero(self._support))
-        stored = stored_in(X)
+        stored = stored_in(X) if may_be_stored(X) else None
         if stored is None:
             _refuse_masked(X)
             if sp.issparse(X):

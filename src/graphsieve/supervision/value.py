@@ -9,6 +9,7 @@ passed on unsliced and point at the wrong rows).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal
 
@@ -206,7 +207,7 @@ class Supervision:
     def __len__(self) -> int:
         return self.n_samples
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of knowledge that hold at least one known thing."""
         present: list[tuple[Kind, bool]] = [
@@ -217,12 +218,16 @@ class Supervision:
         ]
         return tuple(kind for kind, there in present if there)
 
-    @property
+    @cached_property
     def codes(self) -> Integers:
         """The class codes of all samples, −1 for all of them where no labels were given."""
-        return np.full(self.n_samples, -1, dtype=np.int64) if self.labels is None else self.labels
+        if self.labels is not None:
+            return self.labels
+        unknown = np.full(self.n_samples, -1, dtype=np.int64)
+        unknown.flags.writeable = False
+        return unknown
 
-    @property
+    @cached_property
     def n_labeled(self) -> int:
         """How many samples have a known label or target."""
         known = np.zeros(self.n_samples, dtype=bool)
@@ -232,7 +237,7 @@ class Supervision:
             known |= ~np.isnan(self.targets)
         return int(known.sum())
 
-    @property
+    @cached_property
     def n_known_classes(self) -> int:
         """How many different classes occur among the known labels."""
         return (

@@ -18,8 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats
-from graphsieve._kernels.rows import Numbers, readable
-from graphsieve._kernels.samples import column_extremes
+from graphsieve._kernels.column_sums import Numbers, column_extremes, readable
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 # Columns that are scaled in one step: 2**1000 and its inverse are float64.
@@ -85,7 +84,7 @@ class Block:
 
     def dense_parts(self) -> Iterator[tuple[slice, Floats]]:
         """The values as dense arrays of a few columns each."""
-        yield slice(0, self.width), self.values
+        return iter(((slice(0, self.width), self.values),))
 
     def _part(self, part: slice) -> Block:
         return replace(

@@ -65,7 +65,7 @@ class ColumnSpace:
             self._columns, self._means = _sparse_columns(table)
         else:
             self._columns = np.empty((self.n_rows, table.n_features))
-            centered = partial(_centered_and_added, top=top_exponent(table), signs=self._signs)
+            centered = partial(_centered_and_added, top=table.top_exponent, signs=self._signs)
             for part, values in table.evaluations(centered):
                 self._columns[:, part] = values
         self.squares = np.concatenate(
@@ -192,12 +192,6 @@ def centered_parts(block: Block, top: int) -> Iterator[tuple[slice, Floats]]:
         yield part, centered
 
 
-def top_exponent(table: Table) -> int:
-    """The largest exponent of the columns that vary."""
-    exponents = [block.exponent[~block.constant] for block in table.wide_blocks()]
-    return int(max((part.max() for part in exponents if len(part)), default=0))
-
-
 def _centered_and_added(block: Block, *, top: int, signs: Any) -> Floats:
     parts = [
         values if signs is None else np.asarray(signs @ values)
@@ -216,7 +210,7 @@ def _factor(block: Block, top: int) -> Floats:
 
 
 def _sparse_columns(table: Table) -> tuple[Any, Floats]:
-    top, parts = top_exponent(table), []
+    top, parts = table.top_exponent, []
     for block in table.blocks():
         values = sp.csc_array(block.values)
         parts.append(values @ sp.diags_array(np.where(block.constant, 0.0, _factor(block, top))))

@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels.rows import readable
-from graphsieve._kernels.samples import column_extremes
+from graphsieve._kernels.column_sums import column_extremes, readable
 from graphsieve.table.blocks import (
     BLOCK_ELEMENTS,
     Block,
@@ -162,6 +161,12 @@ class Table(ABC):
         """What the form makes of all columns; one that takes only sums can do with wide blocks."""
         return np.concatenate([found for _, found in self.evaluations(form, wide=wide)], axis=-1)
 
+    @cached_property
+    def top_exponent(self) -> int:
+        """The largest exponent of the columns that vary."""
+        exponents = [block.exponent[~block.constant] for block in self.wide_blocks()]
+        return int(max((part.max() for part in exponents if len(part)), default=0))
+
     def label(self, position: int) -> str:
         """How a message names the column at `position`."""
         return column_label(self.feature_names, position)
@@ -224,13 +229,12 @@ class MemoryTable(Table):
         self.most_held = self.n_samples * self.n_features
         self.n_entries = int(matrix.nnz) if self.is_sparse else self.most_held
         self._readable = readable(matrix)  # whether compiled sums read the matrix itself
-        self._prepared: Block | None = None
 
     def _same(self) -> MemoryTable:
         table = type(self).trusted(
             self._matrix, self.feature_names, block_elements=self._block_elements
         )
-        table._prepared = self._prepared
+        table.only_block = self.only_block
         return table
 
     @property
@@ -257,7 +261,7 @@ class MemoryTable(Table):
         whole = self.only_block
         # A column is scaled and shifted by itself, so what is done need not be done again
         if whole is not None:
-            table._prepared = Block(
+            table.only_block = Block(
                 0,
                 len(columns),
                 np.take(whole.values, columns, axis=1),
@@ -292,12 +296,12 @@ class MemoryTable(Table):
         return self._matrix[np.ix_(rows, columns)]
 
     def blocks(self) -> Iterator[Block]:
-        if self._prepared is not None:
-            return iter((self._prepared,))
+        if self.only_block is not None:
+            return iter((self.only_block,))
         return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
 
     def wide_blocks(self) -> Iterator[Block]:
-        if self._prepared is None and self._readable:
+        if self.only_block is None and self._readable:
             return self._dense_blocks(WIDE)
         return self.blocks()
 
@@ -307,8 +311,6 @@ class MemoryTable(Table):
 
     @cached_property
     def only_block(self) -> Block | None:
-        if self._prepared is not None:
-            return self._prepared
         few = self.most_held <= self._block_elements
         return next(self._dense_blocks()) if few and not self.is_sparse else None
 

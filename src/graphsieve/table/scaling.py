@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from graphsieve._base.array_types import Floats
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, weighted_sum
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import MemoryTable, Table
-from graphsieve.table.sums import TEMPORARY_ELEMENTS, dense_weighting, moments, weighted_sum
+from graphsieve.table.sums import dense_weighting, moments
 
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
 SCALES: tuple[Scale, ...] = ("standard", "minmax", "robust", "rank", None)

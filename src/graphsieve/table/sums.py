@@ -26,27 +26,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._kernels.edges import edge_sums, row_differences
-from graphsieve._kernels.rows import weighted_rows
-from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, mean_alone, mean_and_scatter
+from graphsieve._kernels.column_sums import (
+    TEMPORARY_ELEMENTS,
+    edge_sums,
+    mean_alone,
+    mean_and_scatter,
+    weighted_sum,
+)
 from graphsieve.table.blocks import BLOCK_ELEMENTS, Block, row_block
 from graphsieve.table.columns import on_columns
 from graphsieve.table.stored.pieces import BYTES
-
-__all__ = [
-    "TEMPORARY_ELEMENTS",
-    "Moments",
-    "columns_at_once",
-    "cross_energy",
-    "dense_weighting",
-    "edge_sum",
-    "group_weightings",
-    "means",
-    "moments",
-    "projection",
-    "row_differences",
-    "weighted_sum",
-]
 
 # Arrays of weightings × columns that are in memory at once while moments are merged
 MOMENTS_HELD = 8
@@ -155,13 +144,6 @@ def projection(block: Block, vector: Floats) -> Floats:
     if block.is_sparse:
         return np.asarray(block.values.T @ vector)
     return weighted_sum(vector, block.values)
-
-
-def weighted_sum(weights: Floats, rows: Floats) -> Floats:
-    """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would
-    give copies different last bits.
-    """
-    return np.asarray((weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
 
 
 def _stored_moments(block: Block, weightings: Any) -> Moments:

@@ -14,9 +14,9 @@ from scipy.special import gammaln
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.progress import Progress
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.assess.significance.shares import Share
 from graphsieve.table.columns import Table
-from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 ENUMERATED = 5040  # orders of 7 samples: so many are always looked at one by one
 DOING_AS_WELL = 40  # permutations that do as well as the feature, after which counting ends

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.graph import (
     CrossGraph,
     DifferenceGraph,
@@ -21,7 +22,6 @@ from graphsieve.graphs.graph import (
     Graph,
     SumGraph,
 )
-from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 # a column of a factor with fewer entries is turned into edges: there may be thousands of such
 # columns

@@ -25,6 +25,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels import mention_plain_kernels
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
 from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
 from graphsieve._kernels.tiles import sort_lists
@@ -40,7 +41,6 @@ from graphsieve.graphs.neighbors.proposals import (
     compounded,
     threads_for,
 )
-from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 # Proposed beyond k, at least: enough to prove most rows of data without ties in one go
 SPARE_CANDIDATES = 5

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import in_threads
-from graphsieve._kernels import compiled
-from graphsieve._kernels.samples import TEMPORARY_ELEMENTS, column_extremes
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, column_extremes
 from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns
 from graphsieve.graphs.neighbors.proposals import threads_for
 
@@ -78,7 +78,7 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
 
 
 def _search(rows: Any, n_neighbors: int, grid: float) -> _SmallSearch | _PlainSearch:
-    is_compiled = hasattr(compiled(), "nearest_absolute")  # an older build may lack it
+    is_compiled = hasattr(_kernels.compiled, "nearest_absolute")  # an older build may lack it
     if not is_compiled or sp.issparse(rows) or n_neighbors > LONGEST:
         return _PlainSearch(rows, grid)
     return _SmallSearch(rows, grid)
@@ -96,13 +96,13 @@ class _SmallSearch:
         n_rows, width = rows.shape[0], max(1, -(-rows.shape[1] // MULTIPLE)) * MULTIPLE
         small = np.empty((n_rows, width), dtype=np.uint8), np.empty((n_rows, width), dtype=np.int16)
         errors = np.empty((2, n_rows), dtype=np.float32)
-        compiled().small_rows(rows, column_extremes(rows)[0], *small, *errors)
+        _kernels.compiled.small_rows(rows, column_extremes(rows)[0], *small, *errors)
         self.arrays, self.grid = (*small, *errors, rows), grid
 
     def fill(self, queries: slice, others: slice, near: Places) -> None:
         """Who is nearest to these queries among these others."""
         ends = (queries.start, queries.stop, others.start, others.stop)
-        compiled().nearest_absolute(*self.arrays, *ends, self.grid, near)
+        _kernels.compiled.nearest_absolute(*self.arrays, *ends, self.grid, near)
 
 
 class _PlainSearch:

@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
+from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.neighbors.nearest import nearest_neighbors
 from graphsieve.table.columns import Table
 from graphsieve.table.stored.stored_rows import StoredRows
 from graphsieve.table.stored.stored_table import StoredTable
-from graphsieve.table.sums import weighted_sum
 
 Metric = Literal["euclidean", "cosine"]
 METRICS: tuple[Metric, ...] = ("euclidean", "cosine")

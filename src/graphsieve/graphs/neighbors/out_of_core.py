@@ -19,7 +19,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
-from graphsieve._kernels.samples import TEMPORARY_ELEMENTS
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.neighbors import approximate, exact
 from graphsieve.graphs.neighbors.approximate import drawn_rows
 from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns

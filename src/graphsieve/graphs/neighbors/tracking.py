@@ -22,11 +22,11 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dgemm
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
+from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve._kernels.rounds import any_neighbors, follow_nearest, list_links, room_for_pairs
 from graphsieve.graphs.neighbors.exact import first_of_each, nearest_neighbors, squared_distances
 from graphsieve.table.blocks import ORDINARY_EXPONENT, scale_by_power_of_two, unit_exponent
 from graphsieve.table.columns import NO_EXPONENT, Table
-from graphsieve.table.sums import TEMPORARY_ELEMENTS
 
 KEPT_ELEMENTS = 2**26  # approximate distances kept: 512 MiB of float64, those of 8,192 samples
 # Candidates listed for each query where not all pairs are kept: an eighth, or so many

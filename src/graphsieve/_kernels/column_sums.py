@@ -1,32 +1,133 @@
-"""Sums over weighted samples, for many columns side by side; and the extremes of the columns."""
+"""Sums over samples and over edges, for many columns side by side; and the extremes of the columns.
+
+A sum grows term by term in the order given; of very many terms, so many at a time are summed, and
+then these sums in turn. So its bits depend neither on the columns beside it nor on the number of
+threads, and copies of a column tie.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import available_threads, in_threads
-from graphsieve._kernels import compiled
-from graphsieve._kernels.rows import (
-    SHARED_FROM,
-    Numbers,
-    in_parts,
-    in_turn,
-    readable,
-    summed,
-    weighted_rows,
-)
 
+SHARED_FROM = 2**21  # terms of a sum from which it is worth starting threads
+TOGETHER = 16  # columns are divided among threads in groups that fill a cache line, even in float32
+
+# Number of a part, first and last column, where to add
+Work = Callable[[int, int, int, Floats], None]
 TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
 SAMPLES_AT_ONCE = 2**16  # samples of one sum …
 # … of so few weightings that a sum for each part is small; of more, each has fewer samples anyway
 FEW_WEIGHTINGS = 64
 FEW_PLACES = 2**12  # samples × weightings that are quicker written out than turned into lists
+# Numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
+CACHED_ELEMENTS = 2**16
+# Edges of one sum: so many that it is worth to copy columns for them, and a few parts of a large
+# graph
+EDGES_AT_ONCE = 2**19
+
+
+class Numbers(NamedTuple):
+    """Columns as ``rows * scale - shift``, without doing it; or, without scale and shift,
+    float64 `rows` as they are.
+    """
+
+    rows: NDArray[Any]
+    scale: Floats | None = None
+    shift: Floats | None = None
+
+    def values(self, chosen: Any = slice(None)) -> Floats:
+        """The chosen rows with the scale and the shift."""
+        if self.scale is None or self.shift is None:
+            return np.asarray(self.rows[chosen])
+        scaled: Floats = self.rows[chosen].astype(np.float64)
+        scaled *= self.scale
+        scaled -= self.shift
+        return scaled
+
+
+def readable(rows: Any) -> bool:
+    """Whether there are compiled kernels, and they can read the array: float32 or float64, row
+    by row.
+    """
+    return bool(
+        hasattr(_kernels.compiled, "edge_sums")  # an older build may lack it
+        and isinstance(rows, np.ndarray)
+        and rows.dtype in (np.float32, np.float64)
+        and rows.dtype.isnative
+        and len(rows)
+        and (rows.strides[1] == rows.itemsize or rows.shape[1] == 1)
+        and rows.flags.aligned
+    )
+
+
+def in_parts(n_terms: int, at_once: int) -> list[slice]:
+    """The terms, so many at a time; at least one part, even of nothing."""
+    return [
+        slice(start, min(start + at_once, n_terms)) for start in range(0, max(1, n_terms), at_once)
+    ]
+
+
+def summed(shape: tuple[int, ...], n_parts: int, n_terms: int, work: Work) -> Floats:
+    """The sum of what `work` adds for each part, in turn; several threads share the parts, or
+    else the columns.
+    """
+    totals, n_columns = np.zeros((n_parts, *shape)), shape[-1]
+    n_threads = available_threads() if n_columns * n_terms >= SHARED_FROM else 1
+    n_ranges = 1 if n_parts >= n_threads else min(n_threads, -(-n_columns // TOGETHER))
+    groups = -(-n_columns // TOGETHER)
+    borders = [
+        min(n_columns, TOGETHER * (groups * place // n_ranges)) for place in range(n_ranges + 1)
+    ]
+    jobs = [(part, *ends) for part in range(n_parts) for ends in pairwise(borders)]
+
+    def work_on(given: Iterator[tuple[int, int, int]]) -> None:
+        for part, start, stop in given:
+            work(part, start, stop, totals[part])
+
+    if min(n_threads, len(jobs)) == 1:
+        work_on(iter(jobs))
+    else:
+        in_threads(work_on, jobs, min(n_threads, len(jobs)))
+    return in_turn(totals)
+
+
+def in_turn(totals: Floats) -> Floats:
+    """The first plus the second plus the third, and so on."""
+    total: Floats = totals[0]
+    for later in totals[1:]:
+        total += later
+    return total
+
+
+def weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
+    """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what
+    it is multiplied with.
+
+    A sparse product adds in this order, too.
+    """
+    return sp.csr_array(
+        (weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights))
+    )
+
+
+def weighted_sum(weights: Floats, rows: Floats) -> Floats:
+    """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would
+    give copies different last bits.
+    """
+    return np.asarray((weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
+
+
+# ---- Over samples ----
 
 
 class BySample(NamedTuple):
@@ -105,7 +206,7 @@ def weighted_sums(
     """
     if not len(by.weights):
         return np.zeros((len(by.first), origin.shape[1]))
-    parts, kernel = _parts(len(numbers.rows), len(by.first)), compiled().weighted_sums
+    parts, kernel = _parts(len(numbers.rows), len(by.first)), _kernels.compiled.weighted_sums
 
     def work(number: int, start: int, stop: int, total: Floats) -> None:
         part = parts[number]
@@ -151,7 +252,7 @@ def _shared_extremes(rows: NDArray[Any]) -> Floats:
     """By rows, since extremes do not depend on an order; of equal magnitudes the earlier one
     stays.
     """
-    kernel = compiled().column_extremes
+    kernel = _kernels.compiled.column_extremes
     n_threads = min(len(rows), available_threads()) if rows.size >= SHARED_FROM else 1
     found = np.empty((n_threads, 3, rows.shape[1]))
     if n_threads == 1:
@@ -168,6 +269,38 @@ def _shared_extremes(rows: NDArray[Any]) -> Floats:
     for later in found[1:, 2]:
         least = np.where(np.abs(later) < np.abs(least), later, least)
     return np.stack([low, high, np.where(np.isnan(low), np.nan, least)])
+
+
+# ---- Over edges ----
+
+
+def edge_sums(
+    numbers: Numbers, first: Integers, second: Integers, weights: Floats, power: int = 2
+) -> Floats:
+    """Σ_e w_e |f_first − f_second|^power for every column, for a power of 1 or 2."""
+    parts = in_parts(len(weights), EDGES_AT_ONCE)
+    if not readable(numbers.rows):
+        values = numbers.values()
+        return in_turn(
+            np.array(
+                [
+                    plain_sums(values, first[part], second[part], weights[part], power)
+                    for part in parts
+                ]
+            )
+        )
+    ends = (
+        np.ascontiguousarray(first, dtype=np.int64),
+        np.ascontiguousarray(second, dtype=np.int64),
+    )
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    kernel = _kernels.compiled.edge_sums
+
+    def work(number: int, start: int, stop: int, total: Floats) -> None:
+        part = parts[number]
+        kernel(*numbers, ends[0][part], ends[1][part], weights[part], power, start, stop, total)
+
+    return summed((numbers.rows.shape[1],), len(parts), len(weights), work)
 
 
 # ---- Without a compiler ----
@@ -212,3 +345,40 @@ def _gathers(weightings: Any) -> list[Any]:
     sample, weights = weightings.indices, weightings.data
     inside = [(sample >= part.start) & (sample < part.stop) for part in parts]
     return [weighted_rows(np.where(here, weights, 0.0), weightings.indptr) for here in inside]
+
+
+def row_differences(
+    rows: Floats, first: Integers, second: Integers, *, spare: int = 0
+) -> Iterator[tuple[slice, Floats]]:
+    """``rows[first] - rows[second]``, a few pairs at a time, below `spare` free rows, in an
+    array that the next overwrite.
+    """
+    step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))
+    one, other = np.empty((spare + step, rows.shape[1])), np.empty((step, rows.shape[1]))
+    for start in range(0, len(first), step):
+        part = slice(start, min(start + step, len(first)))
+        size = part.stop - part.start
+        # mode="clip" writes straight into `out`; the indices are known to be good.
+        differences = np.take(rows, first[part], axis=0, out=one[spare : spare + size], mode="clip")
+        differences -= np.take(rows, second[part], axis=0, out=other[:size], mode="clip")
+        yield part, one[: spare + size]
+
+
+def plain_sums(
+    values: Floats, first: Integers, second: Integers, weights: Floats, power: int
+) -> Floats:
+    """The sums over all edges in one go."""
+    total, gather = np.zeros(values.shape[1]), None
+    for edges, rows in row_differences(values, first, second, spare=1):
+        if power == 1:
+            np.abs(rows[1:], out=rows[1:])
+        else:
+            rows[1:] *= rows[1:]
+        if gather is None or gather.shape[1] != len(rows):
+            gather = weighted_rows(np.ones(len(rows)), np.array([0, len(rows)]))
+        # The total so far is the first term, so that the sum is the same however many edges come at
+        # a time.
+        rows[0] = total
+        gather.data[1:] = weights[edges]
+        total = (gather @ rows)[0]
+    return np.asarray(total)
