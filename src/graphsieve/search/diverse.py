@@ -199,7 +199,7 @@ def choose_diverse(
         )
     else:
         search = _Uncorrelated(space, weights, usable)
-    alone = np.where(usable, search.worth(), np.nan)
+    alone = np.where(usable, _with_equal_copies(search.worth()), np.nan)
     steps = _choose(search, min(n_wanted, MOST_CHOICES), beyond, progress)
     search.settle(everyone=True)
     chosen = np.array([step.position for step in steps], dtype=np.int64)
@@ -275,6 +275,19 @@ def _remaining(
             )
         )
     ]
+
+
+def _with_equal_copies(worth: Floats) -> Floats:
+    """The same, where what only the rounding of a product tells apart is equal.
+
+    BLAS may give copies of a column different last bits, depending on where they stand.
+    """
+    descending = np.argsort(-worth, kind="stable")
+    ordered = worth[descending]
+    begins = np.concatenate([[True], ordered[1:] < ordered[:-1] * (1 - ROUNDING)])
+    equal = np.empty_like(worth)
+    equal[descending] = ordered[np.flatnonzero(begins)][np.cumsum(begins) - 1]
+    return equal
 
 
 def _places(worth: Floats) -> Integers:
