@@ -8,10 +8,10 @@ BROWSER := $(VENV)/.browser
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types wheel bench reproduction format clean
+.PHONY: help demo test test-all check lint types wheel bench reproduction format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -26,8 +26,11 @@ $(BROWSER): $(READY) tests/install_browser.py
 	$(BIN)/python tests/install_browser.py
 	@touch $(BROWSER)
 
-test: $(READY) $(BROWSER) ## run all tests and doctests
-	$(THREADS) $(BIN)/python -m pytest -n 2
+test: $(READY) ## run the tests before a commit, in minutes
+	$(THREADS) $(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(READY) $(BROWSER) ## run every test: also faults, fuzzing, browser, wheel, clusters, papers, docs
+	$(THREADS) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2
 
 lint: $(READY) ## check style
 	$(BIN)/ruff check src tests examples benchmarks
@@ -36,7 +39,7 @@ lint: $(READY) ## check style
 types: $(READY) ## check types
 	$(BIN)/mypy
 
-check: lint types test ## lint, types and tests: what CI runs
+check: lint types test test-all ## lint, types and both tiers of tests: what CI runs
 
 wheel: $(READY) ## build a wheel into dist/, with compiled kernels where there is a C compiler
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

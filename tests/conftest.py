@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 from graphsieve import _kernels as kernels
@@ -17,20 +17,18 @@ from graphsieve.table import columns
 
 matplotlib.use("Agg")
 
-# The same examples in every run, so that a red test is about the change at hand; "thorough" is the
-# one that goes hunting.
+# The same examples in every run, so that a red test is about the change at hand. `make test` runs
+# few of them, `make test-all` more ("thorough"); "hunt" draws others in every run.
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=30,
+    max_examples=8,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=40)
 settings.register_profile(
-    "thorough", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile(
-    "quick", deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+    "hunt", settings.get_profile("default"), max_examples=500, derandomize=False
 )
 settings.register_profile(
     "fuzz",
