@@ -103,18 +103,14 @@ REUTERS_LICENCE = "Reuters-21578: for research"
 
 TECATOR_NOTE = (
     "These data are recorded on a Tecator Infratec Food and Feed Analyzer working in the "
-    "wavelength range 850 - 1050 nm by the "
-    "Near Infrared Transmission (NIT) principle. Each sample contains finely chopped pure meat "
-    "with different moisture, fat and "
-    "protein contents. If results from these data are used in a publication we want you to mention "
-    "the instrument and company "
-    "name (Tecator) in the publication. In addition, please send a preprint of your article to "
-    "Karin Thente, Tecator AB, Box 70, "
-    "S-263 21 Hoganas, Sweden. The data are available in the public domain with no responsability "
-    "from the original data source. "
-    "The data can be redistributed as long as this permission note is attached. For more "
-    "information about the instrument - call "
-    "Perstorp Analytical's representative in your area."
+    "wavelength range 850 - 1050 nm by the Near Infrared Transmission (NIT) principle. Each sample "
+    "contains finely chopped pure meat with different moisture, fat and protein contents. If "
+    "results from these data are used in a publication we want you to mention the instrument and "
+    "company name (Tecator) in the publication. In addition, please send a preprint of your "
+    "article to Karin Thente, Tecator AB, Box 70, S-263 21 Hoganas, Sweden. The data are available "
+    "in the public domain with no responsability from the original data source. The data can be "
+    "redistributed as long as this permission note is attached. For more information about the "
+    "instrument - call Perstorp Analytical's representative in your area."
 )
 
 
@@ -864,8 +860,7 @@ TARGETS = (
         target_name="attr_112 (median house price)",
         single_precision=True,
         by_hand="join the features of Delve's tasks house-price-16H, 16L, 8H and 8L row by row "
-        "(there is a copy in "
-        "mkirchmeyer/ganRegression on GitHub)",
+        "(there is a copy in mkirchmeyer/ganRegression on GitHub)",
         remarks="36 of Delve's 139 attributes",
     ),
     Source(

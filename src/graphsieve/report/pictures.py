@@ -68,10 +68,9 @@ def _about(portraits: Mapping[str, Any]) -> str:
     elif first["along_graph"] is not None:
         text = (
             "Each dot is a sample: its own value across, the mean value of its nearest "
-            f"neighbours{_by(portraits)} up. "
-            "The closer to the diagonal, the more the neighbours tell; the number says how much of "
-            "the feature that is. "
-            "Above it, how often each value occurs."
+            f"neighbours{_by(portraits)} up. The closer to the diagonal, the more the neighbours "
+            "tell; the number says how much of the feature that is. Above it, how often each value "
+            "occurs."
         )
     elif portraits["classes"] is not None:
         text = "How often each value occurs, one row for each group, drawn to its own height."

@@ -106,8 +106,7 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
             raise InputError(
                 f"method {name!r} needs {' or '.join(missing(name, known))}, but {given} known of "
-                "the samples; "
-                f"choose from {', '.join(able)}."
+                f"the samples; choose from {', '.join(able)}."
             )
     if len(set(names)) < len(names):
         raise InputError(f"methods names one of them twice: {', '.join(names)}; name each once.")

@@ -239,8 +239,7 @@ def _knowledge(
         if described is not None and len(described) != n_samples:
             raise InputError(
                 f"X has {n_samples} samples, but {len(described)} are described by y or "
-                "supervision; "
-                "they must be the same samples."
+                "supervision; they must be the same samples."
             )
     known = Supervision.nothing(n_samples) if supervision is None else supervision
     brings_its_own = known.labels is not None or known.targets is not None

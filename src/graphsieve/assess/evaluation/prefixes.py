@@ -142,8 +142,7 @@ def read_moderate(X: Any) -> Any:
     if len(odd):
         raise InputError(
             f"X has {column_label(names, int(odd[0]))} of magnitude {largest[odd[0]]:.3g}, whose "
-            "squares learners cannot take "
-            f"({len(odd)} such columns); change its unit."
+            f"squares learners cannot take ({len(odd)} such columns); change its unit."
         )
     return matrix
 

@@ -106,14 +106,12 @@ def _check_selector(name: str, selector: Any) -> None:
             names = ("auto", *METHODS, *SIEVES)
             raise InputError(
                 f"selector {quoted(name)} is no registered method; choose from {', '.join(names)}, "
-                "or pass an estimator "
-                f"or a function{nearest(selector, names)}."
+                f"or pass an estimator or a function{nearest(selector, names)}."
             )
     elif isinstance(selector, type) or not (hasattr(selector, "fit") or callable(selector)):
         raise InputTypeError(
             f"selector {quoted(name)} must be the name of a method, an estimator with fit, or a "
-            "function of X and y, "
-            f"got {quoted(selector)}."
+            f"function of X and y, got {quoted(selector)}."
         )
 
 
@@ -234,8 +232,7 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
     else:
         raise InputTypeError(
             f"selector {name!r} has neither ranking_ nor scores_ nor get_support after fit; pass a "
-            "function that returns an "
-            "order."
+            "function that returns an order."
         )
     order = np.argsort(ranks, kind="stable")
     for size in sizes:
@@ -243,8 +240,7 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
             shared = int((ranks == ranks[order[size]]).sum())
             raise InputError(
                 f"selector {name!r} puts {shared} features on one place, so that its best {size} "
-                "are not determined; "
-                "let it rank more of them, or ask for other sizes."
+                "are not determined; let it rank more of them, or ask for other sizes."
             )
     return order.astype(np.int64)
 
@@ -258,7 +254,6 @@ def _one_each(values: Any, n_features: int, name: str, attribute: str) -> Floats
     if numbers.shape != (n_features,):
         raise InputError(
             f"{attribute} of selector {name!r} must be one number for each of the {n_features} "
-            f"features, got {quoted(values)}; "
-            "pass a function that returns an order."
+            f"features, got {quoted(values)}; pass a function that returns an order."
         )
     return numbers

@@ -153,8 +153,7 @@ class Stability:
         if 2 * self.n_rows > self.n_samples:
             raise InputError(
                 "expected_false needs resamples of at most half of the samples, and these hold "
-                f"{self.n_rows} of "
-                f"{self.n_samples}; use fraction=0.5."
+                f"{self.n_rows} of {self.n_samples}; use fraction=0.5."
             )
         return self.mean_selected**2 / ((2 * share - 1) * len(self))
 
@@ -182,8 +181,7 @@ class Stability:
             "; the index of stability is not defined, for it is always none or all of them"
             if math.isnan(self.index)
             else f"; index of stability {self.index:.2f} ({LEVEL:.0%}: {self.agreement.low:.2f} to "
-            f"{self.agreement.high:.2f}), "
-            "where 1 is always the same and 0 is chance"
+            f"{self.agreement.high:.2f}), where 1 is always the same and 0 is chance"
         ).replace("%", " %")
 
     def _table(self) -> Iterator[str]:

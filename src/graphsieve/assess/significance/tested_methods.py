@@ -154,9 +154,8 @@ def _without_each_feature(
         )
     if p * n**2 > LARGEST_SEARCH:
         raise InputError(
-            f"a graph without each of {p} features would compare {n} samples {p} times; "
-            f"pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer "
-            "columns."
+            f"a graph without each of {p} features would compare {n} samples {p} times; pass at "
+            f"most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer columns."
         )
     tracker, everything = Tracker(table), np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")

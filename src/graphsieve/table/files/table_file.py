@@ -301,8 +301,7 @@ def _without_rows(table: TableFile, counts: Integers) -> TableFile:
     if bad.all():
         raise InputError(
             f"{table.name} has a missing value in every row ({_with_counts(table.names, counts)}), "
-            "so none would be left; "
-            "use --drop-missing-columns or --fill-missing."
+            "so none would be left; use --drop-missing-columns or --fill-missing."
         )
     note = (
         f"{counted(int(bad.sum()), 'row')} with missing values left out (missing in "

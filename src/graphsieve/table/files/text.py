@@ -225,8 +225,7 @@ class Lines:
         hint = "latin-1" if name == "utf-8" else "utf-8"
         return (
             f"{self.name}: byte {offset} (0x{error.object[error.start]:02x}, line {line}) is not "
-            f"{name.upper()} text; "
-            f"use --encoding {hint} if it was written so."
+            f"{name.upper()} text; use --encoding {hint} if it was written so."
         )
 
 
@@ -249,8 +248,7 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     if stated is not None and asked not in (None, stated):
         raise UsageError(
             f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, and "
-            "--sep that they are by "
-            f"{_named(str(asked))}; leave --sep out, or take that line out."
+            f"--sep that they are by {_named(str(asked))}; leave --sep out, or take that line out."
         )
     first = lines.first_record()
     if not first:
@@ -430,8 +428,7 @@ def _quote_message(lines: Lines, error: str) -> str:
     if "field larger" in error:
         return (
             f"{lines.name}: a cell that begins in line {lines.opened} has more than "
-            f"{LONGEST_CELL:,} characters; "
-            "is a quote there not closed?"
+            f"{LONGEST_CELL:,} characters; is a quote there not closed?"
         )
     if "unexpected end" in error:
         return (
