@@ -17,8 +17,8 @@ from scipy.stats import t as student
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import between, boolean, choice, quoted
-from graphsieve.assess.evaluation.plotting import Curve, draw_panels
 from graphsieve.assess.evaluation.selection import BASELINES
+from graphsieve.report.figures import Curve, draw_panels
 
 METRICS = {
     "accuracy": ("accuracy", True),

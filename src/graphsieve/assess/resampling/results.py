@@ -18,7 +18,7 @@ from graphsieve._base.parameters import count, one_line, quoted
 from graphsieve.assess.evaluation.results import table_lines
 from graphsieve.assess.resampling.duplicates import SAME_FROM, Group
 from graphsieve.assess.resampling.measures import LEVEL, Agreement
-from graphsieve.assess.resampling.picture import draw
+from graphsieve.report.figures import draw_rank_intervals
 from graphsieve.table.containers import shown_name
 
 RANKS_WITHIN = (0.05, 0.95)  # the quantiles that a rank interval lies between
@@ -318,8 +318,8 @@ class Stability:
         """
         order = self.order[: count(1)("n", n)]
         title = f"index of stability {self.index:.2f}" if not math.isnan(self.index) else ""
-        return draw(
-            [shown_name(self.names[j], NAME_WIDTH) for j in order],
+        return draw_rank_intervals(
+            [self.names[j] for j in order],
             self.frequency[order],
             np.stack([self.rank_low[order], self.rank_median[order], self.rank_high[order]]),
             self.selected[order],
