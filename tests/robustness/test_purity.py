@@ -51,8 +51,8 @@ from graphsieve._base import warning_filters as filters
 from graphsieve._base.atomic_files import replace_file
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.warning_filters import warnings_ignored, warnings_kept
-from graphsieve.assess.evaluation.clustering import cluster_prefixes
 from graphsieve.assess.evaluation.evaluating import evaluate
+from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
 from graphsieve.cli import main
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
@@ -523,7 +523,7 @@ def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
 
     def judge(number):
         if number % 2:
-            return cluster_prefixes(range(P), X, LABELS, sizes=[2], n_init=1)
+            return evaluate_clustering("variance", X, LABELS, sizes=[2], repeats=1, n_init=1)
         return evaluate([GraphSieve("fisher")], X, LABELS, sizes=[2], learners=["1nn"], folds=2)
 
     with ThreadPoolExecutor(8) as pool:

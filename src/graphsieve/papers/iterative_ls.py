@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.assess.evaluation.clustering import cluster_prefixes
+from graphsieve.assess.evaluation import clustering
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.datasets.dataset import DataUnavailableError
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
@@ -987,10 +987,19 @@ def measure_clustering(
         found[reading.name] = {}
         for method, order in orders.items():
             wanted = [A.shape[1]] if method == ALL else sizes
-            curve = cluster_prefixes(
-                order, A, labels, sizes=wanted, n_clusters=people, n_init=STARTS, random_state=start
-            )
-            found[reading.name][method] = 100 * np.array([curve.accuracies, curve.nmis])
+            curve = [
+                clustering.clustered(
+                    A,
+                    order[:size],
+                    labels,
+                    n_clusters=people,
+                    n_init=STARTS,
+                    standardize=False,
+                    seed=start,
+                )
+                for size in wanted
+            ]
+            found[reading.name][method] = 100 * np.transpose(curve)
     return found
 
 

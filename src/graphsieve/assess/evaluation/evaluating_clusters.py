@@ -74,8 +74,12 @@ def evaluate_clustering(
         What a selector may know, as in `hide_labels`; nothing by default.
     repeats : int
         How often to hide labels and start anew.
-    n_clusters, n_init, standardize
-        As in `cluster_prefixes`.
+    n_clusters : int or None
+        None: as many as there are classes.
+    n_init : int
+        Starts of k-means, of which the tightest result counts.
+    standardize : bool
+        Whether to bring features to deviation 1 first; otherwise they are taken as they are.
     unlabeled : int or None
         The number that marks an unknown class.
     random_state : None, int, SeedSequence, RandomState or Generator
