@@ -319,13 +319,7 @@ def _judged_laplacian(orders: IrisOrders) -> Judgement:
     def agrees(found: Sequence[int]) -> bool:
         return all(order in (None, ours) for order, ours in zip(orders.printed, found, strict=True))
 
-    verdict = (
-        Verdict.HOLDS
-        if agrees(orders.laplacian)
-        else Verdict.CORRECTED
-        if agrees(orders.cosine)
-        else Verdict.FAILS
-    )
+    verdict = holds(agrees(orders.laplacian), corrected=agrees(orders.cosine))
     return Judgement(
         verdict,
         "The paper says 4312 for 3 ≤ k < 15 and 3412 from 15 on. With Euclidean neighbours and the "
@@ -351,7 +345,7 @@ def _judged_edges(ranks: Sequence[int]) -> Judgement:
         for (a, b), rank in zip(IRIS_CLOSE_PAIRS, ranks, strict=True)
     )
     return Judgement(
-        Verdict.FAILS if not all(linked) else Verdict.CORRECTED,
+        holds(False, corrected=all(linked)),
         f"By Euclidean distance {named}; the paper uses k = 10 and tries up to 20. Nor does Eq. 5 "
         "take the edge of a cannot-linked pair away: it only adds must-links. It takes the cut "
         "that the text describes, and the library offers as an option, to remove it.",
@@ -365,7 +359,7 @@ def _judged_smaller(scores: Mapping[str, Floats]) -> Judgement:
     by_all = np.log(plain / uncut).min() if smaller else 0.0
     reason_holds = smaller and by_edges >= by_all / 2
     return Judgement(
-        Verdict.HOLDS if reason_holds else Verdict.CORRECTED if smaller else Verdict.FAILS,
+        holds(reason_holds, corrected=smaller),
         f"The Laplacian score of Eq. 1 is {(plain / uncut).min():.1f} to "
         f"{(plain / uncut).max():.1f} times CLS. To cut the cannot-linked edges, which the paper "
         f"gives as the reason, changes CLS by at most {100 * np.abs(cut / uncut - 1).max():.2f} %. "
@@ -577,7 +571,7 @@ def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScor
         return all(abs(one.numerator(f) / must_link.numerator(f) - 1) < SAME for f in X.T)
 
     between = int(((score.weights > 0) & (y[:, None] != y)).sum()) // 2
-    verdict = Verdict.HOLDS if equal(score) else Verdict.CORRECTED if equal(cut) else Verdict.FAILS
+    verdict = holds(equal(score), corrected=equal(cut))
     pushed = _cannot_link_share(X, cut)
     return Judgement(
         verdict,
@@ -646,7 +640,7 @@ def _judged_lemma_2() -> Judgement:
         for units in (WAVE_MAP[0] * WAVE_MAP[1], n**0.5)
     )
     return Judgement(
-        Verdict.HOLDS if growth < 1.1 else Verdict.CORRECTED if growth < 1.9 else Verdict.FAILS,
+        holds(growth < 1.1, corrected=growth < 1.9),
         "The lemma counts the score of √u prototypes and forgets the map: every epoch compares u "
         f"samples with √u units, so that the cost grows as u to the power of {growth:.2f}, where "
         f"the lemma has 1 and no map has 2. With {EPOCHS} epochs and √u units, Waveform takes "
@@ -780,13 +774,7 @@ def _judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
         for name in ("CLS, map, λ = 0.1", "CLS, map, λ = mean d²", "LS, map, λ = mean d²")
     )
     lifted = found["CLS, map lifted to the samples, λ = 0.1"]
-    verdict = (
-        Verdict.HOLDS
-        if literal.named >= enough
-        else Verdict.CORRECTED
-        if widened.named >= enough
-        else Verdict.FAILS
-    )
+    verdict = holds(literal.named >= enough, corrected=widened.named >= enough)
     return Judgement(
         verdict,
         "With λ = 0.1, where squared distances between prototypes start above 6 and a handful of "
@@ -918,13 +906,7 @@ def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence
     as_printed = {name: near(PRINTED, name) or near(DRAWN, name) for name in names}
     # Random halves must explain the whole row
     by_halves = {name: near(HALVES, name) for name in printed}
-    verdict = (
-        Verdict.HOLDS
-        if all(as_printed.values())
-        else Verdict.CORRECTED
-        if all(by_halves.values())
-        else Verdict.FAILS
-    )
+    verdict = holds(all(as_printed.values()), corrected=all(by_halves.values()))
     listed = "; ".join(
         f"{name} {printed[name]:.1f} printed, {found.means(PRINTED, name).mean():.1f} here, "
         f"{found.means(HALVES, name).mean():.1f} on random halves"
@@ -1243,11 +1225,7 @@ def _judged_level(found: Explored, level: float) -> Judgement:
     first, random = max(best(PRINTED), best(WIDE)), max(best(HALVES), best(WIDE_HALVES))
     baseline = float(found.means(HALVES, RANDOM).mean())
     return Judgement(
-        Verdict.HOLDS
-        if first >= level
-        else Verdict.CORRECTED
-        if random >= level
-        else Verdict.FAILS,
+        holds(first >= level, corrected=random >= level),
         f"At the best number of features CLS reaches {first:.1f} % on the first half of each class "
         f"and {random:.1f} % on random halves, where random columns have {baseline:.1f} % over all "
         f"numbers of features. {level:.0f} % is asked for; if only random halves give it, the "

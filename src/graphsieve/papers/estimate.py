@@ -117,9 +117,9 @@ def series(name: str, x: Iterable[float], along: Sequence[Estimate]) -> Series:
     return Series(name, tuple(map(float, x)), tuple(one.mean for one in along), errors)
 
 
-def holds(yes: bool) -> Verdict:
-    """The verdict on a claim that is true or not."""
-    return Verdict.HOLDS if yes else Verdict.FAILS
+def holds(yes: bool, *, corrected: bool = False) -> Verdict:
+    """The verdict on a claim that is true or not, or true once something is put right."""
+    return Verdict.HOLDS if yes else Verdict.CORRECTED if corrected else Verdict.FAILS
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

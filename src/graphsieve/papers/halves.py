@@ -22,7 +22,7 @@ from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
-from graphsieve.papers.estimate import Estimate, estimates, listed, series, written
+from graphsieve.papers.estimate import Estimate, estimates, holds, listed, series, written
 from graphsieve.papers.experiment import Run, batches
 from graphsieve.papers.results import Figure, Series, Table, Verdict
 from graphsieve.select.graph_sieve import GraphSieve
@@ -601,9 +601,10 @@ class Gain:
         """Whether it is above `least` on the paper's halves and may be so on random ones; or on
         random ones alone.
         """
-        if self.first > least and self.random.may_reach(least):
-            return Verdict.HOLDS
-        return Verdict.CORRECTED if self.random.mean > least else Verdict.FAILS
+        return holds(
+            self.first > least and self.random.may_reach(least),
+            corrected=self.random.mean > least,
+        )
 
     def __neg__(self) -> Gain:
         return Gain(-self.first, -self.random)

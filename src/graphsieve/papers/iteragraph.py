@@ -494,9 +494,7 @@ def judge_margins(gained: Floats, lost: Floats) -> Verdict:
     """Theorem 3.3 holds where no selection loses margin; with a correction where the mean gain
     exceeds two standard errors.
     """
-    if not np.any(lost > 0):
-        return Verdict.HOLDS
-    return Verdict.CORRECTED if estimate(gained).clearly_above(0, CERTAIN) else Verdict.FAILS
+    return holds(not np.any(lost > 0), corrected=estimate(gained).clearly_above(0, CERTAIN))
 
 
 def is_possible(percent: float, n_samples: int) -> bool:
