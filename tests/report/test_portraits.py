@@ -183,8 +183,8 @@ def test_without_classes_there_is_one_group(known):
 
 def test_scatter_is_feature_and_target_as_shares_of_their_ranges():
     known = Supervision.from_targets([10, np.nan, 20, 12])
-    facts = portray(MemoryTable([[0], [8], [1], [4]]), known, [0], target_name="fat")
-    assert facts["target"] == {"name": "fat", "low": 10, "high": 20}
+    facts = portray(MemoryTable([[0], [8], [1], [4]]), known, [0])
+    assert facts["target"] == {"low": 10, "high": 20}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.125, 0.5], "y": [0, 1, 0.2]}
     assert facts["features"][0]["along_graph"] is None
 

@@ -461,13 +461,10 @@ def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
     return Judgement(
         holds(apart < 1e-9 and same == 1),
         "The paper names the connection without a formula. With certain labels and c classes of "
-        "equal size, WLS = "
-        "1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ by at most "
-        f"{apart:.0e} of their value, and "
-        f"{100 * same:.0f} % of the orders are equal. Where classes differ in size the equality "
-        "ends: on the circle "
-        f"{100 * same_unequal:.0f} % of the orders are equal, as larger classes weigh more in WLS; "
-        "with "
+        "equal size, WLS = 1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ "
+        f"by at most {apart:.0e} of their value, and {100 * same:.0f} % of the orders are equal. "
+        f"Where classes differ in size the equality ends: on the circle {100 * same_unequal:.0f} % "
+        "of the orders are equal, as larger classes weigh more in WLS; with "
         f'class_weight="balanced", which is ours, {100 * unequal[:, 2].mean():.0f} % are.',
     )
 
@@ -566,8 +563,7 @@ def artificial_problems(run: Run) -> Findings:
         "is larger, from counting as many features halfway between the paper's percentage and "
         "ours: near 100 % deviations rest on a handful of misses.",
         'The doubts have the variance 0.1 (the paper: "variance σ = 0.1"); a study shows the other '
-        "reading, a standard deviation "
-        "of 0.1.",
+        "reading, a standard deviation of 0.1.",
         "Spheres are made of points inside the spheres only; the circle has six features as the "
         "problems before it; the features "
         "of Y4 and Y5 are uniform on [0, 1): the paper leaves these open.",
@@ -837,11 +833,9 @@ def _unequal_classes_study(run: Run) -> Table:
         cells.append(Cell(row, "random columns", None, thinned.problem.by_chance))
     note = (
         'Ours: class_weight="balanced" divides the memberships of each class by the root of their '
-        "sum. On the circle the class "
-        "means coincide, and WLS goes by whether the larger class is the tighter one: right for "
-        "the paper's circle, wrong once "
-        "the inner class is rare. Balanced, it sees means only: neither deceived nor helped there, "
-        "it chooses by chance."
+        "sum. On the circle the class means coincide, and WLS goes by whether the larger class is "
+        "the tighter one: right for the paper's circle, wrong once the inner class is rare. "
+        "Balanced, it sees means only: neither deceived nor helped there, it chooses by chance."
     )
     return Table(
         "Study: unequal classes",

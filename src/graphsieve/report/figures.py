@@ -315,14 +315,17 @@ def _set_sizes(ax: Any, sizes: Sequence[int]) -> None:
 
     if len(sizes) > 2 and max(sizes) > 8 * min(sizes):
         ax.set_xscale("log")
-    shown = [
-        sizes[place]
-        for place in np.unique(
-            np.linspace(0, len(sizes) - 1, min(8, len(sizes))).round().astype(int)
-        )
-    ]
+    shown = [sizes[place] for place in spread_out(len(sizes), 8)]
     ax.set_xticks(shown, [str(size) for size in shown])
     ax.xaxis.set_minor_locator(NullLocator())
+
+
+def spread_out(number: int, most: int) -> list[int]:
+    """At most so many of the places from 0 to `number` − 1, evenly, the first and the last among
+    them.
+    """
+    places = np.linspace(0, number - 1, min(most, number)).round().astype(int)
+    return [int(place) for place in np.unique(places)]
 
 
 def _add_legend(axes: NDArray[Any], *, beside: bool) -> None:

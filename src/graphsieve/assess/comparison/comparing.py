@@ -32,11 +32,11 @@ from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.assess.evaluation.results import Evaluation
+from graphsieve.assess.evaluation.selection import sieve_called
 from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.ranking import names_of
 from graphsieve.select.sieve import Sieve
-from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 
@@ -392,12 +392,7 @@ def _rank_one(
 
 
 def _fitted(name: str, X: Any, known: Supervision, wanted: int) -> Any:
-    make = SIEVES.get(name)
-    sieve: Sieve = (
-        GraphSieve(name, n_features_to_select=wanted, progress=False)
-        if make is None
-        else make(n_features_to_select=wanted, progress=False)
-    )
+    sieve = sieve_called(name, n_features_to_select=wanted, progress=False)
     return sieve.fit(X, supervision=part_for(known, name))
 
 

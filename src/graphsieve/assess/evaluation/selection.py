@@ -155,12 +155,7 @@ def _order(
             else np.arange(n_features)
         )
     if isinstance(selector, str):
-        make = SIEVES.get(selector)
-        sieve = (
-            GraphSieve(selector, n_features_to_select=largest)
-            if make is None
-            else make(n_features_to_select=largest)
-        )
+        sieve = sieve_called(selector, n_features_to_select=largest)
         return ranked(fitted_sieve(sieve, X, y, supervision), n_features, sizes, name)
     if hasattr(selector, "fit"):
         model = seeded(clone(selector), [*random_state, 2])
@@ -168,6 +163,11 @@ def _order(
         return ranked(fit(model, X, y, supervision), n_features, sizes, name)
     order = selector(X, y if supervision is None else supervision)
     return checked_order(order, n_features, largest, f"the order of selector {name!r}")
+
+
+def sieve_called(name: str, **options: Any) -> Any:
+    """An unfitted sieve of a search or of a score by its name."""
+    return SIEVES[name](**options) if name in SIEVES else GraphSieve(name, **options)
 
 
 def seeded(model: Any, random_state: Sequence[int]) -> Any:

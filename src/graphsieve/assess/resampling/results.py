@@ -15,7 +15,7 @@ import numpy as np
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, one_line, quoted
-from graphsieve.assess.evaluation.results import table_lines
+from graphsieve.assess.evaluation.results import Records, table_lines
 from graphsieve.assess.resampling.duplicates import SAME_FROM, Group
 from graphsieve.assess.resampling.measures import LEVEL, Agreement
 from graphsieve.report.figures import draw_rank_intervals
@@ -279,11 +279,7 @@ class Stability:
 
     def to_frame(self) -> Any:
         """A pandas data frame of `to_records`."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional
-        except ModuleNotFoundError as error:
-            raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
-        return pd.DataFrame(self.to_records())
+        return Records(self.to_records()).to_frame()
 
     def facts(self) -> dict[str, Any]:
         """Everything as plain values, the source of JSON and pages; an index that is not defined
