@@ -201,7 +201,7 @@ def test_scatter_of_many_rows_draws_some_of_the_known_ones(rng):
 
 def test_a_constant_target_lies_in_the_middle():
     facts = portray(MemoryTable([[0], [1], [2]]), Supervision.from_targets([7, 7, 7]), [0])
-    assert facts["target"] == {"name": None, "low": 7, "high": 7}
+    assert facts["target"] == {"low": 7, "high": 7}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.5, 1], "y": [0.5] * 3}
 
 

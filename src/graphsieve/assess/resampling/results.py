@@ -27,7 +27,6 @@ GROUPS_SHOWN = 8
 NAME_WIDTH = 32
 BAR_WIDTH = 25
 EVEN_UP_TO = 60  # ranks beyond are spaced by factors, or the first ones could not be told apart
-SCHEMA = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -280,30 +279,6 @@ class Stability:
     def to_frame(self) -> Any:
         """A pandas data frame of `to_records`."""
         return Records(self.to_records()).to_frame()
-
-    def facts(self) -> dict[str, Any]:
-        """Everything as plain values, the source of JSON and pages; an index that is not defined
-        is None.
-        """
-        index, low, high = (None if math.isnan(value) else value for value in self.agreement)
-        return {
-            "schema": SCHEMA,
-            "selector": self.selector,
-            "n_samples": self.n_samples,
-            "n_features": len(self),
-            "n_rows": self.n_rows,
-            "n_resamples": self.n_resamples,
-            "hide": self.hide,
-            "mean_selected": self.mean_selected,
-            "index": index,
-            "index_low": low,
-            "index_high": high,
-            "features": self.to_records(),
-            "groups": [
-                group._asdict() | {"columns": list(group.columns), "names": list(group.names)}
-                for group in self.groups
-            ],
-        }
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
         """The `n` features chosen most often: a line where 90 % of their ranks lie, coloured by how
