@@ -23,7 +23,7 @@ from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.graphs.prototypes import EPOCHS, kmeans, som
-from graphsieve.papers.estimate import Estimate, holds, joined, listed, worst, written
+from graphsieve.papers.estimate import Estimate, holds, listed, worst, written
 from graphsieve.papers.experiment import Experiment, Part, Run
 from graphsieve.papers.halves import (
     ALL,
@@ -72,6 +72,7 @@ from graphsieve.papers.results import (
     Table,
     Verdict,
 )
+from graphsieve.report.wording import joined
 from graphsieve.scores.geometry import laplacian_score, variance_score
 from graphsieve.scores.method import best_first
 from graphsieve.scores.pairs import constrained_laplacian_score

@@ -134,12 +134,6 @@ def written(value: float, form: str = "+.1f") -> str:
     return text.lstrip("+-") if not text.strip("+-0.") else text.replace("-", "−")
 
 
-def joined(words: Iterable[Any]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *others, last = list(map(str, words)) or [""]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def listed(values: Mapping[str, Any]) -> str:
     """``name value; name value``."""
     return "; ".join(f"{name} {value}" for name, value in values.items())

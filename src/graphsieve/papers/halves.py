@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -218,26 +218,19 @@ def _grid(n_features: int) -> list[int]:
 
 TABLE_2_FILTERS = ("Variance", "Laplacian", "Fisher", "CS", "CLS")
 GENE_FILTERS = ("Laplacian", "Fisher", "C4", "CS", "CLS")
+_table_2_problem = partial(
+    Problem,
+    filters=TABLE_2_FILTERS,
+    n_labels=TABLE_2_LABELS,
+    readings=SMALL_READINGS,
+    every_size=True,
+)
 PROBLEMS = {
     problem.name: problem
     for problem in (
-        Problem(
-            "ionosphere",
-            "Ionosphere",
-            TABLE_2_FILTERS,
-            TABLE_2_LABELS,
-            SMALL_READINGS,
-            every_size=True,
-        ),
-        Problem("sonar", "Sonar", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem(
-            "soybean_small",
-            "Soybean",
-            TABLE_2_FILTERS,
-            TABLE_2_LABELS,
-            SMALL_READINGS,
-            every_size=True,
-        ),
+        _table_2_problem("ionosphere", "Ionosphere"),
+        _table_2_problem("sonar", "Sonar"),
+        _table_2_problem("soybean_small", "Soybean"),
         Problem(
             "leukemia", "Leukemia", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS, is_large=True
         ),
@@ -602,8 +595,7 @@ class Gain:
         random ones alone.
         """
         return holds(
-            self.first > least and self.random.may_reach(least),
-            corrected=self.random.mean > least,
+            self.first > least and self.random.may_reach(least), corrected=self.random.mean > least
         )
 
     def __neg__(self) -> Gain:

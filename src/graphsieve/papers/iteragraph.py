@@ -19,9 +19,10 @@ from sklearn.svm import SVC
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
-from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, written
+from graphsieve.papers.estimate import Estimate, estimates, holds, series, written
 from graphsieve.papers.experiment import Experiment, Part, Run
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
+from graphsieve.report.wording import joined
 from graphsieve.scores.labels import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward

@@ -25,7 +25,6 @@ from graphsieve.papers.estimate import (
     Estimate,
     estimates,
     holds,
-    joined,
     listed,
     series,
     together,
@@ -43,6 +42,7 @@ from graphsieve.papers.results import (
     Table,
     Verdict,
 )
+from graphsieve.report.wording import joined
 from graphsieve.scores.geometry import variance_score
 from graphsieve.scores.labels import fisher_score
 from graphsieve.select.graph_sieve import GraphSieve

@@ -24,7 +24,7 @@ from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.datasets.artificial import make_regression_problem
 from graphsieve.datasets.dataset import Dataset
-from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error
+from graphsieve.papers.estimate import Estimate, estimates, holds, series, share_error
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import (
     Cell,
@@ -36,6 +36,7 @@ from graphsieve.papers.results import (
     Table,
     Verdict,
 )
+from graphsieve.report.wording import joined
 from graphsieve.scores.geometry import laplacian_score
 from graphsieve.scores.labels import mutual_information
 from graphsieve.scores.method import best_first, score

@@ -31,7 +31,6 @@ from graphsieve.papers.estimate import (
     Estimate,
     estimates,
     holds,
-    joined,
     series,
     share_error,
     together,
@@ -40,6 +39,7 @@ from graphsieve.papers.estimate import (
 )
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
+from graphsieve.report.wording import joined
 from graphsieve.scores.labels import fisher_score
 from graphsieve.scores.probabilities import weighted_laplacian_score
 

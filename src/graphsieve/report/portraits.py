@@ -346,10 +346,7 @@ def class_name(name: Any) -> str:
 
 
 def _scatters(
-    known: Supervision,
-    rows: Integers,
-    axes: Sequence[_Axis],
-    chance: np.random.Generator,
+    known: Supervision, rows: Integers, axes: Sequence[_Axis], chance: np.random.Generator
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any] | None]]:
     """The range of the target, and each feature against it."""
     if known.targets is None or "targets" not in known.kinds:

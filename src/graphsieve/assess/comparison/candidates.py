@@ -5,7 +5,7 @@ not minutes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -203,8 +203,3 @@ def _duration(seconds: float) -> str:
         if seconds < 5400
         else f"{math.ceil(seconds / 3600)} hours"
     )
-
-
-def joined_names(names: Sequence[str], word: str = "and") -> str:
-    """``"a, b and c"``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -22,7 +22,6 @@ from graphsieve._base.underflow import vanishing
 from graphsieve.assess.comparison.candidates import (
     Size,
     default_sizes,
-    joined_names,
     named_methods,
     part_for,
     usual_methods,
@@ -34,6 +33,7 @@ from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.assess.evaluation.results import Evaluation
 from graphsieve.assess.evaluation.selection import sieve_called
 from graphsieve.assess.evaluation.sequential import one_thread
+from graphsieve.report.wording import joined
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.ranking import names_of
 from graphsieve.select.sieve import Sieve
@@ -582,7 +582,7 @@ def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classe
             )
         who.setdefault((text, one.category), []).extend([] if name is None else [name])
     for (text, category), names in who.items():
-        warn(f"in the folds of {joined_names(names)}, {text}" if names else text, category)
+        warn(f"in the folds of {joined(names)}, {text}" if names else text, category)
 
 
 def _skeleton(message: str) -> str:

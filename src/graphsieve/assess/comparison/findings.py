@@ -10,7 +10,6 @@ from typing import Any
 
 from scipy.stats import t as student
 
-from graphsieve.assess.comparison.candidates import joined_names
 from graphsieve.assess.evaluation.results import (
     IN_PERCENT,
     METRICS,
@@ -21,6 +20,7 @@ from graphsieve.assess.evaluation.results import (
 )
 from graphsieve.assess.evaluation.selection import BASELINES
 from graphsieve.report.figures import spread_out
+from graphsieve.report.wording import joined
 
 CERTAINTY = 0.95  # of an interval around a difference that must not hold 0 for it to be told
 SHOWN = {"random": "random columns", "all": "all columns"}
@@ -99,10 +99,10 @@ def _about(judged: Judged) -> list[str]:
     lines = [f"With {judged.learner}, {_headline(judged, best, beats)}: {what}."]
     level = [name for name in judged.methods if name != best and not judged.is_better(best, name)]
     if level and beats:
-        lines.append(f"Not told apart from it: {joined_names(level)}.")
+        lines.append(f"Not told apart from it: {joined(level)}.")
     useless = [name for name in judged.methods if not judged.is_better(name, "random")]
     if useless and beats:
-        lines.append(f"Not clearly better than random columns: {joined_names(useless)}.")
+        lines.append(f"Not clearly better than random columns: {joined(useless)}.")
     return [*lines, _to_all(judged, best)]
 
 
