@@ -18,6 +18,7 @@ from graphsieve._base.errors import InputError, InputTypeError, Warned, warn
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import count, either, has_parts
 from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.comparison.candidates import (
     Size,
@@ -32,7 +33,6 @@ from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.assess.evaluation.results import Evaluation
 from graphsieve.assess.evaluation.selection import sieve_called
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.report.wording import joined
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.ranking import names_of

@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.threads import one_thread
 from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.assess.evaluation.prefixes import chosen_columns
-from graphsieve.assess.evaluation.sequential import one_thread
 
 
 def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:

@@ -15,6 +15,7 @@ from graphsieve._base.array_types import Integers
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.clustering import clustered
 from graphsieve.assess.evaluation.evaluating import (
@@ -29,7 +30,6 @@ from graphsieve.assess.evaluation.gathering import give
 from graphsieve.assess.evaluation.prefixes import checked_sizes
 from graphsieve.assess.evaluation.results import Evaluation, Measurement
 from graphsieve.assess.evaluation.selection import Baseline, Selected, named_selectors, select
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision
 
 LEARNER = "kmeans"

@@ -17,6 +17,7 @@ from graphsieve._base.errors import InputError, Warned
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice, count, either, positive, quoted
 from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
 from graphsieve.assess.evaluation.prefixes import checked_order
@@ -28,7 +29,6 @@ from graphsieve.assess.evaluation.selection import (
     seeded,
     sieve_called,
 )
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.assess.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.assess.resampling.duplicates import groups_of
 from graphsieve.assess.resampling.measures import agreement, share_interval
