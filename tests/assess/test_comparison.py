@@ -23,7 +23,6 @@ from graphsieve.assess.comparison.candidates import (
     SECONDS,
     Size,
     default_sizes,
-    joined_names,
     part_for,
     usual_methods,
 )
@@ -615,11 +614,6 @@ def test_default_sizes():
     assert default_sizes(1) == [1]
     assert default_sizes(4) == [1, 2, 3]
     assert default_sizes(5000) == [1, 2, 3, 5, 10, 20, 50, 100]
-
-
-def test_joined_names():
-    assert joined_names(["a"]) == "a"
-    assert joined_names(["a", "b", "c"]) == "a, b and c"
 
 
 # What comes out

@@ -53,7 +53,7 @@ from graphsieve import (
 )
 from graphsieve._base.errors import warn
 from graphsieve.assess.evaluation import learners
-from graphsieve.assess.evaluation.clustering import cluster_prefixes, clustering_accuracy
+from graphsieve.assess.evaluation.clustering import clustered, clustering_accuracy
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
 from graphsieve.assess.evaluation.hiding import hide_labels, proportional
@@ -449,46 +449,48 @@ def test_clustering_accuracy_is_the_best_of_all_matchings(pairs):
     )
 
 
-def test_clusters_of_prefixes_are_those_of_k_means():
+def clusters_of(X, features, codes, **options):
+    usual = {"n_clusters": 3, "n_init": 10, "standardize": False, "seed": 0}
+    return clustered(X, np.array(features), codes, **usual | options)
+
+
+def test_clusters_are_those_of_k_means():
     X, y = load_wine(return_X_y=True)
     order = np.random.default_rng(0).permutation(13)
     for standardize in (False, True):
-        found = cluster_prefixes(
-            order, X, y, sizes=[2, 6], n_init=3, random_state=4, standardize=standardize
-        )
         points = StandardScaler().fit_transform(X) if standardize else X
-        for place, size in enumerate([2, 6]):
+        for size in (2, 6):
+            accuracy, nmi = clusters_of(
+                X, order[:size], y, n_init=3, seed=4, standardize=standardize
+            )
             groups = KMeans(3, n_init=3, random_state=4).fit_predict(points[:, order[:size]])
             best = max(
                 np.mean(np.array(names)[groups] == y) for names in itertools.permutations(range(3))
             )
-            assert found.accuracies[place] == pytest.approx(best)
-            assert found.nmis[place] == pytest.approx(normalized_mutual_info_score(y, groups))
-    assert found.sizes == (2, 6)
+            assert accuracy == pytest.approx(best)
+            assert nmi == pytest.approx(normalized_mutual_info_score(y, groups))
 
 
 def test_clusters_sparse_unknown_and_few():
     X, y = load_wine(return_X_y=True)
-    dense = cluster_prefixes(range(13), X, y, sizes=[5])
-    sparse = cluster_prefixes(range(13), sp.csc_array(X), y, sizes=[5])
-    assert sparse.accuracies == pytest.approx(dense.accuracies)
+    dense = clusters_of(X, range(5), y)
+    sparse = clusters_of(sp.csc_array(X), range(5), y)
+    assert sparse == pytest.approx(dense)
     half = np.where(np.arange(len(y)) % 2, y, -1)
     groups = KMeans(3, n_init=10, random_state=0).fit_predict(X[:, :5])
-    assert cluster_prefixes(range(13), X, half, sizes=[5]).accuracies == pytest.approx(
+    assert clusters_of(X, range(5), half)[0] == pytest.approx(
         clustering_accuracy(y[1::2], groups[1::2])
     )
     # A column of two values cannot make three clusters; that is no reason for a warning.
     two = np.where(y == 0, 1.0, 0.0).reshape(-1, 1)
-    assert cluster_prefixes([0], two, y, sizes=[1]).accuracies == pytest.approx(
-        np.bincount(y)[:2].sum() / len(y)
-    )
+    assert clusters_of(two, [0], y)[0] == pytest.approx(np.bincount(y)[:2].sum() / len(y))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"y": Y_SMALL[:5]}, "y has 5 values"),
-        ({"y": np.full(12, -1)}, "no known class"),
+        ({"y": np.full(12, -1)}, "at least 2 different classes, got 0"),
         ({"n_clusters": 0}, "n_clusters must be"),
         ({"n_clusters": 13}, "n_clusters must be"),
         ({"n_init": 0}, "n_init must be"),
@@ -498,9 +500,9 @@ def test_clusters_sparse_unknown_and_few():
     ],
 )
 def test_clustering_refuses_what_it_cannot_use(change, message):
-    given = {"order": [0, 1, 2], "X": X_SMALL, "y": Y_SMALL, "sizes": [1]} | change
+    given = {"X": X_SMALL, "y": Y_SMALL, "sizes": [1]} | change
     with pytest.raises(InputError, match=message):
-        cluster_prefixes(given.pop("order"), given.pop("X"), given.pop("y"), **given)
+        evaluate_clustering("variance", given.pop("X"), given.pop("y"), **given)
 
 
 @pytest.mark.parametrize(("y", "clusters"), [([], []), ([1, 2], [1]), ([[1]], [[1]])])

@@ -703,9 +703,7 @@ def test_what_cannot_be_answered_is_refused_in_one_sentence(change, message):
     assert "\n" not in str(caught.value)
 
 
-def test_methods_without_a_fixed_graph_are_refused_by_the_core():
-    with pytest.raises(InputError, match="there are no p-values for method 'spec'"):
-        p_values_of(MemoryTable(np.eye(4)), Supervision.nothing(4), "spec")
+def test_a_level_is_a_share():
     with pytest.raises(InputError, match="level must be a number from 0 to 1"):
         feature_p_values(np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 2).selected(5)
 

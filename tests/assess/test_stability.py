@@ -669,12 +669,10 @@ def test_an_index_that_is_not_defined():
     found = stability("fisher", WINE, CULTIVAR, n_features_to_select=13, n_resamples=3)
     assert math.isnan(found.index)
     assert "not defined" in str(found)
-    assert found.facts()["index"] is None
-    json.dumps(found.facts(), allow_nan=False)
     assert found.plot().get_title(loc="left") == "fisher, 3 resamples"
 
 
-def test_frame_and_facts_hold_the_same_in_order(found):
+def test_the_frame_holds_the_same_in_order(found):
     frame = found.to_frame()
     assert frame["feature"].tolist() == [found.names[j] for j in found.order]
     assert set(frame["feature"]) == set(WINE.columns)
@@ -692,16 +690,8 @@ def test_frame_and_facts_hold_the_same_in_order(found):
     never = frame["frequency"] == 0
     assert frame.loc[never, "group"].isna().all()
     assert (frame["group_frequency"] >= frame["frequency"]).all()
-    facts = json.loads(json.dumps(found.facts(), allow_nan=False))
-    assert [record["feature"] for record in facts["features"]] == frame["feature"].tolist()
-    assert (facts["n_rows"], facts["n_samples"], facts["n_resamples"], facts["n_features"]) == (
-        89,
-        178,
-        10,
-        13,
-    )
-    assert facts["index"] == found.index
-    assert facts["groups"][0]["names"] == list(found.groups[0].names)
+    records = json.loads(json.dumps(found.to_records(), allow_nan=False))
+    assert [record["feature"] for record in records] == frame["feature"].tolist()
 
 
 def test_the_picture_shows_intervals_and_frequencies(found):

@@ -13,7 +13,6 @@ from graphsieve.papers.estimate import (
     Estimate,
     estimates,
     holds,
-    joined,
     listed,
     series,
     together,
@@ -21,6 +20,7 @@ from graphsieve.papers.estimate import (
     written,
 )
 from graphsieve.papers.results import Cell, Series, Verdict
+from graphsieve.report.wording import joined
 
 
 def test_an_estimate_is_a_mean_with_its_standard_error():

@@ -39,7 +39,8 @@ from graphsieve.papers.results import (
     Verdict,
     from_facts,
 )
-from graphsieve.report.chart import chart, ticks
+from graphsieve.report.chart import chart
+from graphsieve.report.plot import ticks
 
 HOSTILE = '<script>alert(1)</script> | **a_b** & "q" `x`'
 
@@ -191,21 +192,21 @@ def test_the_page_is_well_formed_and_asks_for_nothing():
 
 
 def test_a_curve_goes_through_its_points():
-    """The corners of the drawing are known: the first point lies at the left edge, the last at
-    the right one.
+    """The drawing is 1000 by 1000: the first point lies at the left edge, the last at the right
+    one.
     """
     drawn = chart(found()["figures"][0])
-    curves = re.findall(r'<path class="curve (\w+)[^"]*" d="M([^"]+)"', drawn)
+    curves = re.findall(r'<path class="line (k\w+)[^"]*" d="M([^"]+)"', drawn)
     assert [look for look, _ in curves] == ["k0", "kr"]  # baselines are grey
     points = [[tuple(map(float, point.split())) for point in line.split("L")] for _, line in curves]
     assert [len(line) for line in points] == [2, 2]  # the missing value is left out
     (x_first, y_first), (x_last, y_last) = points[0]
-    assert (x_first, x_last) == (58.0, 626.0)
+    assert (x_first, x_last) == (0, 1000)
     # All values, with their errors, lie between 0.2 and 0.85, and 5 % of that is left free at
     # either end.
     low, high = 0.2 - 0.0325, 0.85 + 0.0325
     for y, at in ((0.5, y_first), (0.75, y_last)):
-        assert at == pytest.approx(340 - 46 - (y - low) / (high - low) * (340 - 12 - 46), abs=0.06)
+        assert at == pytest.approx(1000 - (y - low) / (high - low) * 1000, abs=0.51)
 
 
 def test_a_band_goes_around_its_curve():
@@ -214,15 +215,15 @@ def test_a_band_goes_around_its_curve():
     (band,) = re.findall(r'<path class="band k0" d="M([^"]+)Z"', drawn)
     low, high = 0.4 - 0.025, 0.9 + 0.025  # the errors are inside the picture
     # Along the upper side and back along the lower one
-    corners = [(58, 0.6), (626, 0.9), (626, 0.5), (58, 0.4)]
+    corners = [(0, 0.6), (1000, 0.9), (1000, 0.5), (0, 0.4)]
     for point, (x, y) in zip(band.split("L"), corners, strict=True):
-        height = 340 - 46 - (y - low) / (high - low) * (340 - 12 - 46)
-        assert tuple(map(float, point.split())) == pytest.approx((x, height), abs=0.06)
+        height = 1000 - (y - low) / (high - low) * 1000
+        assert tuple(map(float, point.split())) == pytest.approx((x, height), abs=0.51)
 
 
 def test_a_curve_without_a_name_is_drawn():
     figure = found()["figures"][0]
-    assert 'class="curve k0"' in chart({**figure, "series": [{**figure["series"][0], "name": ""}]})
+    assert 'class="line k0"' in chart({**figure, "series": [{**figure["series"][0], "name": ""}]})
 
 
 def test_a_file_may_have_a_long_name(tmp_path):

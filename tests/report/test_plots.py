@@ -15,10 +15,7 @@ from numpy.testing import assert_allclose
 from graphsieve import rank
 from graphsieve._base.errors import InputError
 from graphsieve.report import figures as plots
-from graphsieve.report.figures import draw_portraits, draw_ranking
-from graphsieve.report.portraits import portray
-from graphsieve.supervision.value import Supervision
-from graphsieve.table.columns import MemoryTable
+from graphsieve.report.figures import draw_ranking
 
 
 @pytest.fixture(autouse=True)
@@ -201,126 +198,7 @@ def test_a_ranking_of_ours_is_drawn():
     assert_allclose([bar.get_width() for bar in ax.patches], ranking.scores[ranking.order[:4]])
 
 
-# Portraits
-
-
-@pytest.fixture
-def X():
-    rng = np.random.default_rng(1)
-    return np.stack(
-        [
-            rng.normal(size=60),
-            rng.integers(0, 3, 60),
-            np.full(60, 7.0),
-            rng.normal(size=60) * 1e300,
-            np.arange(60),
-        ],
-        1,
-    )
-
-
-def heights_above(stairs):
-    values, _, baseline = stairs.get_data()
-    return values - baseline
-
-
-def test_classes_get_a_histogram_each(X):
-    known = Supervision.from_labels(np.array(["a", "b", None], dtype=object)[np.arange(60) % 3])
-    facts = portray(MemoryTable(X), known, range(5))
-    axes = drawn(draw_portraits(facts))
-    assert len(axes) == 5
-    for ax, feature in zip(axes, facts["features"], strict=True):
-        assert ax.get_title(loc="left") == feature["feature"]
-        assert len(ax.patches) == 3
-        for stairs, counts in zip(ax.patches, feature["histogram"]["counts"], strict=True):
-            # As high as its fullest bin, whatever that is.
-            assert_allclose(
-                heights_above(stairs) / heights_above(stairs).max(), np.array(counts) / max(counts)
-            )
-    assert [label.get_text() for label in axes[0].get_yticklabels()] == ["a", "b", "unknown"]
-    assert axes[0].patches[2].get_facecolor()[:3] == to_rgba(plots.UNKNOWN)[:3]
-
-
-def test_a_target_gets_dots(X):
-    facts = portray(MemoryTable(X), Supervision.from_targets(X[:, 0]), range(5), target_name="fat")
-    axes = drawn(draw_portraits(facts))
-    for ax, feature in zip(axes, facts["features"], strict=True):
-        dots = ax.collections[0].get_offsets()
-        assert_allclose(dots, np.transpose([feature["scatter"]["x"], feature["scatter"]["y"]]))
-        # The histogram lies below all dots.
-        assert ax.patches[0].get_data().values.max() < 0
-        counts = np.array(feature["histogram"]["counts"][0])
-        assert_allclose(
-            heights_above(ax.patches[0]) / heights_above(ax.patches[0]).max(), counts / counts.max()
-        )
-    assert axes[0].get_ylabel() == "fat"
-
-
-def test_where_nothing_is_known_dots_are_along_the_graph(X):
-    facts = portray(MemoryTable(X), Supervision.nothing(60), [0, 4], scale="rank")
-    axes = drawn(draw_portraits(facts))
-    for ax, feature in zip(axes, facts["features"], strict=True):
-        along = feature["along_graph"]
-        assert_allclose(ax.collections[0].get_offsets(), np.transpose([along["x"], along["y"]]))
-        assert texts(ax) == [f"r² {along['share']:.2f}"]
-    assert "all columns" in axes[0].figure.get_supxlabel()
-
-
-@pytest.mark.parametrize("n_features", [1, 4, 24])
-def test_any_number_of_portraits_fits(n_features):
-    X = np.random.default_rng(2).normal(size=(30, 24))
-    facts = portray(MemoryTable(X), Supervision.from_labels(np.arange(30) % 8), range(n_features))
-    axes = drawn(draw_portraits(facts))
-    assert len(axes) == len(axes[0].figure.axes) == n_features
-
-
-@pytest.mark.parametrize(
-    ("values", "labels"),
-    [
-        ([7, 7], ["7"]),
-        ([0, 0], ["0"]),
-        ([0, 1680], ["0", "1,680"]),
-        ([-0.25, 12.345], ["−0.250", "12.3"]),
-        ([1000, 1001], ["1,000", "1,001"]),
-        ([1e8 + 0.5, 1e8 + 0.75], ["100,000,000.50", "+ 0.250"]),  # 8 digits in common, and 3 more
-        ([-1.5e308, 1.5e308], ["−1.50e+308", "1.50e+308"]),
-        ([0, 5e-324], ["0", "4.94e−324"]),
-    ],
-)
-def test_the_ends_of_a_range_are_told_apart(values, labels):
-    facts = portray(
-        MemoryTable(np.array(values)[:, None]), Supervision.from_labels(["a", "b"]), [0]
-    )
-    ax = drawn(draw_portraits(facts))[0]
-    assert [label.get_text() for label in ax.get_xticklabels()] == labels
-
-
-def test_tails_that_are_cut_off_are_marked():
-    values = np.concatenate([np.linspace(0, 1, 1000), [1e6]])
-    facts = portray(MemoryTable(values[:, None]), Supervision.from_labels(["a"] * 1001), [0])
-    assert facts["features"][0]["clipped"]
-    low, high = (label.get_text() for label in draw_portraits(facts)[0].get_xticklabels())
-    assert low.startswith("≤ ")
-    assert high.startswith("≥ ")
-
-
-def test_portraits_are_drawn_where_asked(X):
-    facts = portray(MemoryTable(X), Supervision.nothing(60), [0, 1])
-    _, axes = plt.subplots(1, 2)
-    assert list(draw_portraits(facts, axes=axes)) == list(axes)
-    with pytest.raises(InputError, match="axes must be one for each of the 2 features, got 1"):
-        draw_portraits(facts, axes=axes[0])
-
-
-def test_no_features_no_portraits():
-    with pytest.raises(InputError, match="no features to draw"):
-        draw_portraits(portray(MemoryTable([[0], [1]]), Supervision.nothing(2), []))
-
-
-@pytest.mark.parametrize(
-    "draw", [lambda: draw_ranking(Scored([2, 1], 1)), lambda: draw_portraits(PORTRAIT)]
-)
-def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **kwargs):
@@ -330,10 +208,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r'pip install "graphsieve\[plot\]"'):
-        draw()
-
-
-PORTRAIT = portray(MemoryTable([[0], [1]]), Supervision.nothing(2), [0])
+        draw_ranking(Scored([2, 1], 1))
 
 
 def test_the_score_of_a_search_in_rounds_is_no_share():

@@ -183,8 +183,8 @@ def test_without_classes_there_is_one_group(known):
 
 def test_scatter_is_feature_and_target_as_shares_of_their_ranges():
     known = Supervision.from_targets([10, np.nan, 20, 12])
-    facts = portray(MemoryTable([[0], [8], [1], [4]]), known, [0], target_name="fat")
-    assert facts["target"] == {"name": "fat", "low": 10, "high": 20}
+    facts = portray(MemoryTable([[0], [8], [1], [4]]), known, [0])
+    assert facts["target"] == {"low": 10, "high": 20}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.125, 0.5], "y": [0, 1, 0.2]}
     assert facts["features"][0]["along_graph"] is None
 
@@ -201,7 +201,7 @@ def test_scatter_of_many_rows_draws_some_of_the_known_ones(rng):
 
 def test_a_constant_target_lies_in_the_middle():
     facts = portray(MemoryTable([[0], [1], [2]]), Supervision.from_targets([7, 7, 7]), [0])
-    assert facts["target"] == {"name": None, "low": 7, "high": 7}
+    assert facts["target"] == {"low": 7, "high": 7}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.5, 1], "y": [0.5] * 3}
 
 

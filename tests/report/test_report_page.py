@@ -740,7 +740,7 @@ def test_curves_of_a_comparison_are_drawn():
     text = page(
         bare_facts(comparison=comparison_of(["auto", "fisher", "random columns", "all columns"]))
     )
-    assert re.findall(r'<path class="curve ([^"]+)"', text) == ["k0", "k1", "kr", "kr dash"]
+    assert re.findall(r'<path class="line (k[^"]+)"', text) == ["k0", "k1", "kr", "kr dash"]
     assert "−0.25" in text
 
 

@@ -31,7 +31,7 @@ from graphsieve import (
     rank,
     stability,
 )
-from graphsieve.assess.evaluation.clustering import cluster_prefixes, clustering_accuracy
+from graphsieve.assess.evaluation.clustering import clustering_accuracy
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
 from graphsieve.assess.evaluation.hiding import hide_labels
@@ -171,7 +171,6 @@ ODD = {
 }
 GIVEN = {
     clustering_accuracy: {"y": Y, "clusters": Y},
-    cluster_prefixes: {"order": [0, 1, 2, 3], "X": X, "y": Y, "sizes": [1], "n_init": 1},
     compare: {"X": X, "y": Y, "methods": ["fisher"], "folds": 2, "learners": ["1nn"], "sizes": [1]},
     diverse_selection: {"scores": np.ones(4), "X": X, "n_features_to_select": 2},
     evaluate: {

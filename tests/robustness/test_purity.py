@@ -51,8 +51,8 @@ from graphsieve._base import warning_filters as filters
 from graphsieve._base.atomic_files import replace_file
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.warning_filters import warnings_ignored, warnings_kept
-from graphsieve.assess.evaluation.clustering import cluster_prefixes
 from graphsieve.assess.evaluation.evaluating import evaluate
+from graphsieve.assess.evaluation.evaluating_clusters import evaluate_clustering
 from graphsieve.cli import main
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
@@ -360,7 +360,7 @@ def test_a_file_is_written_without_a_word_to_other_threads(tmp_path, monkeypatch
 
 def test_of_two_who_read_long_cells_the_last_restores_the_limit():
     usual = csv.field_size_limit()
-    one, other = text._long_cells(), text._long_cells()
+    one, other = text._long_cells.held(), text._long_cells.held()
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
@@ -403,11 +403,15 @@ def a_child_can(use):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
-@pytest.mark.parametrize("module", [filters, text, threads], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "lock",
+    [filters._shared.lock, text._long_cells.lock, threads._lock],
+    ids=["filters", "text", "threads"],
+)
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(module):
+def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(lock):
     def hold():
-        with module._lock:
+        with lock:
             held.set()
             time.sleep(0.5)  # the fork waits for this thread, or else the child would for ever
 
@@ -415,9 +419,9 @@ def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(module):
     holder = threading.Thread(target=hold)
     holder.start()
     held.wait()
-    assert a_child_can(lambda: module._lock.acquire(timeout=5) or os._exit(2))
+    assert a_child_can(lambda: lock.acquire(timeout=5) or os._exit(2))
     holder.join()
-    assert not module._lock.locked()
+    assert not lock.locked()
 
 
 def test_who_leaves_an_equal_filter_takes_nobody_elses():
@@ -447,7 +451,7 @@ def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
     inside, leave = threading.Event(), threading.Event()
 
     def work():
-        with warnings_ignored(), text._long_cells(), threads._at_most(1):
+        with warnings_ignored(), text._long_cells.held(), threads._at_most(1):
             inside.set()
             leave.wait(timeout=60)
 
@@ -523,7 +527,7 @@ def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
 
     def judge(number):
         if number % 2:
-            return cluster_prefixes(range(P), X, LABELS, sizes=[2], n_init=1)
+            return evaluate_clustering("variance", X, LABELS, sizes=[2], repeats=1, n_init=1)
         return evaluate([GraphSieve("fisher")], X, LABELS, sizes=[2], learners=["1nn"], folds=2)
 
     with ThreadPoolExecutor(8) as pool:

@@ -32,8 +32,7 @@ def generator(random_state: Any) -> np.random.Generator:
     ):
         raise InputError(
             "random_state must be None, a whole number of at least 0, several of them, a "
-            "SeedSequence, a RandomState "
-            f"or a Generator, got {quoted(random_state)}."
+            f"SeedSequence, a RandomState or a Generator, got {quoted(random_state)}."
         )
     # Bytes are whole numbers, too, but numpy takes no bytes.
     return np.random.default_rng(

@@ -87,6 +87,18 @@ def one_product_thread() -> AbstractContextManager[None]:
 
 
 @contextmanager
+def one_thread() -> Iterator[None]:
+    """While inside, neither BLAS nor the loops of scikit-learn share out the work of this thread;
+    other threads only have their products done by one as well.
+
+    Several threads add up in an order of their own: samples at equal distance, or halfway between
+    two clusters, would change sides with their number.
+    """
+    with one_product_thread(), controller().select(user_api="openmp").limit(limits=1):
+        yield
+
+
+@contextmanager
 def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
     """While inside, what we do uses so many threads: ours, those of BLAS and those of OpenMP, never
     one times the other.

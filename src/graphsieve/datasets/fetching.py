@@ -95,8 +95,7 @@ def _tried(source: Source, progress: Progress) -> Dataset:
             failures.append(str(error))
     raise DataUnavailableError(
         f"the data set {source.name!r} cannot be fetched ({failures[0]}); try again later, or get "
-        f"{source.name}.npz elsewhere "
-        "and let GRAPHSIEVE_DATA name its folder."
+        f"{source.name}.npz elsewhere and let GRAPHSIEVE_DATA name its folder."
     )
 
 

@@ -89,8 +89,7 @@ def _checked(dataset: Dataset, source: Source, where: str) -> Dataset:
     if found != source.sha256:
         raise DataUnavailableError(
             f"{where} does not hold the data set {source.name!r}: the SHA-256 of its numbers is "
-            f"{found}, not {source.sha256}; "
-            "replace or remove it."
+            f"{found}, not {source.sha256}; replace or remove it."
         )
     return dataset
 

@@ -57,12 +57,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 SOYBEAN_FEATURES = _words(
     "date plant-stand precip temp hail crop-hist area-damaged severity seed-tmt germination "
-    "plant-growth leaves "
-    "leafspots-halo leafspots-marg leafspot-size leaf-shread leaf-malf leaf-mild stem lodging "
-    "stem-cankers canker-lesion "
-    "fruiting-bodies external-decay mycelium int-discolor sclerotia fruit-pods fruit-spots seed "
-    "mold-growth seed-discolor "
-    "seed-size shriveling roots"
+    "plant-growth leaves leafspots-halo leafspots-marg leafspot-size leaf-shread leaf-malf "
+    "leaf-mild stem lodging stem-cankers canker-lesion fruiting-bodies external-decay mycelium "
+    "int-discolor sclerotia fruit-pods fruit-spots seed mold-growth seed-discolor seed-size "
+    "shriveling roots"
 )
 CELL_MEASURES = _words(
     "radius texture perimeter area smoothness compactness concativity concave_points symmetry "
@@ -76,9 +74,8 @@ RECURRENCE_FEATURES = (
 )
 VOICE_FEATURES = _words(
     "MDVP:Fo(Hz) MDVP:Fhi(Hz) MDVP:Flo(Hz) MDVP:Jitter(%) MDVP:Jitter(Abs) MDVP:RAP MDVP:PPQ "
-    "Jitter:DDP MDVP:Shimmer "
-    "MDVP:Shimmer(dB) Shimmer:APQ3 Shimmer:APQ5 MDVP:APQ Shimmer:DDA NHR HNR RPDE DFA spread1 "
-    "spread2 D2 PPE"
+    "Jitter:DDP MDVP:Shimmer MDVP:Shimmer(dB) Shimmer:APQ3 Shimmer:APQ5 MDVP:APQ Shimmer:DDA NHR "
+    "HNR RPDE DFA spread1 spread2 D2 PPE"
 )
 TISSUE_FEATURES = ("I0", "PA500", "HFS", "DA", "Area", "A/DA", "Max IP", "DR", "P")
 NEAR_INFRARED = tuple(f"{wavelength} nm" for wavelength in range(1100, 2500, 2))

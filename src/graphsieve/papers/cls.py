@@ -23,7 +23,7 @@ from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.graphs.prototypes import EPOCHS, kmeans, som
-from graphsieve.papers.estimate import Estimate, holds, joined, listed, worst, written
+from graphsieve.papers.estimate import Estimate, holds, listed, worst, written
 from graphsieve.papers.experiment import Experiment, Part, Run
 from graphsieve.papers.halves import (
     ALL,
@@ -72,6 +72,7 @@ from graphsieve.papers.results import (
     Table,
     Verdict,
 )
+from graphsieve.report.wording import joined
 from graphsieve.scores.geometry import laplacian_score, variance_score
 from graphsieve.scores.method import best_first
 from graphsieve.scores.pairs import constrained_laplacian_score
@@ -250,14 +251,11 @@ def _iris(run: Run) -> Findings:
         },
         settings=(
             "Iris, features as they are. The ten labelled samples are the four that the paper "
-            "names (73, 78, 111, 150) and the "
-            "first two of each class; it does not name the others. Figures 1 and 2, a diagram and "
-            "scatter plots, are not "
-            "redrawn.",
+            "names (73, 78, 111, 150) and the first two of each class; it does not name the "
+            "others. Figures 1 and 2, a diagram and scatter plots, are not redrawn.",
             "The paper's Laplacian orders on Iris come from He, Cai and Niyogi; their neighbours "
-            "by angle, all that tie for "
-            "the last place and weights of 1 are our reading, shown beside Euclidean neighbours "
-            "with the heat kernel.",
+            "by angle, all that tie for the last place and weights of 1 are our reading, shown "
+            "beside Euclidean neighbours with the heat kernel.",
         ),
     )
 
@@ -276,8 +274,7 @@ def _iris_order_table(orders: IrisOrders, variance: int, shares: Sequence[float]
         ]
     note = (
         "3412 means F3, F4, F1, F2, the best first. With ten labels drawn by chance CLS gives 3412 "
-        "in "
-        f"{100 * np.mean(shares):.1f} % of {len(shares)} draws × 20 numbers of neighbours."
+        f"in {100 * np.mean(shares):.1f} % of {len(shares)} draws × 20 numbers of neighbours."
     )
     return Table("Sec. 5.2", "Iris: the order of the features", "order", tuple(cells), note)
 
@@ -323,20 +320,13 @@ def _judged_laplacian(orders: IrisOrders) -> Judgement:
     def agrees(found: Sequence[int]) -> bool:
         return all(order in (None, ours) for order, ours in zip(orders.printed, found, strict=True))
 
-    verdict = (
-        Verdict.HOLDS
-        if agrees(orders.laplacian)
-        else Verdict.CORRECTED
-        if agrees(orders.cosine)
-        else Verdict.FAILS
-    )
+    verdict = holds(agrees(orders.laplacian), corrected=agrees(orders.cosine))
     return Judgement(
         verdict,
         "The paper says 4312 for 3 ≤ k < 15 and 3412 from 15 on. With Euclidean neighbours and the "
-        "heat kernel of Eq. 2, which "
-        f"it prints, the order is {_runs(orders.laplacian)}. With neighbours by angle, ties kept "
-        "and weights of 1 it is "
-        f"{_runs(orders.cosine)}. These neighbours are those of the first paper on the score.",
+        f"heat kernel of Eq. 2, which it prints, the order is {_runs(orders.laplacian)}. With "
+        f"neighbours by angle, ties kept and weights of 1 it is {_runs(orders.cosine)}. These "
+        "neighbours are those of the first paper on the score.",
     )
 
 
@@ -344,9 +334,8 @@ def _judged_constrained(orders: IrisOrders, shares: Sequence[float]) -> Judgemen
     return Judgement(
         holds(set(orders.constrained) == {IRIS_ORDER}),
         "With the four samples that the paper names among the ten labelled ones CLS gives "
-        f"{_runs(orders.constrained)}. With "
-        f"ten labels drawn by chance it gives 3412 in {100 * np.mean(shares):.1f} % of "
-        f"{len(shares)} draws times 20 values of k.",
+        f"{_runs(orders.constrained)}. With ten labels drawn by chance it gives 3412 in "
+        f"{100 * np.mean(shares):.1f} % of {len(shares)} draws times 20 values of k.",
     )
 
 
@@ -357,12 +346,10 @@ def _judged_edges(ranks: Sequence[int]) -> Judgement:
         for (a, b), rank in zip(IRIS_CLOSE_PAIRS, ranks, strict=True)
     )
     return Judgement(
-        Verdict.FAILS if not all(linked) else Verdict.CORRECTED,
+        holds(False, corrected=all(linked)),
         f"By Euclidean distance {named}; the paper uses k = 10 and tries up to 20. Nor does Eq. 5 "
-        "take the edge of a "
-        "cannot-linked pair away: it only adds must-links. It takes the cut that the text "
-        "describes, and the library offers as "
-        "an option, to remove it.",
+        "take the edge of a cannot-linked pair away: it only adds must-links. It takes the cut "
+        "that the text describes, and the library offers as an option, to remove it.",
     )
 
 
@@ -373,14 +360,12 @@ def _judged_smaller(scores: Mapping[str, Floats]) -> Judgement:
     by_all = np.log(plain / uncut).min() if smaller else 0.0
     reason_holds = smaller and by_edges >= by_all / 2
     return Judgement(
-        Verdict.HOLDS if reason_holds else Verdict.CORRECTED if smaller else Verdict.FAILS,
+        holds(reason_holds, corrected=smaller),
         f"The Laplacian score of Eq. 1 is {(plain / uncut).min():.1f} to "
-        f"{(plain / uncut).max():.1f} times CLS. To cut the "
-        "cannot-linked edges, which the paper gives as the reason, changes CLS by at most "
-        f"{100 * np.abs(cut / uncut - 1).max():.2f} %. The denominator of Eq. 4 counts every "
-        "sample once for each of the "
-        f"{IRIS_LABELS} samples with a cannot-link; that says nothing of how well features are "
-        "told apart.",
+        f"{(plain / uncut).max():.1f} times CLS. To cut the cannot-linked edges, which the paper "
+        f"gives as the reason, changes CLS by at most {100 * np.abs(cut / uncut - 1).max():.2f} %. "
+        f"The denominator of Eq. 4 counts every sample once for each of the {IRIS_LABELS} samples "
+        "with a cannot-link; that says nothing of how well features are told apart.",
     )
 
 
@@ -397,10 +382,9 @@ def _judged_gap(scores: Mapping[str, Floats]) -> Judgement:
     return Judgement(
         holds(constrained > 1.1 * plain),
         f"The printed scores of the sepal features are {printed:.1f} times those of the petal "
-        "features or more. Ours are "
-        f"{constrained:.2f} times; those of the plain Laplacian score, with the same neighbours "
-        f"and no constraint, {plain:.2f} "
-        "times. The claim is taken to hold if constraints widen the gap by a tenth.",
+        f"features or more. Ours are {constrained:.2f} times; those of the plain Laplacian score, "
+        f"with the same neighbours and no constraint, {plain:.2f} times. The claim is taken to "
+        "hold if constraints widen the gap by a tenth.",
     )
 
 
@@ -410,11 +394,9 @@ def _judged_help(orders: IrisOrders) -> Judgement:
     return Judgement(
         holds(helped > 0),
         "With the same Euclidean neighbours and heat kernel the plain Laplacian score gives "
-        f"{_runs(orders.laplacian)}, and CLS "
-        f"{_runs(orders.constrained)}, so that the constraints put the order right for {helped} of "
-        f"{len(orders.laplacian)} "
-        "numbers of neighbours. What the paper sets against CLS are orders by the angle between "
-        "samples.",
+        f"{_runs(orders.laplacian)}, and CLS {_runs(orders.constrained)}, so that the constraints "
+        f"put the order right for {helped} of {len(orders.laplacian)} numbers of neighbours. What "
+        "the paper sets against CLS are orders by the angle between samples.",
     )
 
 
@@ -436,8 +418,7 @@ IRIS = Part(
             "iris-edges",
             "Sec. 5.2",
             "The Laplacian score links samples 73 and 150, and 78 and 111, which are of different "
-            "classes; with CLS these "
-            "edges never exist.",
+            "classes; with CLS these edges never exist.",
         ),
         Statement(
             "iris-smaller",
@@ -532,8 +513,7 @@ def _algebra(run: Run) -> Findings:
         },
         settings=(
             "What the paper says of its formulas is checked with numbers, on Iris with the ten "
-            "labels of Sec. 5.2, k = 10, λ = "
-            "0.1.",
+            "labels of Sec. 5.2, k = 10, λ = 0.1.",
         ),
     )
 
@@ -574,11 +554,9 @@ def _judged_no_labels(X: Floats, score: DenseScore) -> Judgement:
     return Judgement(
         holds(apart < SAME),
         f"Without pairs CLS and the Laplacian score as Eq. 1 prints it differ by {apart:.0e} of "
-        "their value. Eq. 1 counts every "
-        "edge twice and takes the plain mean where He, Cai and Niyogi take the one weighted by "
-        "degrees, so that it is "
-        f"{(ours / usual).min():.3f} to {(ours / usual).max():.3f} times theirs; on Iris the order "
-        "of the features is "
+        "their value. Eq. 1 counts every edge twice and takes the plain mean where He, Cai and "
+        f"Niyogi take the one weighted by degrees, so that it is {(ours / usual).min():.3f} to "
+        f"{(ours / usual).max():.3f} times theirs; on Iris the order of the features is "
         f"{'the same' if _order_number(ours) == _order_number(usual) else 'another'}.",
     )
 
@@ -594,16 +572,14 @@ def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScor
         return all(abs(one.numerator(f) / must_link.numerator(f) - 1) < SAME for f in X.T)
 
     between = int(((score.weights > 0) & (y[:, None] != y)).sum()) // 2
-    verdict = Verdict.HOLDS if equal(score) else Verdict.CORRECTED if equal(cut) else Verdict.FAILS
+    verdict = holds(equal(score), corrected=equal(cut))
     pushed = _cannot_link_share(X, cut)
     return Judgement(
         verdict,
         f"With all labels of Iris known, the numerator of Eq. 4 still holds {between} edges "
-        "between neighbours of different "
-        "classes. If these are cut, as the text has it, it is the sum over must-links weighted by "
-        "the heat kernel, as claimed. "
-        "The denominator is the sum over cannot-links weighted by degrees plus one of the variance "
-        "around the mean; the "
+        "between neighbours of different classes. If these are cut, as the text has it, it is the "
+        "sum over must-links weighted by the heat kernel, as claimed. The denominator is the sum "
+        "over cannot-links weighted by degrees plus one of the variance around the mean; the "
         f"cannot-links make {100 * min(pushed):.0f} to {100 * max(pushed):.0f} % of it.",
     )
 
@@ -626,13 +602,10 @@ def _judged_spectral(
     return Judgement(
         holds(all(abs(value - 1) < SAME for value in exact)),
         f"On Iris 2 fᵀL^CL D f is {span(exact)} times the denominator of Eq. 4, and adding 10 to a "
-        "feature, which leaves Eq. 4 "
-        f"as it is, multiplies it by {span(shifted)}. With ten labels drawn by chance it is "
-        "negative for "
-        f"{100 * np.mean(negative):.0f} % of the features. Two samples show why: cannot-linked, of "
-        "degrees 1 and 3, with f = "
-        "(−2, −1), they give fᵀL^CL D f = −1, and +3 after adding 2. The form is no sum of "
-        "squares, because L^CL D is not "
+        f"feature, which leaves Eq. 4 as it is, multiplies it by {span(shifted)}. With ten labels "
+        f"drawn by chance it is negative for {100 * np.mean(negative):.0f} % of the features. Two "
+        "samples show why: cannot-linked, of degrees 1 and 3, with f = (−2, −1), they give fᵀL^CL "
+        "D f = −1, and +3 after adding 2. The form is no sum of squares, because L^CL D is not "
         "symmetric; nor does it hold the terms around the mean.",
     )
 
@@ -651,10 +624,9 @@ def _judged_lemma_1() -> Judgement:
     return Judgement(
         holds(max(shares) < 10),
         "Distances and scores take m N² operations each, sorting m log m. For N from 100 to "
-        "1,000,000 and m from 10 to 100,000 "
-        f"the count is {min(shares):.2f} to {max(shares):.2f} times the bound m · max(N², log m). "
-        "(The proof gives N² for the "
-        "graph and forgets that every distance takes m; the bound stands.)",
+        f"1,000,000 and m from 10 to 100,000 the count is {min(shares):.2f} to {max(shares):.2f} "
+        "times the bound m · max(N², log m). (The proof gives N² for the graph and forgets that "
+        "every distance takes m; the bound stands.)",
     )
 
 
@@ -669,13 +641,11 @@ def _judged_lemma_2() -> Judgement:
         for units in (WAVE_MAP[0] * WAVE_MAP[1], n**0.5)
     )
     return Judgement(
-        Verdict.HOLDS if growth < 1.1 else Verdict.CORRECTED if growth < 1.9 else Verdict.FAILS,
+        holds(growth < 1.1, corrected=growth < 1.9),
         "The lemma counts the score of √u prototypes and forgets the map: every epoch compares u "
-        "samples with √u units, so "
-        f"that the cost grows as u to the power of {growth:.2f}, where the lemma has 1 and no map "
-        f"has 2. With {EPOCHS} epochs "
-        f"and √u units, Waveform takes {100 * smaller:.0f} % of the operations without a map; with "
-        "the paper's own 26 × 14 "
+        f"samples with √u units, so that the cost grows as u to the power of {growth:.2f}, where "
+        f"the lemma has 1 and no map has 2. With {EPOCHS} epochs and √u units, Waveform takes "
+        f"{100 * smaller:.0f} % of the operations without a map; with the paper's own 26 × 14 "
         f"units, five times √u, {100 * used:.0f} %.",
     )
 
@@ -753,13 +723,10 @@ def _waveform(run: Run) -> Findings:
         },
         settings=(
             "Waveform: the first eight samples are labelled; the map is trained in batches from "
-            "the principal plane; "
-            "prototypes count as samples, as in the paper. The library itself links the samples "
-            "that prototypes stand for "
-            "(“lifted”), which is shown beside it.",
+            "the principal plane; prototypes count as samples, as in the paper. The library itself "
+            "links the samples that prototypes stand for (“lifted”), which is shown beside it.",
             "λ = mean d² is the mean squared length of the graph's edges, the library's own "
-            "choice, shown wherever λ = 0.1 is "
-            "far below all squared distances.",
+            "choice, shown wherever λ = 0.1 is far below all squared distances.",
         ),
     )
 
@@ -808,25 +775,16 @@ def _judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
         for name in ("CLS, map, λ = 0.1", "CLS, map, λ = mean d²", "LS, map, λ = mean d²")
     )
     lifted = found["CLS, map lifted to the samples, λ = 0.1"]
-    verdict = (
-        Verdict.HOLDS
-        if literal.named >= enough
-        else Verdict.CORRECTED
-        if widened.named >= enough
-        else Verdict.FAILS
-    )
+    verdict = holds(literal.named >= enough, corrected=widened.named >= enough)
     return Judgement(
         verdict,
         "With λ = 0.1, where squared distances between prototypes start above 6 and a handful of "
-        "edges outweigh all others, "
-        f"the 20 worst columns hold {literal.named} of x21–x40. With λ at the mean squared length "
-        "of the edges they hold "
-        f"{widened.named}, and the 21 worst hold {widened.all_noise} of the 21 columns without "
-        "signal: x1 is noise too, and the "
-        f"paper counts it as relevant. Lifted to the samples it is {lifted.all_noise} of 21 even "
-        "with λ = 0.1. The plain "
-        f"Laplacian score of the same prototypes, which sees no label, finds {plain.all_noise} of "
-        "21.",
+        f"edges outweigh all others, the 20 worst columns hold {literal.named} of x21–x40. With λ "
+        f"at the mean squared length of the edges they hold {widened.named}, and the 21 worst hold "
+        f"{widened.all_noise} of the 21 columns without signal: x1 is noise too, and the paper "
+        f"counts it as relevant. Lifted to the samples it is {lifted.all_noise} of 21 even with λ "
+        "= 0.1. The plain Laplacian score of the same prototypes, which sees no label, finds "
+        f"{plain.all_noise} of 21.",
     )
 
 
@@ -838,9 +796,8 @@ def _judged_clustering(found: Mapping[str, NoiseFound]) -> Judgement:
     return Judgement(
         holds(all(abs(one - other) <= NOISE_TOLERANCE for one, other in pairs)),
         f"With as many prototypes from k-means the 21 worst columns hold {pairs[0][1]} of the 21 "
-        "noise columns with λ = 0.1 "
-        f"(map: {pairs[0][0]}) and {pairs[1][1]} with λ at the mean squared length of the edges "
-        f"(map: {pairs[1][0]}).",
+        f"noise columns with λ = 0.1 (map: {pairs[0][0]}) and {pairs[1][1]} with λ at the mean "
+        f"squared length of the edges (map: {pairs[1][0]}).",
     )
 
 
@@ -934,11 +891,9 @@ def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) ->
     return Judgement(
         holds(possible and smallest),
         "Over the numbers of features the accuracy of CLS has a standard deviation of "
-        f"{spread['CLS']:.1f} points here "
-        f"(printed: {printed:.1f}); {others}. The curve starts with one column: since none does "
-        "better alone on the paper's "
-        "halves than it does, a curve with the printed mean must have a standard deviation of at "
-        f"least {bound:.1f}, so that "
+        f"{spread['CLS']:.1f} points here (printed: {printed:.1f}); {others}. The curve starts "
+        "with one column: since none does better alone on the paper's halves than it does, a curve "
+        f"with the printed mean must have a standard deviation of at least {bound:.1f}, so that "
         f"the printed one is {'possible' if possible else 'impossible'}.",
     )
 
@@ -952,13 +907,7 @@ def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence
     as_printed = {name: near(PRINTED, name) or near(DRAWN, name) for name in names}
     # Random halves must explain the whole row
     by_halves = {name: near(HALVES, name) for name in printed}
-    verdict = (
-        Verdict.HOLDS
-        if all(as_printed.values())
-        else Verdict.CORRECTED
-        if all(by_halves.values())
-        else Verdict.FAILS
-    )
+    verdict = holds(all(as_printed.values()), corrected=all(by_halves.values()))
     listed = "; ".join(
         f"{name} {printed[name]:.1f} printed, {found.means(PRINTED, name).mean():.1f} here, "
         f"{found.means(HALVES, name).mean():.1f} on random halves"
@@ -967,10 +916,8 @@ def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence
     return Judgement(
         verdict,
         f"{listed} (per cent). With the paper's halves, and its labels or drawn ones, "
-        f"{_counted(as_printed)} within "
-        f"{CELL_TOLERANCE} points and chance of the printed; with random halves, of the whole row "
-        "of the table, "
-        f"{_counted(by_halves)}.",
+        f"{_counted(as_printed)} within {CELL_TOLERANCE} points and chance of the printed; with "
+        f"random halves, of the whole row of the table, {_counted(by_halves)}.",
     )
 
 
@@ -997,8 +944,7 @@ def _judged_fisher(gain: Gain, *, superior: bool) -> Judgement:
     return Judgement(
         (gain if superior else -gain).verdict(),
         f"CLS against Fisher, which sees all labels of the half, {IN_POINTS}: {gain}. The paper "
-        "has it "
-        f"{'ahead' if superior else 'behind'}.",
+        f"has it {'ahead' if superior else 'behind'}.",
     )
 
 
@@ -1031,10 +977,9 @@ def _judged_lead(levels: Levels, leader: str, others: Sequence[str], at: slice) 
     return Judgement(
         holds(all(lead.may_reach(MATERIAL) for lead in leads)),
         f"With {counts[0]} to {counts[-1]} labels the lead of {leader} (points ± standard error "
-        "over draws of labels) on the "
-        f"paper's halves is, over {first}; on random halves, over {random}. The claim is given up "
-        "where chance cannot explain "
-        f"why it is less than {MATERIAL:.0f} point on the paper's halves.",
+        f"over draws of labels) on the paper's halves is, over {first}; on random halves, over "
+        f"{random}. The claim is given up where chance cannot explain why it is less than "
+        f"{MATERIAL:.0f} point on the paper's halves.",
     )
 
 
@@ -1046,14 +991,12 @@ def _judged_rise(levels: Levels) -> Judgement:
     return Judgement(
         holds(Estimate.of(early + late).may_reach(MATERIAL) and slower.may_reach(0.0)),
         "On the paper's halves the accuracy of CLS starts at "
-        f"{levels.values['first', 'CLS'][:, 0].mean():.1f} % with {few} "
-        f"labels and changes by {Estimate.of(early)} points up to {some} labels and by "
-        f"{Estimate.of(late)} from there to "
+        f"{levels.values['first', 'CLS'][:, 0].mean():.1f} % with {few} labels and changes by "
+        f"{Estimate.of(early)} points up to {some} labels and by {Estimate.of(late)} from there to "
         f"{many}. On random halves it changes by "
-        f"{Estimate.of(levels.rise('random', 'CLS', 0, last))} in all. The claim needs a "
-        f"rise of {MATERIAL:.0f} point in all, and per label no faster at the end than in the "
-        "beginning, as far as chance "
-        "allows.",
+        f"{Estimate.of(levels.rise('random', 'CLS', 0, last))} in all. The claim needs a rise of "
+        f"{MATERIAL:.0f} point in all, and per label no faster at the end than in the beginning, "
+        "as far as chance allows.",
     )
 
 
@@ -1065,11 +1008,9 @@ def _judged_enough(levels: Levels) -> Judgement:
     return Judgement(
         holds(few_do and fisher.may_reach(MATERIAL) and start.may_reach(0.0)),
         f"On the paper's halves, from {levels.counts[0]} to {levels.counts[last]} labels CLS gains "
-        f"{ours} points and Fisher "
-        f"{fisher}; with up to {levels.counts[FEWEST][-1]} CLS is ahead of Fisher by {start}. The "
-        "claim needs, as far as chance "
-        f"allows, CLS to gain at most {MATERIAL:.0f} point, Fisher at least as much, and CLS not "
-        "to be behind at the start.",
+        f"{ours} points and Fisher {fisher}; with up to {levels.counts[FEWEST][-1]} CLS is ahead "
+        f"of Fisher by {start}. The claim needs, as far as chance allows, CLS to gain at most "
+        f"{MATERIAL:.0f} point, Fisher at least as much, and CLS not to be behind at the start.",
     )
 
 
@@ -1131,10 +1072,8 @@ def _large_findings(label: str, found: Explored, judgements: dict[str, Judgement
     title = found.problem.title
     note = (
         f"The mean over {GRID} equal steps up to all {found.n_features} features. Squared "
-        "distances are so far above λ = 0.1 "
-        "that Eq. 5 gives weights of 0 in double precision, but for copies; here weights are "
-        "relative to the shortest edge, so "
-        "that it alone counts."
+        "distances are so far above λ = 0.1 that Eq. 5 gives weights of 0 in double precision, but "
+        "for copies; here weights are relative to the shortest edge, so that it alone counts."
     )
     return Findings(
         tables=(reading_table(label, f"{title}: accuracy of 1-NN", found, {}, note),),
@@ -1176,11 +1115,9 @@ def _judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
             for against in gains.values()
         ),
         f"CLS against the others below that number of features, {IN_POINTS}: {by_lambda(gains)}. "
-        "It counts as comparable, with "
-        f"either λ, where it is less than {COMPARABLE:.0f} points behind on the paper's halves "
-        "and, as far as chance allows, on "
-        "random ones; where it is so on random halves alone, with the correction that halves are "
-        "random.",
+        f"It counts as comparable, with either λ, where it is less than {COMPARABLE:.0f} points "
+        "behind on the paper's halves and, as far as chance allows, on random ones; where it is so "
+        "on random halves alone, with the correction that halves are random.",
     )
 
 
@@ -1188,9 +1125,8 @@ def _judged_superior(gains: Mapping[str, Mapping[str, Gain]], baselines: str) ->
     return Judgement(
         _best(worst(gain.verdict() for gain in against.values()) for against in gains.values()),
         "CLS against the others from that number of features on, all features excepted, "
-        f"{IN_POINTS}: {by_lambda(gains)}. "
-        f"{RULE} Either λ will do. For comparison, with λ = 0.1 and over all numbers of features, "
-        f"{baselines}.",
+        f"{IN_POINTS}: {by_lambda(gains)}. {RULE} Either λ will do. For comparison, with λ = 0.1 "
+        f"and over all numbers of features, {baselines}.",
     )
 
 
@@ -1252,10 +1188,9 @@ def _judged_everywhere(
     return Judgement(
         _best(verdicts),
         f"CLS against the others over all numbers of features, {IN_POINTS}: {by_lambda(gains)}. At "
-        "the number of features "
-        f"where it does worst against any of them on the paper's halves, the lead is {lowest}. "
-        f"{RULE} Either λ will do, but it "
-        f"may be behind nowhere on the paper's halves. For comparison, with λ = 0.1, {baselines}.",
+        "the number of features where it does worst against any of them on the paper's halves, the "
+        f"lead is {lowest}. {RULE} Either λ will do, but it may be behind nowhere on the paper's "
+        f"halves. For comparison, with λ = 0.1, {baselines}.",
     )
 
 
@@ -1291,17 +1226,11 @@ def _judged_level(found: Explored, level: float) -> Judgement:
     first, random = max(best(PRINTED), best(WIDE)), max(best(HALVES), best(WIDE_HALVES))
     baseline = float(found.means(HALVES, RANDOM).mean())
     return Judgement(
-        Verdict.HOLDS
-        if first >= level
-        else Verdict.CORRECTED
-        if random >= level
-        else Verdict.FAILS,
+        holds(first >= level, corrected=random >= level),
         f"At the best number of features CLS reaches {first:.1f} % on the first half of each class "
-        f"and {random:.1f} % on random "
-        f"halves, where random columns have {baseline:.1f} % over all numbers of features. "
-        f"{level:.0f} % is asked for; if only "
-        "random halves give it, the correction is that the first half of each class, as the files "
-        "order the pictures, is not "
+        f"and {random:.1f} % on random halves, where random columns have {baseline:.1f} % over all "
+        f"numbers of features. {level:.0f} % is asked for; if only random halves give it, the "
+        "correction is that the first half of each class, as the files order the pictures, is not "
         "what the paper can have learned from.",
     )
 
@@ -1374,12 +1303,10 @@ def _judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
     return Judgement(
         holds(2 * len(serves) > len(found)),
         f"Of {len(found)} data sets, features as they are, λ = 0.1 gives a usable graph on "
-        f"{len(serves)} "
-        f"({', '.join(serves) or 'none'}). On {', '.join(empty) or 'none'} most samples have no "
-        "neighbour of positive weight in "
-        "double precision, so that Eq. 1 and 4 are 0/0; on the others a handful of edges outweigh "
-        "all the rest. The paper does "
-        "not say how features were scaled.",
+        f"{len(serves)} ({', '.join(serves) or 'none'}). On {', '.join(empty) or 'none'} most "
+        "samples have no neighbour of positive weight in double precision, so that Eq. 1 and 4 are "
+        "0/0; on the others a handful of edges outweigh all the rest. The paper does not say how "
+        "features were scaled.",
     )
 
 
@@ -1407,14 +1334,11 @@ def _all_sets(run: Run) -> Findings:
 
 HALVES_SETTINGS = (
     "Accuracies: features as they are, unless marked; filters see the half that is learned from; "
-    "the first samples of every "
-    f"class in turn are labelled; k = {NEIGHBORS} and λ = {BANDWIDTH}, unless marked, for every "
-    "graph; of equally near samples "
-    "the first counts; columns without a score come last in their order; of an odd class the "
-    "larger half is learned from.",
+    f"the first samples of every class in turn are labelled; k = {NEIGHBORS} and λ = {BANDWIDTH}, "
+    "unless marked, for every graph; of equally near samples the first counts; columns without a "
+    "score come last in their order; of an odd class the larger half is learned from.",
     f"The paper states {TABLE_2_LABELS} labels for Table 2 alone; Leukemia and Colon get as many, "
-    "Pix10P and Pie10P two of each "
-    "class, the fewest that make a must-link of each.",
+    "Pix10P and Pie10P two of each class, the fewest that make a must-link of each.",
     "The paper has one division of each set; random halves are ours: 100 of the small sets, 30 of "
     "the others (quick: 20 or 6).",
     "What lies within a 95 % interval of Student's t over repetitions is put down to chance. "

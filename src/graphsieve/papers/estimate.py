@@ -117,9 +117,9 @@ def series(name: str, x: Iterable[float], along: Sequence[Estimate]) -> Series:
     return Series(name, tuple(map(float, x)), tuple(one.mean for one in along), errors)
 
 
-def holds(yes: bool) -> Verdict:
-    """The verdict on a claim that is true or not."""
-    return Verdict.HOLDS if yes else Verdict.FAILS
+def holds(yes: bool, *, corrected: bool = False) -> Verdict:
+    """The verdict on a claim that is true or not, or true once something is put right."""
+    return Verdict.HOLDS if yes else Verdict.CORRECTED if corrected else Verdict.FAILS
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -132,12 +132,6 @@ def written(value: float, form: str = "+.1f") -> str:
     """A number in prose: with a true minus, and without a sign where it is rounded to zero."""
     text = f"{value:{form}}"
     return text.lstrip("+-") if not text.strip("+-0.") else text.replace("-", "−")
-
-
-def joined(words: Iterable[Any]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *others, last = list(map(str, words)) or [""]
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def listed(values: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from graphsieve.datasets.dataset import Dataset
 from graphsieve.graphs.builders import EFFECTIVE_EDGES_PER_SAMPLE, neighbor_graph
 from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
-from graphsieve.papers.estimate import Estimate, estimates, listed, series, written
+from graphsieve.papers.estimate import Estimate, estimates, holds, listed, series, written
 from graphsieve.papers.experiment import Run, batches
 from graphsieve.papers.results import Figure, Series, Table, Verdict
 from graphsieve.select.graph_sieve import GraphSieve
@@ -218,26 +218,19 @@ def _grid(n_features: int) -> list[int]:
 
 TABLE_2_FILTERS = ("Variance", "Laplacian", "Fisher", "CS", "CLS")
 GENE_FILTERS = ("Laplacian", "Fisher", "C4", "CS", "CLS")
+_table_2_problem = partial(
+    Problem,
+    filters=TABLE_2_FILTERS,
+    n_labels=TABLE_2_LABELS,
+    readings=SMALL_READINGS,
+    every_size=True,
+)
 PROBLEMS = {
     problem.name: problem
     for problem in (
-        Problem(
-            "ionosphere",
-            "Ionosphere",
-            TABLE_2_FILTERS,
-            TABLE_2_LABELS,
-            SMALL_READINGS,
-            every_size=True,
-        ),
-        Problem("sonar", "Sonar", TABLE_2_FILTERS, TABLE_2_LABELS, SMALL_READINGS, every_size=True),
-        Problem(
-            "soybean_small",
-            "Soybean",
-            TABLE_2_FILTERS,
-            TABLE_2_LABELS,
-            SMALL_READINGS,
-            every_size=True,
-        ),
+        _table_2_problem("ionosphere", "Ionosphere"),
+        _table_2_problem("sonar", "Sonar"),
+        _table_2_problem("soybean_small", "Soybean"),
         Problem(
             "leukemia", "Leukemia", GENE_FILTERS, TABLE_2_LABELS, LARGE_READINGS, is_large=True
         ),
@@ -601,9 +594,9 @@ class Gain:
         """Whether it is above `least` on the paper's halves and may be so on random ones; or on
         random ones alone.
         """
-        if self.first > least and self.random.may_reach(least):
-            return Verdict.HOLDS
-        return Verdict.CORRECTED if self.random.mean > least else Verdict.FAILS
+        return holds(
+            self.first > least and self.random.may_reach(least), corrected=self.random.mean > least
+        )
 
     def __neg__(self) -> Gain:
         return Gain(-self.first, -self.random)

@@ -19,9 +19,10 @@ from sklearn.svm import SVC
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
-from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, written
+from graphsieve.papers.estimate import Estimate, estimates, holds, series, written
 from graphsieve.papers.experiment import Experiment, Part, Run
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
+from graphsieve.report.wording import joined
 from graphsieve.scores.labels import fisher_score, sselect_score
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
@@ -110,23 +111,20 @@ GENERAL_SETTINGS = (
     "demands.",
     "A split whose labelled samples are all of one class is drawn again.",
     "The supervised base of IG_FS is not named in the paper: here it is the Fisher score, which "
-    "keeps ties as the toy needs; "
-    "SFFS as the base is a study of its own.",
+    "keeps ties as the toy needs; SFFS as the base is a study of its own.",
     "The criterion of SFFS is not named either: here it is the leave-one-out R² of a ridge "
     "regression of the class indicators; "
     "the set of each size is the best that one search up to the largest size met.",
     "Features are used as given, since the paper mentions no scaling; a study of the full run "
     "shows both readings.",
     "sSelect has 10 neighbours, trade-off 0.1 and a bandwidth chosen from the distances, since "
-    "with bandwidth 1 all weights of "
-    "raw intensities vanish beside the largest.",
+    "with bandwidth 1 all weights of raw intensities vanish beside the largest.",
     "IG_FS has 10 iterations and s = 90 % as in the paper; rounds end early where a set comes "
     "back, which changes nothing.",
     "The learners are those of Weka by their defaults as far as scikit-learn has them: Gaussian "
-    "naive Bayes, one nearest "
-    "neighbour and a linear support vector machine with C = 1, on features scaled to 0 to 1 over "
-    "the labelled samples; all are "
-    "trained on the labelled samples alone. Columns that are constant there are left out.",
+    "naive Bayes, one nearest neighbour and a linear support vector machine with C = 1, on "
+    "features scaled to 0 to 1 over the labelled samples; all are trained on the labelled samples "
+    "alone. Columns that are constant there are left out.",
 )
 
 
@@ -497,9 +495,7 @@ def judge_margins(gained: Floats, lost: Floats) -> Verdict:
     """Theorem 3.3 holds where no selection loses margin; with a correction where the mean gain
     exceeds two standard errors.
     """
-    if not np.any(lost > 0):
-        return Verdict.HOLDS
-    return Verdict.CORRECTED if estimate(gained).clearly_above(0, CERTAIN) else Verdict.FAILS
+    return holds(not np.any(lost > 0), corrected=estimate(gained).clearly_above(0, CERTAIN))
 
 
 def is_possible(percent: float, n_samples: int) -> bool:
@@ -546,18 +542,16 @@ def _toy(run: Run) -> Findings:
         "toy-semi-supervised": Judgement(
             holds(exact["semi-supervised: sSelect"]),
             f"sSelect ranks feature {joined(sorted(together))} first with 1, 2 or 3 neighbours and "
-            "bandwidths 0.1, 1 and 10. "
-            "Features 2 and 4 agree with the labels equally well; in the graph of all features D "
-            "is as near to B as to A and C, "
-            "and feature 2 varies less along its edges.",
+            "bandwidths 0.1, 1 and 10. Features 2 and 4 agree with the labels equally well; in the "
+            "graph of all features D is as near to B as to A and C, and feature 2 varies less "
+            "along its edges.",
         ),
         "toy": Judgement(
             holds(exact["hybrid: IG_FS"] and len(right) == 2),
             f"The graph of features 2 and 4 gives C and D the label {joined(predicted.values())} "
-            f"({len(right)} of 2 "
-            f"right), and the search ends in feature {joined(final)}. That needs ties at the cut "
-            "to be kept, and a feature that "
-            "is constant inside the classes but not between them to be infinitely good.",
+            f"({len(right)} of 2 right), and the search ends in feature {joined(final)}. That "
+            "needs ties at the cut to be kept, and a feature that is constant inside the classes "
+            "but not between them to be infinitely good.",
         ),
     }
     table = Table(
@@ -597,26 +591,22 @@ def _printed(run: Run) -> Findings:
         "printed-highest": Judgement(
             holds(bool((every > 0).all())),
             f"In the printed table IG_FS has the higher mean in {int((every > 0).sum())} of "
-            f"{len(every)} comparisons. That is "
-            "what one split each gave; the claims on the single data sets below are about many "
-            "splits.",
+            f"{len(every)} comparisons. That is what one split each gave; the claims on the single "
+            "data sets below are about many splits.",
         ),
         "printed-ten-percent": Judgement(
             holds(enough == len(every)),
             f"Of the {len(every)} differences that follow from the printed means, {enough} are at "
-            "least ten points and "
-            f"{int((relative >= CLAIMED_GAIN).sum())} at least ten percent of the rival's "
-            "accuracy; the smallest is "
-            f"{every.min():.1f} points. So {own_table}.",
+            f"least ten points and {int((relative >= CLAIMED_GAIN).sum())} at least ten percent of "
+            f"the rival's accuracy; the smallest is {every.min():.1f} points. So {own_table}.",
         ),
         "printed-possible": Judgement(
             holds(not impossible),
             "Where the standard deviation over sizes is printed as 0.0, all sizes had the same "
-            "accuracy (on the small sets one "
-            "more sample right at one size would show), so it is a share of the test samples. "
-            f"{_impossible_text(impossible)} The test samples of OrgsPeople and PeoplePlaces are "
-            "as many as these sets have in "
-            "all, though L and U were taken from them.",
+            "accuracy (on the small sets one more sample right at one size would show), so it is a "
+            f"share of the test samples. {_impossible_text(impossible)} The test samples of "
+            "OrgsPeople and PeoplePlaces are as many as these sets have in all, though L and U "
+            "were taken from them.",
         ),
     }
     return Findings((table,), (), judgements)
@@ -795,14 +785,11 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
     return Judgement(
         verdict,
         f"Over {len(outcomes)} splits, and over three learners and both rivals, IG_FS gains "
-        f"{overall} points; the "
-        f"printed means have {written(printed.mean())}. Of the six comparisons it wins {won} and "
-        f"loses {lost} by more than two "
-        f"standard errors. {_outlook(verdict, overall)} Against the Fisher score of the labelled "
-        "samples, which is its own "
-        f"start, it gains {seed} points; against random columns {random}, against all columns "
-        f"{whole}. "
-        f"{_spread(title, outcomes)}",
+        f"{overall} points; the printed means have {written(printed.mean())}. Of the six "
+        f"comparisons it wins {won} and loses {lost} by more than two standard errors. "
+        f"{_outlook(verdict, overall)} Against the Fisher score of the labelled samples, which is "
+        f"its own start, it gains {seed} points; against random columns {random}, against all "
+        f"columns {whole}. {_spread(title, outcomes)}",
     )
 
 
@@ -851,10 +838,9 @@ def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
         verdict,
         f"Mean over the three learners and {len(outcomes)} splits: {joined(parts)}; "
         f"{'at least one is' if verdict is Verdict.FAILS else 'both are'} {below}. The labels that "
-        f"join are {right:.0f} % "
-        f"right at an average confidence of {claimed:.1f} %. With the true labels of U the Fisher "
-        "score would gain "
-        f"{told} points on the labels alone: about the most that carried labels could bring.",
+        f"join are {right:.0f} % right at an average confidence of {claimed:.1f} %. With the true "
+        f"labels of U the Fisher score would gain {told} points on the labels alone: about the "
+        "most that carried labels could bring.",
     )
 
 
@@ -946,8 +932,7 @@ def seed_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     return Judgement(
         verdict,
         f"On Leukemia IG_FS gains {overall} points on the Fisher score of the labelled samples "
-        "alone, where it "
-        f"starts ({', '.join(parts)}; {len(outcomes)} splits). {meaning}",
+        f"alone, where it starts ({', '.join(parts)}; {len(outcomes)} splits). {meaning}",
     )
 
 
@@ -971,11 +956,9 @@ def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     return Judgement(
         verdict,
         f"On Leukemia {estimate(right):.1f} % of the labels that join are right, at an average "
-        "confidence of "
-        f"{estimate(claimed):.1f} %; naming the larger class of U always would be "
-        f"{estimate(larger).mean:.0f} % right. "
-        f"{meaning} {bottleneck}: with the true ones the Fisher score gains {told} points on "
-        "IG_FS.",
+        f"confidence of {estimate(claimed):.1f} %; naming the larger class of U always would be "
+        f"{estimate(larger).mean:.0f} % right. {meaning} {bottleneck}: with the true ones the "
+        f"Fisher score gains {told} points on IG_FS.",
     )
 
 
@@ -990,10 +973,9 @@ def distance_judgement(of_seed: Floats, of_all: Floats) -> Judgement:
     return Judgement(
         verdict,
         f"On Leukemia the graph of the columns chosen by the labels gives {estimate(of_seed):.1f} "
-        "% of the unlabelled "
-        f"samples their right label, the graph of all 7129 columns {estimate(of_all):.1f} %: "
-        f"{gain} "
-        f"points, so the selected columns make a graph that is {meaning}.",
+        "% of the unlabelled samples their right label, the graph of all 7129 columns "
+        f"{estimate(of_all):.1f} %: {gain} points, so the selected columns make a graph that is "
+        f"{meaning}.",
     )
 
 
@@ -1007,16 +989,13 @@ def margin_judgement(gained: Floats, lost: Floats) -> Judgement:
         "harmonic function to be decided by "
         "the nearest labelled sample of each class alone, which it is not.",
         Verdict.FAILS: "The proof takes the harmonic function to be decided by the nearest "
-        "labelled sample of each class alone, "
-        "which it is not.",
+        "labelled sample of each class alone, which it is not.",
     }[verdict]
     return Judgement(
         verdict,
-        "On Leukemia the confident samples have a mean normalised margin (Eq. 9) that exceeds "
-        "that of all unlabelled samples, "
-        f"which is what a random draw expects, by {gain:+.3f}; in {share:.0f} % of the selections "
-        "it is "
-        f"smaller. {meaning}",
+        "On Leukemia the confident samples have a mean normalised margin (Eq. 9) that exceeds that "
+        f"of all unlabelled samples, which is what a random draw expects, by {gain:+.3f}; in "
+        f"{share:.0f} % of the selections it is smaller. {meaning}",
     )
 
 
@@ -1072,9 +1051,8 @@ def floating_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     return Judgement(
         verdict,
         f"On Leukemia IG_FS with SFFS as its base gains {overall} points on SFFS of the labelled "
-        "samples alone "
-        f"(mean over three learners, {len(outcomes)} splits); {right:.1f} % of its carried labels "
-        f"are right. {meaning}",
+        f"samples alone (mean over three learners, {len(outcomes)} splits); {right:.1f} % of its "
+        f"carried labels are right. {meaning}",
     )
 
 
@@ -1126,11 +1104,10 @@ def _sensitivity(run: Run) -> Findings:
         _learner_curves("Fig. 4(c)", "IG_FS by s, |L| = 8, |U| = 20", "s (%)", percent, found["s"]),
     )
     settings = (
-        "Fig. 4: the curves have no numbers in the text, and the data set is not named there; "
-        f"ours is Leukemia, {splits} "
-        f"splits, sizes {', '.join(map(str, base.sizes))}, mean over the three learners. All |L|, "
-        "and all |U|, of a split share "
-        "its other samples and its test samples. s = 90 % is added to the paper's 50 to 80 %.",
+        "Fig. 4: the curves have no numbers in the text, and the data set is not named there; ours "
+        f"is Leukemia, {splits} splits, sizes {', '.join(map(str, base.sizes))}, mean over the "
+        "three learners. All |L|, and all |U|, of a split share its other samples and its test "
+        "samples. s = 90 % is added to the paper's 50 to 80 %.",
     )
     judgements = {
         "figure-4a": lead_judgement(found["|L|"], labeled),
@@ -1227,8 +1204,7 @@ def labels_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int])
     return Judgement(
         verdict,
         f"From |L| = {labeled[0]} to {labeled[-1]} the methods rise, in points: {listed}. From 6 "
-        "to 10 IG_FS rises by "
-        f"{estimate(rise)}. {end}",
+        f"to 10 IG_FS rises by {estimate(rise)}. {end}",
     )
 
 
@@ -1283,8 +1259,7 @@ def share_judgement(found: Sequence[Sequence[Outcome]]) -> Judgement:
     return Judgement(
         verdict,
         f"Between s = 50 % and 80 % the means of IG_FS over {len(found[0])} splits span, in "
-        f"points: {listed}. {which} five by "
-        "more than two standard errors.",
+        f"points: {listed}. {which} five by more than two standard errors.",
     )
 
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import held_back
 from graphsieve._base.warning_filters import warnings_ignored
-from graphsieve.assess.evaluation.clustering import cluster_prefixes
+from graphsieve.assess.evaluation import clustering
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.datasets.dataset import DataUnavailableError
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
@@ -25,7 +25,6 @@ from graphsieve.papers.estimate import (
     Estimate,
     estimates,
     holds,
-    joined,
     listed,
     series,
     together,
@@ -43,6 +42,7 @@ from graphsieve.papers.results import (
     Table,
     Verdict,
 )
+from graphsieve.report.wording import joined
 from graphsieve.scores.geometry import variance_score
 from graphsieve.scores.labels import fisher_score
 from graphsieve.select.graph_sieve import GraphSieve
@@ -150,8 +150,7 @@ def better_on_the_whole(gains: Sequence[Estimate]) -> Verdict:
 
 ON_THE_WHOLE = (
     "The rule asks for a mean gain by more than two standard errors, gains in more than half of "
-    "the cases, and no loss by more "
-    "than three standard errors in any."
+    "the cases, and no loss by more than three standard errors in any."
 )
 
 
@@ -436,12 +435,10 @@ def _shapes(run: Run) -> Findings:
     others = len(tables) - (OTHER_SHAPE in tables)
     why = (
         f"{_of(others - len(unequal), others)} tables at hand, Parkinsons aside, have the printed "
-        "numbers of samples, features "
-        f"and classes{' (not: ' + ', '.join(unequal) + ')' if unequal else ''}. The 358 samples of "
-        "Dermatology are those whose "
-        "age is known; the 368 and 198 of Horse and Breast cancer include those with missing "
-        "values, so something was put in "
-        "their place."
+        "numbers of samples, features and "
+        f"classes{' (not: ' + ', '.join(unequal) + ')' if unequal else ''}. The 358 samples of "
+        "Dermatology are those whose age is known; the 368 and 198 of Horse and Breast cancer "
+        "include those with missing values, so something was put in their place."
     )
     table = Table(
         "Table 1",
@@ -452,13 +449,11 @@ def _shapes(run: Run) -> Findings:
     )
     settings = (
         "UCI: rows with missing values are dropped in Dermatology, which leaves the printed 358; "
-        "in Breast cancer (4 values) and "
-        "Horse (1,927 values, in all but 7 rows) the mean of the column is put in, since Table 1 "
-        "counts all rows.",
+        "in Breast cancer (4 values) and Horse (1,927 values, in all but 7 rows) the mean of the "
+        "column is put in, since Table 1 counts all rows.",
         "UCI: Parkinsons is the public set of 195 × 22, not the paper's 57 × 16. Categories are "
-        "the integers of the files. Horse "
-        "keeps the hospital number and the lesion codes, which give the class away, because 27 "
-        "features are printed.",
+        "the integers of the files. Horse keeps the hospital number and the lesion codes, which "
+        "give the class away, because 27 features are printed.",
         *absent,
     )
     return Findings(
@@ -553,11 +548,9 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
         }
         why = (
             f"Of {len(points)} points (tables and numbers of features), {len(decided)} differ by "
-            "more than one standard error; "
-            f"{_percent(sum(decided), len(decided))} of these favour IterativeLS, and the rule "
-            "asks for 90 %. Over all points "
-            f"the mean difference is {written(average)} percent. By table, mean over all numbers "
-            "of features: "
+            f"more than one standard error; {_percent(sum(decided), len(decided))} of these favour "
+            "IterativeLS, and the rule asks for 90 %. Over all points the mean difference is "
+            f"{written(average)} percent. By table, mean over all numbers of features: "
             f"{listed(by_table)}."
         )
         judgements[key] = Judgement(almost_always_better(points), why)
@@ -567,8 +560,7 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
     beyond = sum(gain(table.hits, ITERATIVE, RANDOM, VERY_FEW).above() for table in found.values())
     why = (
         f"With 1 to 4 features IterativeLS is, against LS, {_ahead(gains)}. {ON_THE_WHOLE} Random "
-        "columns are beaten by two "
-        f"standard errors on {_of(beyond, len(found))} tables."
+        f"columns are beaten by two standard errors on {_of(beyond, len(found))} tables."
     )
     judgements["very-few-features"] = Judgement(better_on_the_whole(list(gains.values())), why)
     return judgements
@@ -588,10 +580,9 @@ def _variant_claim(found: Mapping[str, Measured]) -> Judgement:
     overlap = "; ".join(f"{_title(name)} {table.overlap:.0f} %" for name, table in found.items())
     why = (
         f"The accuracies of the two variants differ by {np.abs(differences).mean():.2f} percent in "
-        "the mean over all tables and "
-        f"numbers of features (at most by {np.abs(differences).max():.1f}); up to one percent "
-        "counts as almost the same. Of "
-        f"their 5 to 10 selected features they share: {overlap}."
+        "the mean over all tables and numbers of features (at most by "
+        f"{np.abs(differences).max():.1f}); up to one percent counts as almost the same. Of their "
+        f"5 to 10 selected features they share: {overlap}."
     )
     return Judgement(nearly_equal(differences), why)
 
@@ -612,22 +603,19 @@ def _graph_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
         "graph-improves": Judgement(
             better_on_the_whole(list(after.values())),
             "Percent of the links of the neighbour graph that join the same class, in the 5 to 10 "
-            "surviving features beside all "
-            f"features: the graph after iterating is {_ahead(after)}. {ON_THE_WHOLE} The study of "
-            "noise, where most features are "
+            "surviving features beside all features: the graph after iterating is "
+            f"{_ahead(after)}. {ON_THE_WHOLE} The study of noise, where most features are "
             "irrelevant by design, is judged apart.",
         ),
         "better-subsets": Judgement(
             better_on_the_whole(list(against.values())),
             "Percent of the links that join the same class, in the best 5 to 10 features of "
-            "IterativeLS beside those of LS: "
-            f"IterativeLS is {_ahead(against)}. {ON_THE_WHOLE}",
+            f"IterativeLS beside those of LS: IterativeLS is {_ahead(against)}. {ON_THE_WHOLE}",
         ),
         "same-class": Judgement(
             better_on_the_whole(list(start.values())),
             "Percent of the links of the neighbour graph in all features that join the same class, "
-            "beside what chance gives: "
-            f"{_ahead(start)}. {ON_THE_WHOLE}",
+            f"beside what chance gives: {_ahead(start)}. {ON_THE_WHOLE}",
         ),
     }
 
@@ -660,14 +648,12 @@ def _uci(run: Run) -> Findings:
         "stratified; the paper ran "
         f"{REPEATS} times. Of equally near training rows the first counts.",
         "UCI: the paper names neither scaling nor t. Here columns run from 0 to 1 and t = 1; a "
-        "study has other scales. Columns "
-        "are ranked once, on all rows, without labels; another study ranks them on the training "
-        "rows alone.",
+        "study has other scales. Columns are ranked once, on all rows, without labels; another "
+        "study ranks them on the training rows alone.",
         "UCI: IterativeLS-2 is judged by the set it ends with when asked for that many features; "
         "its sets need not be nested.",
         f"UCI: random is the mean of {RANDOM_ORDERS} orders in each repetition. A standard error "
-        "is that of a mean over samples; "
-        "each is held out once in each repetition.",
+        "is that of a mean over samples; each is held out once in each repetition.",
     )
     judgements = {
         **_figure_1_claims(found),
@@ -770,11 +756,9 @@ def _few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgemen
     )
     why = (
         f"With 5 to 10 features and {UNIT.name}, ranked on all rows, IterativeLS is, against LS, "
-        f"{_ahead(gains[UNIT.name])}. "
-        f"{ON_THE_WHOLE} The scale and t are not in the paper, and the answer may hang on them. In "
-        "the mean over the tables, and "
-        f"whether the rule is met: {others}. Met in some readings only, the claim holds with the "
-        "correction that columns be "
+        f"{_ahead(gains[UNIT.name])}. {ON_THE_WHOLE} The scale and t are not in the paper, and the "
+        "answer may hang on them. In the mean over the tables, and whether the rule is met: "
+        f"{others}. Met in some readings only, the claim holds with the correction that columns be "
         "scaled so."
     )
     return Judgement(in_all_readings(list(verdicts.values())), why)
@@ -787,10 +771,9 @@ def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
     }
     why = (
         "With 5 to 10 features, ranked on the training rows, LS is against the variance "
-        f"{_ahead(over[VARIANCE])}; against the "
-        f"Fisher score, which is told the labels, {_ahead(over[FISHER])}. Against the variance: "
-        f"{ON_THE_WHOLE} The Fisher score "
-        "knows more, and LS must only not be behind it by two standard errors in the mean."
+        f"{_ahead(over[VARIANCE])}; against the Fisher score, which is told the labels, "
+        f"{_ahead(over[FISHER])}. Against the variance: {ON_THE_WHOLE} The Fisher score knows "
+        "more, and LS must only not be behind it by two standard errors in the mean."
     )
     return Judgement(
         judge_background(list(over[VARIANCE].values()), list(over[FISHER].values())), why
@@ -927,14 +910,11 @@ def _noise(run: Run) -> Findings:
     verdicts = [judge_noise(shares[name], links[name]) for name in shares]
     why = (
         f"{RELEVANT} columns follow {CLUSTERS} clusters, {NOISE} are noise ({SAMPLES} samples, "
-        f"{repeats} tables, separation "
-        f"{MIDDLE:g}). Percent of links within a cluster, after iterating beside before: "
-        f"{listed(links)}. Percent of the "
-        f"relevant columns among the best five, IterativeLS beside LS: {listed(shares)}. The rule "
-        "asks for both to be gains by "
+        f"{repeats} tables, separation {MIDDLE:g}). Percent of links within a cluster, after "
+        f"iterating beside before: {listed(links)}. Percent of the relevant columns among the best "
+        f"five, IterativeLS beside LS: {listed(shares)}. The rule asks for both to be gains by "
         "more than two standard errors with both scales; where one scale alone does it, the "
-        "correction is to scale columns that "
-        "way."
+        "correction is to scale columns that way."
     )
     size = f"{RELEVANT} relevant and {NOISE} noise columns, {SAMPLES} samples, {repeats} tables"
     tables = (
@@ -1007,10 +987,19 @@ def measure_clustering(
         found[reading.name] = {}
         for method, order in orders.items():
             wanted = [A.shape[1]] if method == ALL else sizes
-            curve = cluster_prefixes(
-                order, A, labels, sizes=wanted, n_clusters=people, n_init=STARTS, random_state=start
-            )
-            found[reading.name][method] = 100 * np.array([curve.accuracies, curve.nmis])
+            curve = [
+                clustering.clustered(
+                    A,
+                    order[:size],
+                    labels,
+                    n_clusters=people,
+                    n_init=STARTS,
+                    standardize=False,
+                    seed=start,
+                )
+                for size in wanted
+            ]
+            found[reading.name][method] = 100 * np.transpose(curve)
     return found
 
 
@@ -1096,14 +1085,12 @@ def _clustering_claims(
         }
         why = (
             f"With {text} pixels IterativeLS is, against LS, by accuracy {_ahead(gains[0])}; by "
-            "mutual information "
-            f"{_ahead(gains[1])}. {ON_THE_WHOLE} It must be so by both measures. Against as many "
-            "random pixels the accuracy is "
-            f"{random} percent. In the other readings it is, against LS: {listed(elsewhere)}. The "
-            "last of these cannot be what "
-            f"was run: the nearest two images are {shortest:,.0f} apart squared, and a computer "
-            f"takes exp(−{shortest:,.0f}) for "
-            "0; in the limit, which is computed here, a few pairs of images rank all pixels."
+            f"mutual information {_ahead(gains[1])}. {ON_THE_WHOLE} It must be so by both "
+            f"measures. Against as many random pixels the accuracy is {random} percent. In the "
+            f"other readings it is, against LS: {listed(elsewhere)}. The last of these cannot be "
+            f"what was run: the nearest two images are {shortest:,.0f} apart squared, and a "
+            f"computer takes exp(−{shortest:,.0f}) for 0; in the limit, which is computed here, a "
+            "few pairs of images rank all pixels."
         )
         judgements[key] = Judgement(worst(verdicts), why)
     return judgements
@@ -1131,11 +1118,9 @@ def _clustering(run: Run) -> Findings:
     found = {people: [next(results) for _ in range(repeats)] for people in groups}
     settings = (
         "ORL clustering: 32 × 32 pixels as they are, as in the paper; t, which it does not give, "
-        "is the mean squared length of "
-        f"the links, anew in each round. {repeats} repetitions (the paper: {CLUSTERINGS}) of the "
-        f"tightest of {STARTS} k-means; d "
-        f"= {CLUSTERING_STEP}. For 5, 10 and 15 people each repetition draws other people and "
-        "ranks the pixels on their images; "
+        f"is the mean squared length of the links, anew in each round. {repeats} repetitions (the "
+        f"paper: {CLUSTERINGS}) of the tightest of {STARTS} k-means; d = {CLUSTERING_STEP}. For 5, "
+        "10 and 15 people each repetition draws other people and ranks the pixels on their images; "
         "for 40 only the starts of k-means differ, and errors are of these alone.",
         "ORL clustering: mutual information is over the mean of the two entropies.",
         "ORL clustering: the quick run has fewer numbers of pixels, not the 15 people, and other "
@@ -1260,10 +1245,8 @@ def _steps(run: Run) -> Findings:
         judgements={"steps": _steps_claim(found, sizes)},
         settings=(
             f"ORL classification: {repeats} random splits (the paper does not say how many) for "
-            f"{', '.join(map(str, training))} "
-            "training images of each person (the paper: 2, 5, 8), pixels as they are, t automatic, "
-            "pixels ranked on the training "
-            "images.",
+            f"{', '.join(map(str, training))} training images of each person (the paper: 2, 5, 8), "
+            "pixels as they are, t automatic, pixels ranked on the training images.",
         ),
     )
 
@@ -1290,12 +1273,10 @@ def _steps_claim(
     }
     why = (
         "What other steps change beside step 1, in the mean over numbers of pixels from "
-        f"{MANY_PIXELS} on: {listed(many)}; "
-        f"below: {listed(few)}. The rule asks for no change by more than two percent and two "
-        "standard errors; where that is so "
-        f"from {MANY_PIXELS} pixels on alone, the claim holds with the correction that it is about "
-        "these. For comparison, step 1 "
-        f"beside LS, mean over all numbers of pixels: {listed(beside)}."
+        f"{MANY_PIXELS} on: {listed(many)}; below: {listed(few)}. The rule asks for no change by "
+        f"more than two percent and two standard errors; where that is so from {MANY_PIXELS} "
+        "pixels on alone, the claim holds with the correction that it is about these. For "
+        f"comparison, step 1 beside LS, mean over all numbers of pixels: {listed(beside)}."
     )
     return Judgement(judge_steps(list(few.values()), list(many.values())), why)
 
@@ -1327,8 +1308,7 @@ EXPERIMENT = Experiment(
             ),
             None,
             "No public table of Parkinsons with 57 samples and 16 features is known; the public "
-            "one has 195 and 22, and stands "
-            "in for it here.",
+            "one has 195 and 22, and stands in for it here.",
         ),
         Part(
             (

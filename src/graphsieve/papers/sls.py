@@ -24,7 +24,7 @@ from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.datasets.artificial import make_regression_problem
 from graphsieve.datasets.dataset import Dataset
-from graphsieve.papers.estimate import Estimate, estimates, holds, joined, series, share_error
+from graphsieve.papers.estimate import Estimate, estimates, holds, series, share_error
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import (
     Cell,
@@ -36,6 +36,7 @@ from graphsieve.papers.results import (
     Table,
     Verdict,
 )
+from graphsieve.report.wording import joined
 from graphsieve.scores.geometry import laplacian_score
 from graphsieve.scores.labels import mutual_information
 from graphsieve.scores.method import best_first, score
@@ -196,11 +197,9 @@ def _table_1(run: Run) -> Findings:
         },
         settings=(
             "Table 1: SLS has 5 neighbours and t = 1 on the standardised target; MI is Kraskov's "
-            "first estimator on the ranks of "
-            f"the target, with {joined(INFORMATION_NEIGHBORS)} neighbours, which the paper does "
-            "not name. "
-            "The smaller problems are the first columns of the larger ones, for every criterion "
-            "looks at one feature at a time.",
+            f"first estimator on the ranks of the target, with {joined(INFORMATION_NEIGHBORS)} "
+            "neighbours, which the paper does not name. The smaller problems are the first columns "
+            "of the larger ones, for every criterion looks at one feature at a time.",
         ),
     )
 
@@ -237,12 +236,10 @@ def judge_table_1(irrelevant: Shares, printed: Shares) -> Judgement:
     as_printed, read_otherwise = _off(printed), _off(irrelevant)
     numbers = (
         f"Per cent on Y1, Y2, Y3 with six, eight and four features in all: {_listed(printed)}; "
-        "with as many irrelevant features "
-        f"beside the relevant ones: {_listed(irrelevant)}. A cell agrees if Fisher's exact test at "
-        "the level of "
-        "three standard errors does not tell it from the paper's; MI may do so with either number "
-        "of neighbours, which the paper "
-        "does not name: 3 is our default, 6 was tried because 3 stays below the printed 100 %."
+        f"with as many irrelevant features beside the relevant ones: {_listed(irrelevant)}. A cell "
+        "agrees if Fisher's exact test at the level of three standard errors does not tell it from "
+        "the paper's; MI may do so with either number of neighbours, which the paper does not "
+        "name: 3 is our default, 6 was tried because 3 stays below the printed 100 %."
     )
     if not as_printed:
         return Judgement(
@@ -566,8 +563,7 @@ def _plainly(found: Difference) -> str:
     side = "below" if found.percent.mean < 0 else "above"
     return (
         f"{found.first}: {abs(found.percent.mean):.1f} % {side} {found.second} (standard error "
-        f"{found.percent.error:.1f}; "
-        f"lower at {found.lower} of {found.points} points)"
+        f"{found.percent.error:.1f}; lower at {found.lower} of {found.points} points)"
     )
 
 
@@ -862,8 +858,7 @@ def _why_random_wins(others: Sequence[Difference], spectra: bool) -> str:
     if spectra and all(found.percent.mean > 0 for found in criteria):
         return (
             "No criterion does better: a ranking of spectra picks neighbouring channels, which all "
-            "say the same, and random ones "
-            "are spread over the whole spectrum."
+            "say the same, and random ones are spread over the whole spectrum."
         )
     return ""
 
@@ -1051,8 +1046,7 @@ CENSUS = Subject(
     label_counts=CENSUS_LABELS,
     settings=(
         "Delve Census: 36 of the paper's 104 features are public in one table; its first 2048 "
-        "samples are taken as in the paper, "
-        "but their order may be another."
+        "samples are taken as in the paper, but their order may be another."
     ),
     caveat="These are 36 of the paper's 104 features, and perhaps other samples.",
 )
@@ -1100,8 +1094,7 @@ COOKIE = Subject(
             "fig-2-stand-in",
             "Fig. 2, stand-in",
             f"{COOKIE_TITLE} with all targets known: SLS is better than the correlation, MI is "
-            "better than both, and the "
-            "unsupervised Laplacian score is the worst.",
+            "better than both, and the unsupervised Laplacian score is the worst.",
             _pair("SLS", "correlation", (None,)),
             _pair("MI", "SLS", (None,)),
             _pair("MI", "correlation", (None,)),
@@ -1111,8 +1104,7 @@ COOKIE = Subject(
             "fig-3-stand-in",
             "Fig. 3, stand-in",
             f"{COOKIE_TITLE} with 5 and 9 targets known: SSLS is better than SLS, the correlation "
-            "and MI, and SLS is not worse "
-            "than MI.",
+            "and MI, and SLS is not worse than MI.",
             *(_pair("SSLS", name, JUICE_KNOWN) for name in ("SLS", "correlation", "MI")),
             _pair("SLS", "MI", JUICE_KNOWN, "not worse"),
         ),
@@ -1128,9 +1120,8 @@ COOKIE = Subject(
     places={"supervised": "Fig. 2", "few": "Fig. 3", "weights": "Fig. 10"},
     settings=(
         "Cookie dough stands in for Orange Juice: near-infrared spectra of 700 channels, and the "
-        "target is sucrose. It has 72 "
-        "samples instead of 218, so that 5 and 9 targets are known as in the paper's training "
-        "sets, instead of 3 % and 5 %."
+        "target is sucrose. It has 72 samples instead of 218, so that 5 and 9 targets are known as "
+        "in the paper's training sets, instead of 3 % and 5 %."
     ),
     caveat=JUICE_STANDS_IN,
 )
@@ -1142,8 +1133,7 @@ def _nitrogen_claims(name: str, what: str) -> tuple[Contrast, ...]:
             f"fig-4-{name}",
             "Fig. 4, stand-in",
             f"Stand-in for Nitrogen ({what}) with 3 % and 5 % of the targets known: SSLS is better "
-            "than SLS and the correlation "
-            "and comparable with MI, and SLS is not worse than MI.",
+            "than SLS and the correlation and comparable with MI, and SLS is not worse than MI.",
             _pair("SSLS", "SLS", KNOWN),
             _pair("SSLS", "correlation", KNOWN),
             _pair("SSLS", "MI", KNOWN, "comparable"),
@@ -1174,9 +1164,8 @@ SOIL = Subject(
     label_counts=NITROGEN_LABELS,
     settings=(
         "Soil stands in for Nitrogen because of its target: the 645 samples whose nitrogen is "
-        "known, instead of 141; each "
-        "spectrum of 700 channels becomes 105 B-spline coefficients (cubic, evenly spaced knots), "
-        "as many as in the paper."
+        "known, instead of 141; each spectrum of 700 channels becomes 105 B-spline coefficients "
+        "(cubic, evenly spaced knots), as many as in the paper."
     ),
     caveat=NITROGEN_STANDS_IN,
 )
@@ -1191,9 +1180,8 @@ CASSAVA = Subject(
     label_counts=NITROGEN_LABELS,
     settings=(
         "Cassava stands in for Nitrogen because of its spectra, of 1050 channels as in the paper "
-        "and represented by 105 "
-        "coefficients of a cubic spline with equally spaced knots; 280 samples instead of 141, and "
-        "the target is beta-carotene."
+        "and represented by 105 coefficients of a cubic spline with equally spaced knots; 280 "
+        "samples instead of 141, and the target is beta-carotene."
     ),
     caveat=NITROGEN_STANDS_IN,
 )
@@ -1208,8 +1196,7 @@ TECATOR = Subject(
             "spectra-tecator",
             "Figs 3–4, further spectra",
             "Spectra that the paper did not use (fat in meat) with 3 % and 5 % of the targets "
-            "known: SSLS is better than SLS, "
-            "the correlation and MI, and SLS is not worse than MI.",
+            "known: SSLS is better than SLS, the correlation and MI, and SLS is not worse than MI.",
             *(_pair("SSLS", name, KNOWN) for name in ("SLS", "correlation", "MI")),
             _pair("SLS", "MI", KNOWN, "not worse"),
         ),
@@ -1229,8 +1216,7 @@ ARTIFICIAL = Part(
             "table-1",
             "Table 1",
             "With 6, 8 and 4 features, all relevant ones rank first in 100, 25, 32 % of data sets "
-            "by the correlation, in 100, "
-            "93, 100 % by SLS and in 100, 100, 100 % by MI.",
+            "by the correlation, in 100, 93, 100 % by SLS and in 100, 100, 100 % by MI.",
         ),
         Statement(
             "table-1-nonlinear",
@@ -1257,8 +1243,7 @@ JUICE = Part(
             "fig-2",
             "Fig. 2, Sec. 4.3.2",
             "Orange Juice with all targets known: SLS is better than the correlation, MI is better "
-            "than both, and the "
-            "unsupervised Laplacian score is the worst.",
+            "than both, and the unsupervised Laplacian score is the worst.",
         ),
         Statement(
             "fig-3",
@@ -1284,8 +1269,7 @@ NITROGEN = Part(
             "fig-4",
             "Fig. 4, Sec. 6.1",
             "Nitrogen with 3 % and 5 % of the targets known: SSLS is better than SLS and, with few "
-            "exceptions, than the "
-            "correlation, and comparable with MI.",
+            "exceptions, than the correlation, and comparable with MI.",
         ),
         Statement(
             "fig-7", "Fig. 7, Sec. 6.2", "Nitrogen: SSLS becomes better as more targets are known."
@@ -1304,31 +1288,24 @@ def _common(run: Run) -> Findings:
     return Findings(
         settings=(
             f"Figures: {FOLDS}-fold cross-validation, repeated {REPETITIONS} times in a full run "
-            "and done once in a quick one. "
-            "Features are ranked on the training rows, of which only some targets are known; 5-NN "
-            "learns from all training "
-            "targets, as in the paper. Features have mean 0 and deviation 1 over the training "
-            "rows, the target over what is "
+            "and done once in a quick one. Features are ranked on the training rows, of which only "
+            "some targets are known; 5-NN learns from all training targets, as in the paper. "
+            "Features have mean 0 and deviation 1 over the training rows, the target over what is "
             "known of it.",
             f"Curves are taken at {sizes} features, as far as there are more (the paper draws "
-            "every number up to "
-            f"{MOST_FEATURES}), and compared by their mean over these.",
+            f"every number up to {MOST_FEATURES}), and compared by their mean over these.",
             f"MI has {INFORMATION_NEIGHBORS[-1]} neighbours in the figures, or as many as it can; "
-            "the paper names no number, and "
-            "this one was taken because Table 1 comes out with it, which favours MI, a rival of "
-            "the paper's methods.",
+            "the paper names no number, and this one was taken because Table 1 comes out with it, "
+            "which favours MI, a rival of the paper's methods.",
             "LS is drawn with t = 1, as the paper has it, and with t = p, the number of features, "
-            "as in the distance of SSLS; "
-            "claims are judged on t = 1.",
+            "as in the distance of SSLS; claims are judged on t = 1.",
             f"Random columns are the mean of {RANDOM_DRAWS} draws in each fold; all columns are "
             "drawn as a level.",
             "A ranking counts as better if the 95 % interval (Student) of the mean paired "
-            "difference over "
-            "the folds lies below zero (in a quick run, with fewer repetitions than the paper's, "
-            "if the mean does), and as "
-            f"comparable or not worse unless the interval lies beyond {COMPARABLE:.0f} % of the "
-            "error. Standard errors speak of "
-            "other splits and other known targets, not of other data.",
+            "difference over the folds lies below zero (in a quick run, with fewer repetitions "
+            "than the paper's, if the mean does), and as comparable or not worse unless the "
+            f"interval lies beyond {COMPARABLE:.0f} % of the error. Standard errors speak of other "
+            "splits and other known targets, not of other data.",
             f"C, k and t are studied with {WEIGHT_STUDY_LABELS} known targets, as in Fig. 10. The "
             "text does not name the values "
             f"of C in that figure; here they are {weights} against 5.",
@@ -1347,8 +1324,7 @@ EXPERIMENT = Experiment(
     title="Supervised and semi-supervised Laplacian score",
     reference=(
         "G. Doquire, M. Verleysen (2013), A graph Laplacian based approach to semi-supervised "
-        "feature selection for regression "
-        "problems, Neurocomputing 121, 5–13"
+        "feature selection for regression problems, Neurocomputing 121, 5–13"
     ),
     parts=(
         ARTIFICIAL,

@@ -31,7 +31,6 @@ from graphsieve.papers.estimate import (
     Estimate,
     estimates,
     holds,
-    joined,
     series,
     share_error,
     together,
@@ -40,6 +39,7 @@ from graphsieve.papers.estimate import (
 )
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import Cell, Figure, Findings, Judgement, Statement, Table, Verdict
+from graphsieve.report.wording import joined
 from graphsieve.scores.labels import fisher_score
 from graphsieve.scores.probabilities import weighted_laplacian_score
 
@@ -328,10 +328,9 @@ class Measured:
         )
         return (
             f"{head} more than three standard errors from the paper's; the farthest is "
-            f"{largest:.1f} away ({where}"
-            f"{Estimate.of(self.at(doubt, strategy)):.2f}). The standard error joins that of the "
-            "paper's "
-            f"{PAPER_REPETITIONS} data sets with that of our {len(self.found):,}."
+            f"{largest:.1f} away ({where}{Estimate.of(self.at(doubt, strategy)):.2f}). The "
+            f"standard error joins that of the paper's {PAPER_REPETITIONS} data sets with that of "
+            f"our {len(self.found):,}."
         )
 
     def table(self) -> Table:
@@ -462,13 +461,10 @@ def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
     return Judgement(
         holds(apart < 1e-9 and same == 1),
         "The paper names the connection without a formula. With certain labels and c classes of "
-        "equal size, WLS = "
-        "1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ by at most "
-        f"{apart:.0e} of their value, and "
-        f"{100 * same:.0f} % of the orders are equal. Where classes differ in size the equality "
-        "ends: on the circle "
-        f"{100 * same_unequal:.0f} % of the orders are equal, as larger classes weigh more in WLS; "
-        "with "
+        "equal size, WLS = 1 / (c (1 + F) − 1) with the Fisher score F: on Y4 the two sides differ "
+        f"by at most {apart:.0e} of their value, and {100 * same:.0f} % of the orders are equal. "
+        f"Where classes differ in size the equality ends: on the circle {100 * same_unequal:.0f} % "
+        "of the orders are equal, as larger classes weigh more in WLS; with "
         f'class_weight="balanced", which is ours, {100 * unequal[:, 2].mean():.0f} % are.',
     )
 
@@ -534,8 +530,7 @@ ARTIFICIAL = (
 PLAIN_TABLES = {"table-1": SPHERES, "table-2": SQUARES, "table-3": CIRCLE}
 CIRCLE_REASON = (
     " The two classes have the same means in both coordinates: what the score sees there is that "
-    "the larger class, the inner "
-    "one, is the tighter one (see the study of unequal classes)."
+    "the larger class, the inner one, is the tighter one (see the study of unequal classes)."
 )
 
 
@@ -561,17 +556,14 @@ def artificial_problems(run: Run) -> Findings:
     studies = (_deviation_study(main[:4], run), _unequal_classes_study(run))
     settings = (
         f"The paper made every artificial data set {PAPER_REPETITIONS} times; here {repetitions:,} "
-        "times, so that nearly all of "
-        "the chance in a comparison is the paper's own. Within a repetition all doubts and "
-        "strategies see the same data set.",
+        "times, so that nearly all of the chance in a comparison is the paper's own. Within a "
+        "repetition all doubts and strategies see the same data set.",
         "A printed cell agrees if it lies within three standard errors of ours. The error joins "
-        "ours with that of the paper's 50 "
-        "repetitions, computed from our deviations or, where that is larger, from counting as many "
-        "features halfway between the "
-        "paper's percentage and ours: near 100 % deviations rest on a handful of misses.",
+        "ours with that of the paper's 50 repetitions, computed from our deviations or, where that "
+        "is larger, from counting as many features halfway between the paper's percentage and "
+        "ours: near 100 % deviations rest on a handful of misses.",
         'The doubts have the variance 0.1 (the paper: "variance σ = 0.1"); a study shows the other '
-        "reading, a standard deviation "
-        "of 0.1.",
+        "reading, a standard deviation of 0.1.",
         "Spheres are made of points inside the spheres only; the circle has six features as the "
         "problems before it; the features "
         "of Y4 and Y5 are uniform on [0, 1): the paper leaves these open.",
@@ -591,16 +583,13 @@ def _table_4_judgement(measured: Mapping[str, Measured]) -> Judgement:
     ceiling = Estimate.of(printed.found[:, 0, TRUTH])
     why = (
         "Eq. 11 as printed, cos(2 f1) cos(f3) exp(2 f3) exp(2 f4), does not depend on f2. But the "
-        "percentages of the table are "
-        f"multiples of a half: what {features_counted(TABLE_4)} counted features give in "
-        f"{PAPER_REPETITIONS} data sets. So read, "
-        f"even the true labels find only {ceiling:.2f} %, and {printed.n_far} of the 12 cells lie "
-        "more than three standard "
-        f"errors from the paper's ({three.n_far} if f2 is not counted, which cannot give halves; "
-        "then ours are off by "
-        f"{written(three.above())} points on average). With cos(2 f1) cos(2 f2) exp(2 f3) exp(2 "
-        "f4) ours are off by "
-        f"{written(corrected.above())} points on average. {corrected.agreement()}"
+        f"percentages of the table are multiples of a half: what {features_counted(TABLE_4)} "
+        f"counted features give in {PAPER_REPETITIONS} data sets. So read, even the true labels "
+        f"find only {ceiling:.2f} %, and {printed.n_far} of the 12 cells lie more than three "
+        f"standard errors from the paper's ({three.n_far} if f2 is not counted, which cannot give "
+        f"halves; then ours are off by {written(three.above())} points on average). With cos(2 f1) "
+        f"cos(2 f2) exp(2 f3) exp(2 f4) ours are off by {written(corrected.above())} points on "
+        f"average. {corrected.agreement()}"
     )
     return Judgement(Verdict.FAILS if corrected.n_far else Verdict.CORRECTED, why)
 
@@ -615,15 +604,12 @@ def _table_5_judgement(one: Measured, friedman: Measured) -> Judgement:
     above = sum(truth.below(cell, 3) for row in TABLE_5.values() for cell in row)
     reason = (
         "Y5 depends on f3 through (f3 − 0.5)², which is symmetric about the mean of f3: both "
-        "classes have the same mean there, "
-        "and with classes of equal size the score sees nothing but means. So f3 is found by luck, "
-        "once in six times, and what is "
-        "found of five features cannot exceed 80 + 20 / 6 = 83.3 % on average "
-        f"({features_counted(TABLE_5)} were counted: the "
-        f"printed cells are multiples of 0.4). With the true labels we find {truth:.2f} %; {above} "
-        "of the 12 printed "
-        "cells are above that. With π inside the sine, as in Friedman's own formula, "
-        f"{friedman.n_far} of the 12 cells are far."
+        "classes have the same mean there, and with classes of equal size the score sees nothing "
+        "but means. So f3 is found by luck, once in six times, and what is found of five features "
+        f"cannot exceed 80 + 20 / 6 = 83.3 % on average ({features_counted(TABLE_5)} were counted: "
+        f"the printed cells are multiples of 0.4). With the true labels we find {truth:.2f} %; "
+        f"{above} of the 12 printed cells are above that. With π inside the sine, as in Friedman's "
+        f"own formula, {friedman.n_far} of the 12 cells are far."
     )
     return Judgement(Verdict.FAILS, f"{one.agreement()} {reason}")
 
@@ -652,12 +638,10 @@ def _always_better(main: Sequence[Measured], run: Run) -> Judgement:
     return Judgement(
         Verdict.FAILS if against else verdict,
         f"Of the {len(leads)} paired differences (five problems, Y4 corrected; four μ; two "
-        f"competitors) {clear} are above zero "
-        f"by more than two standard errors and {against} below by more than three. On average WLS "
-        f"finds {average:.2f} "
-        f"points more, which is {words}; its smallest lead is {smallest:.2f} ({where}). In the "
-        "paper's own tables "
-        f"there are {ties} rows in which WLS is level with a competitor.",
+        f"competitors) {clear} are above zero by more than two standard errors and {against} below "
+        f"by more than three. On average WLS finds {average:.2f} points more, which is {words}; "
+        f"its smallest lead is {smallest:.2f} ({where}). In the paper's own tables there are "
+        f"{ties} rows in which WLS is level with a competitor.",
     )
 
 
@@ -701,12 +685,11 @@ def _gap_grows(main: Sequence[Measured], run: Run) -> Judgement:
     return Judgement(
         Verdict.FAILS if against else verdict,
         f"From a problem's lowest μ to its highest the lead of WLS grows by {average:.2f} points "
-        "on average, which is "
-        f"{words}; {clear} of the {len(facts)} growths (five problems, two competitors) are above "
-        "zero by more than two standard "
-        f"errors, and {len(against) or 'none'} below by more than "
-        f"three{': ' + ', '.join(against) if against else ''}. Against "
-        f"y^max the lead is {low:.2f} points at the lowest μ and {high:.2f} at the highest.",
+        f"on average, which is {words}; {clear} of the {len(facts)} growths (five problems, two "
+        "competitors) are above zero by more than two standard errors, and "
+        f"{len(against) or 'none'} below by more than "
+        f"three{': ' + ', '.join(against) if against else ''}. Against y^max the lead is {low:.2f} "
+        f"points at the lowest μ and {high:.2f} at the highest.",
     )
 
 
@@ -752,8 +735,7 @@ def _error_worst(main: Sequence[Measured], run: Run) -> Judgement:
     return Judgement(
         verdict if lowest.mean() > 0.5 else Verdict.FAILS,
         f"y^error is the lowest of the three in {lowest.sum()} of {len(lowest)} rows. It finds "
-        f"{worse:.2f} points less than "
-        f"y^max on average, a difference that is {words}.",
+        f"{worse:.2f} points less than y^max on average, a difference that is {words}.",
     )
 
 
@@ -769,11 +751,9 @@ def _confidence(several: Sequence[Measured], run: Run) -> Judgement:
     return Judgement(
         verdict,
         "The most probable label with its probability, the rest shared evenly by the other "
-        "classes, was used on the three "
-        f"problems with more than two classes (with two, nothing is lost). It finds {gain:.2f} "
-        "points more of the relevant "
-        f"features than the same label without its confidence, which is {words}. The probabilities "
-        "of both classes find "
+        "classes, was used on the three problems with more than two classes (with two, nothing is "
+        f"lost). It finds {gain:.2f} points more of the relevant features than the same label "
+        f"without its confidence, which is {words}. The probabilities of both classes find "
         f"{more:.2f} points more again.",
     )
 
@@ -791,10 +771,9 @@ def _deviation_study(main: Sequence[Measured], run: Run) -> Table:
     ]
     note = (
         f"{sum(one.n_far for one in read)} of {len(cells)} cells lie more than three standard "
-        "errors from the paper's; with a "
-        f"variance of 0.1 it is {sum(one.n_far for one in main)}. Doubts so near their mean are "
-        "rarely above a half, and the "
-        "most probable label is then the true one."
+        f"errors from the paper's; with a variance of 0.1 it is {sum(one.n_far for one in main)}. "
+        "Doubts so near their mean are rarely above a half, and the most probable label is then "
+        "the true one."
     )
     return Table(
         "Study: standard deviation 0.1",
@@ -854,11 +833,9 @@ def _unequal_classes_study(run: Run) -> Table:
         cells.append(Cell(row, "random columns", None, thinned.problem.by_chance))
     note = (
         'Ours: class_weight="balanced" divides the memberships of each class by the root of their '
-        "sum. On the circle the class "
-        "means coincide, and WLS goes by whether the larger class is the tighter one: right for "
-        "the paper's circle, wrong once "
-        "the inner class is rare. Balanced, it sees means only: neither deceived nor helped there, "
-        "it chooses by chance."
+        "sum. On the circle the class means coincide, and WLS goes by whether the larger class is "
+        "the tighter one: right for the paper's circle, wrong once the inner class is rare. "
+        "Balanced, it sees means only: neither deceived nor helped there, it chooses by chance."
     )
     return Table(
         "Study: unequal classes",
@@ -1030,8 +1007,7 @@ class Accuracies:
             places.append(f"{size} (μ = {doubt:.1f})")
         return (
             "Random columns, which the paper does not show, are no longer behind WLS by two "
-            "standard errors with so many "
-            f"features: {joined(places)} of {self.values.shape[-1]}."
+            f"standard errors with so many features: {joined(places)} of {self.values.shape[-1]}."
         )
 
 
@@ -1048,11 +1024,9 @@ def measure_accuracies(
 def fold_settings(name: str, repetitions: int) -> str:
     return (
         f"{name}: {repetitions:,} repetitions (the paper: {PAPER_REPETITIONS}), each with new "
-        "doubts, five new stratified folds, "
-        "and rows in a new order, which decides between equally near neighbours. Features are "
-        "chosen from the training rows of a "
-        "fold and are not scaled for the classifier, as the paper mentions no scaling; a study "
-        "shows the other readings."
+        "doubts, five new stratified folds, and rows in a new order, which decides between equally "
+        "near neighbours. Features are chosen from the training rows of a fold and are not scaled "
+        "for the classifier, as the paper mentions no scaling; a study shows the other readings."
     )
 
 
@@ -1072,10 +1046,9 @@ def never_worse(measured: Accuracies) -> Judgement:
     return Judgement(
         holds(not behind),
         f"Of {len(facts)} paired differences (sizes, two μ, two competitors) {ahead} are above "
-        "zero by more than two standard "
-        f"errors and {behind} below by more than three; the least is {lowest:.2f} points "
-        f"({at_lowest}), the largest "
-        f"{largest:.2f} ({at_largest}). Averaged over the sizes WLS is ahead by "
+        f"zero by more than two standard errors and {behind} below by more than three; the least "
+        f"is {lowest:.2f} points ({at_lowest}), the largest {largest:.2f} ({at_largest}). Averaged "
+        "over the sizes WLS is ahead by "
         f"{joined(_leads_at(measured, doubt) for doubt in FIGURE_DOUBTS)}. "
         f"{measured.chance_catches_up()}",
     )
@@ -1098,8 +1071,7 @@ def larger_when_in_doubt(measured: Accuracies, run: Run) -> Judgement:
     return Judgement(
         verdict,
         "From μ = 0.2 to μ = 0.3 the lead of WLS, averaged over sizes and both competitors, grows "
-        f"by {growth:.2f} points, "
-        f"which is {words}.",
+        f"by {growth:.2f} points, which is {words}.",
     )
 
 
@@ -1164,9 +1136,8 @@ def irrelevant_features(run: Run) -> Findings:
     )
     why = (
         "On the five artificial problems, where the irrelevant features are known, they cost the "
-        "classifier "
-        f"{average:.2f} points of accuracy on average, which is {words}; on {clear} of the 5 the "
-        "loss is clear."
+        f"classifier {average:.2f} points of accuracy on average, which is {words}; on {clear} of "
+        "the 5 the loss is clear."
     )
     return Findings((table,), judgements={"neighbor": Judgement(verdict, why)})
 
@@ -1237,10 +1208,9 @@ def breast_tissue(run: Run) -> Findings:
     settings = (
         fold_settings("Breast Tissue", repetitions),
         "Breast Tissue has six classes; the paper's four come from joining fibro-adenoma, "
-        "mastopathy and glandular tissue, as "
-        "the data's description offers. It has nine features; the paper's ten must count the class "
-        "or the case number, which is "
-        "no feature: the rows are sorted by class.",
+        "mastopathy and glandular tissue, as the data's description offers. It has nine features; "
+        "the paper's ten must count the class or the case number, which is no feature: the rows "
+        "are sorted by class.",
     )
     return Findings((measured.table(),), measured.figures(), judgements, settings)
 
@@ -1301,15 +1271,12 @@ def _best_of_all(measured: Accuracies, run: Run) -> Judgement:
     ]
     return Judgement(
         worst(verdicts),
-        "Highest points of the curves, with their numbers of features, and how far WLS is ahead "
-        "of the better competitor: "
-        f"{'; '.join(facts)}. In the paper's {PAPER_REPETITIONS} repetitions such a lead has a "
-        "standard error of "
-        f"{max(errors):.1f} points. All columns reach {measured.curve(0.2, 0)[:, -1].mean():.1f} "
-        "%. With scaled features it is "
+        "Highest points of the curves, with their numbers of features, and how far WLS is ahead of "
+        f"the better competitor: {'; '.join(facts)}. In the paper's {PAPER_REPETITIONS} "
+        f"repetitions such a lead has a standard error of {max(errors):.1f} points. All columns "
+        f"reach {measured.curve(0.2, 0)[:, -1].mean():.1f} %. With scaled features it is "
         f"{scaled[0]:.1f} % against {max(scaled[1:3]):.1f} % for the better competitor at μ = 0.2, "
-        f"and {scaled[3]:.1f} % against "
-        f"{max(scaled[4:]):.1f} % at μ = 0.3.",
+        f"and {scaled[3]:.1f} % against {max(scaled[4:]):.1f} % at μ = 0.3.",
     )
 
 
@@ -1324,10 +1291,8 @@ EXPERIMENT = Experiment(
     title="Handling imprecise labels in feature selection with graph Laplacian",
     reference=(
         "G. Doquire, M. Verleysen (2012), Handling imprecise labels in feature selection with "
-        "graph Laplacian, Proceedings of "
-        "the 1st International Conference on Pattern Recognition Applications and Methods "
-        "(ICPRAM), 162–169, "
-        "doi:10.5220/0003712101620169"
+        "graph Laplacian, Proceedings of the 1st International Conference on Pattern Recognition "
+        "Applications and Methods (ICPRAM), 162–169, doi:10.5220/0003712101620169"
     ),
     parts=(
         Part(THEORY, theory),

@@ -1,4 +1,6 @@
-"""Curves as inline SVG: colours come from the page, so that one drawing serves light and dark."""
+"""Curves with their errors, a legend and a caption; colours come from the page, so that one drawing
+serves light and dark.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,8 @@ from html import escape
 from typing import Any
 
 from graphsieve.report.frame import asset
-from graphsieve.report.plot import Axis, padded, ticks
+from graphsieve.report.plot import Axis, band, dots, line, padded, plot
 
-__all__ = ["STYLE", "chart", "ticks"]
-
-WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 46
 N_COLORS = 8
 GREY = ("random", "all")  # baselines: grey, so that the eye goes to what was chosen
 
@@ -24,9 +22,9 @@ def chart(figure: Mapping[str, Any]) -> str:
     `experiments.results.Figure`.
     """
     series = [one for one in figure["series"] if _points(one)]
-    title = escape(f"{figure['label']}: {figure['title']}")
+    title = f"{figure['label']}: {figure['title']}"
     note = f" {escape(figure['note'])}" if figure.get("note") else ""
-    caption = f"<figcaption><strong>{title}.</strong>{note}</figcaption>"
+    caption = f"<figcaption><strong>{escape(title)}.</strong>{note}</figcaption>"
     if not series:
         return f"<figure>{caption}</figure>"
     looks = _looks(series)
@@ -64,69 +62,25 @@ def _drawing(
     figure: Mapping[str, Any], series: Sequence[Mapping[str, Any]], looks: Sequence[str], title: str
 ) -> str:
     points = [_points(one) for one in series]
-    xs = [x for one in points for x, _, _ in one]
+    xs = {x for one in points for x, _, _ in one}
     lows = [y - error for one in points for _, y, error in one]
     highs = [y + error for one in points for _, y, error in one]
-    y_range = padded(min(lows), max(highs))
-    across = Axis(min(xs), max(xs), logarithmic=figure.get("logarithmic", False))
-    upward = Axis(*y_range)
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        room = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-        return LEFT + across.place(x) * room[0], HEIGHT - BOTTOM - upward.place(y) * room[1]
-
-    parts = []
-    for y in ticks(*y_range):
-        at = place(across.low, y)[1]
-        parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:g}</text>')
-    for x in (
-        _apart(sorted(set(xs)), across)
-        if across.logarithmic
-        else ticks(across.low, across.high, wanted=8)
-    ):
-        parts.append(
-            f'<text x="{place(x, 0)[0]:.1f}" y="{HEIGHT - BOTTOM + 18}" '
-            f'text-anchor="middle">{x:g}</text>'
-        )
+    logarithmic = figure.get("logarithmic", False)
+    across = Axis(
+        min(xs),
+        max(xs),
+        figure["x_label"],
+        logarithmic=logarithmic,
+        marked=tuple(xs) if logarithmic else (),
+    )
+    upward = Axis(*padded(min(lows), max(highs)), figure["y_label"])
+    bands, lines = [], []
     for one, look in zip(points, looks, strict=True):
-        upper, lower = (
-            [place(x, y + error) for x, y, error in one],
-            [place(x, y - error) for x, y, error in one],
+        middle, upper, lower = (
+            [(across.place(x), upward.place(y + side * error)) for x, y, error in one]
+            for side in (0, 1, -1)
         )
         if any(error for _, _, error in one):
-            parts.append(f'<path class="band {look}" d="{_path([*upper, *lower[::-1]])}Z"/>')
-    for one, look in zip(points, looks, strict=True):
-        line = [place(x, y) for x, y, _ in one]
-        parts.append(f'<path class="curve {look}" d="{_path(line)}"/>')
-        if len(line) == 1:
-            parts.append(
-                f'<circle class="{look}" cx="{line[0][0]:.1f}" cy="{line[0][1]:.1f}" r="3.5"/>'
-            )
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(
-        f'<text x="{middle:.0f}" y="{HEIGHT - 8}" '
-        f'text-anchor="middle">{escape(figure["x_label"])}</text>'
-    )
-    up = (TOP + HEIGHT - BOTTOM) / 2
-    label = escape(figure["y_label"])
-    parts.append(
-        f'<text transform="translate(14 {up:.0f}) rotate(-90)" text-anchor="middle">{label}</text>'
-    )
-    return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{title}">{"".join(parts)}</svg>'
-    )
-
-
-def _apart(values: Sequence[float], axis: Axis) -> list[float]:
-    """The values that have room for their number beside those before them."""
-    chosen: list[float] = []
-    for value in values:
-        if not chosen or axis.place(value) - axis.place(chosen[-1]) >= 0.07:
-            chosen.append(value)
-    return chosen
-
-
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+            bands.append(band(upper, lower, look))
+        lines.append(line(middle, look) if len(middle) > 1 else dots(middle, look))
+    return plot([*bands, *lines], across, upward, label=title, wanted=(8, 6))

@@ -60,8 +60,7 @@ def _cut_words(features: Sequence[Record]) -> list[str]:
     has = _told_apart(last, following)
     words = [
         f"{counted(len(kept), 'feature')} selected, {thousands(len(left))} left out. The last one "
-        "selected, "
-        f"{name(last['feature'], 40)}, {has[0]}; the first one left out, "
+        f"selected, {name(last['feature'], 40)}, {has[0]}; the first one left out, "
         f"{name(following['feature'], 40)}, {has[1]}."
     ]
     if last["score"] is not None and last["score"] == following["score"]:
@@ -104,8 +103,7 @@ def _choice_words(features: Sequence[Record]) -> list[str]:
     passed = sum(record["strength"] > weakest for record in features if not record["selected"])
     words = [
         f"{counted(len(kept), 'feature')} selected, {thousands(n_left)} left out. Features are "
-        "chosen one by one for what they "
-        "add, so there is no single score at which the cut lies."
+        "chosen one by one for what they add, so there is no single score at which the cut lies."
     ]
     if passed:
         explains = "explains" if passed == 1 else "explain"

@@ -1,15 +1,17 @@
-"""Pictures for notebooks: a ranking as bars, and how its features behave as small multiples."""
+"""Pictures by matplotlib: a ranking as bars, curves over the number of features, ranks over
+resamples.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve._base.array_types import Floats
+from graphsieve._base.array_types import Booleans, Floats
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import axes, count
 from graphsieve.report.wording import already_said
@@ -17,15 +19,14 @@ from graphsieve.table.containers import shown_name
 
 SELECTED, SELECTED_PALE = "#1f6f78", "#a8cbcd"
 REST, REST_PALE = "#b8c4c6", "#e3e8e9"
-COLORS = ("#1f6f78", "#d1495b", "#3d5a98", "#e08e1b", "#7b4f9d", "#5b8c3a")
-UNKNOWN = "#a9b3b4"
-INK, GREY, HAIRLINE = "#26323a", "#5f6b6d", "#d5dbdc"
-NAME_WIDTH = 32  # characters of a name beside a bar
+COLORS = ("#1f6f78", "#d1495b", "#3d5a98", "#e08e1b", "#7b4f9d", "#5b8c3a", "#8a5a44", "#c4609b")
+MARKERS = "osD^vPX*"  # of curves, which go with the colours
+BASELINE = "#777777"
+SHADES = ("#d9e3e4", "#7fb2b6", "#1f6f78", "#0b3b42")  # chosen never, …, always
+INK, GREY, HAIRLINE = "#26323a", "#5f6b6d", "#e6e6e6"
+NAME_WIDTH = 32  # characters of a name
 NOTE_WIDTH = 24  # of one in a note
 BAR_HEIGHT = 0.72
-TITLE_WIDTH = 24  # and above a small picture
-PANELS_ABREAST = 4
-MANY_DIGITS = 6  # from which two numbers do not fit side by side below a small picture
 STUB = 0.04  # of the range: what the bar of the worst score has for length, to be seen at all
 FAR = 300  # powers of two from 1, beyond which sums and differences may not be numbers
 # Of the range of all scores: below, those shown would look the same beside the worst one
@@ -59,42 +60,11 @@ def draw_ranking(ranking: Any, *, n: int = 20, ax: Any = None) -> Any:
             forward=end >= start if ranking.large_is_good else True,
         )
     _set_ranking_axes(ax, start, ends, ranking.large_is_good)
-    ax.set_yticks(
-        range(len(shown)), [_literal(shown_name(ranking.names[j], NAME_WIDTH)) for j in shown]
-    )
+    ax.set_yticks(range(len(shown)), [_name(ranking.names[j]) for j in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlabel(_score_name(ranking), color=GREY, fontsize=9)
     _mark_the_cut(ax, ranking, len(shown))
     return ax
-
-
-def draw_portraits(facts: Mapping[str, Any], *, axes: Any = None) -> NDArray[Any]:
-    """A small picture of every feature in the facts of `graphsieve.report.portraits.portray`;
-    returns an array of axes.
-
-    Against a continuous target, dots; where only the samples' nearness is known, each value against
-    the mean of its nearest samples; otherwise a histogram for each class, as high as its fullest
-    bin. Dots have the histogram of all samples below.
-    """
-    features = facts["features"]
-    if not features:
-        raise InputError("there are no features to draw: none of them has a score.")
-    given = axes is not None
-    axes = np.asarray(axes, dtype=object).ravel() if given else _small_axes(len(features), facts)
-    if len(axes) != len(features):
-        raise InputError(
-            f"axes must be one for each of the {len(features)} features, got {len(axes)}."
-        )
-    for place, (ax, feature) in enumerate(zip(axes, features, strict=True)):
-        first = place % PANELS_ABREAST == 0 or given
-        if feature["scatter"] is not None:
-            _draw_scatter(ax, feature, facts["target"], named=first)
-        elif feature["along_graph"] is not None:
-            _draw_along_graph(ax, feature, named=first)
-        else:
-            _draw_ridges(ax, feature, facts["classes"], named=first)
-        _set_small_axes(ax, feature)
-    return np.asarray(axes)
 
 
 def _pyplot() -> Any:
@@ -108,6 +78,10 @@ def _pyplot() -> Any:
 def _literal(text: str) -> str:
     """A text in which dollars are no mathematics."""
     return text.replace("$", r"\$")
+
+
+def _name(name: str) -> str:
+    return _literal(shown_name(name, NAME_WIDTH))
 
 
 # A ranking
@@ -185,6 +159,18 @@ def _score_text(score: float) -> str:
     return _number(float(score)) if math.isfinite(score) else "∞" if score > 0 else "−∞"
 
 
+def _number(value: float) -> str:
+    """A number of three digits as people write it: 1,680 rather than 1.68e+03, and 2 rather than
+    2.00.
+    """
+    power = math.floor(math.log10(abs(value))) if value else 0
+    if not -4 <= power < 7:
+        text = f"{value:.2e}"
+    else:
+        text = f"{value:,.{0 if value.is_integer() else max(0, 2 - power)}f}"
+    return text.replace("-", "−")
+
+
 def _beside(ax: Any, x: float, y: float, text: str, *, forward: bool) -> None:
     side = {"xytext": (4, 0), "ha": "left"} if forward else {"xytext": (-4, 0), "ha": "right"}
     ax.annotate(
@@ -240,172 +226,211 @@ def _mark_the_cut(ax: Any, ranking: Any, n_shown: int) -> None:
         ax.axhline(n_selected - 0.5, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
 
 
-# Portraits
+# Curves over the number of features
 
 
-def _small_axes(number: int, facts: Mapping[str, Any]) -> NDArray[Any]:
-    abreast = min(PANELS_ABREAST, number)
-    lines = -(-number // abreast)
-    n_groups = len(facts["classes"] or [])
-    dots = facts["target"] is not None or facts["neighbors"] is not None
-    height = 1.95 if dots else 0.9 + 0.26 * max(n_groups, 2)
+class Curve(NamedTuple):
+    """A line: its name, the sizes it has values for, the values, their standard errors, and
+    whether it is a baseline.
+    """
+
+    name: str
+    sizes: Sequence[int]
+    values: Floats
+    errors: Floats
+    baseline: bool
+
+
+def draw_panels(
+    panels: Mapping[str, Sequence[Curve]], *, y_label: str, axes: Any = None
+) -> NDArray[Any]:
+    """Draw every panel; returns an array of axes."""
+    given = axes is not None
+    axes = np.asarray(axes, dtype=object).ravel() if given else _new_axes(len(panels))
+    if len(axes) != len(panels):
+        raise InputError(
+            f"axes must be one for each of the {len(panels)} learners, got {len(axes)}."
+        )
+    for ax, (title, curves) in zip(axes, panels.items(), strict=True):
+        _draw_curves(ax, title, curves)
+    axes[0].set_ylabel(y_label)
+    _add_legend(axes, beside=not given)
+    return np.asarray(axes)
+
+
+def _new_axes(number: int) -> NDArray[Any]:
     _, axes = _pyplot().subplots(
-        lines,
-        abreast,
-        figsize=(0.9 + 2.25 * abreast, 0.1 + height * lines),
+        1,
+        number,
+        figsize=(2.3 + 3.6 * number, 3.7),
+        sharex=True,
+        sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    for ax in axes.flat[number:]:
-        ax.remove()
-    figure = axes.flat[0].figure
-    figure.get_layout_engine().set(h_pad=0.07, w_pad=0.06)
-    figure.supxlabel(_literal(_caption(facts)), x=0.01, ha="left", fontsize=8, color=GREY)
-    return np.asarray(axes.flat[:number])
+    return np.asarray(axes[0])
 
 
-def _caption(facts: Mapping[str, Any]) -> str:
-    if facts["target"] is not None:
-        target = shown_name(facts["target"]["name"] or "the target", TITLE_WIDTH)
-        return f"each feature against {target}; below the dots, its histogram"
-    if facts["neighbors"] is not None:
-        return (
-            f"each value against the mean of the samples nearest by {facts['neighbors']}; below "
-            "the dots, the histogram"
+def _draw_curves(ax: Any, title: str, curves: Sequence[Curve]) -> None:
+    chosen = [curve for curve in curves if not curve.baseline]
+    for curve in curves:
+        style = _baseline_style(curve) if curve.baseline else _curve_style(chosen.index(curve))
+        x, y = np.asarray(curve.sizes, dtype=np.float64), curve.values
+        ax.plot(x, y, label=_name(curve.name), **style)
+        if len(x) > 1 and np.isfinite(curve.errors).all() and curve.name != "all":
+            ax.fill_between(
+                x, y - curve.errors, y + curve.errors, color=style["color"], alpha=0.12, linewidth=0
+            )
+        elif np.isfinite(curve.errors).all() and curve.name != "all":
+            ax.errorbar(x, y, curve.errors, color=style["color"], fmt="none", capsize=3)
+    ax.set_title(_name(title), loc="left", fontsize=11)
+    ax.set_xlabel("number of features")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color=HAIRLINE, linewidth=0.8)
+    ax.set_axisbelow(True)
+    _set_sizes(ax, curves[0].sizes)
+
+
+def _curve_style(position: int) -> dict[str, Any]:
+    color, marker = COLORS[position % len(COLORS)], MARKERS[position % len(MARKERS)]
+    line = ("-", "--", ":")[position // len(COLORS) % 3]
+    return {
+        "color": color,
+        "marker": marker,
+        "markersize": 4.5,
+        "linewidth": 1.8,
+        "linestyle": line,
+        "zorder": 3,
+    }
+
+
+def _baseline_style(curve: Curve) -> dict[str, Any]:
+    line = ":" if curve.name == "all" else "--"
+    return {"color": BASELINE, "linewidth": 1.5, "linestyle": line, "zorder": 2}
+
+
+def _set_sizes(ax: Any, sizes: Sequence[int]) -> None:
+    """Sizes that grow by factors are spaced by factors; ticks are at sizes that were measured."""
+    from matplotlib.ticker import NullLocator  # noqa: PLC0415 - optional
+
+    if len(sizes) > 2 and max(sizes) > 8 * min(sizes):
+        ax.set_xscale("log")
+    shown = [sizes[place] for place in spread_out(len(sizes), 8)]
+    ax.set_xticks(shown, [str(size) for size in shown])
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def spread_out(number: int, most: int) -> list[int]:
+    """At most so many of the places from 0 to `number` − 1, evenly, the first and the last among
+    them.
+    """
+    places = np.linspace(0, number - 1, min(most, number)).round().astype(int)
+    return [int(place) for place in np.unique(places)]
+
+
+def _add_legend(axes: NDArray[Any], *, beside: bool) -> None:
+    """The names once, for all panels: beside the figure, or in the last panel where the figure
+    is the caller's.
+    """
+    handles, labels = axes[-1].get_legend_handles_labels()
+    if beside:
+        axes[-1].figure.legend(
+            handles, labels, loc="outside right center", frameon=False, fontsize=9
         )
-    return "histograms by class, each as high as its fullest bin"
+    else:
+        axes[-1].legend(handles, labels, frameon=False, fontsize=9)
 
 
-def _draw_scatter(
-    ax: Any, feature: Mapping[str, Any], target: Mapping[str, Any], *, named: bool
+# Ranks over resamples
+
+
+def draw_rank_intervals(
+    names: Sequence[str],
+    frequency: Floats,
+    ranks: Floats,
+    selected: Booleans,
+    *,
+    title: str,
+    by_factors: bool,
+    ax: Any = None,
+) -> Any:
+    """Draw one line per feature from the first to the last of its three `ranks`; returns the
+    axes.
+    """
+    plt = _pyplot()
+    from matplotlib.colors import LinearSegmentedColormap, Normalize  # noqa: PLC0415 - optional
+
+    if axes()("ax", ax) is None:
+        _, ax = plt.subplots(figsize=(7.4, 1.3 + 0.3 * len(names)), layout="constrained")
+    shade, share = LinearSegmentedColormap.from_list("frequency", SHADES), Normalize(0, 1)
+    heights, colors = np.arange(len(names)), shade(share(frequency))
+    low, middle, high = ranks
+    ax.hlines(heights, low, high, colors=colors, linewidth=6, capstyle="round", zorder=2)
+    fill = np.where(selected[:, None], colors, [1.0, 1.0, 1.0, 1.0])
+    ax.scatter(middle, heights, s=64, c=fill, edgecolors="white", linewidths=3.2, zorder=3)
+    ax.scatter(middle, heights, s=42, c=fill, edgecolors=colors, linewidths=1.6, zorder=4)
+    _set_rank_axes(ax, names, frequency, title, by_factors)
+    bar = ax.figure.colorbar(
+        plt.cm.ScalarMappable(norm=share, cmap=shade),
+        ax=ax,
+        pad=0.03,
+        aspect=18,
+        shrink=0.5,
+        anchor=(0, 1),
+    )
+    bar.set_ticks([0, 0.5, 1], labels=["never", "half the time", "always"], color=GREY, fontsize=9)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0)
+    return ax
+
+
+def _set_rank_axes(
+    ax: Any, names: Sequence[str], frequency: Floats, title: str, by_factors: bool
 ) -> None:
-    _draw_dots(ax, feature, feature["scatter"])
-    ax.set_yticks([0, 1], _end_labels(target["low"], target["high"]) if named else ["", ""])
-    if named:
-        ax.set_ylabel(
-            _literal(shown_name(target["name"] or "target", TITLE_WIDTH)),
-            color=GREY,
-            fontsize=8,
-            labelpad=-8,
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator  # noqa: PLC0415 - optional
+
+    ax.set_yticks(range(len(names)), [_name(name) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    last = ax.get_xlim()[1]
+    if by_factors:
+        ax.set_xscale("log")
+        ticks = [
+            factor * 10**power
+            for power in range(7)
+            for factor in (1, 3)
+            if factor * 10**power <= last
+        ]
+        ax.xaxis.set_minor_locator(NullLocator())
+    else:
+        ticks = [
+            1,
+            *(
+                tick
+                for tick in MaxNLocator(6, integer=True).tick_values(1, last)
+                if 1 < tick <= last
+            ),
+        ]
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_major_formatter("{x:.0f}")
+    ax.set_xlim((0.85, 1.15 * last) if by_factors else (1 - 0.03 * (last - 1), last))
+    for height, often in enumerate(frequency):
+        # Beside the axes, so that no interval runs into it.
+        place = {
+            "xy": (1, height),
+            "xycoords": ("axes fraction", "data"),
+            "xytext": (34, 0),
+            "textcoords": "offset points",
+        }
+        ax.annotate(
+            f"{100 * often:.0f} %", **place, va="center", ha="right", color=GREY, fontsize=9
         )
-
-
-def _draw_along_graph(ax: Any, feature: Mapping[str, Any], *, named: bool) -> None:
-    ax.plot([0, 1], [0, 1], color=HAIRLINE, linewidth=0.8, zorder=1)
-    _draw_dots(ax, feature, feature["along_graph"])
-    share = feature["along_graph"]["share"]
-    ax.annotate(
-        f"r² {share:.2f}",
-        (0, 1),
-        xytext=(2, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8,
+    ax.set_xlabel(
+        "rank\nline: 90 % of the resamples; dot: median, filled if selected from all samples",
         color=GREY,
-    )
-    ax.set_yticks([])
-    if named:
-        ax.set_ylabel("mean of the nearest", color=GREY, fontsize=8)
-
-
-def _draw_dots(ax: Any, feature: Mapping[str, Any], dots: Mapping[str, Any]) -> None:
-    """Dots, and the histogram of all samples in a strip below them."""
-    size = float(np.clip(1500 / max(1, len(dots["x"])), 5, 16))
-    ax.scatter(dots["x"], dots["y"], s=size, color=SELECTED, alpha=0.5, linewidths=0, zorder=3)
-    edges = _shares(feature, feature["histogram"]["edges"])
-    heights = np.sum(feature["histogram"]["counts"], axis=0)
-    _fill(ax, edges, heights / heights.max() * 0.26, -0.36, UNKNOWN)
-    ax.set_ylim(-0.37, 1.06)
-
-
-def _draw_ridges(
-    ax: Any, feature: Mapping[str, Any], classes: Sequence[str] | None, *, named: bool
-) -> None:
-    """A histogram for each group, one below the other, each as high as its fullest bin: so a few
-    samples are seen beside many.
-    """
-    edges = _shares(feature, feature["histogram"]["edges"])
-    counts = feature["histogram"]["counts"]
-    names = classes or ["all samples"]
-    for line, (heights, name) in enumerate(zip(counts, names, strict=True)):
-        last_unknown = name == "unknown" and line == len(names) - 1
-        color = UNKNOWN if last_unknown else COLORS[line % len(COLORS)]
-        _fill(ax, edges, np.array(heights) / max(1, *heights) * 0.86, -line, color)
-    ax.set_ylim(-len(names) + 0.9, 1.0)
-    ax.set_yticks(
-        [0.3 - line for line in range(len(names))],
-        [_literal(shown_name(name, 16)) if named and classes else "" for name in names],
-    )
-
-
-def _fill(ax: Any, edges: Floats, heights: Floats, base: float, color: str) -> None:
-    ax.stairs(
-        base + heights,
-        edges,
-        baseline=base,
-        fill=True,
-        color=color,
-        alpha=0.8,
-        linewidth=0,
-        zorder=2,
-    )
-    ax.plot(edges[[0, -1]], [base, base], color=color, linewidth=0.6, zorder=2)
-
-
-def _shares(feature: Mapping[str, Any], edges: Sequence[float]) -> Floats:
-    """Edges as shares of the feature's range, in which dots are given; whatever its size,
-    nothing overflows.
-    """
-    low, high = feature["low"], feature["high"]
-    if low == high:
-        return np.linspace(0.25, 0.75, len(edges))
-    size = max(abs(low), abs(high))
-    return np.asarray((np.array(edges) / size - low / size) / (high / size - low / size))
-
-
-def _set_small_axes(ax: Any, feature: Mapping[str, Any]) -> None:
-    low, high = _end_labels(feature["low"], feature["high"])
-    if feature["clipped"]:
-        low, high = f"≤ {low}", f"≥ {high}"
-    ax.set_title(
-        _literal(shown_name(feature["feature"], TITLE_WIDTH)),
-        loc="left",
         fontsize=9,
-        color=INK,
-        pad=4,
     )
-    left, right = _shares(feature, feature["histogram"]["edges"])[[0, -1]]
-    ax.set_xlim(min(left, -0.03), max(right, 1.03))
-    if feature["low"] == feature["high"]:
-        ax.set_xticks([0.5], [low])
-    else:
-        ax.set_xticks([0, 1], [low, high])
-        for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=True):
-            label.set_horizontalalignment(side)
-    ax.tick_params(length=0, labelsize=8, labelcolor=GREY, pad=2)
+    ax.set_title(_literal(title), loc="left", fontsize=11)
+    ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.spines["bottom"].set_color(HAIRLINE)
-
-
-def _end_labels(low: float, high: float) -> tuple[str, str]:
-    """Both ends of a range, with as many digits as their difference needs; the second as a
-    difference where that is many.
-    """
-    size = max(abs(low), abs(high))
-    apart = high / size - low / size if size > 0 else 0.0
-    digits = 3 if apart == 0 else min(3 + max(0, math.floor(-math.log10(apart))), 17)
-    if digits > MANY_DIGITS:
-        return _number(low, digits), f"+ {_number(high - low)}"
-    return _number(low, digits), _number(high, digits)
-
-
-def _number(value: float, digits: int = 3) -> str:
-    """A number of so many digits as people write it: 1,680 rather than 1.68e+03, and 2 rather
-    than 2.00.
-    """
-    power = math.floor(math.log10(abs(value))) if value else 0
-    if not -4 <= power < max(7, digits):
-        text = f"{value:.{digits - 1}e}"
-    else:
-        text = f"{value:,.{0 if value.is_integer() else max(0, digits - 1 - power)}f}"
-    return text.replace("-", "−")
+    ax.grid(axis="x", color=HAIRLINE, linewidth=0.8)
+    ax.set_axisbelow(True)

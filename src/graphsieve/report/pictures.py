@@ -35,7 +35,7 @@ def pictures_section(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -
         return ""
     looks = group_looks(portraits["classes"])
     ranks = {record["feature"]: record for record in reversed(ranking["features"])}
-    cards = "".join(_card(one, ranks.get(one["feature"]), portraits, looks) for one in features)
+    cards = "".join(_card(one, ranks.get(one["feature"]), looks) for one in features)
     n_selected = sum(record["selected"] for record in ranking["features"])
     which = f" The first {len(features)} are shown." if len(features) < n_selected else ""
     return (
@@ -68,10 +68,9 @@ def _about(portraits: Mapping[str, Any]) -> str:
     elif first["along_graph"] is not None:
         text = (
             "Each dot is a sample: its own value across, the mean value of its nearest "
-            f"neighbours{_by(portraits)} up. "
-            "The closer to the diagonal, the more the neighbours tell; the number says how much of "
-            "the feature that is. "
-            "Above it, how often each value occurs."
+            f"neighbours{_by(portraits)} up. The closer to the diagonal, the more the neighbours "
+            "tell; the number says how much of the feature that is. Above it, how often each value "
+            "occurs."
         )
     elif portraits["classes"] is not None:
         text = "How often each value occurs, one row for each group, drawn to its own height."
@@ -100,12 +99,7 @@ def _legend(groups: Sequence[str] | None, looks: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _card(
-    one: Mapping[str, Any],
-    record: Mapping[str, Any] | None,
-    portraits: Mapping[str, Any],
-    looks: Sequence[str],
-) -> str:
+def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, looks: Sequence[str]) -> str:
     rank = f'<span class="rank">{record["rank"]}</span>' if record is not None else ""
     counts = one["histogram"]["counts"]
     cloud, note = one["scatter"] or one["along_graph"], ""

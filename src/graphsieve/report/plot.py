@@ -11,12 +11,13 @@ from math import ceil, floor, log10
 from sys import float_info
 
 SIDE = 1000  # the picture's own units in either direction
+ROOM_FOR_A_NUMBER = 0.07  # of the width
 
 
 @dataclass(frozen=True)
 class Axis:
     """From values to places between 0 and 1; `whole` for ranks, `logarithmic` for very many of
-    them.
+    them, `marked` where other values than round ones are to be marked.
     """
 
     low: float
@@ -24,6 +25,7 @@ class Axis:
     label: str = ""
     whole: bool = False
     logarithmic: bool = False
+    marked: tuple[float, ...] = ()
 
     def place(self, value: float) -> float:
         """Where the value lies, 0 at the low end."""
@@ -34,8 +36,10 @@ class Axis:
 
     def marks(self, wanted: int) -> list[tuple[float, str]]:
         """Round values on the axis, each with its place and text."""
-        if self.logarithmic:
-            values: list[float] = [
+        if self.marked:
+            values = self._apart()
+        elif self.logarithmic:
+            values = [
                 10.0**power
                 for power in range(ceil(log10(self.low)), floor(log10(self.high) + 1e-9) + 1)
             ]
@@ -46,6 +50,14 @@ class Axis:
                 if not self.whole or value % 1 == 0
             ]
         return [(self.place(value), f"{value:.12g}".replace("-", "−")) for value in values]
+
+    def _apart(self) -> list[float]:
+        """The values to be marked that have room for their number beside those before them."""
+        chosen: list[float] = []
+        for value in sorted(self.marked):
+            if not chosen or self.place(value) - self.place(chosen[-1]) >= ROOM_FOR_A_NUMBER:
+                chosen.append(value)
+        return chosen
 
 
 def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
@@ -93,23 +105,22 @@ def stems(points: Iterable[tuple[float, float]], kind: str) -> str:
 
 def line(points: Sequence[tuple[float, float]], kind: str) -> str:
     """Points joined by a line."""
-    return (
-        f'<path class="line {kind}" '
-        f'd="M{"L".join(f"{_unit(x)} {_unit(1 - y)}" for x, y in points)}"/>'
-        if points
-        else ""
-    )
+    return f'<path class="line {kind}" d="M{_through(points)}"/>' if points else ""
 
 
 def area(points: Sequence[tuple[float, float]], kind: str) -> str:
     """What is below the line through the points."""
     if not points:
         return ""
-    upper = "L".join(f"{_unit(x)} {_unit(1 - y)}" for x, y in points)
-    return (
-        f'<path class="area {kind}" d="M{_unit(points[0][0])} '
-        f'{SIDE}L{upper}L{_unit(points[-1][0])} {SIDE}Z"/>'
-    )
+    (first, _), (last, _) = points[0], points[-1]
+    return f'<path class="area {kind}" d="M{_through([(first, 0), *points, (last, 0)])}Z"/>'
+
+
+def band(
+    upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], kind: str
+) -> str:
+    """What is between two lines."""
+    return f'<path class="band {kind}" d="M{_through([*upper, *reversed(lower)])}Z"/>'
 
 
 def plot(
@@ -138,6 +149,10 @@ def plot(
         f'<div class="canvas">{picture([grid, *parts])}{letters}</div>{extra}'
         f'<div class="title across">{escape(x.label)}</div></div>'
     )
+
+
+def _through(points: Iterable[tuple[float, float]]) -> str:
+    return "L".join(f"{_unit(x)} {_unit(1 - y)}" for x, y in points)
 
 
 def _unit(share: float) -> str:

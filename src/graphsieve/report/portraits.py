@@ -51,7 +51,6 @@ def portray(
     order: Sequence[int] | NDArray[Any],
     *,
     scale: Scale = None,
-    target_name: str | None = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
     """Facts for pictures of the first 24 features of `order`: plain, finite, rounded.
@@ -66,8 +65,6 @@ def portray(
         Column positions, best first.
     scale : {"standard", "minmax", "robust", "rank"} or None
         On which scale samples are near each other.
-    target_name : str or None
-        How a continuous target is called.
     random_state : int, Generator or None
         Which rows are looked at where there are more than 2,000, and drawn as dots where there are
         more than 360.
@@ -77,7 +74,7 @@ def portray(
     dict
         - ``n_samples``, ``n_drawn``: rows in all, rows looked at;
         - ``classes``: names of the groups of the histograms, ``"unknown"`` last, or None;
-        - ``target``: name, low, high; or None;
+        - ``target``: low, high; or None;
         - ``neighbors``: by which columns samples are near, ``"all columns"`` or ``"the columns
           shown"``; or None;
         - ``features``: for each its name, ``low`` and ``high`` (the range that is shown),
@@ -100,7 +97,7 @@ def portray(
     axes = [_axis(values) for values in _corner(table, rows, columns).T]
     names = [f"x{j}" if table.feature_names is None else table.feature_names[j] for j in columns]
     classes, group = _groups(known)
-    target, scatters = _scatters(known, rows, axes, target_name, chance)
+    target, scatters = _scatters(known, rows, axes, chance)
     neighbors, alongs = _along_graph(table, known, rows, columns, axes, scale=scale, chance=chance)
     return {
         "n_samples": table.n_samples,
@@ -349,11 +346,7 @@ def class_name(name: Any) -> str:
 
 
 def _scatters(
-    known: Supervision,
-    rows: Integers,
-    axes: Sequence[_Axis],
-    target_name: str | None,
-    chance: np.random.Generator,
+    known: Supervision, rows: Integers, axes: Sequence[_Axis], chance: np.random.Generator
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any] | None]]:
     """The range of the target, and each feature against it."""
     if known.targets is None or "targets" not in known.kinds:
@@ -366,7 +359,7 @@ def _scatters(
     scatters: list[dict[str, Any] | None] = [
         {"x": _dots(axis, axis.shares[there[drawn]]), "y": y} for axis in axes
     ]
-    return {"name": target_name, **up.range_shown()}, scatters
+    return up.range_shown(), scatters
 
 
 def _dots(axis: _Axis, shares: Floats) -> list[float]:

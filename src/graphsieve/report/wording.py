@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -77,7 +77,13 @@ def listed(texts: Sequence[str], most: int) -> str:
     """The first of the texts (markup) and how many more there are."""
     if len(texts) > most + 1:
         return f"{', '.join(texts[:most])} and {thousands(len(texts) - most)} more"
-    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else "".join(texts)
+    return joined(texts)
+
+
+def joined(words: Iterable[object]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *others, last = list(map(str, words)) or [""]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def score_text(record: Mapping[str, Any]) -> str:

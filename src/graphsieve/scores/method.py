@@ -229,6 +229,5 @@ def warn_of_unscorable(values: Floats) -> None:
     if unscorable:
         warn(
             f"{unscorable} of {len(values)} features cannot be scored (constant, or constant where "
-            "it matters); they are NaN "
-            "and rank last."
+            "it matters); they are NaN and rank last."
         )

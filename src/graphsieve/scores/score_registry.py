@@ -188,16 +188,6 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 """Every method by its name."""
 
 
-def method_named(name: str) -> Method:
-    """The method of that name; the error lists them all and suggests the nearest."""
-    if not isinstance(name, str) or name not in METHODS:
-        raise InputError(
-            f"method must be 'auto' or one of {', '.join(METHODS)}, got "
-            f"{quoted(name)}{nearest(name, METHODS)}."
-        )
-    return METHODS[name]
-
-
 def _scored_by(name: Any) -> Method:
     if not isinstance(name, str) or name not in METHODS:
         raise InputError(

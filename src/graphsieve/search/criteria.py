@@ -88,8 +88,7 @@ def _checked_ridge(value: Any) -> float:
     if ridge < SMALLEST_RIDGE:
         raise InputError(
             f"ridge must be at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot "
-            "be told from rounding, "
-            f"got {quoted(value)}."
+            f"be told from rounding, got {quoted(value)}."
         )
     return ridge
 

@@ -140,8 +140,7 @@ def float_forward(
     if exactly and wanted < n_features_to_select:
         warn(
             f"{n_features_to_select} features were asked for, but only {wanted} vary on the known "
-            "samples; "
-            "the rest come in column order."
+            "samples; the rest come in column order."
         )
     search, interrupted = _Search(criterion, usable), False
     with Progress("floating selection", progress) as shown:

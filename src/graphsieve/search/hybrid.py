@@ -359,8 +359,7 @@ def _best_round(seed: Selection, rounds: list[HybridRound], stopped: str) -> Hyb
     if not len(rounds[int(confidences.argmax())].confident):
         warn(
             "no unlabelled sample has a most likely class, so that the labels could not be carried "
-            "along; "
-            "this is the first selection."
+            "along; this is the first selection."
         )
         return HybridPath(seed.features, seed.scores, seed, tuple(rounds), None, stopped)
     chosen = int(confidences.argmax())

@@ -213,16 +213,14 @@ def _shares(
     elif raised > 1:
         warn(
             f"at bandwidth {used:.3g} groups of close samples leave each other too rarely for "
-            "float64; the labels are those at "
-            f"bandwidth {used * raised:.3g}, {raised:.0f} times that, the first at which their "
-            "accuracy could be shown."
+            f"float64; the labels are those at bandwidth {used * raised:.3g}, {raised:.0f} times "
+            "that, the first at which their accuracy could be shown."
         )
         used *= raised
     if unreached.any():
         warn(
             f"{int(unreached.sum())} of {len(codes)} samples are in components of the graph "
-            "without any label and get equal "
-            "probabilities; raise n_neighbors to link them."
+            "without any label and get equal probabilities; raise n_neighbors to link them."
         )
     return shares, used, unreached
 
@@ -261,9 +259,8 @@ def _check_memory(n_unlabeled: int) -> None:
     if needed > LARGEST_COMPLETE:
         raise InputError(
             f"a complete graph of {n_unlabeled} unlabelled samples needs about "
-            f"{needed / 2**30:.1f} GiB, more than the "
-            f"{LARGEST_COMPLETE / 2**30:.0f} GiB that are allowed; link neighbours only with "
-            "n_neighbors=."
+            f"{needed / 2**30:.1f} GiB, more than the {LARGEST_COMPLETE / 2**30:.0f} GiB that are "
+            "allowed; link neighbours only with n_neighbors=."
         )
 
 

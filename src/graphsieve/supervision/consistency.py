@@ -31,16 +31,14 @@ def check_consistency(
     for one, other in cannot_link[links.together(cannot_link)]:
         raise ConstraintConflictError(
             f"samples {one} and {other} are cannot-linked, yet belong together: "
-            f"{links.chain(int(one), int(other))}; "
-            "take one of these links out."
+            f"{links.chain(int(one), int(other))}; take one of these links out."
         )
     clash = links.classes_in_one_component()
     if clash is not None:
         one, other = clash
         raise ConstraintConflictError(
             f"samples {one} and {other} have different labels, yet belong together: "
-            f"{links.chain(one, other)}; "
-            "correct a label or take a link out."
+            f"{links.chain(one, other)}; correct a label or take a link out."
         )
 
 

@@ -73,8 +73,7 @@ def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
     if _any_below(values, -1):
         raise InputError(
             "labels hold numbers below -1, so that -1 looks like a class, but it marks an "
-            "unlabelled sample; "
-            "pass unlabeled=None if -1 is a class."
+            "unlabelled sample; pass unlabeled=None if -1 is a class."
         )
 
 
@@ -189,8 +188,7 @@ def one_dimensional(y: Any) -> NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         warn(
             f"y has shape {values.shape}; a column-vector y was passed when a 1d array was "
-            "expected. "
-            "Please change the shape of y to (n_samples,), for example using ravel().",
+            "expected. Please change the shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
         )
         values = values.ravel()
@@ -349,8 +347,7 @@ def _few_integers(values: set[int], unlabeled: int | None) -> bool:
     if len(values) > MOST_INTEGER_CLASSES and unlabeled is not None and unlabeled in values:
         raise InputError(
             f"y holds {len(values)} different whole numbers, {unlabeled} among them, which may be "
-            "classes or a quantity; "
-            "say which by target_type='classes' or target_type='continuous'."
+            "classes or a quantity; say which by target_type='classes' or target_type='continuous'."
         )
     return len(values) <= MOST_INTEGER_CLASSES
 
@@ -398,8 +395,7 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
     if len(off) and not normalize:
         raise InputError(
             f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such "
-            "rows); "
-            "pass normalize=True to accept."
+            "rows); pass normalize=True to accept."
         )
     return totals
 

@@ -5,7 +5,7 @@ not minutes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -106,8 +106,7 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
             raise InputError(
                 f"method {name!r} needs {' or '.join(missing(name, known))}, but {given} known of "
-                "the samples; "
-                f"choose from {', '.join(able)}."
+                f"the samples; choose from {', '.join(able)}."
             )
     if len(set(names)) < len(names):
         raise InputError(f"methods names one of them twice: {', '.join(names)}; name each once.")
@@ -204,8 +203,3 @@ def _duration(seconds: float) -> str:
         if seconds < 5400
         else f"{math.ceil(seconds / 3600)} hours"
     )
-
-
-def joined_names(names: Sequence[str], word: str = "and") -> str:
-    """``"a, b and c"``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

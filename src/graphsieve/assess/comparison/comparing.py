@@ -18,11 +18,11 @@ from graphsieve._base.errors import InputError, InputTypeError, Warned, warn
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import count, either, has_parts
 from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.comparison.candidates import (
     Size,
     default_sizes,
-    joined_names,
     named_methods,
     part_for,
     usual_methods,
@@ -32,11 +32,11 @@ from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
 from graphsieve.assess.evaluation.results import Evaluation
-from graphsieve.assess.evaluation.sequential import one_thread
+from graphsieve.assess.evaluation.selection import sieve_called
+from graphsieve.report.wording import joined
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.ranking import names_of
 from graphsieve.select.sieve import Sieve
-from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 
@@ -239,8 +239,7 @@ def _knowledge(
         if described is not None and len(described) != n_samples:
             raise InputError(
                 f"X has {n_samples} samples, but {len(described)} are described by y or "
-                "supervision; "
-                "they must be the same samples."
+                "supervision; they must be the same samples."
             )
     known = Supervision.nothing(n_samples) if supervision is None else supervision
     brings_its_own = known.labels is not None or known.targets is not None
@@ -393,12 +392,7 @@ def _rank_one(
 
 
 def _fitted(name: str, X: Any, known: Supervision, wanted: int) -> Any:
-    make = SIEVES.get(name)
-    sieve: Sieve = (
-        GraphSieve(name, n_features_to_select=wanted, progress=False)
-        if make is None
-        else make(n_features_to_select=wanted, progress=False)
-    )
+    sieve = sieve_called(name, n_features_to_select=wanted, progress=False)
     return sieve.fit(X, supervision=part_for(known, name))
 
 
@@ -588,7 +582,7 @@ def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classe
             )
         who.setdefault((text, one.category), []).extend([] if name is None else [name])
     for (text, category), names in who.items():
-        warn(f"in the folds of {joined_names(names)}, {text}" if names else text, category)
+        warn(f"in the folds of {joined(names)}, {text}" if names else text, category)
 
 
 def _skeleton(message: str) -> str:

@@ -8,21 +8,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from scipy.stats import t as student
 
-from graphsieve.assess.comparison.candidates import joined_names
 from graphsieve.assess.evaluation.results import (
     IN_PERCENT,
     METRICS,
+    SIZES_SHOWN,
     Evaluation,
     standard_error,
     table_lines,
 )
 from graphsieve.assess.evaluation.selection import BASELINES
+from graphsieve.report.figures import spread_out
+from graphsieve.report.wording import joined
 
 CERTAINTY = 0.95  # of an interval around a difference that must not hold 0 for it to be told
-SIZES_SHOWN = 6
 SHOWN = {"random": "random columns", "all": "all columns"}
 
 
@@ -38,12 +38,7 @@ class Judged:
         self._values = {
             name: factor * evaluation.values(name, learner) for name in evaluation.selectors
         }
-        largest = max(float(values.mean(axis=1).max()) for values in self._values.values())
-        self.digits = (
-            1
-            if self.in_percent or not 0 < largest < math.inf
-            else max(0, 3 - math.floor(math.log10(largest)))
-        )
+        self.digits = evaluation.digits(learner, self.metric)
 
     def values(self, name: str, place: int | None = None) -> Any:
         """One value per fold: at one of the sizes, or the mean over all of them."""
@@ -104,10 +99,10 @@ def _about(judged: Judged) -> list[str]:
     lines = [f"With {judged.learner}, {_headline(judged, best, beats)}: {what}."]
     level = [name for name in judged.methods if name != best and not judged.is_better(best, name)]
     if level and beats:
-        lines.append(f"Not told apart from it: {joined_names(level)}.")
+        lines.append(f"Not told apart from it: {joined(level)}.")
     useless = [name for name in judged.methods if not judged.is_better(name, "random")]
     if useless and beats:
-        lines.append(f"Not clearly better than random columns: {joined_names(useless)}.")
+        lines.append(f"Not clearly better than random columns: {joined(useless)}.")
     return [*lines, _to_all(judged, best)]
 
 
@@ -178,9 +173,7 @@ def tables(evaluation: Evaluation) -> list[str]:
 
 def _table(judged: Judged) -> list[str]:
     sizes = judged.evaluation.sizes
-    places: list[int | None] = list(
-        np.unique(np.linspace(0, len(sizes) - 1, min(SIZES_SHOWN, len(sizes))).round().astype(int))
-    )
+    places: list[int | None] = list(spread_out(len(sizes), SIZES_SHOWN))
     header = [judged.learner, *(str(sizes[place]) for place in places if place is not None)]
     if len(sizes) > 1:
         places.append(None)

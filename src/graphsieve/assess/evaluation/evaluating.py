@@ -18,6 +18,7 @@ from graphsieve._base.errors import InputError, InputTypeError, Warned
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice
 from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.folds import Split, make_splits
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
@@ -33,7 +34,6 @@ from graphsieve.assess.evaluation.prefixes import (
 )
 from graphsieve.assess.evaluation.results import Evaluation, Measurement, Selection
 from graphsieve.assess.evaluation.selection import Selected, named, named_selectors, seeded, select
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision, TargetType
 
 

@@ -15,6 +15,7 @@ from graphsieve._base.array_types import Integers
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.clustering import clustered
 from graphsieve.assess.evaluation.evaluating import (
@@ -29,7 +30,6 @@ from graphsieve.assess.evaluation.gathering import give
 from graphsieve.assess.evaluation.prefixes import checked_sizes
 from graphsieve.assess.evaluation.results import Evaluation, Measurement
 from graphsieve.assess.evaluation.selection import Baseline, Selected, named_selectors, select
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.value import Supervision
 
 LEARNER = "kmeans"
@@ -74,8 +74,12 @@ def evaluate_clustering(
         What a selector may know, as in `hide_labels`; nothing by default.
     repeats : int
         How often to hide labels and start anew.
-    n_clusters, n_init, standardize
-        As in `cluster_prefixes`.
+    n_clusters : int or None
+        None: as many as there are classes.
+    n_init : int
+        Starts of k-means, of which the tightest result counts.
+    standardize : bool
+        Whether to bring features to deviation 1 first; otherwise they are taken as they are.
     unlabeled : int or None
         The number that marks an unknown class.
     random_state : None, int, SeedSequence, RandomState or Generator

@@ -66,8 +66,7 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
     if sizes.min() < folds:
         warn(
             f"{int((sizes < folds).sum())} of {len(sizes)} classes have fewer members than the "
-            f"{folds} folds, the smallest "
-            f"{sizes.min()}; some folds test none of them."
+            f"{folds} folds, the smallest {sizes.min()}; some folds test none of them."
         )
 
 

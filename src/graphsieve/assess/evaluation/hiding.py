@@ -108,8 +108,7 @@ def _per_class_shares(sizes: Integers, known: Any) -> Integers:
     if (shares > sizes).any():
         raise InputError(
             f"known={shares.max()} of each class cannot stay known, for the smallest class has "
-            f"{sizes.min()} known members; "
-            f"ask for at most {sizes.min()}."
+            f"{sizes.min()} known members; ask for at most {sizes.min()}."
         )
     return shares
 

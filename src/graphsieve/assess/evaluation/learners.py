@@ -145,8 +145,7 @@ def check_learner(learner: Any, *, classes: bool) -> None:
     if isinstance(learner, type) or not (hasattr(learner, "fit") and hasattr(learner, "predict")):
         raise InputTypeError(
             f"learner must be one of {', '.join(map(repr, LEARNERS))} or a scikit-learn estimator "
-            "with fit and predict, "
-            f"got {quoted(learner)}."
+            f"with fit and predict, got {quoted(learner)}."
         )
     if is_regressor(learner) if classes else is_classifier(learner):
         kind, other = (

@@ -14,9 +14,9 @@ from sklearn.utils import _safe_indexing
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import has_parts, one_line, quoted
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.learners import check_learner, predictions
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.supervision.parsing import one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
@@ -142,8 +142,7 @@ def read_moderate(X: Any) -> Any:
     if len(odd):
         raise InputError(
             f"X has {column_label(names, int(odd[0]))} of magnitude {largest[odd[0]]:.3g}, whose "
-            "squares learners cannot take "
-            f"({len(odd)} such columns); change its unit."
+            f"squares learners cannot take ({len(odd)} such columns); change its unit."
         )
     return matrix
 

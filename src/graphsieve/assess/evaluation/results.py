@@ -17,8 +17,8 @@ from scipy.stats import t as student
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.parameters import between, boolean, choice, quoted
-from graphsieve.assess.evaluation.plotting import Curve, draw_panels
 from graphsieve.assess.evaluation.selection import BASELINES
+from graphsieve.report.figures import Curve, draw_panels, spread_out
 
 METRICS = {
     "accuracy": ("accuracy", True),
@@ -359,11 +359,7 @@ class Evaluation:
 
     def _table(self, learner: str, metric: str) -> list[str]:
         """One learner: selectors down, sizes across, their mean, and all columns at the end."""
-        places = np.unique(
-            np.linspace(0, len(self.sizes) - 1, min(SIZES_SHOWN, len(self.sizes)))
-            .round()
-            .astype(int)
-        )
+        places = spread_out(len(self.sizes), SIZES_SHOWN)
         sizes = [self.sizes[place] for place in places]
         several = len(self.sizes) > 1
         header = [
@@ -373,7 +369,7 @@ class Evaluation:
             *(["all"] if "all" in self.selectors else []),
         ]
         rows = [header]
-        digits = self._digits(learner, metric)
+        digits = self.digits(learner, metric)
         for selector in self.selectors:
             cells = [
                 self._mean_cell(values, metric, digits)
@@ -396,7 +392,7 @@ class Evaluation:
         )
         return f"{mean:.{digits}f}" + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
-    def _digits(self, learner: str, metric: str) -> int:
+    def digits(self, learner: str, metric: str) -> int:
         """Decimals that show the largest mean with four digits, percents with one decimal."""
         largest = max(
             float(self._sized(selector, learner, metric, False).mean(axis=1).max())

@@ -106,14 +106,12 @@ def _check_selector(name: str, selector: Any) -> None:
             names = ("auto", *METHODS, *SIEVES)
             raise InputError(
                 f"selector {quoted(name)} is no registered method; choose from {', '.join(names)}, "
-                "or pass an estimator "
-                f"or a function{nearest(selector, names)}."
+                f"or pass an estimator or a function{nearest(selector, names)}."
             )
     elif isinstance(selector, type) or not (hasattr(selector, "fit") or callable(selector)):
         raise InputTypeError(
             f"selector {quoted(name)} must be the name of a method, an estimator with fit, or a "
-            "function of X and y, "
-            f"got {quoted(selector)}."
+            f"function of X and y, got {quoted(selector)}."
         )
 
 
@@ -157,12 +155,7 @@ def _order(
             else np.arange(n_features)
         )
     if isinstance(selector, str):
-        make = SIEVES.get(selector)
-        sieve = (
-            GraphSieve(selector, n_features_to_select=largest)
-            if make is None
-            else make(n_features_to_select=largest)
-        )
+        sieve = sieve_called(selector, n_features_to_select=largest)
         return ranked(fitted_sieve(sieve, X, y, supervision), n_features, sizes, name)
     if hasattr(selector, "fit"):
         model = seeded(clone(selector), [*random_state, 2])
@@ -170,6 +163,11 @@ def _order(
         return ranked(fit(model, X, y, supervision), n_features, sizes, name)
     order = selector(X, y if supervision is None else supervision)
     return checked_order(order, n_features, largest, f"the order of selector {name!r}")
+
+
+def sieve_called(name: str, **options: Any) -> Any:
+    """An unfitted sieve of a search or of a score by its name."""
+    return SIEVES[name](**options) if name in SIEVES else GraphSieve(name, **options)
 
 
 def seeded(model: Any, random_state: Sequence[int]) -> Any:
@@ -234,8 +232,7 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
     else:
         raise InputTypeError(
             f"selector {name!r} has neither ranking_ nor scores_ nor get_support after fit; pass a "
-            "function that returns an "
-            "order."
+            "function that returns an order."
         )
     order = np.argsort(ranks, kind="stable")
     for size in sizes:
@@ -243,8 +240,7 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
             shared = int((ranks == ranks[order[size]]).sum())
             raise InputError(
                 f"selector {name!r} puts {shared} features on one place, so that its best {size} "
-                "are not determined; "
-                "let it rank more of them, or ask for other sizes."
+                "are not determined; let it rank more of them, or ask for other sizes."
             )
     return order.astype(np.int64)
 
@@ -258,7 +254,6 @@ def _one_each(values: Any, n_features: int, name: str, attribute: str) -> Floats
     if numbers.shape != (n_features,):
         raise InputError(
             f"{attribute} of selector {name!r} must be one number for each of the {n_features} "
-            f"features, got {quoted(values)}; "
-            "pass a function that returns an order."
+            f"features, got {quoted(values)}; pass a function that returns an order."
         )
     return numbers

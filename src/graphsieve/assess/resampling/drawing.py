@@ -29,8 +29,7 @@ def drawn_rows(known: Supervision, n_rows: int, random: np.random.Generator) -> 
     if n_rows < len(sizes):
         raise InputError(
             f"{n_rows} of {len(known)} samples cannot hold one of each of the {len(sizes)} kinds "
-            "there are (known classes, and "
-            "samples without a label); raise fraction."
+            "there are (known classes, and samples without a label); raise fraction."
         )
     shares = proportional(sizes, n_rows, random)
     rows = [

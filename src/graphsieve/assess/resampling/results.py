@@ -15,10 +15,10 @@ import numpy as np
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, one_line, quoted
-from graphsieve.assess.evaluation.results import table_lines
+from graphsieve.assess.evaluation.results import Records, table_lines
 from graphsieve.assess.resampling.duplicates import SAME_FROM, Group
 from graphsieve.assess.resampling.measures import LEVEL, Agreement
-from graphsieve.assess.resampling.picture import draw
+from graphsieve.report.figures import draw_rank_intervals
 from graphsieve.table.containers import shown_name
 
 RANKS_WITHIN = (0.05, 0.95)  # the quantiles that a rank interval lies between
@@ -27,7 +27,6 @@ GROUPS_SHOWN = 8
 NAME_WIDTH = 32
 BAR_WIDTH = 25
 EVEN_UP_TO = 60  # ranks beyond are spaced by factors, or the first ones could not be told apart
-SCHEMA = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,8 +152,7 @@ class Stability:
         if 2 * self.n_rows > self.n_samples:
             raise InputError(
                 "expected_false needs resamples of at most half of the samples, and these hold "
-                f"{self.n_rows} of "
-                f"{self.n_samples}; use fraction=0.5."
+                f"{self.n_rows} of {self.n_samples}; use fraction=0.5."
             )
         return self.mean_selected**2 / ((2 * share - 1) * len(self))
 
@@ -182,8 +180,7 @@ class Stability:
             "; the index of stability is not defined, for it is always none or all of them"
             if math.isnan(self.index)
             else f"; index of stability {self.index:.2f} ({LEVEL:.0%}: {self.agreement.low:.2f} to "
-            f"{self.agreement.high:.2f}), "
-            "where 1 is always the same and 0 is chance"
+            f"{self.agreement.high:.2f}), where 1 is always the same and 0 is chance"
         ).replace("%", " %")
 
     def _table(self) -> Iterator[str]:
@@ -281,35 +278,7 @@ class Stability:
 
     def to_frame(self) -> Any:
         """A pandas data frame of `to_records`."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional
-        except ModuleNotFoundError as error:
-            raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
-        return pd.DataFrame(self.to_records())
-
-    def facts(self) -> dict[str, Any]:
-        """Everything as plain values, the source of JSON and pages; an index that is not defined
-        is None.
-        """
-        index, low, high = (None if math.isnan(value) else value for value in self.agreement)
-        return {
-            "schema": SCHEMA,
-            "selector": self.selector,
-            "n_samples": self.n_samples,
-            "n_features": len(self),
-            "n_rows": self.n_rows,
-            "n_resamples": self.n_resamples,
-            "hide": self.hide,
-            "mean_selected": self.mean_selected,
-            "index": index,
-            "index_low": low,
-            "index_high": high,
-            "features": self.to_records(),
-            "groups": [
-                group._asdict() | {"columns": list(group.columns), "names": list(group.names)}
-                for group in self.groups
-            ],
-        }
+        return Records(self.to_records()).to_frame()
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
         """The `n` features chosen most often: a line where 90 % of their ranks lie, coloured by how
@@ -320,8 +289,8 @@ class Stability:
         """
         order = self.order[: count(1)("n", n)]
         title = f"index of stability {self.index:.2f}" if not math.isnan(self.index) else ""
-        return draw(
-            [shown_name(self.names[j], NAME_WIDTH) for j in order],
+        return draw_rank_intervals(
+            [self.names[j] for j in order],
             self.frequency[order],
             np.stack([self.rank_low[order], self.rank_median[order], self.rank_high[order]]),
             self.selected[order],

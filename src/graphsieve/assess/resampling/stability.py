@@ -17,6 +17,7 @@ from graphsieve._base.errors import InputError, Warned
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice, count, either, positive, quoted
 from graphsieve._base.randomness import generator, seed_number
+from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
 from graphsieve.assess.evaluation.prefixes import checked_order
@@ -26,16 +27,14 @@ from graphsieve.assess.evaluation.selection import (
     named_selectors,
     ranked,
     seeded,
+    sieve_called,
 )
-from graphsieve.assess.evaluation.sequential import one_thread
 from graphsieve.assess.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.assess.resampling.duplicates import groups_of
 from graphsieve.assess.resampling.measures import agreement, share_interval
 from graphsieve.assess.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
-from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.preparation import all_knowledge, wanted_features
 from graphsieve.select.sieve import Sieve
-from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 
@@ -308,7 +307,7 @@ def _selected(
 def _model(selector: Any, asked: Any, random_state: list[int]) -> Any:
     """An unfitted estimator that was told how many features are asked for, if it can be told."""
     if isinstance(selector, str):
-        model = SIEVES[selector]() if selector in SIEVES else GraphSieve(selector)
+        model = sieve_called(selector)
     else:
         model = seeded(clone(selector), random_state)
     if asked is not None and "n_features_to_select" in model.get_params(deep=False):

@@ -28,7 +28,6 @@ _NAMES = {
     ((0, 1), (0, 2), (1, 2)): "triangle",  # Σ K_ij K_jk K_ki
 }
 MATRIX_SUMS = tuple(_NAMES.values())
-FEATURE_SUMS = ("f3", "f4", "f6")  # Σ f³, Σ f⁴, Σ f⁶
 Pattern = tuple[tuple[int, int], ...]
 
 
@@ -38,7 +37,7 @@ def permutation_moments(
     """Variance and third moment of fᵀKf over all orders of f: Σf = 0, Σf² = 1, and K has rows that
     sum to zero and no trace.
 
-    `of_matrix` holds the `MATRIX_SUMS` of K, `of_feature` the `FEATURE_SUMS` of f. Without a trace
+    `of_matrix` holds the `MATRIX_SUMS` of K, `of_feature` Σ f³, Σ f⁴ and Σ f⁶ as f3, f4 and f6. Without a trace
     the mean is zero.
 
     Examples

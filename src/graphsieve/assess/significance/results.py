@@ -9,6 +9,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.parameters import between
+from graphsieve.assess.evaluation.results import Records
 from graphsieve.scores.method import best_first
 from graphsieve.table.containers import shown_name
 
@@ -119,10 +120,12 @@ class Significance:
 
     def to_frame(self) -> Any:
         """A pandas data frame, most significant first."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional
-        except ModuleNotFoundError as error:
-            raise ImportError('to_frame needs pandas: pip install "graphsieve[pandas]"') from error
-        columns = {"feature": np.array(self.names, dtype=object), "score": self.scores}
-        columns |= {"p_value": self.p_values, "adjusted": self.adjusted}
-        return pd.DataFrame({name: values[self.order] for name, values in columns.items()})
+        return Records(
+            {
+                "feature": self.names[j],
+                "score": self.scores[j],
+                "p_value": self.p_values[j],
+                "adjusted": self.adjusted[j],
+            }
+            for j in self.order
+        ).to_frame()

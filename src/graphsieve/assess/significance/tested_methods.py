@@ -50,13 +50,12 @@ def p_values_of(
     random_state: Any = 0,
     progress: bool | None = False,
 ) -> tuple[Floats, Floats]:
-    """Scores and p-values of all features, on checked data: what `feature_p_values` and estimators
-    call.
+    """Scores and p-values of all features, on checked data: what `feature_p_values` calls.
 
     `options` are those of the method's core, with its defaults where they are left out; bandwidth
     None is chosen from the data. The table is used as it is, and so is the target.
     """
-    method = METHODS[_covered(method_name)]
+    method = METHODS[method_name]
     method.check_knowledge(known)
     given = method.defaults | dict(options or {})
     chance = Chance(n_permutations, seed_number(random_state), progress)
@@ -65,16 +64,6 @@ def p_values_of(
     scores = method.core(table, known, **given).values
     rows, share = _share_of(method.name, table, known, given)
     return scores, over_columns(rows_of(table, rows), share, chance, ~np.isnan(scores))
-
-
-def _covered(method_name: str) -> str:
-    if method_name not in COVERED:
-        built = "its graph contains the feature itself, or it is no ratio of two graph energies"
-        raise InputError(
-            f"there are no p-values for method {method_name!r}: {built}; choose one of "
-            f"{', '.join(COVERED)}."
-        )
-    return method_name
 
 
 def _share_of(
@@ -154,9 +143,8 @@ def _without_each_feature(
         )
     if p * n**2 > LARGEST_SEARCH:
         raise InputError(
-            f"a graph without each of {p} features would compare {n} samples {p} times; "
-            f"pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer "
-            "columns."
+            f"a graph without each of {p} features would compare {n} samples {p} times; pass at "
+            f"most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer columns."
         )
     tracker, everything = Tracker(table), np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")

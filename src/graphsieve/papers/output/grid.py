@@ -9,12 +9,10 @@ from typing import Any
 
 ABOUT_VERDICTS = (
     "A verdict follows from the numbers by the rule that the paragraph behind it states. Where a "
-    "paper leaves a setting "
-    "open, the choice is listed, and other readings stand beside it; some choices and several "
-    "rules were made after trial "
-    "runs had been seen, so read the numbers, too. Where a run is too small to tell, the paragraph "
-    "says so. “Holds with a "
-    "correction” means: once a misprint or an unstated choice is put right."
+    "paper leaves a setting open, the choice is listed, and other readings stand beside it; some "
+    "choices and several rules were made after trial runs had been seen, so read the numbers, too. "
+    "Where a run is too small to tell, the paragraph says so. “Holds with a correction” means: "
+    "once a misprint or an unstated choice is put right."
 )
 VERDICTS = ("holds", "holds with a correction", "does not hold", "data not available")
 

@@ -307,10 +307,7 @@ class CellColumns:
             yield int(np.count_nonzero(~np.isnan(values[:, np.searchsorted(columns, column)])))
 
     def _note_kinds(
-        self,
-        columns: NDArray[np.intp],
-        chunk: Floats,
-        cells_of: Callable[[int], Sequence[str]],
+        self, columns: NDArray[np.intp], chunk: Floats, cells_of: Callable[[int], Sequence[str]]
     ) -> None:
         """Which columns have numbers at all, whole ones, and ones that were rounded."""
         known = ~np.isnan(chunk)

@@ -4,6 +4,7 @@ file is ever executed.
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +53,7 @@ class Header:
     @property
     def n_bytes(self) -> int:
         """What it needs in memory."""
-        size = self.dtype.itemsize
-        for length in self.shape:
-            size *= length
-        return size
+        return math.prod(self.shape, start=self.dtype.itemsize)
 
 
 def read_npz(

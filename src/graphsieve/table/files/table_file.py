@@ -301,8 +301,7 @@ def _without_rows(table: TableFile, counts: Integers) -> TableFile:
     if bad.all():
         raise InputError(
             f"{table.name} has a missing value in every row ({_with_counts(table.names, counts)}), "
-            "so none would be left; "
-            "use --drop-missing-columns or --fill-missing."
+            "so none would be left; use --drop-missing-columns or --fill-missing."
         )
     note = (
         f"{counted(int(bad.sum()), 'row')} with missing values left out (missing in "
@@ -328,7 +327,7 @@ def _filled(table: TableFile, counts: Integers) -> TableFile:
     broken = []
     for column in np.flatnonzero(counts):
         values = _column_values(matrix, int(column))
-        median = _median(matrix, int(column), values)
+        median = _median(matrix, values)
         values[np.isnan(values)] = median
         if not float(median).is_integer():
             broken.append(table.names[column])
@@ -348,7 +347,7 @@ def _column_values(matrix: Any, column: int) -> NDArray[Any]:
     return np.asarray(matrix.data[matrix.indptr[column] : matrix.indptr[column + 1]])
 
 
-def _median(matrix: Any, column: int, stored: NDArray[Any]) -> float:
+def _median(matrix: Any, stored: NDArray[Any]) -> float:
     known = stored[~np.isnan(stored)]
     if sp.issparse(matrix):
         known = np.concatenate([known, np.zeros(matrix.shape[0] - len(stored), dtype=known.dtype)])

@@ -13,15 +13,14 @@ import io
 import re
 from array import array
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import get_ident
+from functools import partial
 
 import numpy as np
 
 from graphsieve._base.errors import InputError, UsageError, warn
-from graphsieve._base.locks import lock_of_the_process
+from graphsieve._base.locks import SharedSetting
 from graphsieve._base.parameters import quoted
 from graphsieve.table.files.cells import CellColumns, number
 from graphsieve.table.files.opening import AT_ONCE, ByteSource
@@ -42,8 +41,6 @@ LONGEST_LINE = 2**29  # characters
 LONGEST_CELL = 2**27  # characters; a quote that is not closed would swallow the file
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
-_readers: list[int] = []  # the thread of each that reads now
-_limits: list[int] = []  # of the csv module before all of them
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _STATED = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -95,7 +92,7 @@ def read_text(
     check_text_options(options)
     _check_is_text(source, options.encoding)
     lines = Lines(source, options.encoding, options.comment)
-    with _long_cells():
+    with _long_cells.held():
         try:
             return _read(lines, keep, options, prefers_tabs)
         except csv.Error as error:
@@ -225,8 +222,7 @@ class Lines:
         hint = "latin-1" if name == "utf-8" else "utf-8"
         return (
             f"{self.name}: byte {offset} (0x{error.object[error.start]:02x}, line {line}) is not "
-            f"{name.upper()} text; "
-            f"use --encoding {hint} if it was written so."
+            f"{name.upper()} text; use --encoding {hint} if it was written so."
         )
 
 
@@ -249,8 +245,7 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     if stated is not None and asked not in (None, stated):
         raise UsageError(
             f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, and "
-            "--sep that they are by "
-            f"{_named(str(asked))}; leave --sep out, or take that line out."
+            f"--sep that they are by {_named(str(asked))}; leave --sep out, or take that line out."
         )
     first = lines.first_record()
     if not first:
@@ -303,7 +298,7 @@ class _Records:
         self._pushed: str | None = None
         # Blanks after a separator are no part of a cell, and a quote may follow them.
         self._reader = csv.reader(
-            _Fed(self), delimiter=sep, strict=True, skipinitialspace=sep != " "
+            iter(self._next_line, None), delimiter=sep, strict=True, skipinitialspace=sep != " "
         )
 
     def __iter__(self) -> Iterator[str | list[str]]:
@@ -322,21 +317,10 @@ class _Records:
         """Of a record in either form."""
         return record.rstrip("\r\n").split(self.sep) if isinstance(record, str) else record
 
-    def next_line(self) -> str:
+    def _next_line(self) -> str | None:
         """For `csv.reader`: the line that has quotes, and those that they span."""
         line, self._pushed = self._pushed, None
         return next(self.lines) if line is None else line
-
-
-class _Fed:
-    def __init__(self, records: _Records) -> None:
-        self._records = records
-
-    def __iter__(self) -> _Fed:
-        return self
-
-    def __next__(self) -> str:
-        return self._records.next_line()
 
 
 def _gather(
@@ -430,8 +414,7 @@ def _quote_message(lines: Lines, error: str) -> str:
     if "field larger" in error:
         return (
             f"{lines.name}: a cell that begins in line {lines.opened} has more than "
-            f"{LONGEST_CELL:,} characters; "
-            "is a quote there not closed?"
+            f"{LONGEST_CELL:,} characters; is a quote there not closed?"
         )
     if "unexpected end" in error:
         return (
@@ -486,36 +469,9 @@ def _decodes(head: bytes) -> bool:
     return True
 
 
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Python refuses cells beyond 131,072 characters; we do so much later, and leave its limit as
-    it was.
-
-    The limit belongs to the process: of several threads that read, the first raises it and the last
-    restores it.
-    """
-    thread = get_ident()
-    with _lock:
-        if not _readers:
-            _limits.append(csv.field_size_limit(LONGEST_CELL))
-        _readers.append(thread)
-    try:
-        yield
-    finally:
-        with _lock:
-            _has_read(thread)
+def _allow_long_cells() -> Callable[[], object]:
+    """Python refuses cells beyond 131,072 characters; we do so much later."""
+    return partial(csv.field_size_limit, csv.field_size_limit(LONGEST_CELL))
 
 
-def _has_read(thread: int) -> None:
-    _readers.remove(thread)
-    if not _readers:
-        csv.field_size_limit(_limits.pop())
-
-
-def _others_have_read() -> None:
-    """In a child, which has none of the other threads."""
-    for thread in [thread for thread in _readers if thread != get_ident()]:
-        _has_read(thread)
-
-
-_lock = lock_of_the_process(_others_have_read)
+_long_cells = SharedSetting(_allow_long_cells)
