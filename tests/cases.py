@@ -7,6 +7,8 @@ reads them back from a module.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -58,3 +60,13 @@ def cases_in_table() -> dict[int, str]:
     rows = re.findall(r"^\| (\d+) \| (A?C?) \|", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len({number for number, _ in rows}) == len(rows)
     return {int(number): where for number, where in rows}
+
+
+@contextmanager
+def about(case: object) -> Iterator[None]:
+    """Name the case of a loop in whatever fails inside."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the case of: {case}")
+        raise
