@@ -1665,6 +1665,7 @@ def check_failing_fit(name, failure):
     assert_array_equal(sieve.transform(FRAME), selected)
 
 
+@pytest.mark.slow
 def test_eight_threads_do_not_meet():
     tables = [frozen(np.roll(X, shift, axis=0) * (1 + shift)) for shift in range(8)]
     jobs = [(name, table) for table in tables for name in LIVES]
