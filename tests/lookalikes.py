@@ -4,6 +4,7 @@ generated ones with the properties of spectra, genes, texts and questionnaires.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,9 @@ from sklearn import datasets as bundled
 from sklearn.datasets import load_diabetes
 
 from graphsieve import datasets
+from graphsieve.datasets import DATASETS, Dataset, recipes
+from graphsieve.datasets.catalog import Source
+from graphsieve.datasets.dataset import content_hash, numbered
 
 
 def spectra(n: int = 240, p: int = 100, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -96,3 +100,120 @@ def load(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
 def with_a_constant(X: np.ndarray, place: int = 1) -> np.ndarray:
     """The table with a column of zeros inserted."""
     return np.insert(np.asarray(X, dtype=float), place, 0.0, axis=1)
+
+
+# --- in place of a data set of the catalog
+
+ANNEALED = ("carbon", "hardness", "strength", "thick", "width", "len")
+MEASURED = (
+    "rectal temperature",
+    "pulse",
+    "respiratory rate",
+    "nasogastric reflux PH",
+    "packed cell volume",
+    "total protein",
+    "abdomcentesis total protein",
+)
+NAMES = {
+    "soybean_small": recipes.SOYBEAN_FEATURES,
+    "wpbc": recipes.RECURRENCE_FEATURES,
+    "parkinsons": recipes.VOICE_FEATURES,
+    "breast_tissue": recipes.TISSUE_FEATURES,
+    "sonar": tuple(f"band_{number:02d}" for number in range(1, 61)),
+    "pollen": ("RIDGE", "NUB", "CRACK", "WEIGHT"),
+    "tecator": numbered("absorbance_", 100),
+    "cookie_nir": recipes.NEAR_INFRARED,
+    "nirsoil": recipes.NEAR_INFRARED,
+    "anneal": ANNEALED + numbered("kind ", 32),
+    "dermatology": (*numbered("sign ", 33), "Age"),
+    "horse_colic": MEASURED + numbered("code ", 20),
+    "zoo": (*numbered("has ", 15), "legs"),
+}
+CODED = ("soybean_small", "anneal", "dermatology", "horse_colic", "mnist5k")
+
+
+def _values(name: str, shape: tuple[int, int], y: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Features of which the first third tells y, as the set of that name has them: codes, gaps."""
+    rng = np.random.default_rng(len(name))
+    told = np.linspace(1.0, 0.0, shape[1]) * (np.arange(shape[1]) <= shape[1] // 3)
+    X = rng.normal(size=shape) + np.outer((y - y.mean()) / y.std(), told)
+    if name in CODED:
+        measured = np.isin(names, (*ANNEALED, *MEASURED))
+        X = np.where(measured, X, np.clip(np.rint(X), -1, 2) + 1)
+    if name == "zoo":
+        X = np.where(np.array(names) == "legs", np.clip(np.rint(X), -2, 2) + 2, X > 0)
+    if name == "dermatology":
+        X[:, -1] = rng.integers(1, 80, len(X))
+        X[:8, -1] = np.nan
+    if name == "horse_colic":
+        X[rng.random(shape) < 0.05] = np.nan
+    if name == "wpbc":
+        X[:4, -1] = np.nan
+    return X
+
+
+def _extras(name: str, y: np.ndarray) -> dict[str, np.ndarray]:
+    n, rng = len(y), np.random.default_rng(1)
+    simple = {
+        "leukemia": {"is_train": np.arange(n) >= 34},
+        "usps": {"is_test": np.arange(n) >= 0.8 * n},
+        "reuters_orgspeople": {"domain": (np.arange(n) >= n // 2).astype(np.int64)},
+        "reuters_peopleplaces": {"domain": (np.arange(n) >= n // 2).astype(np.int64)},
+        "cassava_nir": {"year": 2009 + np.arange(n) % 5},
+    }
+    if name in simple:
+        return simple[name]
+    targets = {
+        "tecator": ("moisture", "fat", "protein"),
+        "cookie_nir": ("fat", "sucrose", "dry_flour", "water"),
+        "nirsoil": ("Nt", "Ciso", "CEC"),
+    }.get(name)
+    if targets is None:
+        return {}
+    y_all = rng.normal(size=(n, len(targets)))
+    y_all[:, targets.index("fat") if "fat" in targets else 0] = y
+    extras = {"y_all": y_all, "y_all_names": np.array(targets)}
+    if name == "tecator":
+        parts = recipes.MEAT_PARTS
+        return extras | {"part": np.repeat(list(parts), list(parts.values()))}
+    return extras | (
+        {"is_test": np.arange(n) >= 40}
+        if name == "cookie_nir"
+        else {"is_train": rng.random(n) < 0.7}
+    )
+
+
+def stand_in(name: str) -> tuple[Source, Dataset]:
+    """A made-up data set with the shape, the classes, the types and the gaps of the one of that
+    name, and what the catalog would say of it; large ones have a tenth of their rows.
+    """
+    source, rng = DATASETS[name], np.random.default_rng(3)
+    fewer = 10 if source.shape[0] > 1000 and np.prod(source.shape) > 100_000 else 1
+    counts = tuple(count // fewer for count in source.class_counts)
+    n = sum(counts) or source.shape[0] // fewer
+    y = rng.permutation(np.repeat(np.arange(len(counts)), counts)) if counts else rng.normal(size=n)
+    names = NAMES.get(name, numbered("x", source.shape[1]))
+    X = _values(name, (n, source.shape[1]), y, names)
+    if name == "nirsoil":
+        y = np.where(np.arange(n) % 5 == 2, np.nan, y)
+    kind = np.float32 if source.single_precision else np.float64
+    made = Dataset(
+        name=name,
+        X=sp.csr_array(np.where(X > 1.5, np.rint(X), 0), dtype=kind)
+        if source.sparse
+        else X.astype(kind),
+        y=y,
+        task=source.task,
+        feature_names=names,
+        class_names=source.class_names or None,
+        target_name=source.target_name,
+        extras=_extras(name, y),
+    )
+    return replace(source, shape=made.X.shape, class_counts=counts, sha256=content_hash(made)), made
+
+
+def load_stand_in(name: str, *, download: bool = True) -> Dataset:
+    """In place of `graphsieve.datasets.load`: what scikit-learn has, and stand-ins of the rest."""
+    if name == "waveform40":
+        return replace(datasets.make_waveform(5000, random_state=0), name=name)
+    return datasets.load(name) if DATASETS[name].bundled else stand_in(name)[1]
