@@ -2860,11 +2860,13 @@ def test_labels_that_agree_give_no_warning_and_unknown_ones_an_error():
 
 @case(30)
 def test_what_is_given_is_never_written_to():
-    """Arrays are read-only everywhere above; what has no such flag is compared before and after."""
+    """Arrays are read-only everywhere above; what has no such flag is compared before and after.
+    In test_purity.py, for every score and every sieve.
+    """
     frame, table, matrix = FRAME.copy(), pl.DataFrame(FRAME), sp.csc_array(MOSTLY_ZERO)
     frame_before, table_before, matrix_before = frame.copy(deep=True), table.clone(), parts(matrix)
     writable = X.copy()
-    for scorer in DOORS.values():
+    for scorer in SEVERAL.values():
         for given in (frame, table, matrix, writable):
             outcome(scorer, given)
     pd.testing.assert_frame_equal(frame, frame_before)

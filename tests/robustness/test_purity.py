@@ -152,7 +152,13 @@ CALLS = {
     "harmonic_labels": lambda table: harmonic_labels(table, LABELS),
     "LabeledOnly": lambda table: LabeledOnly(LogisticRegression()).fit(table, LABELS),
 }
-every_call = pytest.mark.parametrize("name", CALLS)
+every_call = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("compare", "stability") else ())
+        for name in CALLS
+    ],
+)
 every_sieve = pytest.mark.parametrize("name", SIEVES)
 
 
@@ -549,6 +555,7 @@ def test_a_floating_search_by_an_estimator_leaves_the_filters_of_warnings_while_
     assert all(filters == before for filters in during)
 
 
+@pytest.mark.slow
 def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
     before, showing = list(warnings.filters), warnings.showwarning
 
