@@ -258,7 +258,9 @@ def run_tests(tree: Path, tests: list[str], chosen: list[str] | None) -> None:
     os.nice(10)
     os.chdir(tree)
     os.environ.update(
-        PYTHONPATH=str(tree / "src"), HYPOTHESIS_PROFILE="default", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"
+        PYTHONPATH=str(tree / "src"),
+        HYPOTHESIS_PROFILE="default",
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
     )
     sys.path[:0] = [str(tree / "src")]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -48,9 +48,9 @@ from graphsieve import (
     rank,
     scores,
 )
-from graphsieve.graphs.neighbors.out_of_core import as_table
 from graphsieve.scores import METHODS
-from graphsieve.table.columns import DENSE_FROM, Table
+from graphsieve.table.any_table import as_table
+from graphsieve.table.columns import DENSE_FROM, MemoryTable
 from strategies import frozen
 
 # Numbers without a row were dropped, or are of the command line only (91, 103).
@@ -165,7 +165,7 @@ DEFAULTS = {
 DOORS = FUNCTIONS | SIEVES | DEFAULTS | {"rank": lambda table: rank(table).scores}
 # What every odd table meets: the door through which every X comes, and who looks at it before.
 ENTRIES = {
-    "Table": Table,
+    "MemoryTable": MemoryTable,
     "as_table": as_table,
     "variance_score": DOORS["variance_score"],
     "GraphSieve": DOORS["GraphSieve() by nothing"],

@@ -40,7 +40,7 @@ from graphsieve.search import (
 )
 from graphsieve.search.propagation import harmonic_labels
 from graphsieve.select.sieves import SIEVES
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable
 from strategies import frozen
 
 N, P = 40, 6
@@ -379,8 +379,8 @@ def test_blocks_of_any_size(way, monkeypatch):
     cases = list(itertools.product(ON_THE_EDGE, each_knowledge(way)))
     expected = [answer(way, table_of(kind), known) for kind, known in cases]
     for size in (1, 3 * N - 1):
-        monkeypatch.setattr(Table.__init__, "__kwdefaults__", {"block_elements": size})
-        monkeypatch.setattr(Table.trusted.__func__, "__kwdefaults__", {"block_elements": size})
+        monkeypatch.setattr(MemoryTable.__init__, "__kwdefaults__", {"block_elements": size})
+        monkeypatch.setattr(MemoryTable.trusted.__func__, "__kwdefaults__", {"block_elements": size})
         for (kind, known), one in zip(cases, expected, strict=True):
             with about(f"{kind}, blocks of {size}"):
                 same(one, answer(way, table_of(kind), known))
