@@ -199,7 +199,8 @@ def as_bytes(result):
     if isinstance(result, list | tuple):
         return b"[" + b",".join(map(as_bytes, result)) + b"]"
     if hasattr(result, "__dict__") and not callable(result):
-        return type(result).__name__.encode() + as_bytes(vars(result))
+        # A ranking draws its portraits when it is asked for its state
+        return type(result).__name__.encode() + as_bytes(dict(result.__getstate__()))
     return without_times(repr(result)).encode()
 
 
