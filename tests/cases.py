@@ -1,4 +1,4 @@
-"""The cases of the table of bad input (BAD_INPUT.md): which test answers which, by number.
+"""The cases of the table of bad input (docs/bad-input.md): which test answers which, by number.
 
 A test is marked by `case`, which puts the numbers into its id (``pytest -k case31``); `cases_of`
 reads them back from a module.
@@ -6,13 +6,17 @@ reads them back from a module.
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-TABLE = Path(__file__).parents[2] / "shared" / "BAD_INPUT.md"
+TABLE = Path(__file__).parents[1] / "docs" / "bad-input.md"
 
 
 def case(*numbers: int) -> pytest.MarkDecorator:
@@ -50,11 +54,31 @@ def _of_mark(mark: pytest.Mark) -> set[int]:
 
 
 def cases_in_table() -> dict[int, str]:
-    """The number of every case with where it applies (A: Python, C: the command line); skips
-    where the table is not at hand.
-    """
-    if not TABLE.exists():
-        pytest.skip("BAD_INPUT.md is not at hand")
-    rows = re.findall(r"^\| (\d+) \| (A?C?) \|", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len({number for number, _ in rows}) == len(rows)
-    return {int(number): where for number, where in rows}
+    """The number of every case with where it applies (A: Python, C: the command line)."""
+    text = TABLE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| \d+ ", text, re.MULTILINE))
+    assert len({number for number, _, _ in rows}) == len(rows)
+    return {
+        int(number): "A" * (not python.startswith("—")) + "C" * (not command.startswith("—"))
+        for number, python, command in rows
+    }
+
+
+def module_of(path: str) -> ModuleType:
+    """A module of tests by its path in this folder, whichever tests are run."""
+    name = Path(path).stem
+    folder = str(Path(__file__).parent / Path(path).parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)
+
+
+@contextmanager
+def about(case: object) -> Iterator[None]:
+    """Name the case of a loop in whatever fails inside."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the case of: {case}")
+        raise

@@ -6,9 +6,7 @@ import os
 from pathlib import Path
 
 import matplotlib
-import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
@@ -57,24 +55,9 @@ def one_thread():
         yield
 
 
-SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
-
-
-@pytest.fixture
-def shared_data():
-    """A loader of real data sets by name; skips where they are not at hand."""
-
-    def load(name: str):
-        path = SHARED_DATA / f"{name}.npz"
-        if not path.exists():
-            pytest.skip(f"{name} is not at hand")
-        with np.load(path, allow_pickle=False) as file:
-            if "X" in file:
-                return file["X"], file["y"]
-            parts = (file["data"], file["indices"], file["indptr"])
-            return sp.csr_array(parts, shape=tuple(file["shape"])), file["y"]
-
-    return load
+# The folder of real data sets that the user has named, if any: what papers found on them can be
+# found again on them alone.
+REAL_DATA = Path(os.environ.get("GRAPHSIEVE_DATA") or "no folder")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kendalltau
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
+import lookalikes
 from graphsieve import GraphSieve, InputError, Supervision
 from graphsieve._base.errors import GraphSieveWarning
 from graphsieve.assess.comparison.candidates import (
@@ -698,8 +699,8 @@ def test_plot(wine):
     )
 
 
-def test_a_real_wide_table(shared_data):
-    X, y = shared_data("colon")
+def test_a_wide_table():
+    X, y = lookalikes.load("genes")
     found = compare(X, y, methods=["auto", "fisher", "variance"], sizes=[5, 20], learners="linear")
     judged = Judged(found.evaluation, "linear")
     assert judged.mean("auto") > judged.mean("random")

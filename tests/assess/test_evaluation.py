@@ -43,6 +43,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
+import lookalikes
 from graphsieve import (
     GraphSieve,
     GraphSieveWarning,
@@ -552,9 +553,8 @@ def script(X, y, *, sizes, learners, known, repeats, seed, classes, from_known=F
 
 
 @pytest.mark.parametrize("from_known", [False, True])
-def test_ionosphere_with_ten_labels_agrees_with_a_plain_script(shared_data, from_known):
-    X, y = shared_data("ionosphere")
-    X = X[:, X.std(axis=0) > 0].astype(np.float64)
+def test_ten_labels_agree_with_a_plain_script(from_known):
+    X, y = lookalikes.load("breast_cancer")
     setting = {"sizes": [3, 8, 20], "learners": ["1nn", "bayes"], "known": 10, "repeats": 2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns that are constant on ten rows
@@ -573,9 +573,8 @@ def test_ionosphere_with_ten_labels_agrees_with_a_plain_script(shared_data, from
         )
 
 
-def test_tecator_with_a_twentieth_of_the_targets_agrees_with_a_plain_script(shared_data):
-    X, y = shared_data("tecator")
-    X, y = X.astype(np.float64), y.astype(np.float64)
+def test_spectra_with_a_twentieth_of_the_targets_agree_with_a_plain_script():
+    X, y = lookalikes.load("spectra")
     setting = {"sizes": [2, 10, 30], "learners": ["5nn", "linear"], "known": 0.05, "repeats": 2}
     found = evaluate("pearson", X, y, **setting, random_state=8)
     for (learner, size), values in script(X, y, **setting, seed=8, classes=False).items():

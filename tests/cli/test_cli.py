@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
 
 import graphsieve
+import lookalikes
 from graphsieve.cli import main
 from graphsieve.cli.arguments import parser
 from graphsieve.scores import METHODS
@@ -175,8 +176,8 @@ def table(folder):
 # --------------------------------------------------------------------------------------------------
 
 
-def test_wine_with_few_labels(shared_data, folder):
-    X, y = shared_data("wine")
+def test_wine_with_few_labels(folder):
+    X, y = lookalikes.load("wine")
     known = np.full(len(y), None, dtype=object)
     for one in np.unique(y):
         known[np.flatnonzero(y == one)[:3]] = f"class {one}"
@@ -195,16 +196,16 @@ def test_wine_with_few_labels(shared_data, folder):
     assert "<title>Which columns of wine.csv matter</title>" in Path("wine.html").read_text()
 
 
-def test_tecator_with_a_target_partly_empty(shared_data, run):
-    X, y = shared_data("tecator")
+def test_spectra_with_a_target_partly_empty(run):
+    X, y = lookalikes.load("spectra")
     target = np.where(np.arange(len(y)) % 3 == 0, np.nan, y.astype(np.float64))
     write_csv(
-        "tecator.csv",
+        "spectra.csv",
         {**columns_of(X), "fat": ["" if np.isnan(one) else repr(float(one)) for one in target]},
     )
     for method in ("auto", "pearson", "semi_supervised_laplacian"):
         answer = run(
-            "rank", "tecator.csv", "--target", "fat", "--method", method, "--top", "10", "--json"
+            "rank", "spectra.csv", "--target", "fat", "--method", method, "--top", "10", "--json"
         )
         expected = graphsieve.rank(
             np.asarray(X, dtype=np.float64),
@@ -217,8 +218,9 @@ def test_tecator_with_a_target_partly_empty(shared_data, run):
     assert f"{int((~np.isnan(target)).sum())} of {len(y)} rows known" in answer.err
 
 
-def test_ionosphere_with_a_constant_column(shared_data, run):
-    X, y = shared_data("ionosphere")
+def test_a_real_table_with_a_constant_column(run):
+    X, y = lookalikes.load("breast_cancer")
+    X = lookalikes.with_a_constant(X)
     write_csv("t.csv", {**columns_of(X), "y": y.tolist()})
     for settings in (
         {},
@@ -228,7 +230,7 @@ def test_ionosphere_with_a_constant_column(shared_data, run):
         words = {"n_neighbors": "--neighbors", "method": "--method", "scale": "--scale"}
         options = [word for name, value in settings.items() for word in (words[name], str(value))]
         answer = run("rank", "t.csv", "--target", "y", "--top", "5", "--json", *options)
-        with pytest.warns(graphsieve.GraphSieveWarning, match="1 of 34 features"):
+        with pytest.warns(graphsieve.GraphSieveWarning, match="1 of 31 features"):
             expected = graphsieve.rank(
                 np.asarray(X, dtype=np.float64),
                 y,
@@ -241,11 +243,11 @@ def test_ionosphere_with_a_constant_column(shared_data, run):
         assert answer.order[-1] == "c1"
 
 
-def test_colon_with_2000_genes(shared_data, run):
-    X, y = shared_data("colon")
-    write_csv("colon.tsv", {**columns_of(X), "tissue": y.tolist()}, sep="\t")
+def test_2000_genes(run):
+    X, y = lookalikes.load("genes")
+    write_csv("genes.tsv", {**columns_of(X), "tissue": y.tolist()}, sep="\t")
     answer = run(
-        "rank", "colon.tsv", "--target", "tissue", "--method", "relieff", "--top", "50", "--json"
+        "rank", "genes.tsv", "--target", "tissue", "--method", "relieff", "--top", "50", "--json"
     )
     X = np.asarray(X, dtype=np.float64)
     names = [f"c{j}" for j in range(X.shape[1])]
@@ -256,8 +258,8 @@ def test_colon_with_2000_genes(shared_data, run):
     assert "columns are separated by tabs" in answer.document["table"]["notes"]
 
 
-def test_sparse_text_counts(shared_data, run):
-    X, y = shared_data("basehock")
+def test_sparse_text_counts(run):
+    X, y = lookalikes.load("texts")
     X = sp.csr_array(X)[:, :600]
     X.eliminate_zeros()
     expected = graphsieve.rank(X, y, method="fisher", n_features_to_select=20)

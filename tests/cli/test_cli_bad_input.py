@@ -1,4 +1,4 @@
-"""The command line's rows of ../shared/BAD_INPUT.md: what wrong input gets, one test per row."""
+"""The command line's rows of docs/bad-input.md: what wrong input gets, one test per row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from graphsieve.cli.arguments import parser
 
 COMMAND = Path(sys.executable).parent / "graphsieve"
 
-# Every row with a C in "where".
+# Every row with an answer of the command line.
 C_ROWS = (
     *(1, 2, 3, 8, 12, 17, 18, 20, 24, 25),
     *(55, 56, 57, 58, 59, 60, 62, 63, 64, 66, 67, 68),
@@ -76,23 +76,6 @@ C_ROWS = (
     *(189, 190, 192, 193, 194, 195, 197, 198, 199, 200),
     *(201, 202),
 )
-
-DIFFERENT = {
-    8: "text columns are the usual case: they are listed in a line 'left out' and in "
-    "table.left_out, which is no warning",
-    63: "the flag is 'unscorable', as in Python: a column may also be constant only where it "
-    "matters",
-    148: "the column is left out with a reason that shows the cell and says what to do; refused if "
-    "no other column is numeric",
-    165: "JSON only: YAML would need one more library for what JSON says as well",
-    179: "no note: that the link is replaced is what --force was given for",
-    194: "no file is ever called after something in the data",
-    195: "there is no model file; a pickle named as the table is refused likewise",
-    197: "there is no model file",
-    198: "only reproduce downloads; it takes no address and unpacks no archive to disk "
-    "(tests/datasets/test_datasets.py)",
-}
-
 
 # --- tools
 # --------------------------------------------------------------------------------------------------
@@ -1873,7 +1856,6 @@ def test_row_201_no_step_is_as_large_as_all_pairs(folder):
 
 def test_every_row_has_its_case():
     assert set(C_ROWS) == cases_of(sys.modules[__name__])
-    assert set(DIFFERENT) <= set(C_ROWS)
 
 
 def test_the_rows_are_those_of_the_document():

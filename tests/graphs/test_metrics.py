@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import cosine_distances
 
+import lookalikes
 from graphsieve.graphs.neighbors.exact import squared_distances
 from graphsieve.graphs.neighbors.metrics import Directions, chosen_metric, measured
 from graphsieve.scores import METHODS
@@ -221,16 +222,12 @@ def test_half_of_the_rows_must_have_a_direction():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        (name, "cosine")
-        for name in ("basehock", "pcmac", "reuters_orgspeople", "reuters_peopleplaces")
-    ]
-    + [
-        (name, "euclidean")
-        for name in ("mnist5k", "usps", "pbmc68k_reduced", "orl", "zoo", "leukemia", "colon")
+        ("texts", "cosine"),
+        *((name, "euclidean") for name in ("digits", "genes", "spectra", "answers", "wine")),
     ],
 )
-def test_real_texts_are_compared_by_direction_and_others_are_not(shared_data, name, expected):
-    X, _ = shared_data(name)
+def test_texts_are_compared_by_direction_and_others_are_not(name, expected):
+    X, _ = lookalikes.load(name)
     assert chosen_metric(MemoryTable(X))[0] == expected
 
 

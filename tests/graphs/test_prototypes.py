@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
 
+import lookalikes
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision
 from graphsieve.graphs import prototypes
 from graphsieve.graphs.builders import neighbor_graph
@@ -665,11 +666,11 @@ def test_compression_without_a_graph_from_x_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore:.*single known member")
-def test_waveform_noise_has_the_worst_constrained_scores(shared_data):
+def test_waveform_noise_has_the_worst_constrained_scores():
     """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by
     construction, too.)
     """
-    X, y = shared_data("waveform40")
+    X, y = lookalikes.load("waveform")
     for seed in range(3):
         labeled = np.random.default_rng(seed).choice(len(y), 8, replace=False)
         few = np.full(len(y), -1)

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
+import lookalikes
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, stored
 from graphsieve.graphs import prototypes
 from graphsieve.graphs.graph import LiftedGraph, SparseGraph
@@ -226,19 +227,20 @@ def test_copies_share_a_prototype(how, rows):
     assert found.quantization_error == 0
 
 
-@pytest.mark.parametrize("name", ["usps", "census_house_sub", "waveform40"])
-def test_kmeans_is_as_good_as_in_memory(shared_data, name):
-    X = np.asarray(shared_data(name)[0], dtype=np.float64)
-    here, there = kmeans(X), kmeans(stored_rows(X, 1500))
+@pytest.mark.parametrize("name", ["digits", "households", "waveform"])
+def test_kmeans_is_as_good_as_in_memory(name):
+    X = np.asarray(lookalikes.load(name)[0], dtype=np.float64)
+    here, there = kmeans(X), kmeans(stored_rows(X, len(X) // 6))
     assert inertia(X, there) < 1.05 * inertia(X, here)
 
 
-@pytest.mark.parametrize("name", ["usps", "census_house_sub"])
+@pytest.mark.parametrize("name", ["digits", "households"])
 @pytest.mark.parametrize("scale", [None, "standard"])
-def test_scores_are_in_the_order_of_those_in_memory(shared_data, name, scale):
-    X = np.asarray(shared_data(name)[0], dtype=np.float64)
+def test_scores_are_in_the_order_of_those_in_memory(name, scale):
+    X = np.asarray(lookalikes.load(name)[0], dtype=np.float64)
+    X = X[:, (X > 0).mean(axis=0) > 0.2]  # without pixels that are nearly always white
     sieve = GraphSieve("laplacian", compress="kmeans", scale=scale)
-    here, there = sieve.fit(X).scores_, sieve.fit(Pieces(X, 1500)).scores_
+    here, there = sieve.fit(X).scores_, sieve.fit(Pieces(X, len(X) // 6)).scores_
     assert spearmanr(here, there)[0] >= 0.9
 
 

@@ -16,8 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from conftest import SHARED_DATA
+import lookalikes
+from conftest import REAL_DATA
 from graphsieve import GraphSieveWarning
+from graphsieve.papers import experiment as running
 from graphsieve.papers import iteragraph as hybrid
 from graphsieve.papers.estimate import Estimate, estimates
 from graphsieve.papers.experiment import Experiment, Run, perform
@@ -69,9 +71,9 @@ def verdicts(reproduction):
 @pytest.fixture
 def data_at_hand(monkeypatch):
     for case in CASES:
-        if not (SHARED_DATA / f"{case.data}.npz").exists():
+        if not (REAL_DATA / f"{case.data}.npz").exists():
             pytest.skip(f"{case.data} is not at hand")
-    monkeypatch.setenv("GRAPHSIEVE_DATA", str(SHARED_DATA))
+    monkeypatch.setenv("GRAPHSIEVE_DATA", str(REAL_DATA))
 
 
 # ---- the toy
@@ -409,8 +411,9 @@ def test_without_data_it_says_so(monkeypatch, tmp_path):
     assert all(claim.why for claim in found.claims)
 
 
-@pytest.mark.usefixtures("data_at_hand")
-def test_all_parts_run():
+@pytest.mark.slow
+def test_all_parts_run(monkeypatch):
+    monkeypatch.setattr(running, "load", lookalikes.load_stand_in)
     found = perform(EXPERIMENT, Few(download=False, progress=False))
     missing = {key for key, verdict in verdicts(found).items() if verdict is Verdict.NO_DATA}
     assert missing == {"table-2-orgsplaces", "gain-orgsplaces"}
@@ -433,9 +436,10 @@ def test_all_parts_run():
     assert found.facts()["depth"] == "quick"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_at_hand")
 def test_leukemia_is_as_found_before():
-    # METHODS.md, 60 random splits, mean over the sizes, naive Bayes / nearest neighbour / support
+    # Found before in 60 random splits, mean over the sizes, naive Bayes / nearest neighbour / support
     # vector machine.
     before = {SEED: (73, 78, 79), SSELECT: (77, 83, 83), HYBRID: (78.5, 78, 78.5)}
     data = Run(download=False).load("leukemia")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SHARED_DATA
+from conftest import REAL_DATA
 from graphsieve.papers import EXPERIMENTS
 from graphsieve.papers.output.markdown import as_markdown
 from graphsieve.papers.results import SCHEMA, Verdict, from_facts
@@ -39,8 +39,8 @@ NUMBER = (int, float, type(None))
 @pytest.fixture(scope="module")
 def quick() -> dict:
     """What ``graphsieve reproduce all --quick --json`` prints; a minute or two."""
-    if not SHARED_DATA.is_dir():
-        pytest.skip("the real data sets are not at hand")
+    if not REAL_DATA.is_dir():
+        pytest.skip("GRAPHSIEVE_DATA names no folder of real data sets")
     command = [
         sys.executable,
         "-m",
@@ -53,7 +53,7 @@ def quick() -> dict:
         "--no-download",
         "--quiet",
     ]
-    environment = {**os.environ, "GRAPHSIEVE_DATA": str(SHARED_DATA)}
+    environment = {**os.environ, "GRAPHSIEVE_DATA": str(REAL_DATA)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, encoding="utf-8"
     )
@@ -62,7 +62,7 @@ def quick() -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("which", ["quick", "documented"])
+@pytest.mark.parametrize("which", [pytest.param("quick", marks=pytest.mark.slow), "documented"])
 def test_results_have_the_promised_form(which, request):
     results = DOCUMENTED if which == "documented" else request.getfixturevalue("quick")
     assert results["schema"] == SCHEMA
@@ -123,6 +123,7 @@ def test_the_documented_claims_are_those_of_the_code():
         ]
 
 
+@pytest.mark.slow
 def test_the_documented_numbers_are_those_of_the_code(quick):
     """A quick run differs from the documented full one by chance alone; where nothing is random,
     not at all.
@@ -166,6 +167,7 @@ KNOWN_TO_REPRODUCE = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_known_to_reproduce_does(quick):
     verdicts = {
         (facts["paper"], claim["key"]): claim["verdict"]
@@ -184,6 +186,7 @@ def found(quick: dict, paper: str, label: str, title: str) -> dict[tuple[str, st
     return {(row, column): cell for (*_, row, column), cell in chosen.items()}
 
 
+@pytest.mark.slow
 def test_orders_on_iris_and_the_toy_are_exact(quick):
     """As the papers print them: petal length, petal width, sepal length, sepal width; feature 4
     alone.
@@ -203,6 +206,7 @@ def test_orders_on_iris_and_the_toy_are_exact(quick):
         assert [toy[row, f"feature {i}"]["ours"] for i in (1, 2, 3, 4)] == [0, 0, 0, 1]
 
 
+@pytest.mark.slow
 def test_sls_table_1_is_within_three_standard_errors(quick):
     """Of the paper's cells, which are of 1,000 data sets and rounded to whole per cent."""
     table = found(quick, "sls", "Table 1", "of the irrelevant")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import lookalikes
 from graphsieve.report import portraits
 from graphsieve.report.portraits import portray
 from graphsieve.supervision.value import Supervision
@@ -507,8 +508,8 @@ def test_the_facts_of_24_features_stay_small(rng, kind):
 # Real tables
 
 
-def test_a_share_of_wine_labels(shared_data):
-    X, y = shared_data("wine")
+def test_a_share_of_wine_labels():
+    X, y = lookalikes.load("wine")
     labels = np.where(np.arange(len(y)) % 5 == 0, y, -1)
     facts = portray(MemoryTable(X), Supervision.from_labels(labels), [6, 0])
     assert facts["classes"] == ["0", "1", "2", "unknown"]
@@ -523,8 +524,8 @@ def test_a_share_of_wine_labels(shared_data):
             )
 
 
-def test_neighboring_wavelengths_say_the_same(shared_data):
-    X, y = shared_data("tecator")
+def test_neighboring_wavelengths_say_the_same():
+    X, y = lookalikes.load("spectra")
     facts = portray(MemoryTable(X), Supervision.from_targets(y), [40, 41, 0])
     assert_array_equal(facts["correlations"]["values"][0][1] > 0.99, True)
     assert_allclose(facts["correlations"]["values"], np.corrcoef(X[:, [40, 41, 0]].T), atol=6e-4)

@@ -30,7 +30,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from cases import case
+from cases import about, case
 from graphsieve import (
     FloatingSieve,
     GraphSieve,
@@ -72,7 +72,9 @@ SIEVES = {
     "HybridSieve": HybridSieve(),
     "FloatingSieve": FloatingSieve(),
 }
-every_sieve = pytest.mark.parametrize("name", SIEVES)
+# One of each class, and one with a method: what parameters may be is not asked of the method.
+CLASSES = ("GraphSieve", "GraphSieve(laplacian)", "IterativeSieve", "HybridSieve", "FloatingSieve")
+every_class = pytest.mark.parametrize("name", CLASSES)
 
 
 def known_to(name):
@@ -115,6 +117,7 @@ def python(code, *arguments, timeout=120, **environment):
 
 
 @case(31)
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"),
     reason="the limit counts what is private to a process only on Linux",
@@ -202,24 +205,22 @@ def test_arrays_split_by_columns():
 
 
 @case(120)
-@every_sieve
-@pytest.mark.parametrize(
-    "asked", [0, -1, P + 1, float("nan"), True, "half", 10**30, float("inf"), None.__class__]
-)
-def test_a_number_of_features_that_cannot_be(name, asked):
-    with pytest.raises(InputError, match="n_features_to_select") as caught:
-        fitted(name, n_features_to_select=asked)
-    assert "\n" not in str(caught.value)
-    assert asked != P + 1 or f"{P}" in str(caught.value)
+@every_class
+def test_a_number_of_features_that_cannot_be(name):
+    for asked in (0, -1, P + 1, float("nan"), True, "half", 10**30, float("inf"), type(None)):
+        with about(asked), pytest.raises(InputError, match="n_features_to_select") as caught:
+            fitted(name, n_features_to_select=asked)
+        assert "\n" not in str(caught.value)
+        assert asked != P + 1 or f"{P}" in str(caught.value)
 
 
 @case(121)
-@every_sieve
-@pytest.mark.parametrize("asked", [0.0, -0.5, 1.5, 2.0, -0.0])
-def test_a_fraction_that_cannot_be(name, asked):
-    with pytest.raises(InputError, match="n_features_to_select") as caught:
-        fitted(name, n_features_to_select=asked)
-    assert "\n" not in str(caught.value)
+@every_class
+def test_a_fraction_that_cannot_be(name):
+    for asked in (0.0, -0.5, 1.5, 2.0, -0.0):
+        with about(asked), pytest.raises(InputError, match="n_features_to_select") as caught:
+            fitted(name, n_features_to_select=asked)
+        assert "\n" not in str(caught.value)
 
 
 OPTIONS = {
@@ -234,9 +235,6 @@ OPTIONS = {
     "HybridSieve": {"base": "fischer", "scale": "standrad"},
     "FloatingSieve": {"target_type": "clases"},
 }
-MISSPELT = [
-    (name, option, value) for name, options in OPTIONS.items() for option, value in options.items()
-]
 MEANT = {
     "laplacain": "laplacian",
     "standrad": "standard",
@@ -248,16 +246,17 @@ MEANT = {
 
 
 @case(122)
-@pytest.mark.parametrize(("name", "option", "value"), MISSPELT)
-def test_a_misspelt_option_names_the_nearest(name, option, value):
-    with pytest.raises(InputError, match=f"'{value}'") as caught:
-        fitted(name, **{option: value})
-    assert f"'{MEANT[value]}'" in str(caught.value)
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_misspelt_option_names_the_nearest(name):
+    for option, value in OPTIONS[name].items():
+        with about(option), pytest.raises(InputError, match=f"'{value}'") as caught:
+            fitted(name, **{option: value})
+        assert f"'{MEANT[value]}'" in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 @case(123, 124)
-@every_sieve
+@every_class
 def test_parameters_are_stored_and_not_looked_at_before_fit(name):
     sieve = clone(SIEVES[name])
     odd = {parameter: object() for parameter in sieve.get_params(deep=False)}
@@ -269,7 +268,7 @@ def test_parameters_are_stored_and_not_looked_at_before_fit(name):
 
 
 @case(124)
-@every_sieve
+@every_class
 def test_parameters_go_round(name):
     sieve = SIEVES[name]
     copy = clone(sieve)
@@ -282,8 +281,14 @@ def test_parameters_go_round(name):
 
 
 @case(125)
-@every_sieve
-def test_a_second_fit_replaces_all_of_the_first(name):
+def test_a_second_fit_replaces_all_of_the_first():
+    """In test_bad_input_searches.py, all attributes of further sieves are compared."""
+    for name in SIEVES:
+        with about(name):
+            check_second_fit(name)
+
+
+def check_second_fit(name):
     other, known = frozen(np.delete(X[::-1], 2, axis=1)), known_to(name)
     names = pd.DataFrame(X, columns=[f"f{j}" for j in range(P)])
     turned = None if known is None else known[np.arange(N)[::-1]]
@@ -305,16 +310,18 @@ def test_a_target_with_gaps_in_a_pipeline():
 
 
 @case(128)
-@every_sieve
-def test_sieves_in_processes(name):
-    here = fitted(name)
-    for there in Parallel(n_jobs=2)(delayed(fitted)(name) for _ in range(2)):
-        assert_array_equal(there.ranking_, here.ranking_)
+@pytest.mark.slow
+def test_sieves_in_processes():
+    elsewhere = Parallel(n_jobs=2)(delayed(fitted)(name) for name in SIEVES)
+    for name, there in zip(SIEVES, elsewhere, strict=True):
+        here = fitted(name)
+        assert_array_equal(there.ranking_, here.ranking_, err_msg=name)
         if hasattr(here, "scores_"):
-            assert_array_equal(there.scores_, here.scores_)
+            assert_array_equal(there.scores_, here.scores_, err_msg=name)
 
 
 @case(128)
+@pytest.mark.slow
 def test_comparisons_and_resampling_in_processes():
     one = stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=6)
     two = stability(GraphSieve(n_features_to_select=2), X, LABELS, n_resamples=6, n_jobs=2)
@@ -360,23 +367,22 @@ SEEDS = {
 
 
 @case(130)
-@pytest.mark.parametrize("kind", SEEDS)
-@pytest.mark.parametrize("name", RANDOM)
-def test_the_same_seed_gives_the_same_bits(name, kind):
-    first, second = (RANDOM[name](SEEDS[kind]()) for _ in range(2))
-    assert pickle.dumps(first) == pickle.dumps(second)
-
-
-@case(130)
-@pytest.mark.parametrize("name", RANDOM)
-def test_no_seed_and_no_seeds(name):
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "compare" else ()) for name in RANDOM],
+)
+def test_the_same_seed_gives_the_same_bits(name):
+    for kind, seed in SEEDS.items():
+        first, second = (RANDOM[name](seed()) for _ in range(2))
+        assert pickle.dumps(first) == pickle.dumps(second), kind
     RANDOM[name](None)
     for odd in (-1, 1.5, "7", True, [1.5]):
-        with pytest.raises(InputError, match="random_state must be"):
+        with about(odd), pytest.raises(InputError, match="random_state must be"):
             RANDOM[name](odd)
 
 
 @case(131)
+@pytest.mark.slow
 def test_an_old_scikit_learn_is_named():
     """What 1.6 has brought is taken away, as in 1.5."""
     code = """
@@ -397,11 +403,12 @@ def test_an_old_scikit_learn_is_named():
 
 
 @case(132)
-@every_sieve
-def test_clean_data_warn_of_nothing(name):
+def test_clean_data_warn_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fitted(name).transform(X)
+        for name in SIEVES:
+            with about(name):
+                fitted(name).transform(X)
         rank(X, LABELS).to_html()
 
 
@@ -483,6 +490,7 @@ def test_a_complete_graph_that_would_not_fit_is_refused_before_it_is_made():
 
 
 @case(201)
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"),
     reason="the limit counts what is private to a process only on Linux",
@@ -521,6 +529,7 @@ def test_nothing_else_takes_memory_for_all_pairs():
 
 
 @case(202)
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="/proc tells how much memory is used"
 )
@@ -561,6 +570,7 @@ def killed(item):
 
 
 @case(204)
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_a_clear_error_and_no_wait():
     code = """
         import os, sys
@@ -633,15 +643,15 @@ def test_a_read_that_fails_is_named_by_its_byte(kind):
 
 
 @case(206)
-@every_sieve
-def test_the_number_of_threads_makes_no_difference(name):
-    with threadpool_limits(1):
-        one = fitted(name)
-    with threadpool_limits(8):
-        eight = fitted(name)
-    assert_array_equal(one.ranking_, eight.ranking_)
-    if hasattr(one, "scores_"):
-        assert_allclose(one.scores_, eight.scores_, rtol=1e-12)
+def test_the_number_of_threads_makes_no_difference():
+    for name in SIEVES:
+        with threadpool_limits(1):
+            one = fitted(name)
+        with threadpool_limits(8):
+            eight = fitted(name)
+        assert_array_equal(one.ranking_, eight.ranking_, err_msg=name)
+        if hasattr(one, "scores_"):
+            assert_allclose(one.scores_, eight.scores_, rtol=1e-12, err_msg=name)
 
 
 @case(207)

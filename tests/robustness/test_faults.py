@@ -35,9 +35,12 @@ from graphsieve import GraphSieve, InputError, read_table, stored
 from graphsieve.cli import main
 from graphsieve.table.stored.array_files import Mapped
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="/proc tells which processes there are"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="/proc tells which processes there are"
+    ),
+]
 
 TIMES = int(os.environ.get("FAULTS_TIMES", "1"))
 LOG = os.environ.get("FAULTS_LOG")  # a file to keep the counts in

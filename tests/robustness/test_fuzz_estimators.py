@@ -37,7 +37,7 @@ from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import rescaled
 from oddities import answered, maybe_odd, objects, parameters
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.fixture(scope="module", autouse=True)

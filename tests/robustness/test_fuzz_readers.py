@@ -35,6 +35,8 @@ from graphsieve.cli.rank import _parameters
 from graphsieve.cli.reproduce import _read_results as read_results
 from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = settings.default.max_examples
 in_process = [kind for kind in KINDS if kind not in NATIVE]
 BEGINNINGS = (

@@ -26,12 +26,16 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from joblib import Parallel, delayed, parallel_config
+from numpy.testing import assert_array_equal
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_info
 
 import graphsieve
+from cases import about
 from graphsieve import (
     FloatingSieve,
     GraphSieve,
@@ -99,10 +103,28 @@ SIEVES = {
     },
     **{f"GraphSieve by {kind}": (GraphSieve(), known) for kind, known in KNOWN.items()},
     "GraphSieve": (GraphSieve(), None),
-    "GraphSieve(compressed)": (GraphSieve("laplacian", compress="kmeans", n_prototypes=6), None),
+    "GraphSieve(published)": (
+        GraphSieve(redundancy=None, scale="robust", metric="cosine"),
+        KNOWN["pairs"],
+    ),
+    "GraphSieve(correlation)": (GraphSieve("lsdf", redundancy="correlation"), KNOWN["labels"]),
+    "GraphSieve(kmeans)": (GraphSieve("laplacian", compress="kmeans", n_prototypes=6), None),
+    "GraphSieve(som)": (GraphSieve("laplacian", compress="som", n_prototypes=(2, 3)), None),
     "IterativeSieve": (IterativeSieve(), None),
+    "IterativeSieve(lsdf)": (
+        IterativeSieve("lsdf", step=2, method_params={"same_class_weight": 10.0}),
+        KNOWN["labels"],
+    ),
     "HybridSieve": (HybridSieve(), KNOWN["labels"]),
+    "HybridSieve(floating)": (
+        HybridSieve("floating", base_params={"ridge": 2.0}),
+        KNOWN["labels"],
+    ),
     "FloatingSieve": (FloatingSieve(), KNOWN["labels"]),
+    "FloatingSieve(estimator)": (
+        FloatingSieve(KNeighborsClassifier(1), cv=KFold(3), n_features_to_select=2),
+        KNOWN["labels"],
+    ),
 }
 SEARCHED = {
     "diverse": lambda table: SEARCHES["diverse"].function(
@@ -130,7 +152,13 @@ CALLS = {
     "harmonic_labels": lambda table: harmonic_labels(table, LABELS),
     "LabeledOnly": lambda table: LabeledOnly(LogisticRegression()).fit(table, LABELS),
 }
-every_call = pytest.mark.parametrize("name", CALLS)
+every_call = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("compare", "stability") else ())
+        for name in CALLS
+    ],
+)
 every_sieve = pytest.mark.parametrize("name", SIEVES)
 
 
@@ -171,7 +199,8 @@ def as_bytes(result):
     if isinstance(result, list | tuple):
         return b"[" + b",".join(map(as_bytes, result)) + b"]"
     if hasattr(result, "__dict__") and not callable(result):
-        return type(result).__name__.encode() + as_bytes(vars(result))
+        # A ranking draws its portraits when it is asked for its state
+        return type(result).__name__.encode() + as_bytes(dict(result.__getstate__()))
     return without_times(repr(result)).encode()
 
 
@@ -184,7 +213,15 @@ def test_the_same_input_gives_the_same_bytes(name):
 
 
 @pytest.mark.parametrize(
-    "kind", ["rank.json", "rank.csv", "rank.html", "select.csv", "compare.html", "compare.json"]
+    "kind",
+    [
+        "rank.json",
+        "rank.csv",
+        "rank.html",
+        "select.csv",
+        pytest.param("compare.html", marks=pytest.mark.slow),
+        pytest.param("compare.json", marks=pytest.mark.slow),
+    ],
 )
 def test_the_command_writes_the_same_bytes(tmp_path, monkeypatch, kind, capsys):
     monkeypatch.chdir(tmp_path)
@@ -227,13 +264,13 @@ def content(table):
 
 
 @every_call
-@pytest.mark.parametrize("holder", HOLDERS)
-def test_tables_are_left_as_they_were(holder, name):
+def test_tables_are_left_as_they_were(name):
     """Read-only arrays are met by all other tests here: writing to one is an error."""
-    table = HOLDERS[holder]()
-    before = content(table)
-    called(name, table)
-    assert content(table) == before
+    for holder, make in HOLDERS.items():
+        table = make()
+        before = content(table)
+        called(name, table)
+        assert content(table) == before, holder
 
 
 def arrays_of(known):
@@ -244,16 +281,11 @@ def arrays_of(known):
     }
 
 
-@every_call
-def test_knowledge_is_left_as_it_was(name):
+def knowledge():
+    """All that is given here beside tables, as bytes."""
     plain = (LABELS, TARGETS, MUST, CANNOT, PROBABILITIES, X)
-    before = [arrays_of(known) for known in KNOWN.values()], [array.tobytes() for array in plain]
-    called(name)
-    assert (
-        [arrays_of(known) for known in KNOWN.values()],
-        [array.tobytes() for array in plain],
-    ) == before
     assert not any(array.flags.writeable for array in plain)
+    return [arrays_of(known) for known in KNOWN.values()], [array.tobytes() for array in plain]
 
 
 @pytest.mark.parametrize(
@@ -309,11 +341,13 @@ def state():
 
 @every_call
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
-def test_nothing_in_the_process_is_changed(name):
+def test_neither_what_is_known_nor_anything_in_the_process_is_changed(name):
+    given = knowledge()
     CALLS[name](X)  # what is loaded with it may bring threads of its own
     before = state()
     CALLS[name](X)
     assert state() == before
+    assert knowledge() == given
 
 
 @every_call
@@ -522,6 +556,7 @@ def test_a_floating_search_by_an_estimator_leaves_the_filters_of_warnings_while_
     assert all(filters == before for filters in during)
 
 
+@pytest.mark.slow
 def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
     before, showing = list(warnings.filters), warnings.showwarning
 
@@ -540,18 +575,21 @@ def test_evaluation_in_eight_threads_leaves_the_filters_of_warnings():
 
 
 @every_sieve
-@pytest.mark.parametrize(
-    "how",
-    [copy.deepcopy, copy.copy, lambda sieve: pickle.loads(pickle.dumps(sieve))],
-    ids=["deepcopy", "copy", "pickle"],
-)
-def test_a_copy_of_a_fitted_sieve_is_the_same(how, name):
+def test_a_copy_of_a_fitted_sieve_is_the_same(name):
     sieve, known = SIEVES[name]
-    fitted = clone(sieve).fit(X, supervision=known)
-    other = how(fitted)
-    assert as_bytes(other) == as_bytes(fitted)
-    assert other.transform(X).tobytes() == fitted.transform(X).tobytes()
-    assert as_bytes(clone(other).fit(X, supervision=known)) == as_bytes(fitted)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    fitted = clone(sieve).fit(frame, supervision=known)
+    for how, other in {
+        "deepcopy": copy.deepcopy(fitted),
+        "copy": copy.copy(fitted),
+        "pickle": pickle.loads(pickle.dumps(fitted)),
+    }.items():
+        with about(how):
+            assert as_bytes(other) == as_bytes(fitted)
+            assert repr(other) == repr(fitted)
+            assert other.transform(frame).tobytes() == fitted.transform(frame).tobytes()
+            assert_array_equal(other.get_feature_names_out(), fitted.get_feature_names_out())
+    assert as_bytes(clone(fitted).fit(frame, supervision=known)) == as_bytes(fitted)
 
 
 @pytest.mark.parametrize(
@@ -575,6 +613,7 @@ def fit_elsewhere(name):
     return as_bytes(clone(sieve).fit(X, supervision=known))
 
 
+@pytest.mark.slow
 def test_processes_find_the_same():
     names = list(SIEVES)
     assert Parallel(n_jobs=2, backend="loky")(delayed(fit_elsewhere)(name) for name in names) == [
@@ -582,6 +621,7 @@ def test_processes_find_the_same():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_work_is_shared_by_whatever_joblib_was_told_to_use(backend):
@@ -590,6 +630,7 @@ def test_work_is_shared_by_whatever_joblib_was_told_to_use(backend):
         assert in_parallel(pow, [(2, 3), (3, 2), (5, 1)], title="work", n_jobs=2) == [8, 9, 5]
 
 
+@pytest.mark.slow
 def test_eight_threads_find_the_same():
     names = list(CALLS)
     alone = [as_bytes(called(name)) for name in names]
@@ -635,14 +676,14 @@ def test_all_that_computes_is_here():
 BROKEN = frozen(np.where(np.arange(X.size).reshape(X.shape) == 0, np.nan, X))
 
 
-@every_sieve
-def test_a_fit_that_fails_leaves_the_one_before(name):
-    sieve, known = SIEVES[name]
-    fitted = clone(sieve).fit(X, supervision=known)
-    before = as_bytes(fitted)
-    with pytest.raises(InputError, match="NaN"):
-        fitted.fit(BROKEN, supervision=known)
-    assert as_bytes(fitted) == before
+def test_a_fit_that_fails_leaves_the_one_before():
+    """Other failures are in test_bad_input_searches.py."""
+    for name, (sieve, known) in SIEVES.items():
+        fitted = clone(sieve).fit(X, supervision=known)
+        before = as_bytes(fitted)
+        with about(name), pytest.raises(InputError, match="NaN"):
+            fitted.fit(BROKEN, supervision=known)
+        assert as_bytes(fitted) == before, name
 
 
 def test_labeled_only_stays_fitted_where_its_estimator_fails():

@@ -15,6 +15,7 @@ from scipy.integrate import quad
 from scipy.stats import beta, rankdata
 from sklearn.datasets import load_breast_cancer
 
+import lookalikes
 from graphsieve import Supervision, datasets
 from graphsieve._base.errors import InputError
 from graphsieve.search.counting import (
@@ -639,10 +640,10 @@ def test_the_same_twice():
 # ---- real tables
 
 
-@pytest.mark.parametrize("name", ["tecator", "orl", "wine", "colon", "pcmac"])
+@pytest.mark.parametrize("name", ["spectra", "digits", "wine", "genes", "texts"])
 @pytest.mark.parametrize("labels", [0, 4])
-def test_real_tables_get_more_than_one_and_not_all(name, labels, shared_data):
-    X, y = shared_data(name)
+def test_real_tables_get_more_than_one_and_not_all(name, labels):
+    X, y = lookalikes.load(name)
     rng = np.random.default_rng(0)
     known = Supervision.nothing(len(y))
     if labels and y.dtype.kind == "f":

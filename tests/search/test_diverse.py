@@ -21,6 +21,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
+import lookalikes
 from graphsieve import GraphSieve, Supervision
 from graphsieve._base.errors import InputError
 from graphsieve.search import diverse, diverse_selection
@@ -670,9 +671,8 @@ def test_choices_of_which_a_billionth_was_left() -> None:
     assert path.order[: path.n_chosen].tolist() == expected
 
 
-def test_real_spectra_are_chosen_as_in_extended_precision(shared_data: Any) -> None:
-    X, _ = shared_data("tecator")
-    X = np.asarray(X, dtype=np.float64)
+def test_spectra_of_many_samples_are_chosen_as_in_extended_precision() -> None:
+    X, _ = lookalikes.load("spectra")
     expected, least = chosen_in_extended_precision(X, np.ones(X.shape[1]), 20)
     path = diverse_selection(np.ones(X.shape[1]), X, n_features_to_select=20)
     assert path.order[: path.n_chosen].tolist() == expected

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import lookalikes
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import SCALES, chosen_scale, effective_support, rescaled
 from strategies import grid_values
@@ -220,29 +221,12 @@ def test_deviations_that_no_number_holds_are_compared():
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [(name, "standard") for name in ("wine", "wpbc", "census_house_sub", "dermatology")]
-    + [
-        (name, None)
-        for name in (
-            "ionosphere",
-            "sonar",
-            "zoo",
-            "colon",
-            "leukemia",
-            "orl",
-            "mnist5k",
-            "usps",
-            "pcmac",
-            "tecator",
-        )
-    ],
+    [(name, "standard") for name in ("wine", "breast_cancer", "diabetes")]
+    + [(name, None) for name in ("iris", "digits", "spectra", "genes", "texts", "answers")],
 )
-def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(
-    shared_data, name, expected
-):
-    X, _ = shared_data(name)
-    rows = np.arange(X.shape[0]) if sp.issparse(X) else np.flatnonzero(~np.isnan(X).any(axis=1))
-    assert chosen_scale(MemoryTable(X[rows]))[0] == expected
+def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(name, expected):
+    X, _ = lookalikes.load(name)
+    assert chosen_scale(MemoryTable(X))[0] == expected
 
 
 # --- Effective support

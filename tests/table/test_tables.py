@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lookalikes
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
 from graphsieve.table.files import text as text_module
 from graphsieve.table.files.knowledge import read_probabilities_file
@@ -771,8 +772,8 @@ def check_hostile(content: bytes) -> None:
     assert set(table.names) | set(table.left_out) == set(table.columns)
 
 
-def test_real_data_reads_back(shared_data, tmp_path):
-    X, y = shared_data("wine")
+def test_real_data_reads_back(tmp_path):
+    X, y = lookalikes.load("wine")
     path = tmp_path / "wine.csv"
     np.savetxt(
         path,

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lookalikes
 from graphsieve._base.errors import GraphSieveWarning, InputError, UsageError
 from graphsieve.table.files.reading import read_table
 from graphsieve.table.files.table_file import TableFile, without_missing
@@ -499,12 +500,16 @@ def test_kinds_of_numbers(tmp_path, given, expected):
     assert table.matrix.tolist() == [[1, 0], [1, 1]]
 
 
-def test_real_data(shared_data):
-    from conftest import SHARED_DATA
-
-    for name in ("wine", "basehock"):
-        expected, y = shared_data(name)
-        table = read_table(SHARED_DATA / f"{name}.npz", keep=["y"])
+def test_real_data(tmp_path):
+    for name in ("wine", "texts"):
+        expected, y = lookalikes.load(name)
+        path = tmp_path / f"{name}.npz"
+        if sp.issparse(expected):
+            parts = {key: getattr(expected, key) for key in ("data", "indices", "indptr", "shape")}
+            np.savez_compressed(path, y=y, **parts)
+        else:
+            np.savez_compressed(path, X=expected, y=y)
+        table = read_table(path, keep=["y"])
         assert table.matrix.shape == expected.shape
         assert (abs(table.matrix - expected)).max() == 0
         assert table.kept["y"].tolist() == y.tolist()
