@@ -433,7 +433,7 @@ def test_facts_of_a_report_leave_the_ranking_as_it_is():
     facts = ranking.report_facts(target="fat")
     assert facts["known"]["target"] == facts["portraits"]["target"]["name"] == "fat"
     assert ranking.known["target"] is None
-    assert ranking.portraits["target"]["name"] is None
+    assert "name" not in ranking.portraits["target"]
 
 
 def test_classes_have_one_name_in_the_header_and_in_the_pictures():
