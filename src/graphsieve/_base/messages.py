@@ -7,7 +7,7 @@ own way (`Message.worded`) and leaves the rest as it is, so that nobody's data i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 Kind = Literal["parameter", "setting", "remedy", "phrase", "column", "row", "sample", "class label"]
@@ -104,6 +104,11 @@ def phrase(text: str) -> Part:
 def numbered(kind: Kind, number: int) -> Part:
     """A column, row or sample by its number."""
     return Part(f"{kind} {number}", kind, value=int(number))
+
+
+def joined(between: str, parts: Iterable[str]) -> list[str]:
+    """The parts with something between them, as ``str.join`` does it to texts."""
+    return [one for part in parts for one in (between, part)][1:]
 
 
 def message_of(error: BaseException) -> Message:
