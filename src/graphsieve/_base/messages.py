@@ -111,7 +111,7 @@ def joined(between: str, parts: Iterable[str]) -> list[str]:
     return [one for part in parts for one in (between, part)][1:]
 
 
-def message_of(error: BaseException) -> Message:
+def message_of(error: BaseException | str) -> Message:
     """What an error or a warning says, with its parts if it has any."""
-    said = error.args[0] if error.args else ""
+    said = error.args[0] if isinstance(error, BaseException) and error.args else error
     return said if isinstance(said, Message) else Message(str(error))

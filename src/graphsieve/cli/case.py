@@ -336,7 +336,7 @@ def _probabilities_by_name(
         if part.kind == "column":
             return f"column {quoted(str(classes[part.value]))}"
         if part.kind == "row":
-            return rows[part.value]
+            return rows[int(part.value)]
         return file if part.name == "label_proba" else part
 
     try:
