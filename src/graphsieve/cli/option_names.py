@@ -59,6 +59,9 @@ WORDS = {
         "nothing is known of the samples; name a column of them by --target"
     ),
     "pass y with some of them": "name them by --target",
+    "requires y to be passed, but the target y is None; pass y or supervision": (
+        "needs a target; name a column of classes by --target"
+    ),
     "target_type= says what y is": "--target-type says what the target is",
     "name the columns with classes=": "let its columns have the names of the classes",
     "pass a dict with different names": "name each once",
@@ -72,7 +75,7 @@ def for_the_command(message: Message) -> str:
 
 def _in_options(part: Part) -> str:
     if part.name not in OPTIONS:
-        return WORDS.get(part, part)
+        return WORDS.get(part if part.kind == "phrase" else part.name, part)
     option = OPTIONS[part.name]
     if part.kind == "parameter" or part.value is ... or isinstance(part.value, bool):
         return option

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphsieve._base.array_types import Booleans
 from graphsieve._base.compatibility import validate_data
 from graphsieve._base.errors import InputError
-from graphsieve._base.messages import parameter
+from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
@@ -79,8 +79,9 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
         if y is None and supervision is None:
             raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; pass y "
-                "or supervision."
+                f"{type(self).__name__} ",
+                phrase("requires y to be passed, but the target y is None; pass y or supervision"),
+                ".",
             )
 
     def _get_support_mask(self) -> Booleans:
