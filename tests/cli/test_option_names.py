@@ -245,7 +245,7 @@ def test_warnings_of_the_command_name_its_options(run):
 
 
 def test_names_of_files_and_columns_are_left_as_they_are(run):
-    """They are somebody's, whatever they look like."""
+    """They are user data, whatever they look like."""
     names = ["n_neighbors", "X has ", "method='fisher'"]
     cells = Path("t.csv").read_text().splitlines()[1:]
     Path("sep must be.csv").write_text("\n".join([",".join([*names, "kind"]), *cells, ""]))

@@ -2,7 +2,7 @@
 to them, columns or rows.
 
 As a text, a message is what a Python user reads. Another interface words the marked parts in its
-own way (`Message.worded`) and leaves the rest as it is, so that nobody's data is reworded.
+own way (`Message.worded`) and leaves the rest as it is, so that user data is never reworded.
 """
 
 from __future__ import annotations
