@@ -26,12 +26,12 @@ from graphsieve._base.errors import (
 from graphsieve._base.messages import (
     Message,
     Part,
-    joined,
     keyword,
     message_of,
     numbered,
     parameter,
     phrase,
+    separated_by,
 )
 from graphsieve._base.parameters import choice, count, either, must_be, remedy, setting
 from graphsieve.datasets import DataUnavailableError
@@ -155,7 +155,9 @@ def test_only_marked_parts_are_worded():
 
 def test_messages_in_messages_keep_their_parts():
     inner = Message(parameter("sep"), " is wrong.")
-    outer = Message("in line 3: ", inner.without_end(), " (", *joined(" and ", ["a", "b"]), ").")
+    outer = Message(
+        "in line 3: ", inner.without_end(), " (", *separated_by(" and ", ["a", "b"]), ")."
+    )
     assert outer == "in line 3: sep is wrong (a and b)."
     assert outer.worded(in_capitals) == "in line 3: <SEP> is wrong (a and b)."
 

@@ -106,9 +106,9 @@ def numbered(kind: Kind, number: int) -> Part:
     return Part(f"{kind} {number}", kind, value=int(number))
 
 
-def joined(between: str, parts: Iterable[str]) -> list[str]:
-    """The parts with something between them, as ``str.join`` does it to texts."""
-    return [one for part in parts for one in (between, part)][1:]
+def separated_by(separator: str, parts: Iterable[str]) -> list[str]:
+    """The parts with a separator between them, as ``str.join`` does it to texts."""
+    return [one for part in parts for one in (separator, part)][1:]
 
 
 def message_of(error: BaseException | str) -> Message:

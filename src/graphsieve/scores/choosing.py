@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, warn
-from graphsieve._base.messages import Part, joined
+from graphsieve._base.messages import Part, separated_by
 from graphsieve._base.parameters import as_text, one_line
 from graphsieve.supervision.value import Kind, Supervision
 
@@ -116,6 +116,6 @@ def _warn_of_poor_labels(known: Supervision) -> None:
         ]
         warn(
             f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member (",
-            *joined(", ", shown),
+            *separated_by(", ", shown),
             ", …)." if len(single) > 5 else ").",
         )

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import ConstraintConflictError
-from graphsieve._base.messages import Part, joined, phrase
+from graphsieve._base.messages import Part, phrase, separated_by
 from graphsieve._base.parameters import as_text, quoted
 
 LONGEST_CHAIN = 20  # links that a message shows
@@ -90,7 +90,7 @@ class _Links:
                 f"… {len(names) - LONGEST_CHAIN:,} more …",
                 *names[-(LONGEST_CHAIN // 2) :],
             ]
-        return joined(" = ", names)
+        return separated_by(" = ", names)
 
     def _path(self, start: int, end: int) -> list[int]:
         """A shortest chain of links."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphsieve._base.errors import InputError, UsageError
-from graphsieve._base.messages import joined, parameter
+from graphsieve._base.messages import parameter, separated_by
 from graphsieve._base.parameters import (
     boolean,
     checked,
@@ -267,6 +267,6 @@ def _check_options(name: str, format: str, options: TextOptions, key: str | None
     if given:
         raise UsageError(
             f"{name} is a {format.upper()} file; ",
-            *joined(" and ", given),
+            *separated_by(" and ", given),
             " can be used for text only.",
         )
