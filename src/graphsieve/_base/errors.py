@@ -10,10 +10,57 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
+
+from graphsieve._base.messages import Message, Part, message_of, parameter
 
 
 class InputError(ValueError):
-    """The data or a parameter cannot be used as given."""
+    """The data or a parameter cannot be used as given.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The parameter to blame, such as ``"n_neighbors"``; None where the message names none.
+    value : object
+        What the parameter was given; None where the message does not say. In an error that comes
+        from another process it is a number, a text or None.
+
+    Examples
+    --------
+    >>> import graphsieve
+    >>> try:
+    ...     graphsieve.GraphSieve(n_neighbors=0).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]])
+    ... except graphsieve.InputError as error:
+    ...     print(error)
+    ...     print(error.parameter, error.value)
+    n_neighbors must be 'auto' or a whole number of at least 1, got 0.
+    n_neighbors 0
+    """
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__(Message(*parts))
+
+    @property
+    def parameter(self) -> str | None:
+        """The parameter to blame."""
+        return self._blamed.name or None
+
+    @property
+    def value(self) -> Any:
+        """What it was given."""
+        return None if self._blamed.value is ... else self._blamed.value
+
+    @property
+    def _blamed(self) -> Part:
+        """The first parameter that the message names with its value, or else the first at all."""
+        named = [
+            part
+            for part in message_of(self).parts
+            if isinstance(part, Part) and part.kind in ("parameter", "setting")
+        ]
+        given = [part for part in named if part.value is not ...]
+        return (given or named or [parameter("")])[0]
 
 
 class InputTypeError(InputError, TypeError):
@@ -56,7 +103,7 @@ class Warned:
     it.
     """
 
-    message: str
+    message: Message
     category: type[Warning]
     place: tuple[str, int]
 
@@ -77,8 +124,9 @@ def held_back() -> Iterator[list[Warned]]:
         _held_back.reset(token)
 
 
-def warn(message: str, category: type[Warning] = GraphSieveWarning) -> None:
+def warn(*parts: str, category: type[Warning] = GraphSieveWarning) -> None:
     """Warn at the caller's own line: the nearest one that is neither ours nor scikit-learn's."""
+    message = Message(*parts)
     level, frame = 2, sys._getframe(1)
     found = _held_back.get()
     if found is not None:
@@ -104,7 +152,7 @@ def noting_warnings() -> Iterator[list[str]]:
     finally:
         messages.extend(one.message for one in found)
         for one in found:
-            warn(one.message, one.category)
+            warn(one.message, category=one.category)
 
 
 class RoundWarnings:
@@ -138,4 +186,4 @@ class RoundWarnings:
                 if total > 1
                 else ""
             )
-            warn(warned.message.removesuffix(".") + often + ".", warned.category)
+            warn(warned.message.without_end(), often, ".", category=warned.category)

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.messages import Message, Part, message_of, parameter
 
 Rule = Callable[[str, Any], Any]
 MOST_SHOWN = 80  # characters of a value in a message
@@ -29,6 +30,22 @@ def quoted(value: Any, most: int = MOST_SHOWN) -> str:
         # Of an object without words, or of a number with more digits than Python writes
         text = f"a value of type {type(value).__name__}"
     return one_line(text, most)
+
+
+def setting(name: str, value: Any) -> Part:
+    """A parameter and what it was given, such as ``scale='rank'``."""
+    return Part(f"{name}={quoted(value)}", "setting", name, value)
+
+
+def remedy(name: str, value: Any) -> Part:
+    """A parameter and what to give it instead, such as ``metric='euclidean'``."""
+    return Part(f"{name}={quoted(value)}", "remedy", name, value)
+
+
+def must_be(name: str, expected: str, value: Any, *, hint: str = "") -> Message:
+    """What to say of a parameter with a value that it cannot have."""
+    said = f" must be {expected}, got {quoted(value)}{hint}."
+    return Message(parameter(name, value), said)
 
 
 def as_text(value: Any) -> str:
@@ -78,9 +95,9 @@ def count(minimum: int = 1, maximum: int | None = None, *, sensible: int | None 
     def check(name: str, value: Any) -> int:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
-            raise InputError(f"{name} must be a whole number {limits}, got {quoted(value)}.")
+            raise InputError(must_be(name, f"a whole number {limits}", value))
         if sensible is not None and int(value) > sensible:
-            raise InputError(f"{name} must be at most {sensible:,}, got {quoted(value)}.")
+            raise InputError(must_be(name, f"at most {sensible:,}", value))
         return int(value)
 
     return check
@@ -91,7 +108,7 @@ def whole_number() -> Rule:
 
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise InputError(f"{name} must be a whole number, got {quoted(value)}.")
+            raise InputError(must_be(name, "a whole number", value))
         return int(value)
 
     return check
@@ -107,8 +124,7 @@ def jobs() -> Rule:
             not isinstance(value, Integral) or isinstance(value, bool) or value == 0
         ):
             raise InputError(
-                f"{name} must be None or a whole number other than 0 (-1 for all cores), got "
-                f"{quoted(value)}."
+                must_be(name, "None or a whole number other than 0 (-1 for all cores)", value)
             )
         return None if value is None else int(value)
 
@@ -125,7 +141,7 @@ def positive(most: float = sys.float_info.max) -> Rule:
             or not isinstance(value, Real)
             or not 0 < as_float(value) <= most
         ):
-            raise InputError(f"{name} must be a positive number, {limit}, got {quoted(value)}.")
+            raise InputError(must_be(name, f"a positive number, {limit}", value))
         return float(value)
 
     return check
@@ -140,9 +156,7 @@ def between(low: float, high: float) -> Rule:
             or not isinstance(value, Real)
             or not low <= as_float(value) <= high
         ):
-            raise InputError(
-                f"{name} must be a number from {low:g} to {high:g}, got {quoted(value)}."
-            )
+            raise InputError(must_be(name, f"a number from {low:g} to {high:g}", value))
         return float(value)
 
     return check
@@ -153,7 +167,7 @@ def boolean() -> Rule:
 
     def check(name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise InputTypeError(f"{name} must be True or False, got {quoted(value)}.")
+            raise InputTypeError(must_be(name, "True or False", value))
         return value
 
     return check
@@ -164,7 +178,7 @@ def text() -> Rule:
 
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise InputTypeError(f"{name} must be a text, got {quoted(value)}.")
+            raise InputTypeError(must_be(name, "a text", value))
         return value
 
     return check
@@ -179,7 +193,7 @@ def texts() -> Rule:
         )
         odd = next((part for part in parts if not isinstance(part, str)), None)
         if any(not isinstance(part, str) for part in parts):
-            raise InputTypeError(f"{name} must be a list of texts, got {quoted(odd)}.")
+            raise InputTypeError(must_be(name, "a list of texts", odd))
         return parts
 
     return check
@@ -190,9 +204,7 @@ def axes() -> Rule:
 
     def check(name: str, value: Any) -> Any:
         if value is not None and not (hasattr(value, "barh") and hasattr(value, "figure")):
-            raise InputTypeError(
-                f"{name} must be None or one pair of matplotlib's axes, got {quoted(value)}."
-            )
+            raise InputTypeError(must_be(name, "None or one pair of matplotlib's axes", value))
         return value
 
     return check
@@ -203,9 +215,7 @@ def mapping() -> Rule:
 
     def check(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise InputTypeError(
-                f"{name} must be a dict of parameter names and values, got {quoted(value)}."
-            )
+            raise InputTypeError(must_be(name, "a dict of parameter names and values", value))
         return dict(value)
 
     return check
@@ -221,9 +231,7 @@ def choice(options: Iterable[str | None]) -> Rule:
         ):
             return None if value is None else str(value)
         listed = ", ".join(repr(option) for option in allowed)
-        raise InputError(
-            f"{name} must be one of {listed}, got {quoted(value)}{nearest(value, allowed)}."
-        )
+        raise InputError(must_be(name, f"one of {listed}", value, hint=nearest(value, allowed)))
 
     return check
 
@@ -237,7 +245,10 @@ def either(word: str | None, rule: Rule) -> Rule:
         try:
             return rule(name, value)
         except InputError as error:
-            raise type(error)(str(error).replace("must be ", f"must be {word!r} or ", 1)) from None
+            wider = message_of(error).changed(
+                lambda text: text.replace("must be ", f"must be {word!r} or ", 1)
+            )
+            raise type(error)(wider) from None
 
     return check
 

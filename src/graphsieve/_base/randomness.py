@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.errors import InputError
-from graphsieve._base.parameters import quoted
+from graphsieve._base.parameters import must_be
 
 LARGEST_SEED = 2**32  # what scikit-learn's splitters and k-means accept, exclusive
 
@@ -31,8 +31,12 @@ def generator(random_state: Any) -> np.random.Generator:
         )
     ):
         raise InputError(
-            "random_state must be None, a whole number of at least 0, several of them, a "
-            f"SeedSequence, a RandomState or a Generator, got {quoted(random_state)}."
+            must_be(
+                "random_state",
+                "None, a whole number of at least 0, several of them, a SeedSequence, a "
+                "RandomState or a Generator",
+                random_state,
+            )
         )
     # Bytes are whole numbers, too, but numpy takes no bytes.
     return np.random.default_rng(

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from graphsieve._base.errors import EndedError, InputError, LostProcessError, UsageError
+from graphsieve._base.messages import Message, message_of
 from graphsieve._base.streams import flush_or_discard, write_error
 from graphsieve.cli.arguments import parser
 from graphsieve.cli.option_names import for_the_command
@@ -148,20 +149,19 @@ def _answer_to(error: BaseException, *, debug: bool) -> int:
         return 141
     if isinstance(error, EndedError):
         code, said = _SIGNALS[signal.Signals(error.number)]
-        return _complain(said, code)
+        return _complain(Message(said), code)
     if _is_for_want_of_memory(error):
         # What the run held is free for the answer
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return _put(_MEMORY, 3)
     for kind, code, message in _ENDINGS:
         if isinstance(error, kind):
-            return _complain(message or error, code)
+            return _complain(Message(message) if message else message_of(error), code)
     if debug or not isinstance(error, Exception):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return _complain(
-        f"this is a bug of ours ({what}); run it again with --debug and report what it says.", 1
-    )
+    said = f"this is a bug of ours ({what}); run it again with --debug and report what it says."
+    return _complain(Message(said), 1)
 
 
 def _is_for_want_of_memory(error: BaseException) -> bool:
@@ -189,8 +189,8 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _complain(message: object, code: int) -> int:
-    return _put(f"graphsieve: {for_the_command(str(message))}\n", code)
+def _complain(message: Message, code: int) -> int:
+    return _put(f"graphsieve: {for_the_command(message)}\n", code)
 
 
 def _put(text: str, code: int) -> int:

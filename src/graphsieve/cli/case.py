@@ -5,7 +5,6 @@ to say about both.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,9 +23,9 @@ from graphsieve._base.errors import (
     held_back,
     warn,
 )
+from graphsieve._base.messages import Part, message_of
 from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
-from graphsieve.cli.option_names import outside_quotes
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.containers import column_label
 from graphsieve.table.files.cells import number
@@ -297,21 +296,18 @@ def _linked(
 def columns_by_name(names: Sequence[str]) -> Iterator[None]:
     """Errors and warnings of the library with the names of columns, where it counts them from 0."""
 
-    def label(place: re.Match[str]) -> str:
-        return column_label(names, int(place[1])) if int(place[1]) < len(names) else place[0]
-
-    def by_name(text: str) -> str:
-        return re.sub(r"\bcolumn (\d{1,9})\b", label, text)
+    def by_name(part: Part) -> str:
+        return column_label(names, part.value) if part.kind == "column" else part
 
     found: list[Warned] = []
     try:
         with held_back() as found:
             yield
     except InputError as error:
-        raise type(error)(outside_quotes(str(error), by_name)) from None
+        raise type(error)(message_of(error).worded(by_name)) from None
     finally:
         for one in found:
-            warn(outside_quotes(one.message, by_name), one.category)
+            warn(one.message.worded(by_name), category=one.category)
 
 
 @contextmanager
@@ -322,17 +318,10 @@ def _conflicts_by_name(ids: NDArray[Any]) -> Iterator[None]:
     try:
         yield
     except ConstraintConflictError as error:
-        found = re.fullmatch(
-            r"samples (\d+) and (\d+) (.*?: )(.*)(; [^;]*)", str(error), flags=re.DOTALL
+        by_name = message_of(error).worded(
+            lambda part: quoted(ids[part.value]) if part.kind == "sample" else part
         )
-        if found is None:
-            raise
-        one, other, what, chain, hint = found.groups()
-        names = [
-            quoted(ids[int(node)]) if node.isdecimal() else node for node in chain.split(" = ")
-        ]
-        ends = f"rows {quoted(ids[int(one)])} and {quoted(ids[int(other)])}"
-        raise ConstraintConflictError(f"{ends} {what}{' = '.join(names)}{hint}") from None
+        raise ConstraintConflictError(by_name) from None
 
 
 @contextmanager
@@ -342,16 +331,18 @@ def _probabilities_by_name(
     """Say in which row and column of the file a probability is wrong, where the library counts
     both from 0.
     """
+
+    def by_name(part: Part) -> str:
+        if part.kind == "column":
+            return f"column {quoted(str(classes[part.value]))}"
+        if part.kind == "row":
+            return rows[int(part.value)]
+        return file if part.name == "label_proba" else part
+
     try:
         yield
     except InputError as error:
-        text = re.sub(
-            r"\bcolumn (\d+)",
-            lambda found: f"column {quoted(str(classes[int(found[1])]))}",
-            str(error),
-        )
-        text = re.sub(r"\brow (\d+)", lambda found: rows[int(found[1])], text, count=1)
-        raise InputError(text.replace("label_proba", file)) from None
+        raise InputError(message_of(error).worded(by_name)) from None
 
 
 def _probabilities(table: TableFile, name: str) -> Floats:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from graphsieve._base.atomic_files import check_compression, named_file, replace_file
 from graphsieve._base.errors import InputError
+from graphsieve._base.messages import message_of
 from graphsieve._base.streams import discard
 
 _ASCII = str.maketrans(
@@ -28,7 +29,7 @@ def output_file(name: str) -> Path:
     try:
         return named_file(name)
     except InputError as error:
-        raise OutputError(str(error)) from None
+        raise OutputError(message_of(error)) from None
 
 
 def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] = ()) -> None:
@@ -86,7 +87,7 @@ def write(path: Path, content: str | bytes) -> None:
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}.") from None
     except InputError as error:
-        raise OutputError(str(error)) from None
+        raise OutputError(message_of(error)) from None
 
 
 def put(text: str, output: Path | None = None, format: str = "table") -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from graphsieve._base.errors import GraphSieveWarning
+from graphsieve._base.messages import message_of
 from graphsieve._base.streams import write_error
 from graphsieve._base.warning_filters import warnings_kept
 from graphsieve.cli.option_names import for_the_command
@@ -74,7 +75,7 @@ def _tell(
     found: list[warnings.WarningMessage], messages: list[str], *, quiet: bool, debug: bool
 ) -> None:
     for one in found:
-        text = for_the_command(str(one.message))
+        text = for_the_command(message_of(one.message))
         if issubclass(one.category, GraphSieveWarning):
             if text not in messages:
                 messages.append(text)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
+from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import choice, count, positive, quoted
 from graphsieve._base.randomness import generator
 from graphsieve.datasets.dataset import Dataset, numbered
@@ -508,12 +509,14 @@ def _codes(y: Any) -> tuple[Integers, int]:
     true = np.asarray(y)
     if true.ndim != 1 or true.dtype.kind not in "iu" or not len(true) or true.min() < 0:
         raise InputError(
-            f"y must be a list of class codes 0, 1, ..., got {quoted(y)}; code the classes first."
+            parameter("y", y),
+            f" must be a list of class codes 0, 1, ..., got {quoted(y)}; code the classes first.",
         )
     n_classes = int(true.max()) + 1
     if n_classes < 2:
         raise InputError(
-            "y has one class only; a doubting expert needs another one to take it for."
+            parameter("y"),
+            " has one class only; a doubting expert needs another one to take it for.",
         )
     return true.astype(np.int64), n_classes
 

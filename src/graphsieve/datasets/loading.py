@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import datasets as bundled
 
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import boolean, nearest, quoted
+from graphsieve._base.parameters import boolean, nearest, quoted, setting
 from graphsieve.datasets.catalog import DATASETS, Source
 from graphsieve.datasets.dataset import Dataset, DataUnavailableError, content_hash
 from graphsieve.datasets.fetching import cache_folder, fetch
@@ -112,8 +112,9 @@ def _kept_or_fetched(source: Source, download: bool) -> Dataset:
             f"{elsewhere}."
         )
     raise DataUnavailableError(
-        f"the data set {source.name!r} is not at hand and may not be fetched (download=False); "
-        f"allow that, or {elsewhere}."
+        f"the data set {source.name!r} is not at hand and may not be fetched (",
+        setting("download", False),
+        f"); allow that, or {elsewhere}.",
     )
 
 

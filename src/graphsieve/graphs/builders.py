@@ -19,6 +19,7 @@ from scipy.spatial.distance import cdist
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import warn
+from graphsieve._base.parameters import setting
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels.rounds import list_links
 from graphsieve.graphs.graph import (
@@ -345,8 +346,9 @@ def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
     if n_neighbors < n_samples:
         return n_neighbors
     warn(
-        f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} "
-        "samples (or prototypes) to link."
+        setting("n_neighbors", n_neighbors),
+        f" is lowered to {n_samples - 1}: there are only {n_samples} samples (or "
+        "prototypes) to link.",
     )
     return n_samples - 1
 

@@ -35,7 +35,8 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
-from graphsieve._base.parameters import choice, count, either, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import choice, count, either, quoted, remedy, setting
 from graphsieve._base.underflow import vanishing
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.neighbors.approximate import drawn_rows
@@ -265,8 +266,8 @@ def compressed(
         return _as_they_are(table, known)
     if len(kept) + _asked_units(n_prototypes, len(others)) < 2:
         raise InputError(
-            f"n_prototypes={n_prototypes} would leave a graph of a single prototype; ask for at "
-            "least 2."
+            setting("n_prototypes", n_prototypes),
+            " would leave a graph of a single prototype; ask for at least 2.",
         )
     above = _kept_rows(table, kept)
     samples = _samples(_some_rows(table.rows[0], others))
@@ -775,10 +776,10 @@ class _StoredSamples(_Deviations):
             fitting = max(1, memory // (UNITS_HELD * BYTES * self.n_features))
             raise InputError(
                 f"{n_units:,} prototypes of {self.n_features:,} features take "
-                f"{memory_text(needed)} while they are found, and "
-                f"memory is {memory_text(memory)}; pass n_prototypes={fitting} or less, or "
-                "graphsieve.stored(X, memory=…) with "
-                "more."
+                f"{memory_text(needed)} while they are found, and memory is "
+                f"{memory_text(memory)}; pass ",
+                remedy("n_prototypes", fitting),
+                " or less, or graphsieve.stored(X, memory=…) with more.",
             )
 
     def _answers(
@@ -881,8 +882,8 @@ def _with_fixed_signs(axes: Floats) -> Floats:
 def _refuse_lattice(size: Size) -> None:
     if isinstance(size, tuple):
         raise InputError(
-            f"n_prototypes={quoted(size)} is a lattice, and k-means has none; give a number, or "
-            "use 'som'."
+            setting("n_prototypes", size),
+            " is a lattice, and k-means has none; give a number, or use 'som'.",
         )
 
 
@@ -891,8 +892,8 @@ def _n_units(size: Size, n_samples: int) -> int:
     wanted = max(1, round(n_samples**0.5)) if asked is None else int(asked)
     if wanted > n_samples:
         raise InputError(
-            f"n_prototypes must be at most the number of samples they stand for, {n_samples}, got "
-            f"{wanted}."
+            parameter("n_prototypes", wanted),
+            f" must be at most the number of samples they stand for, {n_samples}, got {wanted}.",
         )
     return wanted
 

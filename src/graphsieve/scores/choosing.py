@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, warn
+from graphsieve._base.messages import Part, separated_by
 from graphsieve._base.parameters import as_text, one_line
 from graphsieve.supervision.value import Kind, Supervision
 
@@ -109,10 +110,12 @@ def _warn_of_poor_labels(known: Supervision) -> None:
         )
     elif len(single):
         names = known.classes if known.classes is not None else np.arange(len(sizes))
-        shown = ", ".join(one_line(as_text(names[code])) for code in single[:5]) + (
-            ", …" if len(single) > 5 else ""
-        )
+        shown = [
+            Part(one_line(as_text(names[code])), "class label", value=names[code])
+            for code in single[:5]
+        ]
         warn(
-            f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member "
-            f"({shown})."
+            f"{len(single)} of {np.count_nonzero(sizes)} classes have a single known member (",
+            *separated_by(", ", shown),
+            ", …)." if len(single) > 5 else ").",
         )

@@ -10,7 +10,8 @@ import scipy.sparse.linalg as sla
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
-from graphsieve._base.parameters import choice
+from graphsieve._base.messages import parameter, phrase
+from graphsieve._base.parameters import choice, setting
 from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.graphs.graph import LiftedGraph, SparseGraph
@@ -112,7 +113,9 @@ def in_original_units(table: Table, value: Any) -> Floats:
         ):
             if lost.any():
                 where = table.label(block.start + int(np.flatnonzero(lost)[0]))
-                raise InputError(f"the score of {where} {what} X by a constant first.")
+                raise InputError(
+                    "the score of ", where, f" {what} ", phrase("X by a constant"), " first."
+                )
         return np.asarray(result)
 
     return per_feature(table, unscaled)
@@ -191,7 +194,10 @@ def spec(
 ) -> Scored:
     choice(SPEC_FORMS)("form", form)
     if n_components is not None and form != "phi3":
-        raise InputError(f"n_components belongs to form='phi3', got form={form!r}; leave it out.")
+        raise InputError(
+            parameter("n_components", n_components),
+            f" belongs to form='phi3', got form={form!r}; leave it out.",
+        )
     near = neighbor_graph(table, n_neighbors, bandwidth)
     spectrum = _Spectrum(near.graph, power, n_components)
     value = {"phi1": spectrum.phi1, "phi2": spectrum.phi2, "phi3": spectrum.phi3}[form]
@@ -277,9 +283,11 @@ class _Spectrum:
         n_kernel = component.max() + 1
         if n_components < n_kernel:
             raise InputError(
-                f"n_components={n_components}, but the graph falls into {n_kernel} components, "
-                "which are equally smooth; "
-                f"ask for at least {n_kernel} components or raise n_neighbors."
+                setting("n_components", n_components),
+                f", but the graph falls into {n_kernel} components, which are equally smooth; "
+                f"ask for at least {n_kernel} components or raise ",
+                parameter("n_neighbors"),
+                ".",
             )
         kernel = group_weightings(component, n_kernel, self.root).toarray()
         kernel /= np.linalg.norm(kernel, axis=0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
+from graphsieve._base.messages import keyword, parameter, phrase
 from graphsieve._base.parameters import (
     Rule,
     between,
@@ -21,6 +22,7 @@ from graphsieve._base.parameters import (
     choice,
     count,
     either,
+    must_be,
     nearest,
     positive,
     quoted,
@@ -127,17 +129,20 @@ class Method:
         return self.direction == "large" or parameters.get("form") == "phi3"
 
     def check_knowledge(
-        self, known: Supervision, *, hint: str = "; target_type= says what y is"
+        self, known: Supervision, *, hint: str = phrase("target_type= says what y is")
     ) -> None:
         """Refuse to run without what the method needs; the hint is for those who know labels or
         targets.
         """
         if self.uses and not set(self.uses) & set(known.kinds):
-            given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
-            hint = hint if {"labels", "targets"} & set(known.kinds) else ""
+            given = (
+                f"only {' and '.join(known.kinds)} are known of the samples"
+                if known.kinds
+                else phrase("nothing is known of the samples")
+            )
+            hints = ("; ", hint) if {"labels", "targets"} & set(known.kinds) else ()
             raise InputError(
-                f"method {self.name!r} needs {' or '.join(self.uses)}, but {given} known of the "
-                f"samples{hint}."
+                f"method {self.name!r} needs {' or '.join(self.uses)}, but ", given, *hints, "."
             )
 
 
@@ -185,14 +190,17 @@ def extra_options(
     for name in extra:
         if name in elsewhere and name in method.defaults:
             raise InputError(
-                f"{what} holds {quoted(name)}, which is a parameter of its own; pass {name}= "
-                "instead."
+                parameter(what, extra),
+                f" holds {quoted(name)}, which is a parameter of its own; pass ",
+                keyword(name),
+                " instead.",
             )
         if name not in allowed:
             listed = ", ".join(allowed) or "nothing"
             raise InputError(
-                f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; "
-                f"{what} may hold: {listed}."
+                f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; ",
+                parameter(what, extra),
+                f" may hold: {listed}.",
             )
     return checked(extra, RULES)
 
@@ -207,19 +215,20 @@ def wanted_count(asked: Any, n_features: int) -> int:
         return int(asked)
     if isinstance(asked, Integral) and not isinstance(asked, bool):
         raise InputError(
-            f"n_features_to_select is {quoted(asked)}, but there are {n_features} features; ask "
-            f"for 1 to {n_features}."
+            parameter("n_features_to_select", asked),
+            f" is {quoted(asked)}, but there are {n_features} features; ask for 1 to {n_features}.",
         )
     raise InputError(
-        f"n_features_to_select must be a whole number from 1 to {n_features}, got {quoted(asked)}."
+        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", asked)
     )
 
 
 def check_length(known: Supervision, table: Table) -> None:
     if known.n_samples != table.n_samples:
         raise InputError(
-            f"X has {table.n_samples} samples, but {known.n_samples} are described by y or supervision; "
-            "they must be the same samples."
+            parameter("X"),
+            f" has {table.n_samples} samples, but {known.n_samples} are described by y or "
+            "supervision; they must be the same samples.",
         )
 
 
@@ -228,6 +237,8 @@ def warn_of_unscorable(values: Floats) -> None:
     unscorable = int(np.isnan(values).sum())
     if unscorable:
         warn(
-            f"{unscorable} of {len(values)} features cannot be scored (constant, or constant where "
-            "it matters); they are NaN and rank last."
+            f"{unscorable} of {len(values)} features cannot be scored (constant, or "
+            "constant where it matters); ",
+            phrase("they are NaN"),
+            " and rank last.",
         )

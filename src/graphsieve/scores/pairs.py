@@ -15,6 +15,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
+from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import choice
 from graphsieve.graphs.builders import (
     apart_graph,
@@ -89,8 +90,9 @@ def constraint(table: Table, known: Supervision, *, form: str, weight: float) ->
     choice(FORMS)("form", form)
     if form == "ratio" and weight != DIFFERENCE_WEIGHT:
         raise InputError(
-            f"weight belongs to form='difference', got weight={weight:g} with form='ratio'; leave "
-            "it out."
+            parameter("weight", weight),
+            f" belongs to form='difference', got weight={weight:g} with form='ratio'; leave "
+            "it out.",
         )
     alike, apart = must_link_graph(known), cannot_link_graph(known)
     if form == "ratio":

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError
-from graphsieve._base.parameters import nearest, quoted
+from graphsieve._base.parameters import must_be, nearest
 from graphsieve.scores import geometry, labels, pairs, probabilities, targets
 from graphsieve.scores.geometry import laplacian_score, spec_score, variance_score
 from graphsieve.scores.labels import (
@@ -191,8 +191,7 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 def _scored_by(name: Any) -> Method:
     if not isinstance(name, str) or name not in METHODS:
         raise InputError(
-            f"methods must be some of {', '.join(METHODS)}, got "
-            f"{quoted(name)}{nearest(name, METHODS)}."
+            must_be("methods", f"some of {', '.join(METHODS)}", name, hint=nearest(name, METHODS))
         )
     return METHODS[name]
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, warn
+from graphsieve._base.parameters import remedy
 from graphsieve.graphs.builders import Neighborhood, partly_known_target_graph, target_graph
 from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
 from graphsieve.scores.method import Scored, score
@@ -227,8 +228,10 @@ def numeric_target(known: Supervision) -> Floats:
         return known.targets
     if known.labels is None or known.n_known_classes > 2:
         raise InputError(
-            f"a correlation needs a continuous target or 2 classes, got {known.n_known_classes} "
-            "classes; try method='fisher'."
+            "a correlation needs a continuous target or 2 classes, got "
+            f"{known.n_known_classes} classes; try ",
+            remedy("method", "fisher"),
+            ".",
         )
     return np.where(known.labels >= 0, known.labels, np.nan)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import checked, has_parts, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import checked, has_parts, must_be, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.neighbors.strategy import remembering, searched, way_to_search
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
@@ -26,20 +27,19 @@ def scored_together(
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     if not isinstance(known, Supervision):
         raise InputTypeError(
-            f"supervision must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) "
-            "makes one."
+            parameter("supervision", known),
+            f" must be a Supervision, got {quoted(known)}; Supervision.from_labels(y) makes one.",
         )
     check_length(known, table)
     for method in options:
-        method.check_knowledge(
-            known, hint="; Supervision.from_labels and from_targets say what y is"
-        )
+        method.check_knowledge(known, hint="Supervision.from_labels and from_targets say what y is")
     if not any(method.reads_neighbors for method in options) and not (
         isinstance(neighbors, str) and neighbors == "auto"
     ):
         raise InputError(
-            "none of the methods looks for neighbours in X; leave neighbors 'auto', got "
-            f"{quoted(neighbors)}."
+            "none of the methods looks for neighbours in X; leave ",
+            parameter("neighbors", neighbors),
+            f" 'auto', got {quoted(neighbors)}.",
         )
     most = max(
         (
@@ -63,8 +63,7 @@ def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
     """The methods as they are asked for: names, or names with their parameters."""
     if isinstance(methods, str) or not has_parts(methods):
         raise InputTypeError(
-            "methods must be a list of names, or a dict of names and their parameters, got "
-            f"{quoted(methods)}."
+            must_be("methods", "a list of names, or a dict of names and their parameters", methods)
         )
     return (
         list(methods.items()) if isinstance(methods, Mapping) else [(name, {}) for name in methods]
@@ -78,7 +77,7 @@ def _options(method: Method, given: Any) -> dict[str, Any]:
         )
     if "neighbors" in given:
         raise InputError(
-            "neighbors is given once, for all methods, and not among the parameters of "
-            f"{method.name!r}."
+            parameter("neighbors"),
+            f" is given once, for all methods, and not among the parameters of {method.name!r}.",
         )
     return checked(method.defaults | extra_options(method, given, what="methods"), RULES)

@@ -18,7 +18,17 @@ from sklearn.utils.multiclass import type_of_target
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
-from graphsieve._base.parameters import count, has_parts, nearest, one_line, positive, quoted
+from graphsieve._base.messages import keyword, parameter
+from graphsieve._base.parameters import (
+    count,
+    has_parts,
+    must_be,
+    nearest,
+    one_line,
+    positive,
+    quoted,
+    setting,
+)
 from graphsieve.supervision.parsing import readable_classes
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
@@ -59,8 +69,12 @@ def make_criterion(
     if estimator is None:
         if scoring is not None or not _is_number(cv, 5):
             raise InputError(
-                "scoring and cv belong to an estimator, and none was given; leave them out or pass "
-                "estimator=."
+                parameter("scoring"),
+                " and ",
+                parameter("cv"),
+                " belong to an estimator, and none was given; leave them out or pass ",
+                keyword("estimator"),
+                ".",
             )
         return LinearCriterion(
             table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge)
@@ -68,8 +82,9 @@ def make_criterion(
     scorer = _scorer(estimator, scoring)
     if not _is_number(ridge, 1.0):
         raise InputError(
-            f"ridge belongs to the criterion without an estimator, got ridge={quoted(ridge)} with "
-            "one; leave it out."
+            parameter("ridge", ridge),
+            f" belongs to the criterion without an estimator, got ridge={quoted(ridge)} "
+            "with one; leave it out.",
         )
     outcome = (
         readable_classes(known.classes)[target] if classes and known.classes is not None else target
@@ -87,8 +102,12 @@ def _checked_ridge(value: Any) -> float:
     ridge: float = positive()("ridge", value)
     if ridge < SMALLEST_RIDGE:
         raise InputError(
-            f"ridge must be at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot "
-            f"be told from rounding, got {quoted(value)}."
+            must_be(
+                "ridge",
+                f"at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot be "
+                "told from rounding",
+                value,
+            )
         )
     return ridge
 
@@ -100,20 +119,24 @@ def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
     refuse_no_estimator(estimator)
     if scoring is None and not hasattr(estimator, "score"):
         raise InputError(
-            f"estimator {type(estimator).__name__} has no score of its own; pass scoring=, or one "
-            "that predicts."
+            parameter("estimator", estimator),
+            f" {type(estimator).__name__} has no score of its own; pass ",
+            keyword("scoring"),
+            ", or one that predicts.",
         )
     if scoring is not None:
         refuse_no_scoring(scoring)
     try:
         scorer = check_scoring(estimator, scoring)
     except (TypeError, ValueError) as error:
-        raise InputError(f"scoring cannot be used as it is: {_cause(error)}.") from error
+        raise InputError(
+            parameter("scoring"), f" cannot be used as it is: {_cause(error)}."
+        ) from error
 
     def number(fitted: Any, X: Any, y: Any) -> float:
         value = scorer(fitted, X, y)
         if np.ndim(value) or not isinstance(np.asarray(value).item(), Real):
-            raise InputTypeError(f"scoring must give a number, got {quoted(value)}.")
+            raise InputTypeError(parameter("scoring"), f" must give a number, got {quoted(value)}.")
         return float(value)
 
     return number
@@ -125,8 +148,9 @@ def refuse_no_estimator(estimator: Any) -> None:
         hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")
     ) or isinstance(estimator, type):
         raise InputTypeError(
-            "estimator must be a scikit-learn estimator such as KNeighborsClassifier(), got "
-            f"{quoted(estimator)}."
+            must_be(
+                "estimator", "a scikit-learn estimator such as KNeighborsClassifier()", estimator
+            )
         )
 
 
@@ -134,11 +158,12 @@ def refuse_no_scoring(scoring: Any) -> None:
     """Refuse what is neither the name of a scorer nor a function."""
     if isinstance(scoring, str) and scoring not in get_scorer_names():
         hint = nearest(scoring, get_scorer_names())
-        raise InputError(f"scoring is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.")
-    if not (isinstance(scoring, str) or callable(scoring)):
-        raise InputTypeError(
-            f"scoring must be the name of a scorer or a function, got {quoted(scoring)}."
+        raise InputError(
+            parameter("scoring", scoring),
+            f" is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.",
         )
+    if not (isinstance(scoring, str) or callable(scoring)):
+        raise InputTypeError(must_be("scoring", "the name of a scorer or a function", scoring))
 
 
 def _cause(error: Exception) -> str:
@@ -167,12 +192,12 @@ def _given_folds(cv: Any, outcome: NDArray[Any]) -> list[tuple[Integers, Integer
         ]
     except Exception as error:
         raise InputError(
-            f"cv={quoted(cv)} does not split the {len(outcome)} known samples: {_cause(error)}."
+            setting("cv", cv), f" does not split the {len(outcome)} known samples: {_cause(error)}."
         ) from error
     if not folds:
         raise InputError(
-            f"cv={quoted(cv)} holds no folds; pass a number of them, a splitter, or pairs of "
-            "arrays of rows."
+            setting("cv", cv),
+            " holds no folds; pass a number of them, a splitter, or pairs of arrays of rows.",
         )
     return folds
 
@@ -186,13 +211,14 @@ def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
     )
     if sizes.max() < n_folds:
         raise InputError(
-            f"cv={n_folds} is more than the {sizes.max()} known members of the largest class; use "
-            "fewer folds, or label more."
+            setting("cv", n_folds),
+            f" is more than the {sizes.max()} known members of the largest class; use fewer "
+            "folds, or label more.",
         )
     if sizes.min() < n_folds:
         warn(
-            f"cv={n_folds}, but a class has only {sizes.min()} known members: there are folds "
-            "without it."
+            setting("cv", n_folds),
+            f", but a class has only {sizes.min()} known members: there are folds without it.",
         )
     codes = np.argsort(np.argsort(first))[codes]  # in the order in which they occur
     dealt = np.arange(len(codes)) % n_folds  # to the samples in the order of their classes

@@ -16,7 +16,8 @@ import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import between, boolean, choice, either, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import between, boolean, choice, either, must_be, setting
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import vanishing
 from graphsieve.scores.method import wanted_count
@@ -154,8 +155,8 @@ def diverse_selection(
     others = _checked_targets(targets, table.n_samples, form)
     if others is None and share != USUAL_SHARE:
         raise InputError(
-            f"target_share={quoted(target_share)} belongs to targets, and none were given; leave "
-            "it out."
+            setting("target_share", target_share),
+            " belongs to targets, and none were given; leave it out.",
         )
     return choose_diverse(
         table,
@@ -577,16 +578,18 @@ def _real_numbers(given: Any) -> Floats | None:
 def _checked_scores(scores: Any, n_features: int) -> Floats:
     values = _real_numbers(scores)
     if values is None:
-        raise InputTypeError(f"scores must be one number per feature, got {quoted(scores)}.")
+        raise InputTypeError(must_be("scores", "one number per feature", scores))
     if values.shape != (n_features,):
         raise InputError(
-            f"scores must be one number for each of the {n_features} features, got an array of "
-            f"shape {values.shape}."
+            parameter("scores", scores),
+            f" must be one number for each of the {n_features} features, got an array of "
+            f"shape {values.shape}.",
         )
     if np.isinf(values).any() or (values < 0).any():
         raise InputError(
-            "scores must be finite and not below 0 (NaN for a column that must not be chosen), "
-            "large where good."
+            parameter("scores", scores),
+            " must be finite and not below 0 (NaN for a column that must not be chosen), "
+            "large where good.",
         )
     return values
 
@@ -595,15 +598,19 @@ def _checked_targets(targets: Any, n_samples: int, form: str) -> Floats | None:
     if targets is None:
         return None
     if form != "explain":
-        raise InputError(f"targets belong to form='explain', got form={form!r}; leave them out.")
+        raise InputError(
+            parameter("targets", targets),
+            f" belong to form='explain', got form={form!r}; leave them out.",
+        )
     values = _real_numbers(targets)
     if values is None:
-        raise InputTypeError(f"targets must be numbers, got {quoted(targets)}.")
+        raise InputTypeError(must_be("targets", "numbers", targets))
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] != n_samples or not np.isfinite(values).all():
         raise InputError(
-            f"targets must be finite, one row for each of the {n_samples} samples, got shape "
-            f"{np.shape(targets)}."
+            parameter("targets", targets),
+            f" must be finite, one row for each of the {n_samples} samples, got shape "
+            f"{np.shape(targets)}.",
         )
     values = np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1]))
     values = values - values[:1]

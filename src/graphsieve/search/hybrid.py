@@ -12,6 +12,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import EndedError, InputError, InputTypeError, RoundWarnings, warn
+from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import (
     Rule,
     between,
@@ -20,6 +21,7 @@ from graphsieve._base.parameters import (
     choice,
     count,
     either,
+    must_be,
     nearest,
     positive,
     quoted,
@@ -184,7 +186,7 @@ def hybrid_selection(
 def _share(name: str, value: Any) -> float:
     fraction: float = between(0, 1)(name, value)
     if not fraction:
-        raise InputError(f"{name} must be a number above 0 and up to 1, got {quoted(value)}.")
+        raise InputError(must_be(name, "a number above 0 and up to 1", value))
     return fraction
 
 
@@ -208,9 +210,7 @@ def _refining_options(given: Mapping[str, Any]) -> dict[str, Any]:
 def base_options(base: str, extra: Any) -> dict[str, Any]:
     """The options of a base by its published defaults and `extra`."""
     if extra is not None and not isinstance(extra, Mapping):
-        raise InputTypeError(
-            f"base_params must be a dict of parameter names and values, got {quoted(extra)}."
-        )
+        raise InputTypeError(must_be("base_params", "a dict of parameter names and values", extra))
     if base != "floating":
         return METHODS[base].defaults | extra_options(
             METHODS[base], extra or {}, what="base_params"
@@ -220,8 +220,9 @@ def base_options(base: str, extra: Any) -> dict[str, Any]:
         if name not in allowed:
             hint, listed = nearest(name, allowed), ", ".join(allowed)
             raise InputError(
-                f"base 'floating' has no parameter {quoted(name)}{hint}; base_params may hold: "
-                f"{listed}."
+                f"base 'floating' has no parameter {quoted(name)}{hint}; ",
+                parameter("base_params", extra),
+                f" may hold: {listed}.",
             )
     return dict(extra or {})
 

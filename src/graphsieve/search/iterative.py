@@ -13,7 +13,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, RoundWarnings
-from graphsieve._base.parameters import checked, quoted
+from graphsieve._base.parameters import checked, must_be
 from graphsieve._base.progress import Progress
 from graphsieve._base.threads import one_product_thread
 from graphsieve._base.underflow import vanishing
@@ -160,8 +160,7 @@ def iterate(
         or int(variant) not in VARIANTS
     ):
         raise InputError(
-            "variant must be 1 (what is dropped is gone) or 2 (it may come back), got "
-            f"{quoted(variant)}."
+            must_be("variant", "1 (what is dropped is gone) or 2 (it may come back)", variant)
         )
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
@@ -239,6 +238,4 @@ def dropped_per_round(step: Any, n_features: int) -> int:
         return int(step)
     if isinstance(step, Real) and not isinstance(step, bool | Integral) and 0 < float(step) < 1:
         return max(1, int(float(step) * n_features))
-    raise InputError(
-        f"step must be a count of at least 1 or a fraction between 0 and 1, got {quoted(step)}."
-    )
+    raise InputError(must_be("step", "a count of at least 1 or a fraction between 0 and 1", step))

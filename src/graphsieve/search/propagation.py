@@ -29,6 +29,7 @@ from scipy.spatial.distance import cdist
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
+from graphsieve._base.messages import keyword, parameter
 from graphsieve._base.parameters import count, either, positive, quoted
 from graphsieve._base.underflow import vanishing
 from graphsieve.graphs.builders import capped_neighbors
@@ -205,9 +206,11 @@ def _shares(
     shares, unreached, raised, deviation = _solved(rows, edges, codes, width)
     if deviation > PROVEN:
         warn(
-            "the labels could not be propagated with certainty at any bandwidth: probabilities "
-            "sum to one only within "
-            f"{deviation:.1g}; link more samples by a larger n_neighbors, or label more."
+            "the labels could not be propagated with certainty at any bandwidth: "
+            f"probabilities sum to one only within {deviation:.1g}; link more samples by a "
+            "larger ",
+            parameter("n_neighbors"),
+            ", or label more.",
         )
         used *= raised
     elif raised > 1:
@@ -220,7 +223,9 @@ def _shares(
     if unreached.any():
         warn(
             f"{int(unreached.sum())} of {len(codes)} samples are in components of the graph "
-            "without any label and get equal probabilities; raise n_neighbors to link them."
+            "without any label and get equal probabilities; raise ",
+            parameter("n_neighbors"),
+            " to link them.",
         )
     return shares, used, unreached
 
@@ -259,8 +264,10 @@ def _check_memory(n_unlabeled: int) -> None:
     if needed > LARGEST_COMPLETE:
         raise InputError(
             f"a complete graph of {n_unlabeled} unlabelled samples needs about "
-            f"{needed / 2**30:.1f} GiB, more than the {LARGEST_COMPLETE / 2**30:.0f} GiB that are "
-            "allowed; link neighbours only with n_neighbors=."
+            f"{needed / 2**30:.1f} GiB, more than the {LARGEST_COMPLETE / 2**30:.0f} "
+            "GiB that are allowed; link neighbours only with ",
+            keyword("n_neighbors"),
+            ".",
         )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
-from graphsieve._base.parameters import checked
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import checked, setting
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
@@ -330,8 +331,10 @@ def _by_score(
     """One score for every feature, as published; and a set of them by that score, if asked for."""
     if given["method"] == DIVERSE:
         raise InputError(
-            "method='diverse' is the search for what explains; leave redundancy 'auto', got "
-            f"{given['redundancy']!r}."
+            setting("method", "diverse"),
+            " is the search for what explains; leave ",
+            parameter("redundancy", given["redundancy"]),
+            f" 'auto', got {given['redundancy']!r}.",
         )
     method, reason = chosen_method(known, supervision, given["method"])
     form = None if given["redundancy"] == "auto" else given["redundancy"]
@@ -409,8 +412,10 @@ def _wanted(given: dict[str, Any], n_features: int) -> int:
         return wanted
     if isinstance(asked, Integral) and wanted > most:
         raise InputError(
-            f"n_features_to_select is {asked}, but max_features allows {most}; raise one or lower "
-            "the other."
+            parameter("n_features_to_select", asked),
+            f" is {asked}, but ",
+            parameter("max_features", most),
+            f" allows {most}; raise one or lower the other.",
         )
     return min(wanted, int(most))
 

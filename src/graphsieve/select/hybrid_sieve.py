@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.errors import InputError
+from graphsieve._base.messages import phrase
 from graphsieve._base.parameters import checked
 from graphsieve.scores.choosing import warn_of_poor_knowledge
 from graphsieve.scores.method import best_first, extra_options
@@ -157,8 +158,9 @@ class HybridSieve(Sieve):
         known = all_knowledge(table, y, supervision, of_labels)
         if "labels" not in known.kinds:
             raise InputError(
-                "the hybrid search carries class labels along, but none are known; pass y with "
-                "some of them."
+                "the hybrid search carries class labels along, but none are known; ",
+                phrase("pass y with some of them"),
+                ".",
             )
         scale = scale_used(table, given["scale"])
         scaled = rescaled(table, scale)

@@ -25,6 +25,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsieve._base.compatibility import get_tags
 from graphsieve._base.errors import InputError, InputTypeError
+from graphsieve._base.messages import parameter
 from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
 from graphsieve.supervision.parsing import labeled_samples, read_labels, read_targets
 
@@ -52,8 +53,9 @@ def labeled_rows(
     n_samples = _n_samples(X)
     if n_samples != len(known):
         raise InputError(
-            f"X has {n_samples} samples, but {len(known)} are described by y; they must be the "
-            "same samples."
+            parameter("X"),
+            f" has {n_samples} samples, but {len(known)} are described by y; they must be "
+            "the same samples.",
         )
     return np.flatnonzero(known)
 
@@ -72,7 +74,8 @@ def _n_samples(X: Any) -> int:
         return int(_num_samples(X))
     except TypeError as error:
         raise InputTypeError(
-            f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame."
+            parameter("X"),
+            f" is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.",
         ) from error
 
 

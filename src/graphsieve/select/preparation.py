@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.messages import keyword, parameter, phrase
 from graphsieve._base.parameters import (
     as_float,
     boolean,
@@ -20,8 +21,11 @@ from graphsieve._base.parameters import (
     count,
     either,
     mapping,
+    must_be,
     positive,
     quoted,
+    remedy,
+    setting,
     whole_number,
 )
 from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric
@@ -63,11 +67,14 @@ def all_knowledge(
     """
     if supervision is not None and not isinstance(supervision, Supervision):
         raise InputTypeError(
-            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}; "
-            "make one with Supervision.from_pairs, from_labels, from_targets or from_probabilities."
+            parameter("supervision", supervision),
+            f" must be a graphsieve.Supervision, got {type(supervision).__name__}; make one "
+            "with Supervision.from_pairs, from_labels, from_targets or from_probabilities.",
         )
     if isinstance(y, Supervision):
-        raise InputTypeError("y is a Supervision; pass it as supervision=.")
+        raise InputTypeError(
+            parameter("y"), " is a Supervision; pass it as ", keyword("supervision"), "."
+        )
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     check_length(known, table)
     if table.n_samples == 2:
@@ -125,7 +132,9 @@ def method_options(method: Method, known: Supervision, given: Mapping[str, Any])
     for name in ("n_neighbors", "bandwidth"):
         if given[name] != "auto" and name not in options:
             raise InputError(
-                f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}."
+                f"method {method.name!r} has no ",
+                parameter(name, given[name]),
+                f"; leave it 'auto', got {given[name]!r}.",
             )
         if given[name] != "auto":
             options[name] = given[name]
@@ -155,7 +164,9 @@ def refuse_unused_scale(method: Method, asked: str | None) -> None:
     if asked not in ("auto", None):
         raise InputError(
             f"method {method.name!r} takes no distances in X and scores features as they are; "
-            f"leave scale 'auto', got {asked!r}."
+            "leave ",
+            parameter("scale", asked),
+            f" 'auto', got {asked!r}.",
         )
 
 
@@ -164,12 +175,16 @@ def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metri
     asked = given["metric"]
     if asked != "auto" and not method.reads_neighbors:
         raise InputError(
-            f"method {method.name!r} takes no distances in X; leave metric 'auto', got {asked!r}."
+            f"method {method.name!r} takes no distances in X; leave ",
+            parameter("metric", asked),
+            f" 'auto', got {asked!r}.",
         )
     if asked == "cosine" and given["compress"] is not None:
         raise InputError(
-            f"compress={given['compress']!r} makes prototypes by Euclidean distances; leave metric "
-            "'auto'."
+            setting("compress", given["compress"]),
+            " makes prototypes by Euclidean distances; leave ",
+            parameter("metric", asked),
+            " 'auto'.",
         )
     if not method.reads_neighbors:
         return None
@@ -189,14 +204,16 @@ def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Ta
         return table
     if not method.reads_neighbors:
         raise InputError(
-            f"method {method.name!r} has no choice of neighbours in X; leave neighbors 'auto', got "
-            f"{quoted(asked)}."
+            f"method {method.name!r} has no choice of neighbours in X; leave ",
+            parameter("neighbors", asked),
+            f" 'auto', got {quoted(asked)}.",
         )
     if given["compress"] is not None and not (isinstance(asked, str) and asked == "exact"):
         raise InputError(
-            f"compress={given['compress']!r} leaves few prototypes, whose neighbours are found "
-            "exactly; leave neighbors 'auto', "
-            f"got {quoted(asked)}."
+            setting("compress", given["compress"]),
+            " leaves few prototypes, whose neighbours are found exactly; leave ",
+            parameter("neighbors", asked),
+            f" 'auto', got {quoted(asked)}.",
         )
     return searched(table, asked)
 
@@ -216,9 +233,12 @@ def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
         if asked is None or (isinstance(asked, (str, dict)) and asked in ("auto", {})):
             continue
         raise InputError(
-            f"{name} belongs to the methods that use a graph, and method={given['method']!r} "
-            "builds none; name a method, "
-            f"or leave {name} out, got {quoted(asked)}."
+            parameter(name, asked),
+            " belongs to the methods that use a graph, and ",
+            setting("method", given["method"]),
+            " builds none; name a method, or leave ",
+            parameter(name),
+            f" out, got {quoted(asked)}.",
         )
 
 
@@ -243,14 +263,20 @@ def compression(
     if how is None:
         if size is not None:
             raise InputError(
-                f"n_prototypes={quoted(size)} belongs to compress='som' or 'kmeans', and compress "
-                "is None; leave it out."
+                setting("n_prototypes", size),
+                " belongs to ",
+                remedy("compress", "som"),
+                " or 'kmeans', and ",
+                phrase("compress is None"),
+                "; leave it out.",
             )
         return None
     if not method.reads_neighbors:
         raise InputError(
-            f"method {method.name!r} builds no graph from X, so that there is nothing to compress; "
-            f"leave compress out, got {how!r}."
+            f"method {method.name!r} builds no graph from X, so that there is nothing to "
+            "compress; leave ",
+            parameter("compress", how),
+            f" out, got {how!r}.",
         )
     small = compressed(table, known, how, tuple(size) if isinstance(size, list) else size)
     return small if small.n_prototypes else None
@@ -290,8 +316,7 @@ def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> in
         return max(1, int(n_features * float(asked)))
     words = "None or 'auto'" if or_auto else "or None"
     raise InputError(
-        f"n_features_to_select must be a count, a fraction above 0 and up to 1, {words}, got "
-        f"{quoted(asked)}."
+        must_be("n_features_to_select", f"a count, a fraction above 0 and up to 1, {words}", asked)
     )
 
 

@@ -19,7 +19,8 @@ from graphsieve import __version__
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
-from graphsieve._base.parameters import count, has_parts, nearest, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import count, has_parts, must_be, nearest, quoted
 from graphsieve._base.randomness import seed_number
 from graphsieve._base.underflow import vanishing
 from graphsieve.report.figures import draw_ranking
@@ -168,14 +169,16 @@ def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
     for name, value in settings.items():
         if name not in takes and name != "method_params" and _differs(value, usual[name].default):
             raise InputError(
-                f"the search {method!r} has no {name}; leave it out, got {quoted(value)}."
+                f"the search {method!r} has no ",
+                parameter(name, value),
+                f"; leave it out, got {quoted(value)}.",
             )
     for name in own:
         if name not in takes or name in settings:
             mine = [other for other in takes if other not in settings]
             raise InputError(
-                f"method_params of {method!r} are {', '.join(mine)}, got "
-                f"{quoted(name)}{nearest(name, mine)}."
+                parameter("method_params", name),
+                f" of {method!r} are {', '.join(mine)}, got {quoted(name)}{nearest(name, mine)}.",
             )
     # What is left as it is here may have another default there.
     given = {
@@ -201,21 +204,24 @@ def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tupl
         return found or tuple(f"x{j}" for j in range(n_features))
     listed = given.tolist() if hasattr(given, "tolist") else given
     if not has_parts(listed) or isinstance(given, str | set | frozenset):  # a set has no order
-        raise InputTypeError(f"feature_names must be a sequence of texts, got {quoted(given)}.")
+        raise InputTypeError(must_be("feature_names", "a sequence of texts", given))
     names = tuple(listed)
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputTypeError(
-            f"feature_names must be a sequence of texts, got {quoted(odd[0])} among them."
+            parameter("feature_names", given),
+            f" must be a sequence of texts, got {quoted(odd[0])} among them.",
         )
     if len(names) != n_features:
         raise InputError(
-            f"feature_names must name the {n_features} columns of X, got {len(names)} names."
+            parameter("feature_names", given),
+            f" must name the {n_features} columns of X, got {len(names)} names.",
         )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(
-            f"feature_names holds {quoted(twice)} twice; give every column a name of its own."
+            parameter("feature_names", given),
+            f" holds {quoted(twice)} twice; give every column a name of its own.",
         )
     return names
 
@@ -490,7 +496,8 @@ class Ranking:
         """
         if comparison is not None and not hasattr(comparison, "evaluation"):
             raise InputTypeError(
-                f"comparison must be what graphsieve.compare gives, got {quoted(comparison)}."
+                parameter("comparison", comparison),
+                f" must be what graphsieve.compare gives, got {quoted(comparison)}.",
             )
         file = None if path is None else named_file(path)
         compared = None if comparison is None else comparison.page_facts()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphsieve._base.array_types import Booleans
 from graphsieve._base.compatibility import validate_data
 from graphsieve._base.errors import InputError
+from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
@@ -29,8 +30,9 @@ def _refuse_masked(X: Any) -> None:
     if np.ma.is_masked(X):
         row, *_ = (int(place) for place in np.argwhere(np.ma.getmaskarray(X))[0])
         raise InputError(
-            f"X holds masked values, the first in row {row}; fill them in, or drop their rows, "
-            "before transform."
+            parameter("X"),
+            f" holds masked values, the first in row {row}; fill them in, or drop their "
+            "rows, before transform.",
         )
 
 
@@ -77,8 +79,9 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
         if y is None and supervision is None:
             raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; pass y "
-                "or supervision."
+                f"{type(self).__name__} ",
+                phrase("requires y to be passed, but the target y is None; pass y or supervision"),
+                ".",
             )
 
     def _get_support_mask(self) -> Booleans:
@@ -114,9 +117,9 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         expected = self.n_features_in_
         if len(shape) != 2 or shape[1] != expected:
             raise InputError(
-                f"X has shape {tuple(shape)}, but {type(self).__name__} is expecting {expected} "
-                "features as input; pass those "
-                "that it was fitted on."
+                parameter("X"),
+                f" has shape {tuple(shape)}, but {type(self).__name__} is expecting {expected} "
+                "features as input; pass those that it was fitted on.",
             )
         fitted = getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and tuple(fitted) != tuple(names):

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import ConstraintConflictError
+from graphsieve._base.messages import Part, phrase, separated_by
 from graphsieve._base.parameters import as_text, quoted
 
 LONGEST_CHAIN = 20  # links that a message shows
@@ -30,15 +31,19 @@ def check_consistency(
     links = _Links(labels, classes, must_link)
     for one, other in cannot_link[links.together(cannot_link)]:
         raise ConstraintConflictError(
-            f"samples {one} and {other} are cannot-linked, yet belong together: "
-            f"{links.chain(int(one), int(other))}; take one of these links out."
+            *_ends(int(one), int(other)),
+            " are cannot-linked, yet belong together: ",
+            *links.chain(int(one), int(other)),
+            "; take one of these links out.",
         )
     clash = links.classes_in_one_component()
     if clash is not None:
         one, other = clash
         raise ConstraintConflictError(
-            f"samples {one} and {other} have different labels, yet belong together: "
-            f"{links.chain(one, other)}; correct a label or take a link out."
+            *_ends(one, other),
+            " have different labels, yet belong together: ",
+            *links.chain(one, other),
+            "; correct a label or take a link out.",
         )
 
 
@@ -69,12 +74,12 @@ class _Links:
                 return path[1], path[-2]
         return None
 
-    def chain(self, start: int, end: int) -> str:
+    def chain(self, start: int, end: int) -> list[str]:
         """The reasons from one sample to another, such as ``0 = 1 = 2``; of very many the first
         and the last.
         """
         names = [
-            str(node)
+            _sample(node)
             if node < self._n_samples
             else f"(both labelled {quoted(as_text(self._classes[node - self._n_samples]))})"
             for node in self._path(start, end)
@@ -85,7 +90,7 @@ class _Links:
                 f"… {len(names) - LONGEST_CHAIN:,} more …",
                 *names[-(LONGEST_CHAIN // 2) :],
             ]
-        return " = ".join(names)
+        return separated_by(" = ", names)
 
     def _path(self, start: int, end: int) -> list[int]:
         """A shortest chain of links."""
@@ -103,3 +108,12 @@ class _Links:
         while came_from[path[-1]] != -1:
             path.append(came_from[path[-1]])
         return path[::-1]
+
+
+def _ends(one: int, other: int) -> list[str]:
+    """The two samples that the contradiction is about."""
+    return [phrase("samples"), " ", _sample(one), " and ", _sample(other)]
+
+
+def _sample(number: int) -> Part:
+    return Part(str(number), "sample", value=number)

@@ -16,7 +16,16 @@ from sklearn.exceptions import DataConversionWarning
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import ConstraintConflictError, InputError, InputTypeError, warn
-from graphsieve._base.parameters import as_float, as_text, either, one_line, quoted, whole_number
+from graphsieve._base.messages import keyword, numbered, parameter, phrase
+from graphsieve._base.parameters import (
+    as_float,
+    as_text,
+    either,
+    one_line,
+    quoted,
+    remedy,
+    whole_number,
+)
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, is_date
 
 SUM_TOLERANCE = 1e-6
@@ -67,13 +76,20 @@ def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[Bool
 def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
     if _are_plus_and_minus_one(values):
         raise InputError(
-            "labels are -1 and +1, but -1 marks an unlabelled sample; "
-            "pass unlabeled=None if -1 is a class, or recode the labels as 0 and 1."
+            "labels are -1 and +1, but -1 marks an unlabelled sample; ",
+            phrase("pass"),
+            " ",
+            remedy("unlabeled", None),
+            " if -1 is a class, or recode the labels as 0 and 1.",
         )
     if _any_below(values, -1):
         raise InputError(
             "labels hold numbers below -1, so that -1 looks like a class, but it marks an "
-            "unlabelled sample; pass unlabeled=None if -1 is a class."
+            "unlabelled sample; ",
+            phrase("pass"),
+            " ",
+            remedy("unlabeled", None),
+            " if -1 is a class.",
         )
 
 
@@ -127,7 +143,7 @@ def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     if values.dtype.kind == "O" and all(_is_number(value) for value in known):
         if len(known) and all(isinstance(value, Integral) for value in known):
             return _few_integers(set(known), unlabeled)
-        known = np.array([_number(value, "y") for value in known], dtype=np.float64)
+        known = np.array([_number(value, parameter("y")) for value in known], dtype=np.float64)
     if known.dtype.kind not in "iuf":
         return True
     if known.dtype.kind == "f":
@@ -148,7 +164,8 @@ def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
     proba = _two_dimensional_floats(label_proba)
     if proba.shape[1] < 2:
         raise InputError(
-            f"label_proba needs a column for each of at least 2 classes, got shape {proba.shape}."
+            parameter("label_proba"),
+            f" needs a column for each of at least 2 classes, got shape {proba.shape}.",
         )
     totals = _checked_totals(proba, normalize)
     if totals.min() < SMALL_SUM or totals.max() > 1 / SMALL_SUM:
@@ -174,27 +191,34 @@ def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
 def one_dimensional(y: Any) -> NDArray[Any]:
     """One value per sample, of a kind that can be a label or a target."""
     if sp.issparse(y):
-        raise InputTypeError("y is sparse; pass a dense array of shape (n_samples,).")
+        raise InputTypeError(
+            parameter("y"), " is sparse; pass a dense array of shape (n_samples,)."
+        )
     if type(y).__name__ == "Supervision":  # by its name, since supervision builds on this file
         raise InputTypeError(
-            "y is a Supervision; pass the labels or targets themselves, or give it to a sieve as "
-            "supervision=."
+            parameter("y"),
+            " is a Supervision; pass the labels or targets themselves, or give it to a sieve as ",
+            keyword("supervision"),
+            ".",
         )
     values = _as_array(y, "y")
     if values.ndim == 0:
         raise InputTypeError(
-            f"y is a {type(y).__name__}; expected one value per sample, shape (n_samples,)."
+            parameter("y"),
+            f" is a {type(y).__name__}; expected one value per sample, shape (n_samples,).",
         )
     if values.ndim == 2 and values.shape[1] == 1:
         warn(
-            f"y has shape {values.shape}; a column-vector y was passed when a 1d array was "
+            parameter("y"),
+            f" has shape {values.shape}; a column-vector y was passed when a 1d array was "
             "expected. Please change the shape of y to (n_samples,), for example using ravel().",
-            DataConversionWarning,
+            category=DataConversionWarning,
         )
         values = values.ravel()
     if values.ndim != 1:
         raise InputError(
-            f"y has shape {values.shape}; expected one value per sample, shape (n_samples,)."
+            parameter("y"),
+            f" has shape {values.shape}; expected one value per sample, shape (n_samples,).",
         )
     _check_kind_of_y(values)
     return values
@@ -203,15 +227,20 @@ def one_dimensional(y: Any) -> NDArray[Any]:
 def _check_kind_of_y(values: NDArray[Any]) -> None:
     known = values[~_missing(values)] if values.dtype.kind == "O" else values[:0]
     if values.dtype.kind in "Mm" or any(is_date(value) for value in known):
-        raise InputError("y holds dates; convert them to numbers or classes explicitly.")
+        raise InputError(
+            parameter("y"), " holds dates; convert them to numbers or classes explicitly."
+        )
     if values.dtype.kind == "c" or any(
         isinstance(value, complex | np.complexfloating) for value in known
     ):
         raise InputError(
-            "y holds complex numbers; expected classes or real values. Complex data not supported."
+            parameter("y"),
+            " holds complex numbers; expected classes or real values. Complex data not supported.",
         )
     if values.dtype.kind == "V":
-        raise InputTypeError("y holds structured records; expected one value per sample.")
+        raise InputTypeError(
+            parameter("y"), " holds structured records; expected one value per sample."
+        )
 
 
 def _as_array(values: Any, name: str) -> NDArray[Any]:
@@ -228,8 +257,8 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except Exception as error:
         raise InputError(
-            f"{name} could not be read as an array "
-            f"({one_line(f'{type(error).__name__}: {error}')})."
+            parameter(name),
+            f" could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).",
         ) from error
     if array.dtype.kind in "US" and isinstance(values, list | tuple):
         return np.array(values, dtype=object)
@@ -332,11 +361,11 @@ def _number(value: Any, name: str) -> float:
     if _is_missing(value):
         return float("nan")
     if isinstance(value, str | bytes):
-        raise InputTypeError(f"{name} must be numeric, got {quoted(value)}.")
+        raise InputTypeError(name, f" must be numeric, got {quoted(value)}.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} must be numeric, got {quoted(value)}.") from error
+        raise InputTypeError(name, f" must be numeric, got {quoted(value)}.") from error
     except OverflowError:
         return float("inf")
 
@@ -346,8 +375,13 @@ def _few_integers(values: set[int], unlabeled: int | None) -> bool:
         return False  # codes of classes do not go below −1; temperatures and ratings do
     if len(values) > MOST_INTEGER_CLASSES and unlabeled is not None and unlabeled in values:
         raise InputError(
-            f"y holds {len(values)} different whole numbers, {unlabeled} among them, which may be "
-            "classes or a quantity; say which by target_type='classes' or target_type='continuous'."
+            parameter("y"),
+            f" holds {len(values)} different whole numbers, {unlabeled} among them, which "
+            "may be classes or a quantity; say which by ",
+            remedy("target_type", "classes"),
+            " or ",
+            remedy("target_type", "continuous"),
+            ".",
         )
     return len(values) <= MOST_INTEGER_CLASSES
 
@@ -355,18 +389,22 @@ def _few_integers(values: set[int], unlabeled: int | None) -> bool:
 def _two_dimensional_floats(label_proba: Any) -> Floats:
     if sp.issparse(label_proba):
         raise InputTypeError(
-            "label_proba is sparse; pass a dense array of shape (n_samples, n_classes)."
+            parameter("label_proba"),
+            " is sparse; pass a dense array of shape (n_samples, n_classes).",
         )
     array = _as_array(label_proba, "label_proba")
     if array.dtype.kind == "O":
-        array = np.array([_number(value, "label_proba") for value in array.flat]).reshape(
-            array.shape
-        )
+        array = np.array(
+            [_number(value, parameter("label_proba")) for value in array.flat]
+        ).reshape(array.shape)
     if array.dtype.kind not in "biuf":
-        raise InputTypeError(f"label_proba must be numeric, got {array.dtype}.")
+        raise InputTypeError(parameter("label_proba"), f" must be numeric, got {array.dtype}.")
     values = array.astype(np.float64)
     if values.ndim != 2 or not len(values):
-        raise InputError(f"label_proba must have shape (n_samples, n_classes), got {values.shape}.")
+        raise InputError(
+            parameter("label_proba"),
+            f" must have shape (n_samples, n_classes), got {values.shape}.",
+        )
     return values
 
 
@@ -380,22 +418,34 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
         odd = ~np.isfinite(proba) | (proba < 0) | ((proba > 1 + SUM_TOLERANCE) & (not normalize))
         row, column = (int(place) for place in np.argwhere(odd)[0])
         raise InputError(
-            f"label_proba is {proba[row, column]:g} at row {row}, column {column}; probabilities "
-            "lie from 0 to 1."
+            parameter("label_proba"),
+            f" is {proba[row, column]:g} at ",
+            numbered("row", row),
+            ", ",
+            numbered("column", column),
+            "; probabilities lie from 0 to 1.",
         )
     with np.errstate(over="ignore"):
         totals = _by_row(np.add, proba)
     empty = np.flatnonzero(totals == 0)
     if len(empty):
         raise InputError(
-            f"row {empty[0]} of label_proba is all zero; write 1/n_classes everywhere if nothing "
-            "is known."
+            numbered("row", empty[0]),
+            " of ",
+            parameter("label_proba"),
+            " is all zero; write 1/n_classes everywhere if nothing is known.",
         )
     off = np.flatnonzero(np.abs(totals - 1) > SUM_TOLERANCE)
     if len(off) and not normalize:
         raise InputError(
-            f"row {off[0]} of label_proba sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such "
-            "rows); pass normalize=True to accept."
+            numbered("row", off[0]),
+            " of ",
+            parameter("label_proba"),
+            f" sums to {totals[off[0]]:.9g}, not 1 ({len(off)} such rows); ",
+            phrase("pass"),
+            " ",
+            remedy("normalize", True),
+            " to accept.",
         )
     return totals
 
@@ -403,25 +453,28 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
 def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
     """Distinct pairs of sample numbers, the lower first."""
     if sp.issparse(pairs):
-        raise InputTypeError(f"{name} is sparse; pass an integer array of shape (n_pairs, 2).")
+        raise InputTypeError(
+            parameter(name), " is sparse; pass an integer array of shape (n_pairs, 2)."
+        )
     values = _as_array(
         list(pairs) if isinstance(pairs, set | frozenset | Iterator) else pairs, name
     )
     if values.size == 0 and values.ndim in (1, 2):
         return NO_PAIRS
     if values.ndim != 2 or values.shape[1] != 2:
-        raise InputError(f"{name} must have shape (n_pairs, 2), got {values.shape}.")
+        raise InputError(parameter(name), f" must have shape (n_pairs, 2), got {values.shape}.")
     if values.dtype.kind not in "iu" and not _all_integers(values):
         raise InputError(
-            f"{name} must hold integers: indices must be integers, got {values.dtype}."
+            parameter(name), f" must hold integers: indices must be integers, got {values.dtype}."
         )
     outside = np.argwhere((values < 0) | (values >= n_samples))
     if len(outside):
         row = int(outside[0, 0])
         raise InputError(
-            f"{name} pair {row} is ({quoted(values[row, 0])}, {quoted(values[row, 1])}), "
-            f"but samples are numbered 0 to {n_samples - 1}; "
-            "in cross-validation pass a Supervision of all samples, which is sliced with them."
+            parameter(name),
+            f" pair {row} is ({quoted(values[row, 0])}, {quoted(values[row, 1])}), but "
+            f"samples are numbered 0 to {n_samples - 1}; in cross-validation pass a "
+            "Supervision of all samples, which is sliced with them.",
         )
     values = values.astype(np.int64)
     itself = values[:, 0] == values[:, 1]
@@ -429,11 +482,11 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
         sample = int(values[itself][0, 0])
         if name == "cannot_link":
             raise ConstraintConflictError(
-                f"cannot_link says that sample {sample} does not belong with itself."
+                parameter("cannot_link"), f" says that sample {sample} does not belong with itself."
             )
         warn(
-            f"{name} links sample {sample} with itself; {int(itself.sum())} such pairs are left "
-            "out."
+            parameter(name),
+            f" links sample {sample} with itself; {int(itself.sum())} such pairs are left out.",
         )
     return distinct_pairs(values[~itself])
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
+from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import as_text, boolean, choice, one_line, quoted
 from graphsieve.supervision.consistency import check_consistency
 from graphsieve.supervision.parsing import (
@@ -169,18 +170,24 @@ class Supervision:
             names = np.array(classes)  # a copy: whoever gave them may change theirs
         except ValueError as error:
             raise InputError(
-                "classes must be a list of names, one for each column of label_proba, got "
-                f"{quoted(classes)}."
+                parameter("classes", classes),
+                " must be a list of names, one for each column of ",
+                parameter("label_proba"),
+                f", got {quoted(classes)}.",
             ) from error
         if names.shape != (proba.shape[1],):
             raise InputError(
-                f"classes must name the {proba.shape[1]} columns of label_proba, got shape "
-                f"{names.shape}."
+                parameter("classes", classes),
+                f" must name the {proba.shape[1]} columns of ",
+                parameter("label_proba"),
+                f", got shape {names.shape}.",
             )
         if len({_class_key(name) for name in names}) < len(names):
             raise InputError(
-                "classes must name the columns of label_proba differently, got "
-                f"{quoted(names.tolist())}."
+                parameter("classes", classes),
+                " must name the columns of ",
+                parameter("label_proba"),
+                f" differently, got {quoted(names.tolist())}.",
             )
         return cls(len(proba), probabilities=proba, classes=names)
 
@@ -348,8 +355,8 @@ def _checked_size(n_samples: Any) -> int:
         or not 1 <= n_samples <= MOST_SAMPLES
     ):
         raise InputError(
-            "n_samples must be the number of samples, a positive whole number, got "
-            f"{quoted(n_samples)}."
+            parameter("n_samples", n_samples),
+            f" must be the number of samples, a positive whole number, got {quoted(n_samples)}.",
         )
     return int(n_samples)
 
@@ -390,8 +397,11 @@ def _joined_classes(
     if unknown:
         shown = one_line(", ".join(list(place)[:CLASSES_SHOWN]))
         raise InputError(
-            f"label {quoted(unknown[0])} is none of the classes of label_proba ({shown}); name the "
-            "columns with classes=."
+            f"label {quoted(unknown[0])} is none of the classes of ",
+            parameter("label_proba"),
+            f" ({shown}); ",
+            phrase("name the columns with classes="),
+            ".",
         )
     recode = np.array(
         [place[_class_key(name)] for name in with_labels.classes] + [-1], dtype=np.int64

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.messages import numbered, parameter
 from graphsieve._base.parameters import one_line
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve.table.sparse_checks import refuse_unsound
@@ -49,13 +50,16 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     if not (_is_frame(X, "pandas") or _is_frame(X, "polars")):
         return None
     if not hasattr(X, "to_numpy"):
-        raise InputTypeError(f"X is a lazy frame ({type(X).__name__}); call .collect() first.")
+        raise InputTypeError(
+            parameter("X"), f" is a lazy frame ({type(X).__name__}); call .collect() first."
+        )
     labels = list(X.columns)
     text = [isinstance(label, str) for label in labels]
     if any(text) and not all(text):
         raise InputTypeError(
-            "X mixes text and other column names; as in scikit-learn, make them all strings: "
-            "X.columns = X.columns.astype(str)."
+            parameter("X"),
+            " mixes text and other column names; as in scikit-learn, make them all "
+            "strings: X.columns = X.columns.astype(str).",
         )
     names = [
         "/".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels
@@ -64,15 +68,16 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     repeated = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
     if repeated:
         raise InputError(
-            f"X has duplicated column names ({_listed(sorted(set(repeated)))}); rename or drop "
-            "them."
+            parameter("X"),
+            f" has duplicated column names ({_listed(sorted(set(repeated)))}); rename or "
+            "drop them.",
         )
     return tuple(names)
 
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
     """How an error names a column: ``column 'age'``, or ``column 3`` where there are no names."""
-    return f"column {position}" if names is None else f"column {_short(names[position])!r}"
+    return numbered("column", position) if names is None else f"column {_short(names[position])!r}"
 
 
 def is_date(value: Any) -> bool:
@@ -111,7 +116,9 @@ def _short(name: str, length: int = 60) -> str:
 
 def _read_sparse(X: Any) -> sp.csc_array:
     if X.ndim != 2:
-        raise InputError(f"X is a {X.ndim}-D sparse array; expected 2-D (samples × features).")
+        raise InputError(
+            parameter("X"), f" is a {X.ndim}-D sparse array; expected 2-D (samples × features)."
+        )
     _check_kind(X.dtype)
     refuse_unsound(X, "X")
     # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of
@@ -138,24 +145,29 @@ def _read_sparse(X: Any) -> sp.csc_array:
 
 def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
     if isinstance(X, np.matrix):
-        raise InputTypeError("X is a np.matrix; pass np.asarray(X) instead.")
+        raise InputTypeError(parameter("X"), " is a np.matrix; pass np.asarray(X) instead.")
     if isinstance(X, _NOT_TABLES):
         raise InputTypeError(
-            f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame."
+            parameter("X"),
+            f" is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.",
         )
     if hasattr(X, "obs") and hasattr(X, "var") and hasattr(X, "X"):
         raise InputTypeError(
-            "X is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep gene "
-            "names)."
+            parameter("X"),
+            " is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep "
+            "gene names).",
         )
     if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, NaN where nobody has counted
-        raise InputError("X is a Dask array of unknown size; call X.compute_chunk_sizes() first.")
+        raise InputError(
+            parameter("X"), " is a Dask array of unknown size; call X.compute_chunk_sizes() first."
+        )
     if (
         isinstance(X, np.memmap) and X.dtype.hasobject and getattr(X, "_mmap", None) is not None
     ):  # to look at one would end the process
         raise InputError(
-            "X is a memory map of Python objects, which are not in any file; write numbers, and "
-            "map those."
+            parameter("X"),
+            " is a memory map of Python objects, which are not in any file; write numbers, "
+            "and map those.",
         )
     _refuse_elsewhere(X)
     if _is_frame(X, "pandas"):
@@ -169,13 +181,15 @@ def _refuse_elsewhere(X: Any) -> None:
     """What lies elsewhere is not brought here unasked: it may be larger than memory."""
     if type(X).__module__.partition(".")[0] == "dask":
         raise InputTypeError(
-            "X is an array of Dask, and this needs all of X in memory; pass X.compute() if it fits "
-            "there."
+            parameter("X"),
+            " is an array of Dask, and this needs all of X in memory; pass X.compute() if "
+            "it fits there.",
         )
     if hasattr(X, "over_columns"):
         raise InputTypeError(
-            "X is a stored table, and this needs all of X in memory; pass the array itself if it "
-            "fits there."
+            parameter("X"),
+            " is a stored table, and this needs all of X in memory; pass the array itself "
+            "if it fits there.",
         )
 
 
@@ -198,11 +212,13 @@ def _as_array(X: Any) -> NDArray[Any]:
         ) from error
     except Exception as error:
         raise InputError(
-            f"X could not be read as an array ({one_line(f'{type(error).__name__}: {error}')})."
+            parameter("X"),
+            f" could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).",
         ) from error
     if array.ndim == 0:
         raise InputTypeError(
-            f"X is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame."
+            parameter("X"),
+            f" is a {type(X).__name__}; expected a 2-D array, a sparse matrix or a data frame.",
         )
     if array.dtype.kind == "V":
         _check_kind(array.dtype)
@@ -215,8 +231,9 @@ def _as_array(X: Any) -> NDArray[Any]:
             else ""
         )
         raise InputError(
-            f"X is {array.ndim}-D with shape {array.shape}; expected a 2-D array (samples × "
-            f"features){hint}."
+            parameter("X"),
+            f" is {array.ndim}-D with shape {array.shape}; expected a 2-D array (samples × "
+            f"features){hint}.",
         )
     return array
 
@@ -255,14 +272,18 @@ def _check_kind(dtype: np.dtype[Any]) -> None:
         raise InputError("Complex data not supported: X holds complex numbers; pass real features.")
     if dtype.kind in "Mm":
         raise InputError(
-            "X holds dates or durations; dates are not features: convert them to numbers "
-            "explicitly."
+            parameter("X"),
+            " holds dates or durations; dates are not features: convert them to numbers "
+            "explicitly.",
         )
     if dtype.names is not None or dtype.kind == "V":
-        raise InputTypeError("X is a structured array; convert it to a plain 2-D array of numbers.")
+        raise InputTypeError(
+            parameter("X"), " is a structured array; convert it to a plain 2-D array of numbers."
+        )
     if dtype.kind in "USTO":
         raise InputError(
-            "X holds text; every feature must be numeric: encode or drop the text columns."
+            parameter("X"),
+            " holds text; every feature must be numeric: encode or drop the text columns.",
         )
 
 
@@ -296,8 +317,9 @@ def warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...
     if len(columns):
         where = column_label(names, int(columns[0]))
         warn(
-            f"precision lost in {where}: integers beyond 2**53 are rounded ({len(columns)} such "
-            "columns)."
+            "precision lost in ",
+            where,
+            f": integers beyond 2**53 are rounded ({len(columns)} such columns).",
         )
 
 
@@ -316,24 +338,29 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
     where = f"{column_label(names, column)}, row {row}"
     if isinstance(value, str | bytes):
         raise InputError(
-            f"X holds text in {where} ({_short(repr(value))}); every feature must be numeric: "
-            "encode or drop it."
+            parameter("X"),
+            f" holds text in {where} ({_short(repr(value))}); every feature must be "
+            "numeric: encode or drop it.",
         )
     if is_date(value):
         raise InputError(
-            f"X holds a date in {where}; dates are not features: convert them to numbers "
-            "explicitly."
+            parameter("X"),
+            f" holds a date in {where}; dates are not features: convert them to numbers "
+            "explicitly.",
         )
     if isinstance(value, complex | np.complexfloating):
         raise InputError(f"Complex data not supported: X holds a complex number in {where}.")
     if isinstance(value, np.ndarray) and value.ndim:
-        raise InputTypeError(f"X holds an array in {where}; expected a single number.")
+        raise InputTypeError(
+            parameter("X"), f" holds an array in {where}; expected a single number."
+        )
     try:
         return float(value)
     except (TypeError, ValueError) as error:
         raise InputTypeError(
-            f"X holds a {type(value).__name__} in {where} ({one_line(str(error))}); expected a "
-            "number."
+            parameter("X"),
+            f" holds a {type(value).__name__} in {where} ({one_line(str(error))}); expected "
+            "a number.",
         ) from error
     except OverflowError:
         return float("inf")
@@ -344,15 +371,17 @@ def _read_pandas(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         where = column_label(names, position)
         if dtype.kind in "Mm":
             raise InputError(
-                f"X holds dates in {where}; dates are not features: convert them to numbers "
-                "explicitly."
+                parameter("X"),
+                f" holds dates in {where}; dates are not features: convert them to numbers "
+                "explicitly.",
             )
         if dtype.kind == "c":
             raise InputError(f"Complex data not supported: X holds complex numbers in {where}.")
         if dtype.kind not in "biufO" or str(dtype) in ("category", "string", "str"):
             kind = "categories" if str(dtype) == "category" else "text"
             raise InputError(
-                f"X holds {kind} in {where}; every feature must be numeric: encode or drop it."
+                parameter("X"),
+                f" holds {kind} in {where}; every feature must be numeric: encode or drop it.",
             )
     if not X.size:
         return np.empty(X.shape)
@@ -373,13 +402,15 @@ def _read_polars(X: Any) -> NDArray[Any]:
         where = f"column {_short(name)!r}"
         if dtype.is_temporal():
             raise InputError(
-                f"X holds dates in {where}; dates are not features: convert them to numbers "
-                "explicitly."
+                parameter("X"),
+                f" holds dates in {where}; dates are not features: convert them to numbers "
+                "explicitly.",
             )
         if not (dtype.is_numeric() or str(dtype) in ("Boolean", "Null")):
             kind = "lists or records" if dtype.is_nested() else "text"
             raise InputError(
-                f"X holds {kind} in {where}; every feature must be numeric: encode or drop it."
+                parameter("X"),
+                f" holds {kind} in {where}; every feature must be numeric: encode or drop it.",
             )
     array, names = X.to_numpy(), tuple(X.columns)
     if array.dtype.kind == "f" and any(dtype.is_integer() for dtype in X.schema.values()):
@@ -397,7 +428,7 @@ def _check_shape(shape: tuple[int, int]) -> None:
             f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
     if shape[0] == 1:
-        raise InputError("X has 1 sample; at least 2 are needed to compare.")
+        raise InputError(parameter("X"), " has 1 sample; at least 2 are needed to compare.")
 
 
 def sums_are_finite(values: NDArray[Any]) -> bool:

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphsieve._base.errors import InputError, InputTypeError, held_back
-from graphsieve._base.parameters import has_parts, nearest, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import has_parts, must_be, nearest, quoted
 from graphsieve.scores.choosing import choose_method
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
@@ -90,17 +91,19 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     listed = [methods] if isinstance(methods, str) else methods
     if not has_parts(listed):
         raise InputTypeError(
-            f"methods must be a list of names, such as ['auto', 'fisher'], got {quoted(methods)}."
+            must_be("methods", "a list of names, such as ['auto', 'fisher']", methods)
         )
     names = list(listed)
     if not names:
-        raise InputError("methods is empty; name at least one, or leave it out.")
+        raise InputError(
+            parameter("methods", methods), " is empty; name at least one, or leave it out."
+        )
     able = [name for name in NAMES if not missing(name, known)]
     for name in names:
         if not isinstance(name, str) or name not in NAMES:
             raise InputError(
-                f"methods holds {quoted(name)}; choose from "
-                f"{', '.join(NAMES)}{nearest(name, NAMES)}."
+                parameter("methods", name),
+                f" holds {quoted(name)}; choose from {', '.join(NAMES)}{nearest(name, NAMES)}.",
             )
         if name not in able:
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
@@ -109,7 +112,10 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
                 f"the samples; choose from {', '.join(able)}."
             )
     if len(set(names)) < len(names):
-        raise InputError(f"methods names one of them twice: {', '.join(names)}; name each once.")
+        raise InputError(
+            parameter("methods", names),
+            f" names one of them twice: {', '.join(names)}; name each once.",
+        )
     return tuple(names)
 
 

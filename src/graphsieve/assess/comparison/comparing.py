@@ -15,6 +15,7 @@ from scipy.stats import kendalltau, rankdata
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned, warn
+from graphsieve._base.messages import Message, keyword, parameter
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import count, either, has_parts
 from graphsieve._base.randomness import generator, seed_number
@@ -44,8 +45,6 @@ FEWEST_TARGETS = 10  # known values from which on there are curves
 USUAL_FOLDS = 5
 FEWER_FOLDS = 3  # on large tables, and for classes too small for more
 RANDOM_ORDERS = 5  # in every fold, whose mean stands for random columns
-# The codes of classes in a warning of a fold
-_SINGLE = re.compile(r"(?<=single known member \()\d+\.0(?:, \d+\.0)*")
 LARGE_TABLE = 1_000_000  # numbers, from which on folds are fewer
 
 
@@ -227,10 +226,13 @@ def _knowledge(
     supervision.
     """
     if isinstance(y, Supervision):
-        raise InputTypeError("y is a Supervision; pass it as supervision=.")
+        raise InputTypeError(
+            parameter("y"), " is a Supervision; pass it as ", keyword("supervision"), "."
+        )
     if supervision is not None and not isinstance(supervision, Supervision):
         raise InputTypeError(
-            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}."
+            parameter("supervision", supervision),
+            f" must be a graphsieve.Supervision, got {type(supervision).__name__}.",
         )
     of_y = (
         None if y is None else Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
@@ -238,8 +240,9 @@ def _knowledge(
     for described in (of_y, supervision):
         if described is not None and len(described) != n_samples:
             raise InputError(
-                f"X has {n_samples} samples, but {len(described)} are described by y or "
-                "supervision; they must be the same samples."
+                parameter("X"),
+                f" has {n_samples} samples, but {len(described)} are described by y or "
+                "supervision; they must be the same samples.",
             )
     known = Supervision.nothing(n_samples) if supervision is None else supervision
     brings_its_own = known.labels is not None or known.targets is not None
@@ -551,7 +554,7 @@ def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
     """Warn once of everything that some methods warned of; returns the sentences without their
     numbers.
     """
-    who: dict[tuple[str, type[Warning]], list[str]] = {}
+    who: dict[tuple[Message, type[Warning]], list[str]] = {}
     for name, one in ranked.items():
         for message, category in dict.fromkeys(
             (warned.message, warned.category) for warned in one.warned
@@ -559,7 +562,7 @@ def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
             who.setdefault((message, category), []).append(name)
     for (message, category), names in who.items():
         by = "" if len(names) == len(ranked) else f" ({', '.join(names)})"
-        warn(f"{message.removesuffix('.')}{by}.", category)
+        warn(message.without_end(), by, ".", category=category)
     return {_skeleton(message) for message, _ in who}
 
 
@@ -567,22 +570,19 @@ def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classe
     """Warn once of what several methods say of their folds; they know classes by their codes
     there, people by `classes`.
     """
-    who: dict[tuple[str, type[Warning]], list[str]] = {}
+    who: dict[tuple[Message, type[Warning]], list[str]] = {}
     for one in warned:
-        name = next(
-            (name for name in methods if one.message.startswith(f"selector {name!r}: ")), None
-        )
-        text = one.message if name is None else one.message.removeprefix(f"selector {name!r}: ")
+        first, *rest = one.message.parts
+        name = next((name for name in methods if first == f"selector {name!r}: "), None)
+        text = one.message if name is None else Message(*rest)
         if classes is not None:
-            text = _SINGLE.sub(
-                lambda found: re.sub(
-                    r"(\d+)\.0", lambda code: str(classes[int(code[1])]), found[0]
-                ),
-                text,
+            text = text.worded(
+                lambda part: str(classes[int(part.value)]) if part.kind == "class label" else part
             )
         who.setdefault((text, one.category), []).extend([] if name is None else [name])
     for (text, category), names in who.items():
-        warn(f"in the folds of {joined(names)}, {text}" if names else text, category)
+        where = f"in the folds of {joined(names)}, " if names else ""
+        warn(where, text, category=category)
 
 
 def _skeleton(message: str) -> str:

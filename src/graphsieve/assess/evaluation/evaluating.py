@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from graphsieve._base.errors import InputError, InputTypeError, Warned
+from graphsieve._base.messages import parameter
 from graphsieve._base.parallel import in_parallel
-from graphsieve._base.parameters import boolean, choice
+from graphsieve._base.parameters import boolean, choice, setting
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
@@ -137,7 +138,8 @@ def evaluate(
     from_known = choice(("all", "known"))("learn_from", learn_from) == "known"
     if from_known and (known == 0 or supervision is not None):
         raise InputError(
-            "learn_from='known' needs known labels of y; raise known, or leave supervision out."
+            setting("learn_from", "known"),
+            " needs known labels of y; raise known, or leave supervision out.",
         )
     seed = seed_number(random_state)
     splits = make_splits(folds, values, repeats=repeats, seed=seed)
@@ -306,7 +308,7 @@ def _by_columns(part: tuple[Any, NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
 def _named_learners(learners: Any, *, classes: bool) -> dict[str, Any]:
     judges = named(learners, "learners", learner_name)
     if not judges:
-        raise InputError("learners is empty; name at least one.")
+        raise InputError(parameter("learners", learners), " is empty; name at least one.")
     for learner in judges.values():
         check_learner(learner, classes=classes)
     return judges
@@ -327,18 +329,20 @@ def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | Non
     described = Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
     if len(described) != n_samples:
         raise InputError(
-            f"X has {n_samples} samples, but y has {len(described)} values; they must be the same "
-            "samples."
+            parameter("X"),
+            f" has {n_samples} samples, but y has {len(described)} values; they must be the "
+            "same samples.",
         )
     values: NDArray[Any] = described.codes if described.targets is None else described.targets
     different = len(np.unique(values[known_rows(values)]))
     if different < 2:
         what = "different classes" if described.targets is None else "different target values"
-        raise InputError(f"y must hold at least 2 {what}, got {different}.")
+        raise InputError(parameter("y"), f" must hold at least 2 {what}, got {different}.")
     if described.targets is None and different == np.count_nonzero(known_rows(values)):
         raise InputError(
-            f"y has a class of its own for each of {different} samples; give classes that samples "
-            "share."
+            parameter("y"),
+            f" has a class of its own for each of {different} samples; give classes that "
+            "samples share.",
         )
     return values
 
@@ -347,24 +351,29 @@ def checked_knowledge(known: Any, per_class: Any, supervision: Any, y: NDArray[A
     """What a selector may know of y, after a look at whether the arguments go together."""
     if boolean()("per_class", per_class) and y.dtype.kind == "f":
         raise InputError(
-            "per_class=True needs class labels, and y is a continuous target; leave it out."
+            setting("per_class", True),
+            " needs class labels, and y is a continuous target; leave it out.",
         )
     known_count(known, len(y))
     if supervision is None:
         return known
     if not isinstance(supervision, Supervision):
         raise InputTypeError(
-            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}."
+            parameter("supervision", supervision),
+            f" must be a graphsieve.Supervision, got {type(supervision).__name__}.",
         )
     if len(supervision) != len(y):
         raise InputError(
-            f"X has {len(y)} samples, but supervision speaks of {len(supervision)}; they must be "
-            "the same samples."
+            parameter("X"),
+            f" has {len(y)} samples, but supervision speaks of {len(supervision)}; they "
+            "must be the same samples.",
         )
     if known is not None or per_class:
         raise InputError(
-            "known and per_class are about y, in place of which supervision was given; leave them "
-            "out."
+            parameter("known"),
+            " and ",
+            parameter("per_class"),
+            " are about y, in place of which supervision was given; leave them out.",
         )
     return known
 

@@ -12,7 +12,8 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
-from graphsieve._base.parameters import count, has_parts, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import count, has_parts, must_be, quoted, setting
 from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.assess.evaluation.prefixes import known_rows
 
@@ -62,7 +63,10 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
     most = int(sizes.max())
     if not 2 <= folds <= most:
         of = "members of the largest class" if classes else "rows with a known target"
-        raise InputError(f"folds must be a whole number from 2 to the {most} {of}, got {folds}.")
+        raise InputError(
+            parameter("folds", folds),
+            f" must be a whole number from 2 to the {most} {of}, got {folds}.",
+        )
     if sizes.min() < folds:
         warn(
             f"{int((sizes < folds).sum())} of {len(sizes)} classes have fewer members than the "
@@ -73,13 +77,14 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
 def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
     if isinstance(folds, str) or not has_parts(folds):
         raise InputTypeError(
-            "folds must be a whole number, or pairs of training and test rows, got "
-            f"{quoted(folds)}."
+            must_be("folds", "a whole number, or pairs of training and test rows", folds)
         )
     if repeats > 1:
         raise InputError(
-            f"repeats={repeats} needs a number of folds, and folds names the rows itself; list all "
-            "of them there."
+            setting("repeats", repeats),
+            " needs a number of folds, and ",
+            parameter("folds"),
+            " names the rows itself; list all of them there.",
         )
     splits = []
     for fold, pair in enumerate(folds):
@@ -87,12 +92,15 @@ def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
             train, test = (np.asarray(rows) for rows in pair)
         except (TypeError, ValueError) as error:
             raise InputTypeError(
-                f"folds must hold pairs of training and test rows; number {fold} is none."
+                parameter("folds"),
+                f" must hold pairs of training and test rows; number {fold} is none.",
             ) from error
         _check_split(fold, train, test, y)
         splits.append(Split(0, fold, train.astype(np.int64), test.astype(np.int64)))
     if not splits:
-        raise InputError("folds is empty; name at least one pair of training and test rows.")
+        raise InputError(
+            parameter("folds"), " is empty; name at least one pair of training and test rows."
+        )
     return splits
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from graphsieve._base.errors import Warned, held_back, warn
+from graphsieve._base.messages import Message
 from graphsieve._base.parameters import one_line
 from graphsieve._base.warning_filters import warnings_kept
 
@@ -20,7 +21,9 @@ def gathered() -> Iterator[list[Warned]]:
         yield found
     found.extend(ours)
     found.extend(
-        Warned(one_line(str(other.message)), other.category, (other.filename, other.lineno))
+        Warned(
+            Message(one_line(str(other.message))), other.category, (other.filename, other.lineno)
+        )
         for other in others
     )
 
@@ -49,4 +52,4 @@ def give(rounds: Iterable[tuple[str, Iterable[Warned]]]) -> None:
             times[who, warned.place] = times.get((who, warned.place), 0) + 1
     for (who, place), warned in first.items():
         often = f" (in {times[who, place]} of {totals[who]} rounds)" if totals[who] > 1 else ""
-        warn(f"{who}: {warned.message.removesuffix('.')}{often}.", warned.category)
+        warn(f"{who}: ", warned.message.without_end(), often, ".", category=warned.category)

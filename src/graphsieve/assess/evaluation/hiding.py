@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import InputError
-from graphsieve._base.parameters import boolean, quoted
+from graphsieve._base.parameters import boolean, must_be, setting
 from graphsieve._base.randomness import generator
 from graphsieve.supervision.value import Supervision, TargetType
 
@@ -80,7 +80,8 @@ def shown_rows(
     per_class = boolean()("per_class", per_class)
     if per_class and not classes:
         raise InputError(
-            "per_class=True needs class labels, and y is a continuous target; leave it out."
+            setting("per_class", True),
+            " needs class labels, and y is a continuous target; leave it out.",
         )
     groups = described.codes if classes else np.where(np.isnan(described.targets), -1, 0)  # type: ignore[arg-type]
     sizes = np.bincount(groups[groups >= 0])
@@ -97,8 +98,8 @@ def _shares(sizes: Integers, known: Any, random: np.random.Generator) -> Integer
     wanted = known_count(known, total)
     if wanted > total:
         raise InputError(
-            f"known={wanted} labels or targets cannot stay known, for only {total} are; ask for at "
-            f"most {total}."
+            setting("known", wanted),
+            f" labels or targets cannot stay known, for only {total} are; ask for at most {total}.",
         )
     return proportional(sizes, wanted, random)
 
@@ -107,8 +108,9 @@ def _per_class_shares(sizes: Integers, known: Any) -> Integers:
     shares = np.array([known_count(known, int(size)) for size in sizes], dtype=np.int64)
     if (shares > sizes).any():
         raise InputError(
-            f"known={shares.max()} of each class cannot stay known, for the smallest class has "
-            f"{sizes.min()} known members; ask for at most {sizes.min()}."
+            setting("known", shares.max()),
+            f" of each class cannot stay known, for the smallest class has {sizes.min()} "
+            f"known members; ask for at most {sizes.min()}.",
         )
     return shares
 
@@ -122,8 +124,9 @@ def known_count(known: Any, total: int) -> int:
     if isinstance(known, Real) and not isinstance(known, Integral) and 0 < float(known) <= 1:
         return min(total, max(1, floor(float(known) * total + 0.5)))
     raise InputError(
-        "known must be a count of at least 0, a fraction above 0 and up to 1, or None for all, "
-        f"got {quoted(known)}."
+        must_be(
+            "known", "a count of at least 0, a fraction above 0 and up to 1, or None for all", known
+        )
     )
 
 

@@ -23,7 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import nearest, quoted
+from graphsieve._base.messages import keyword, parameter
+from graphsieve._base.parameters import must_be, nearest, quoted
 
 DENSE_ELEMENTS = 2**22  # numbers of a sparse table that may be made dense: 32 MiB
 LINEAR_STEPS = 1000  # at most; features of deviation 1 need far fewer
@@ -135,25 +136,31 @@ def check_learner(learner: Any, *, classes: bool) -> None:
     if isinstance(learner, str):
         if learner not in LEARNERS:
             raise InputError(
-                f"learner must be one of {', '.join(map(repr, LEARNERS))} or a scikit-learn "
-                "estimator, "
-                "got "
-                f"{quoted(learner)}{' (evaluate_clustering has it)' if learner == 'kmeans' else nearest(learner, LEARNERS)}."
+                parameter("learner", learner),
+                f" must be one of {', '.join(map(repr, LEARNERS))} or a scikit-learn estimator, "
+                f"got {quoted(learner)}{' (evaluate_clustering has it)' if learner == 'kmeans' else nearest(learner, LEARNERS)}.",
             )
         LEARNERS[learner].estimator(classes=classes, n_samples=1, sparse=False)
         return
     if isinstance(learner, type) or not (hasattr(learner, "fit") and hasattr(learner, "predict")):
         raise InputTypeError(
-            f"learner must be one of {', '.join(map(repr, LEARNERS))} or a scikit-learn estimator "
-            f"with fit and predict, got {quoted(learner)}."
+            must_be(
+                "learner",
+                f"one of {', '.join(map(repr, LEARNERS))} or a scikit-learn estimator with fit "
+                "and predict",
+                learner,
+            )
         )
     if is_regressor(learner) if classes else is_classifier(learner):
         kind, other = (
             ("classes", "a regressor") if classes else ("a continuous target", "a classifier")
         )
         raise InputError(
-            f"y holds {kind}, and {type(learner).__name__} is {other}; choose another learner, or "
-            "say target_type=."
+            parameter("y"),
+            f" holds {kind}, and {type(learner).__name__} is {other}; choose another "
+            "learner, or say ",
+            keyword("target_type"),
+            ".",
         )
 
 

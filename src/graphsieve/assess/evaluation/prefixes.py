@@ -13,7 +13,8 @@ from sklearn.utils import _safe_indexing
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import has_parts, one_line, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import has_parts, must_be, one_line, quoted
 from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.evaluation.learners import check_learner, predictions
@@ -141,8 +142,11 @@ def read_moderate(X: Any) -> Any:
     odd = np.flatnonzero((largest > 1 / SMALLEST) | ((largest < SMALLEST) & (largest > 0)))
     if len(odd):
         raise InputError(
-            f"X has {column_label(names, int(odd[0]))} of magnitude {largest[odd[0]]:.3g}, whose "
-            f"squares learners cannot take ({len(odd)} such columns); change its unit."
+            parameter("X"),
+            " has ",
+            column_label(names, int(odd[0])),
+            f" of magnitude {largest[odd[0]]:.3g}, whose squares learners cannot take ({len(odd)} "
+            "such columns); change its unit.",
         )
     return matrix
 
@@ -166,12 +170,13 @@ def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> lis
         sizes = [sizes]
     if isinstance(sizes, str) or not has_parts(sizes):
         raise InputTypeError(
-            "sizes must be a list of numbers of features, such as [5, 10, 20], got "
-            f"{quoted(sizes)}."
+            must_be("sizes", "a list of numbers of features, such as [5, 10, 20]", sizes)
         )
     numbers = list(sizes)
     if not numbers:
-        raise InputError("sizes is empty; name at least one number of features.")
+        raise InputError(
+            parameter("sizes", sizes), " is empty; name at least one number of features."
+        )
     for size in numbers:
         if (
             not isinstance(size, Integral)
@@ -179,12 +184,14 @@ def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> lis
             or not 1 <= int(size) <= n_features
         ):
             raise InputError(
-                f"sizes holds {quoted(size)}, but there are {n_features} features; ask for 1 to "
-                f"{n_features}."
+                parameter("sizes", size),
+                f" holds {quoted(size)}, but there are {n_features} features; ask for 1 to "
+                f"{n_features}.",
             )
     if distinct and len(set(numbers)) < len(numbers):
         raise InputError(
-            f"sizes names a number of features twice: {quoted(numbers)}; name each once."
+            parameter("sizes", numbers),
+            f" names a number of features twice: {quoted(numbers)}; name each once.",
         )
     return sorted(int(size) for size in numbers) if distinct else [int(size) for size in numbers]
 
@@ -204,8 +211,9 @@ def checked_order(order: Any, n_features: int, length: int, whose: str = "order"
         )
     if len(positions) < length:
         raise InputError(
-            f"{whose} names {len(positions)} features, but sizes ask for {length}; name as many, "
-            "or ask for fewer."
+            f"{whose} names {len(positions)} features, but ",
+            parameter("sizes"),
+            f" ask for {length}; name as many, or ask for fewer.",
         )
     outside = positions[(positions < 0) | (positions >= n_features)]
     if len(outside):

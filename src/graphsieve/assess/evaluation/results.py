@@ -16,7 +16,7 @@ from scipy.stats import t as student
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import between, boolean, choice, quoted
+from graphsieve._base.parameters import between, boolean, choice, must_be
 from graphsieve.assess.evaluation.selection import BASELINES
 from graphsieve.report.figures import Curve, draw_panels, spread_out
 
@@ -86,7 +86,7 @@ def standard_error(values: ArrayLike, *, test_ratio: float = 0.0) -> float:
     except (TypeError, ValueError, OverflowError):
         numbers = None
     if numbers is None:
-        raise InputTypeError(f"values must be a list of numbers, got {quoted(values)}.")
+        raise InputTypeError(must_be("values", "a list of numbers", values))
     if numbers.ndim != 1:
         raise InputError(f"values must be a list of numbers, got shape {numbers.shape}.")
     if len(numbers) < 2 or not np.isfinite(numbers).all():

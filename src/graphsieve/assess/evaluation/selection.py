@@ -15,7 +15,8 @@ from sklearn.base import clone
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned
-from graphsieve._base.parameters import has_parts, nearest, quoted
+from graphsieve._base.messages import phrase
+from graphsieve._base.parameters import has_parts, must_be, nearest, quoted
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_order, known_rows
@@ -61,7 +62,9 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
             raise InputTypeError(f"{what} must be named by text, got {quoted(name)}.")
         if name in result:
             raise InputError(
-                f"two of the {what} are called {quoted(name)}; pass a dict with different names."
+                f"two of the {what} are called {quoted(name)}; ",
+                phrase("pass a dict with different names"),
+                ".",
             )
         result[name] = thing
     return result
@@ -79,8 +82,7 @@ def named_selectors(selectors: Any, baselines: Any) -> dict[str, Any]:
         or len(set(wanted)) < len(wanted)
     ):
         raise InputError(
-            f"baselines must be some of {', '.join(map(repr, BASELINES))}, each once, got "
-            f"{quoted(baselines)}."
+            must_be("baselines", f"some of {', '.join(map(repr, BASELINES))}, each once", baselines)
         )
     for name in BASELINES:
         if name in found:

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
-from graphsieve._base.parameters import count, one_line, quoted
+from graphsieve._base.parameters import count, must_be, one_line, remedy
 from graphsieve.assess.evaluation.results import Records, table_lines
 from graphsieve.assess.resampling.duplicates import SAME_FROM, Group
 from graphsieve.assess.resampling.measures import LEVEL, Agreement
@@ -152,7 +152,9 @@ class Stability:
         if 2 * self.n_rows > self.n_samples:
             raise InputError(
                 "expected_false needs resamples of at most half of the samples, and these hold "
-                f"{self.n_rows} of {self.n_samples}; use fraction=0.5."
+                f"{self.n_rows} of {self.n_samples}; use ",
+                remedy("fraction", 0.5),
+                ".",
             )
         return self.mean_selected**2 / ((2 * share - 1) * len(self))
 
@@ -314,7 +316,6 @@ def _threshold(value: Any, *, above: float) -> float:
         or not above < float(value) <= 1
     ):
         raise InputError(
-            f"threshold must be a share of the resamples, above {above:g} and up to 1, got "
-            f"{quoted(value)}."
+            must_be("threshold", f"a share of the resamples, above {above:g} and up to 1", value)
         )
     return float(value)

@@ -14,8 +14,18 @@ from sklearn.base import clone
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, Warned
+from graphsieve._base.messages import keyword, parameter
 from graphsieve._base.parallel import in_parallel
-from graphsieve._base.parameters import boolean, choice, count, either, positive, quoted
+from graphsieve._base.parameters import (
+    boolean,
+    choice,
+    count,
+    either,
+    must_be,
+    positive,
+    quoted,
+    setting,
+)
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import vanishing
@@ -177,8 +187,9 @@ def _one_selector(selector: Any) -> tuple[str, Any]:
     found = named_selectors(selector, ())
     if len(found) > 1:
         raise InputError(
-            f"selector must be one selector, got {len(found)}: {quoted(list(found))}; look at one "
-            "at a time."
+            parameter("selector", selector),
+            f" must be one selector, got {len(found)}: {quoted(list(found))}; look at one "
+            "at a time.",
         )
     return next(iter(found.items()))
 
@@ -203,18 +214,20 @@ def _checked_shares(fraction: Any, hide: Any, known: Supervision) -> tuple[float
     if hide is None:
         if fraction == 1:
             raise InputError(
-                "fraction=1 draws all samples every time; lower it, or hide some labels with hide=."
+                setting("fraction", 1),
+                " draws all samples every time; lower it, or hide some labels with ",
+                keyword("hide"),
+                ".",
             )
         return fraction, None
     if not isinstance(hide, float) or not 0 < hide < 1:
         raise InputError(
-            "hide must be None or a fraction above 0 and below 1 of the known labels, got "
-            f"{quoted(hide)}."
+            must_be("hide", "None or a fraction above 0 and below 1 of the known labels", hide)
         )
     if not {"labels", "targets"} & set(known.kinds):
         raise InputError(
-            f"hide={hide:g} needs known labels or targets to hide, and there are none; leave it "
-            "out."
+            setting("hide", hide),
+            " needs known labels or targets to hide, and there are none; leave it out.",
         )
     return fraction, hide
 
@@ -329,7 +342,8 @@ def _places(model: Any, order: Integers) -> Floats:
 def _wanted(asked: Any, n_features: int, name: str) -> int:
     if asked is None:
         raise InputError(
-            f"selector {name!r} does not say how many features it selects; pass "
-            "n_features_to_select."
+            f"selector {name!r} does not say how many features it selects; pass ",
+            parameter("n_features_to_select"),
+            ".",
         )
     return wanted_features(asked, n_features)

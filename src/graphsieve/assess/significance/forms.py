@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
+from graphsieve._base.messages import parameter
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.graph import (
     CrossGraph,
@@ -125,7 +126,9 @@ def energy_form(graph: Graph) -> Form:
             np.concatenate(column) for column in zip(*graph.edges(), strict=True)
         )
         return _edge_form(graph.n_samples, first, second, weights)
-    raise InputError("p-values need a graph over the samples themselves; leave compress out.")
+    raise InputError(
+        "p-values need a graph over the samples themselves; leave ", parameter("compress"), " out."
+    )
 
 
 def spread_form(graph: Graph) -> Form:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, RoundWarnings
+from graphsieve._base.parameters import remedy
 from graphsieve._base.progress import Progress
 from graphsieve._base.randomness import seed_number
 from graphsieve.assess.significance.chances import (
@@ -74,8 +75,9 @@ def _share_of(
     if name == "constraint":
         if given["form"] != "ratio":
             raise InputError(
-                "p-values need form='ratio' of the constraint score, whose difference depends on "
-                "units."
+                "p-values need ",
+                remedy("form", "ratio"),
+                " of the constraint score, whose difference depends on units.",
             )
         alike = energy_form(must_link_graph(known))
         return everyone, Share.of(alike, alike + energy_form(cannot_link_graph(known)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphsieve._base.errors import InputError, InputTypeError, warn
+from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import boolean, checked, choice, count, either, mapping, positive
 from graphsieve._base.underflow import vanishing
 from graphsieve.assess.significance.results import Control, Significance, adjusted_p_values
@@ -154,7 +155,10 @@ def feature_p_values(
     if not chosen.reads_neighbors and given["scale"] not in ("standard", None):
         raise InputError(
             f"method {chosen.name!r} takes no distances in X and scores features as they are; "
-            f"leave scale out, got {scale!r}."
+            "leave ",
+            parameter("scale", scale),
+            " out",
+            f", got {scale!r}.",
         )
     options = _options(chosen, known, given, given["method_params"] or {})
     if known.targets is not None:
@@ -191,7 +195,8 @@ def _what_is_known(
 ) -> Supervision:
     if supervision is not None and not isinstance(supervision, Supervision):
         raise InputTypeError(
-            f"supervision must be a graphsieve.Supervision, got {type(supervision).__name__}."
+            parameter("supervision", supervision),
+            f" must be a graphsieve.Supervision, got {type(supervision).__name__}.",
         )
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     check_length(known, table)
@@ -254,7 +259,9 @@ def _options(
             continue
         if name not in options:
             raise InputError(
-                f"method {method.name!r} has no {name}; leave it 'auto', got {given[name]!r}."
+                f"method {method.name!r} has no ",
+                parameter(name, given[name]),
+                f"; leave it 'auto', got {given[name]!r}.",
             )
         options[name] = given[name]
     return options | extra_options(method, extra, elsewhere=("n_neighbors", "bandwidth"))

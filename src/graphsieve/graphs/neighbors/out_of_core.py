@@ -19,6 +19,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
+from graphsieve._base.parameters import remedy, setting
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.neighbors import approximate, exact
 from graphsieve.graphs.neighbors.approximate import drawn_rows
@@ -102,10 +103,12 @@ def _refuse_hours(rows: StoredRows, n_pairs: int) -> None:
     )
     if hours > rows.hours:
         raise InputError(
-            f"an exact search for neighbours among {n_pairs:,} pairs of rows would take about "
-            f"{hours:,.0f} hours; pass "
-            "neighbors='approximate', or compress='kmeans' to a sieve, or wait: "
-            "graphsieve.stored(X, hours=…)."
+            f"an exact search for neighbours among {n_pairs:,} pairs of rows would take "
+            f"about {hours:,.0f} hours; pass ",
+            remedy("neighbors", "approximate"),
+            ", or ",
+            remedy("compress", "kmeans"),
+            " to a sieve, or wait: graphsieve.stored(X, hours=…).",
         )
 
 
@@ -157,8 +160,10 @@ def approximate_neighbors(rows: StoredRows, n_neighbors: int) -> tuple[Integers,
     """
     if rows.turned:
         raise InputError(
-            "neighbors='approximate' compares rows as they are, not by cosine; pass "
-            "metric='euclidean'."
+            setting("neighbors", "approximate"),
+            " compares rows as they are, not by cosine; pass ",
+            remedy("metric", "euclidean"),
+            ".",
         )
     sketch, faithful = _sketch(rows)
     if faithful:

@@ -18,7 +18,8 @@ from sklearn.base import clone
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
-from graphsieve._base.parameters import nearest, one_line, quoted
+from graphsieve._base.messages import parameter
+from graphsieve._base.parameters import must_be, nearest, one_line, quoted, remedy, setting
 from graphsieve.graphs.neighbors.approximate import drawn_rows, searches_cells
 from graphsieve.graphs.neighbors.exact import first_of_each, suits_tree
 from graphsieve.graphs.neighbors.nearest import approximate_neighbors, nearest_in, squared_distances
@@ -44,8 +45,12 @@ def way_to_search(name: str, value: Any) -> Any:
         if value in WAYS:
             return value
         raise InputError(
-            f"{name} must be one of {', '.join(map(repr, WAYS))} or a transformer, got "
-            f"{quoted(value)}{nearest(value, WAYS)}."
+            must_be(
+                name,
+                f"one of {', '.join(map(repr, WAYS))} or a transformer",
+                value,
+                hint=nearest(value, WAYS),
+            )
         )
     if (
         isinstance(value, type)
@@ -53,14 +58,18 @@ def way_to_search(name: str, value: Any) -> Any:
         or not hasattr(value, "get_params")
     ):
         raise InputTypeError(
-            f"{name} must be one of {', '.join(map(repr, WAYS))} or an estimator such as "
-            "scikit-learn's KNeighborsTransformer, "
-            f"got {quoted(value)}."
+            must_be(
+                name,
+                f"one of {', '.join(map(repr, WAYS))} or an estimator such as scikit-learn's "
+                "KNeighborsTransformer",
+                value,
+            )
         )
     if getattr(value, "mode", "distance") != "distance":
         raise InputError(
-            f"{name} must give distances, got a transformer with mode={quoted(value.mode)}; set "
-            "mode='distance'."
+            parameter(name, value),
+            f" must give distances, got a transformer with mode={quoted(value.mode)}; set "
+            "mode='distance'.",
         )
     return value
 
@@ -83,9 +92,9 @@ def searched(table: Table, neighbors: Any) -> Table:
             return table
         if table.is_sparse:
             raise InputError(
-                "neighbors='approximate' compares dense rows, and X is sparse; leave it 'auto', or "
-                "pass a transformer that "
-                "takes sparse rows."
+                setting("neighbors", "approximate"),
+                " compares dense rows, and X is sparse; leave it 'auto', or pass a transformer "
+                "that takes sparse rows.",
             )
         if _suits_tree(table):  # which is exact, and quicker
             return table
@@ -205,14 +214,17 @@ class _Searched:
         )
         if not self._asked:
             warn(
-                f"the neighbours of {n} samples are approximate: {right}; "
-                "rank with neighbors='exact' for all of them, which takes longer, or with "
-                "neighbors='approximate' to agree."
+                f"the neighbours of {n} samples are approximate: {right}; rank with ",
+                remedy("neighbors", "exact"),
+                " for all of them, which takes longer, or with ",
+                remedy("neighbors", "approximate"),
+                " to agree.",
             )
         elif self.recall < POOR_RECALL:
             warn(
-                f"the neighbours of {n} samples are approximate, and {right}; neighbors='exact' "
-                "finds all of them."
+                f"the neighbours of {n} samples are approximate, and {right}; ",
+                remedy("neighbors", "exact"),
+                " finds all of them.",
             )
 
 

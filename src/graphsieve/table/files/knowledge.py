@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, UsageError
+from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import quoted, texts
 from graphsieve.table.files.opening import Source, opened
 from graphsieve.table.files.reading import read_table
@@ -58,8 +59,10 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
         return np.array([str(name) for name in names], dtype=object)
     if not isinstance(column, str) or column not in table.kept:
         raise UsageError(
-            f"{table.name} has no column {quoted(column)} that was kept apart; read the table with "
-            "it as id_column."
+            f"{table.name} has no column {quoted(column)} that was kept apart; read the "
+            "table with it as ",
+            parameter("id_column", column),
+            ".",
         )
     values = table.kept[column]
     seen: dict[str, int] = {}

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphsieve._base.errors import InputError, UsageError
-from graphsieve._base.parameters import boolean, checked, either, nearest, quoted, text, texts
+from graphsieve._base.messages import parameter, separated_by
+from graphsieve._base.parameters import (
+    boolean,
+    checked,
+    either,
+    must_be,
+    nearest,
+    quoted,
+    text,
+    texts,
+)
 from graphsieve.table.files.arrow import read_arrow
 from graphsieve.table.files.h5ad import read_h5ad
 from graphsieve.table.files.matrix_market import read_mtx
@@ -175,8 +185,7 @@ def _asked_format(format: str | None) -> str | None:
     found = _ALIASES.get(format, format) if isinstance(format, str) else None
     if found not in FORMATS:
         raise UsageError(
-            f"format must be one of {', '.join(FORMATS)}, got "
-            f"{quoted(format)}{nearest(format, FORMATS)}."
+            must_be("format", f"one of {', '.join(FORMATS)}", format, hint=nearest(format, FORMATS))
         )
     return found
 
@@ -243,17 +252,21 @@ def _check_options(name: str, format: str, options: TextOptions, key: str | None
     """An option that would change nothing was meant for another file."""
     if key is not None and format != "npz":
         raise UsageError(
-            f"{name} is a {format.upper()} file; key chooses an array of NPZ files only."
+            f"{name} is a {format.upper()} file; ",
+            parameter("key", key),
+            " chooses an array of NPZ files only.",
         )
     if format in ("csv", "tsv"):
         return
     plain = TextOptions()
     given = [
-        option
+        parameter(option)
         for option in ("sep", "encoding", "header", "comment")
         if getattr(options, option) != getattr(plain, option)
     ]
     if given:
         raise UsageError(
-            f"{name} is a {format.upper()} file; {' and '.join(given)} can be used for text only."
+            f"{name} is a {format.upper()} file; ",
+            *separated_by(" and ", given),
+            " can be used for text only.",
         )

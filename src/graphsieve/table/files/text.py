@@ -21,7 +21,7 @@ import numpy as np
 
 from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.locks import SharedSetting
-from graphsieve._base.parameters import quoted
+from graphsieve._base.parameters import must_be, quoted
 from graphsieve.table.files.cells import CellColumns, number
 from graphsieve.table.files.opening import AT_ONCE, ByteSource
 from graphsieve.table.files.table_file import (
@@ -63,13 +63,10 @@ def check_text_options(options: TextOptions) -> None:
     sep = _separator(options.sep)
     if sep is not None and (len(sep) != 1 or sep in '"\r\n\0'):
         raise UsageError(
-            "sep must be one character that is no quote and no line break, got "
-            f"{quoted(options.sep)}."
+            must_be("sep", "one character that is no quote and no line break", options.sep)
         )
     if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
-        raise UsageError(
-            f"comment must be what a comment line starts with, got {quoted(options.comment)}."
-        )
+        raise UsageError(must_be("comment", "what a comment line starts with", options.comment))
     unknown = UsageError(
         f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'."
     )

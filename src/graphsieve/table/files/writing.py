@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphsieve._base.atomic_files import named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 from graphsieve._base.optional import needed
-from graphsieve._base.parameters import as_text, one_line, quoted, texts
+from graphsieve._base.parameters import as_text, must_be, one_line, quoted, texts
 from graphsieve.table.files.table_file import TableFile, object_array
 
 WRITABLE = {
@@ -97,9 +97,7 @@ def write_table(
     separator = WRITABLE[suffix]
     _check_columns(columns)
     if not isinstance(types, Mapping | None):
-        raise InputTypeError(
-            f"types must be a dict of names and types of Arrow's, got {quoted(types)}."
-        )
+        raise InputTypeError(must_be("types", "a dict of names and types of Arrow's", types))
     if not separator:
         try:
             content = _arrow_bytes(suffix, columns, types or {})
@@ -121,9 +119,7 @@ def write_table(
 def _check_columns(columns: Any) -> None:
     """Lists of the same length, by names."""
     if not isinstance(columns, Mapping):
-        raise InputTypeError(
-            f"columns must be a dict of names and their values, got {quoted(columns)}."
-        )
+        raise InputTypeError(must_be("columns", "a dict of names and their values", columns))
     texts()("the names of columns", list(columns))
     try:
         shapes = {np.shape(values) for values in columns.values()}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve._base.parameters import as_float, quoted
+from graphsieve._base.parameters import as_float, must_be, quoted
 from graphsieve.table.stored.array_files import Filed, Mapped, checked_array
 from graphsieve.table.stored.backed_anndata import annotated_data, sparse_dataset
 from graphsieve.table.stored.dask_arrays import Distributed, refuse_unknown
@@ -75,10 +75,10 @@ anndata.AnnData, str or pathlib.Path
     array([4.])
     """
     if isinstance(hours, bool) or not isinstance(hours, Real) or not hours > 0:
-        raise InputError(f"hours must be a positive number, got {quoted(hours)}.")
+        raise InputError(must_be("hours", "a positive number", hours))
     _check_columns(columns)
     if key is not None and not isinstance(key, str):
-        raise InputTypeError(f"key must be the name of an array, got {quoted(key)}.")
+        raise InputTypeError(must_be("key", "the name of an array", key))
     found = _found(X, _bytes(memory), columns, key)
     if found is None:
         raise InputTypeError(
@@ -215,7 +215,7 @@ def _check_columns(columns: Any) -> None:
         or not isinstance(columns, Sequence)
         or not all(isinstance(name, str) for name in columns)
     ):
-        raise InputTypeError(f"columns must be a list of names, got {quoted(columns)}.")
+        raise InputTypeError(must_be("columns", "a list of names", columns))
 
 
 def _checked(found: Stored) -> Stored:
@@ -243,7 +243,5 @@ def _bytes(memory: Any) -> int:
         or not isinstance(number, int | float | np.integer | np.floating)
         or not 1 <= number < 2**62
     ):
-        raise InputError(
-            f"memory must be a number of bytes, or a text such as '2 GiB', got {quoted(memory)}."
-        )
+        raise InputError(must_be("memory", "a number of bytes, or a text such as '2 GiB'", memory))
     return int(number)

@@ -69,7 +69,7 @@ def received(outcomes: Sequence[Outcome]) -> list[Any]:
     if refused is not None:
         raise refused
     for one in dict.fromkeys(one for outcome in outcomes for one in outcome.warned):
-        warn(one.message, one.category)
+        warn(one.message, category=one.category)
     return [outcome.found for outcome in outcomes]
 
 

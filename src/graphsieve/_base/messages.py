@@ -1,0 +1,117 @@
+"""Sentences as data: a message remembers which of its words are names of parameters, values given
+to them, columns or rows.
+
+As a text, a message is what a Python user reads. Another interface words the marked parts in its
+own way (`Message.worded`) and leaves the rest as it is, so that user data is never reworded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+Kind = Literal["parameter", "setting", "remedy", "phrase", "column", "row", "sample", "class label"]
+
+
+class Part(str):
+    """A few words of a message that another interface may word in its own way; as a text, they
+    are Python's.
+
+    Attributes
+    ----------
+    kind : str
+        What they name: a parameter, a value that one was given ("setting"), a value to give it
+        instead ("remedy"), a column, row or sample by its number, a class by its label; or any
+        other "phrase".
+    name : str
+        Of the parameter.
+    value : object
+        Of the parameter, the number of the column, row or sample, or the label; ``...`` if there
+        is none.
+    """
+
+    kind: Kind
+    name: str
+    value: Any
+
+    def __new__(cls, text: str, kind: Kind, name: str = "", value: Any = ...) -> Part:
+        part = super().__new__(cls, text)
+        part.kind, part.name, part.value = kind, name, value
+        return part
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An object that was given for a value may not be fit for another process, and stays."""
+        fit = isinstance(self.value, bool | int | float | str | None)
+        return Part, (str(self), self.kind, self.name, self.value if fit else ...)
+
+
+class Message(str):
+    """A sentence with the parts it was made of.
+
+    Examples
+    --------
+    >>> from graphsieve._base.messages import Message, parameter
+    >>> message = Message(parameter("n_jobs", 0), " must not be 0.")
+    >>> print(message)
+    n_jobs must not be 0.
+    >>> print(message.worded(lambda part: f"--{part.name.removeprefix('n_')}"))
+    --jobs must not be 0.
+    """
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> Message:
+        flat = tuple(
+            one for part in parts for one in (part.parts if isinstance(part, Message) else (part,))
+        )
+        message = super().__new__(cls, "".join(flat))
+        message.parts = flat
+        return message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message, self.parts
+
+    def worded(self, wording: Callable[[Part], str]) -> Message:
+        """The message with every marked part in other words."""
+        return Message(*(wording(part) if isinstance(part, Part) else part for part in self.parts))
+
+    def changed(self, change: Callable[[str], str]) -> Message:
+        """The message with its other words changed."""
+        return Message(*(part if isinstance(part, Part) else change(part) for part in self.parts))
+
+    def without_end(self) -> Message:
+        """The message without its full stop, to be continued."""
+        return Message(*self.parts[:-1], *(part.removesuffix(".") for part in self.parts[-1:]))
+
+
+def parameter(name: str, value: Any = ...) -> Part:
+    """The name of a parameter; `value` is what it was given, where that is what is wrong."""
+    return Part(name, "parameter", name, value)
+
+
+def keyword(name: str) -> Part:
+    """A parameter to pass, such as ``supervision=``."""
+    return Part(f"{name}=", "remedy", name)
+
+
+def phrase(text: str) -> Part:
+    """Words that mean nothing elsewhere, such as ``pass y with some of them``; another interface
+    finds its own by these.
+    """
+    return Part(text, "phrase")
+
+
+def numbered(kind: Kind, number: int) -> Part:
+    """A column, row or sample by its number."""
+    return Part(f"{kind} {number}", kind, value=int(number))
+
+
+def separated_by(separator: str, parts: Iterable[str]) -> list[str]:
+    """The parts with a separator between them, as ``str.join`` does it to texts."""
+    return [one for part in parts for one in (separator, part)][1:]
+
+
+def message_of(error: BaseException | str) -> Message:
+    """What an error or a warning says, with its parts if it has any."""
+    said = error.args[0] if isinstance(error, BaseException) and error.args else error
+    return said if isinstance(said, Message) else Message(str(error))
