@@ -37,7 +37,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "weights.shape[1]",
         "the matrix is square",
     ),
-    ("columns.py", "high == low, unread=True)", "return None", FORM),
+    ("blocks.py", "return UnreadBlock(start", "return None", FORM),
     (
         "columns.py",
         "width = max(1, self._block_elements // self.n_samples)",
@@ -56,30 +56,24 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "not readable(matrix) → readable(matrix)",
         "both tell whether all is finite",
     ),
-    ("columns.py", "if filled > DENSE_FROM and", "filled >= DENSE_FROM", FORM),
+    ("columns.py", "> DENSE_FROM and size <=", ">= DENSE_FROM", FORM),
     (
         "columns.py",
-        "if filled > DENSE_FROM and",
+        "size = part.shape[0] * part.shape[1]",
         "part.shape[0] / part.shape[1]",
         "several columns have a sixteenth of the entries that a block may hold; so filled, they "
         "are small enough anyway",
     ),
     (
-        "columns.py",
+        "blocks.py",
         "half = whole // 2",
         "whole // 3",
         "two exact steps, wherever the exponent is divided",
     ),
-    ("columns.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
-    ("columns.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
+    ("blocks.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
+    ("blocks.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),
     ("sums.py", "parts = np.array_split(", "min(weightings.shape[0],", AT_A_TIME),
-    (
-        "columns.py",
-        "known = column_extremes(self.held)[:2]",
-        "self.extremes[:3]",
-        "extremes that are known are two rows: smallest, largest",
-    ),
     ("builders.py", "keep = _count_same_code_pairs(codes) <= EDGES_KEPT", "< EDGES_KEPT", FORM),
     (
         "builders.py",
@@ -187,7 +181,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("column_sums.py", "if n_places <= FEW_PLACES or (len(used) == 1", "2 / weightings.nnz", FORM),
     (
         "builders.py",
-        "_same_code_distances(rows[members], np.zeros(",
+        "rows[members], np.zeros(",
         "np.ones(",
         "any code serves that all of them have",
     ),

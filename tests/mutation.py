@@ -43,7 +43,14 @@ from mutants_explained import explanation
 HERE = Path(__file__).resolve().parents[1]
 CORE = [
     f"src/graphsieve/{name}.py"
-    for name in ("table/sums", "table/columns", "graphs/ratio", "graphs/graph", "graphs/builders")
+    for name in (
+        "table/sums",
+        "table/blocks",
+        "table/columns",
+        "graphs/ratio",
+        "graphs/graph",
+        "graphs/builders",
+    )
 ]
 CORE += [
     f"src/graphsieve/scores/{name}.py"
