@@ -25,6 +25,7 @@ from sklearn.datasets import load_breast_cancer
 
 import graphsieve
 import lookalikes
+from command import Answer
 from graphsieve.cli import main
 from graphsieve.cli.arguments import parser
 from graphsieve.scores import METHODS
@@ -43,41 +44,8 @@ DIGITS = 1e-11  # results are printed with 12 digits
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-class Answer:
-    """Output and error stream of a run that went well."""
-
-    def __init__(self, out, err):
-        self.out, self.err = out, err
-
-    @property
-    def document(self):
-        return json.loads(self.out, parse_constant=lambda word: pytest.fail(f"{word} in JSON"))
-
-    @property
-    def features(self):
-        return self.document["features"]
-
-    @property
-    def order(self):
-        return [record["feature"] for record in self.features]
-
-
-@pytest.fixture
-def run(folder, capsys):
-    """The command in this process, in an empty folder; it must succeed."""
-
-    def call(*arguments):
-        code = main([str(one) for one in arguments])
-        out, err = capsys.readouterr()
-        assert code == 0, err
-        return Answer(out, err)
-
-    return call
+def run(succeed):
+    return succeed
 
 
 def installed(*arguments, env=None, **options):
@@ -92,7 +60,7 @@ def installed(*arguments, env=None, **options):
         **options,
     )
     assert ended.returncode == 0, ended.stderr
-    return Answer(ended.stdout.decode(), ended.stderr.decode())
+    return Answer(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
 def write_csv(name, columns, sep=","):

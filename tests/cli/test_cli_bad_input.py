@@ -20,7 +20,6 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -33,7 +32,7 @@ import zstandard
 import graphsieve.cli.rank
 import graphsieve.table.files.opening
 from cases import case, cases_in_table, cases_of
-from graphsieve.cli import main
+from command import Answer
 from graphsieve.cli.arguments import parser
 
 COMMAND = Path(sys.executable).parent / "graphsieve"
@@ -116,47 +115,6 @@ def array(table):
 
 
 PLAIN = text_of(columns())
-
-
-class Answer(SimpleNamespace):
-    """Exit code, output and error stream of one run."""
-
-    @property
-    def document(self):
-        return json.loads(self.out, parse_constant=lambda word: pytest.fail(f"{word} in JSON"))
-
-    @property
-    def features(self):
-        return self.document["features"]
-
-    @property
-    def order(self):
-        return [record["feature"] for record in self.features]
-
-    def record(self, name):
-        return next(record for record in self.features if record["feature"] == name)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def run(folder, capsys):
-    """The command in this process, in an empty folder."""
-
-    def call(*arguments):
-        try:
-            code = main([str(one) for one in arguments])
-        except SystemExit as end:
-            code = end.code
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return Answer(code=code, out=out, err=err)
-
-    return call
 
 
 @pytest.fixture

@@ -13,34 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command import numbers, put
 from graphsieve import read_table
 from graphsieve._base.errors import InputTypeError
-from graphsieve.cli import main
 from graphsieve.table.files.writing import write_table
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command in this process, in an empty folder: exit code, output, error stream."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = main(list(arguments))
-        return code, *capsys.readouterr()
-
-    return call
-
-
-def put(name, columns):
-    rows = zip(*columns.values(), strict=True)
-    Path(name).write_text(
-        "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""])
-    )
-
-
-def numbers(n_rows=24):
-    random = np.random.default_rng(3)
-    return {name: random.normal(size=n_rows).tolist() for name in ("a", "b", "c")}
 
 
 @pytest.mark.parametrize("layout", ["array", "coordinate"])

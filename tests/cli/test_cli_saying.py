@@ -13,31 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphsieve.cli import main
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command in this process, in an empty folder: exit code, output, error stream."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = main(list(arguments))
-        return code, *capsys.readouterr()
-
-    return call
-
-
-def put(name, columns):
-    rows = zip(*columns.values(), strict=True)
-    Path(name).write_text(
-        "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""])
-    )
-
-
-def numbers(n_rows=24):
-    random = np.random.default_rng(3)
-    return {name: random.normal(size=n_rows).tolist() for name in ("a", "b", "c")}
+from command import numbers, put
 
 
 def test_warnings_come_before_the_error_that_they_explain(run):
