@@ -5,8 +5,8 @@ the process either.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import csv
+import dataclasses
 import inspect
 import json
 import locale
