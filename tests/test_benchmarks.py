@@ -302,6 +302,7 @@ def test_places_are_taken_out_of_what_scripts_print():
     )
 
 
+@pytest.mark.slow
 def test_a_measurement_in_a_process_of_its_own_answers():
     arguments = json.dumps({"method": "fisher", "n": 300, "p": 4})
     done = subprocess.run(

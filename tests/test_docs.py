@@ -47,6 +47,7 @@ def test_the_readme_has_the_examples_it_had():
     assert sum(bool(output) for _, output in BLOCKS) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "output"),
     BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS + SCALING_BLOCKS,
@@ -99,6 +100,7 @@ def test_ci_runs_what_the_readme_says_in_a_clean_environment():
     assert re.search(r"^check: lint types test test-all ", makefile, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_demo_runs_and_writes_its_report(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0

@@ -136,6 +136,7 @@ def test_public_names_beside_the_selectors_are_documented(module):
                 )
 
 
+@pytest.mark.slow
 def test_modules_are_loaded_when_asked_for():
     code = (
         "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess' in "

@@ -205,6 +205,7 @@ def test_a_value_that_no_other_process_can_have_stays():
     assert callable(error.value)
 
 
+@pytest.mark.slow
 def test_errors_come_back_from_processes():
     with pytest.raises(InputError) as caught:
         Parallel(n_jobs=2)(delayed(refuse)(value) for value in (5, 5))

@@ -169,6 +169,7 @@ def inside_a_worker() -> tuple[int, int]:
         return allowed, available_threads()
 
 
+@pytest.mark.slow
 def test_workers_of_joblib_are_not_given_more_than_joblib_gives_them():
     for allowed, inside in Parallel(n_jobs=2)(delayed(inside_a_worker)() for _ in range(2)):
         assert inside <= allowed

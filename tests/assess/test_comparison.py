@@ -91,6 +91,7 @@ def test_overlap_by_hand():
     assert_allclose(first_overlap(orders, 4), np.ones((3, 3)))
 
 
+@pytest.mark.slow
 def test_agreement_is_that_of_the_sieves(wine):
     X, y = load_wine(return_X_y=True)
     for (i, one), (j, other) in combinations(enumerate(wine.methods), 2):
@@ -128,6 +129,7 @@ def test_columns_without_a_score_share_the_last_place():
 # Curves
 
 
+@pytest.mark.slow
 def test_curves_are_those_of_evaluate(wine):
     X, y = load_wine(return_X_y=True)
     plain = evaluate(wine.methods, X, y, sizes=wine.sizes)
@@ -282,6 +284,7 @@ def test_text_labels_are_the_same_as_numbers():
     assert_array_equal(one.orders, other.orders)
 
 
+@pytest.mark.slow
 def test_usual_methods_follow_what_is_known():
     X, y = load_iris(return_X_y=True)
     n = len(y)
@@ -582,6 +585,7 @@ def test_wrong_values_are_named():
 # Containers and shapes
 
 
+@pytest.mark.slow
 def test_names_of_a_frame_or_given():
     X, y = load_iris(return_X_y=True, as_frame=True)
     assert quick(X, y, methods="fisher").best("fisher", 1) == ["petal length (cm)"]
@@ -628,6 +632,7 @@ def numbers_in(value):
     return [value] if isinstance(value, float) else []
 
 
+@pytest.mark.slow
 def test_facts_are_plain(wine):
     facts = wine.facts()
     assert json.loads(wine.to_json()) == facts
@@ -699,6 +704,7 @@ def test_plot(wine):
     )
 
 
+@pytest.mark.slow
 def test_a_wide_table():
     X, y = lookalikes.load("genes")
     found = compare(X, y, methods=["auto", "fisher", "variance"], sizes=[5, 20], learners="linear")

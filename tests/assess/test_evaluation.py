@@ -552,6 +552,7 @@ def script(X, y, *, sizes, learners, known, repeats, seed, classes, from_known=F
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("from_known", [False, True])
 def test_ten_labels_agree_with_a_plain_script(from_known):
     X, y = lookalikes.load("breast_cancer")
@@ -573,6 +574,7 @@ def test_ten_labels_agree_with_a_plain_script(from_known):
         )
 
 
+@pytest.mark.slow
 def test_spectra_with_a_twentieth_of_the_targets_agree_with_a_plain_script():
     X, y = lookalikes.load("spectra")
     setting = {"sizes": [2, 10, 30], "learners": ["5nn", "linear"], "known": 0.05, "repeats": 2}
@@ -583,6 +585,7 @@ def test_spectra_with_a_twentieth_of_the_targets_agree_with_a_plain_script():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [True, False])
 def test_bundled_data_agree_with_a_plain_script(classes):
     X, y = data_of(classes)
@@ -838,6 +841,7 @@ def same(one, other):
     assert [s[:-1] for s in one.selections] == [s[:-1] for s in other.selections]
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_number_of_processes():
     X, y = load_wine(return_X_y=True)
     selectors = {

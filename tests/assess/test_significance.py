@@ -371,6 +371,7 @@ def knowledge(kind: str, n: int) -> Supervision:
     }[kind]()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("kind", ["labels", "targets", "probabilities", "pairs"])
@@ -392,6 +393,7 @@ def test_p_values_of_ten_thousand_null_features_are_uniform(kind, distribution):
         assert (found <= level).sum() <= expected + 4 * np.sqrt(expected) + 0.15 * expected
 
 
+@pytest.mark.slow
 def test_small_p_values_of_noise_are_as_rare_as_they_say():
     """The law joined to 400 permutations (few samples), and the law alone (many)."""
     for n in (60, 1200):
@@ -403,6 +405,7 @@ def test_small_p_values_of_noise_are_as_rare_as_they_say():
             assert abs((found <= level).sum() - expected) <= 4 * np.sqrt(expected) + 0.5 * expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["labels", "targets"])
 def test_the_false_discovery_rate_is_held(kind):
     """20 of 100 features are real; the mean false discovery proportion stays below the level."""
@@ -431,6 +434,7 @@ def test_the_false_discovery_rate_is_held(kind):
     assert np.mean(power) > 0.8
 
 
+@pytest.mark.slow
 def test_the_table_of_power_is_right_where_it_is_steep():
     found = []
     for run in range(12):
@@ -450,6 +454,7 @@ def test_the_table_of_power_is_right_where_it_is_steep():
 # laws
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @given(
     st.integers(0, 2**32 - 1),
@@ -566,6 +571,7 @@ def test_the_graph_does_not_contain_the_feature():
         assert found[j] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_noise_is_uniform_without_itself_and_not_with_itself():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 150))
@@ -602,6 +608,7 @@ def test_graphs_without_each_feature_have_a_limit():
 # size, answers, errors
 
 
+@pytest.mark.slow
 def test_low_rank_graphs_are_not_expanded():
     n = 10_000
     rng = np.random.default_rng(0)

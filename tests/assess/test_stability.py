@@ -570,6 +570,7 @@ def test_stable_features_by_hand():
     assert result.expected_false(1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_bound_on_false_features_holds_where_its_assumptions_do():
     results = []
     for seed in range(25):

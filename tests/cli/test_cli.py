@@ -144,6 +144,7 @@ def table(folder):
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_wine_with_few_labels(folder):
     X, y = lookalikes.load("wine")
     known = np.full(len(y), None, dtype=object)
@@ -211,6 +212,7 @@ def test_a_real_table_with_a_constant_column(run):
         assert answer.order[-1] == "c1"
 
 
+@pytest.mark.slow
 def test_2000_genes(run):
     X, y = lookalikes.load("genes")
     write_csv("genes.tsv", {**columns_of(X), "tissue": y.tolist()}, sep="\t")
@@ -472,6 +474,7 @@ def test_version(folder):
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rank", "compare", "select"])
 def test_the_result_is_all_there_is_on_standard_output(run, table, command):
     """Notes go to the error stream, and nothing at all with --quiet; the result is the same."""
@@ -500,6 +503,7 @@ def test_quiet_keeps_errors(folder, capsys):
     assert capsys.readouterr().err.startswith("graphsieve: there is no file 'absent.csv'")
 
 
+@pytest.mark.slow
 def test_a_dash_is_standard_output(run, table):
     for command, options in (
         ("rank", ("--format", "csv")),
@@ -583,6 +587,7 @@ def test_rows_of_the_table(run, folder):
         assert ("more;" in shown) == (n_rows < 25)
 
 
+@pytest.mark.slow
 def test_json_document(run, table):
     document = run("rank", "t.csv", "--target", "kind", *WIDE, "--json").document
     assert (document["schema"], document["command"]) == (1, "rank")
@@ -658,6 +663,7 @@ def test_formats_agree(run, table):
     assert Path("odd.ending").read_text() == Path("out.csv").read_text()
 
 
+@pytest.mark.slow
 def test_standard_input_and_compression(run, table, folder):
     content = Path("t.csv").read_bytes()
     Path("t.csv.gz").write_bytes(gzip.compress(content))
@@ -905,6 +911,7 @@ def test_the_report_says_how_to_do_it_again(run, table, capsys, options):
     check_equal(first, names["ranking"])
 
 
+@pytest.mark.slow
 def test_a_comparison_says_how_to_do_it_again(run, table, capsys):
     first = run(
         "compare",
@@ -938,6 +945,7 @@ def test_a_comparison_says_how_to_do_it_again(run, table, capsys):
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_same_bytes_twice(run, table):
     for command, options in (("rank", ()), ("compare", QUICK)):
         outcomes = set()
@@ -997,6 +1005,7 @@ def on_a_terminal(arguments, width=120, **environment):
     return seen.decode()
 
 
+@pytest.mark.slow
 def test_colours_on_a_terminal_only(table):
     arguments = [COMMAND, "rank", "t.csv", "--target", "kind", *WIDE, "--top", "2"]
     plain = installed(*arguments[1:])
@@ -1009,6 +1018,7 @@ def test_colours_on_a_terminal_only(table):
         assert "\x1b" not in on_a_terminal(arguments, **settings)
 
 
+@pytest.mark.slow
 def test_progress_on_a_terminal(folder):
     """Told once work takes longer than a moment; the moment is made short here."""
     write_csv(
@@ -1099,6 +1109,7 @@ def test_the_uses_that_explain_shows_are_right(run, table):
         assert run(*words, "--target", "kind", *WIDE).out
 
 
+@pytest.mark.slow
 def test_demo(run):
     answer = run("demo", "--seed", "3", "--report", "tumours.html", "--debug")
     assert answer.out.splitlines()[-1] == "The report: tumours.html"

@@ -1029,6 +1029,7 @@ def test_row_154_too_small_is_zero(ranked):
     same_ranking(ranked(with_cells("f2", {1: "1e-400"})), ranked(with_cells("f2", {1: "0"})))
 
 
+@pytest.mark.slow
 @case(157)
 def test_row_157_very_wide_and_very_long(ranked, refused):
     n_columns = 100_000
@@ -1170,6 +1171,7 @@ def test_row_170_unknown_commands_and_flags(refused):
     refused(["--verison"], 2, "--verison", "--version")
 
 
+@pytest.mark.slow
 @case(172)
 def test_row_172_the_reader_goes_away(folder):
     put("t.csv")
@@ -1188,6 +1190,7 @@ def test_row_172_the_reader_goes_away(folder):
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [{"NO_COLOR": "1"}, {"TERM": "dumb", "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"}]
 )
@@ -1205,6 +1208,7 @@ def test_row_173_plain_output(folder, settings):
         assert "größe→".encode() in ended.stdout
 
 
+@pytest.mark.slow
 @case(175)
 def test_row_175_a_bomb(refused, monkeypatch):
     bomb = gzip.compress(b"a,b\n" + b"0,0\n" * 5_000_000, 9)
@@ -1233,6 +1237,7 @@ OUTPUTS += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "option", "name"), OUTPUTS)
 @case(176)
 def test_row_176_output_exists(refused, run, command, option, name):
@@ -1291,6 +1296,7 @@ def test_row_179_output_is_a_link(run, folder):
     assert not Path("nowhere.csv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("rank", "--report", "out.html"), ("select", "-o", "out.csv")])
 @case(180)
 def test_row_180_no_room(folder, command):
@@ -1313,6 +1319,7 @@ def test_row_180_no_room(folder, command):
     assert listing(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @case(180)
 def test_row_180_standard_output_is_full(folder):
@@ -1362,6 +1369,7 @@ def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
     assert listing(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
 @pytest.mark.usefixtures("heard_interruptions")
 @case(181)
@@ -1391,6 +1399,7 @@ def test_row_181_the_installed_command(folder, number, code, word):
     assert sorted(os.listdir(folder)) == ["pipe"]
 
 
+@pytest.mark.slow
 @case(183)
 def test_row_183_two_runs_one_output(folder, run):
     put("one.csv", text_of(columns(30)))
@@ -1442,6 +1451,7 @@ def test_row_185_many_features_on_a_terminal(run):
     assert re.search(r"… 37 more; .*--format csv", shown)
 
 
+@pytest.mark.slow
 @case(186)
 def test_row_186_no_home(folder):
     put("t.csv")
@@ -1457,6 +1467,7 @@ def test_row_186_no_home(folder):
     assert listing(folder) == before
 
 
+@pytest.mark.slow
 @case(187)
 def test_row_187_same_bytes_elsewhere(folder):
     put("t.csv", with_column("y", ["a", "b", ""] * 10))
@@ -1547,6 +1558,7 @@ def hostile_table():
     return rows.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rank", "compare"])
 @case(189, 190)
 def test_row_189_and_190_names_are_data(run, command):
@@ -1628,6 +1640,7 @@ def test_row_193_quoting(run):
     assert next(csv.reader(io.StringIO(reduced, newline=""))) == [name.strip() for name in names]
 
 
+@pytest.mark.slow
 @case(194)
 def test_row_194_no_file_is_named_by_data(run, folder):
     Path("inner").mkdir()
@@ -1655,6 +1668,7 @@ def test_row_198_no_command_downloads_what_it_is_told_to(refused):
         refused(["reproduce", address], 2, "invalid choice")
 
 
+@pytest.mark.slow
 @case(199)
 def test_row_199_the_report_asks_nobody(run):
     put("t.csv", with_column("y", ["a", "b"] * 15))
@@ -1735,6 +1749,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 @case(202)
 @pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="nobody says how much memory is used"
@@ -1771,6 +1786,7 @@ def test_row_202_short_of_memory(folder, arguments):
     assert answers[-1][0] == 0
 
 
+@pytest.mark.slow
 @case(201)
 def test_row_201_no_step_is_as_large_as_all_pairs(folder):
     """Sixteen thousand rows have pairs for two gigabytes; the command has a quarter of that for

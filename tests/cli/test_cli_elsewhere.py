@@ -46,6 +46,7 @@ def run(*arguments, **settings):
     )
 
 
+@pytest.mark.slow
 def test_json_is_json_in_any_encoding(table):
     arguments = ["rank", str(table), "--target", "y", "--json", "--quiet"]
     plain, utf8 = (
@@ -56,6 +57,7 @@ def test_json_is_json_in_any_encoding(table):
     assert {record["feature"] for record in json.loads(plain.stdout)["features"]} == set(NAMES)
 
 
+@pytest.mark.slow
 def test_names_in_csv_stay_apart_in_any_encoding(table):
     found = run(
         "rank",
@@ -71,6 +73,7 @@ def test_names_in_csv_stay_apart_in_any_encoding(table):
     assert names == {r"\xe9\u2026", r"\xe9...", r"\U0001f600"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
 def test_a_folder_that_was_removed(table, tmp_path):
     gone = tmp_path / "gone"

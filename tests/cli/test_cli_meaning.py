@@ -167,6 +167,7 @@ def test_the_report_repeats_the_seed_and_sparse_tables_in_python(run):
     assert len(found["ranking"]) == 3
 
 
+@pytest.mark.slow
 def test_more_processes_than_anybody_has_are_not_started(run):
     put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
     few = (

@@ -172,6 +172,7 @@ def test_unmarked_parameters_would_be_found():
     assert marked_in_vain(tree) == ["parameter(name)"]
 
 
+@pytest.mark.slow
 def test_every_phrase_has_words_and_all_words_are_used():
     trees = [ast.parse(source.read_text(encoding="utf-8")) for source in SOURCES]
     given = [ast.literal_eval(call.args[0]) for tree in trees for call in calls(tree, ("phrase",))]

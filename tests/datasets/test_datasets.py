@@ -724,6 +724,7 @@ def test_what_cannot_be_fetched_says_where_it_is():
     sentence(error)
 
 
+@pytest.mark.slow
 def test_importing_opens_no_connection():
     code = (
         "import socket, sys\n"
@@ -1166,6 +1167,7 @@ def network(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FETCHED)
 def test_every_set_is_made_of_its_published_files(stand_ins, network, name):
     source, expected = stand_ins(name)

@@ -88,6 +88,7 @@ def test_the_nearest_are_those_of_the_double_loop(n_samples, n_features, n_neigh
             assert_array_equal(mine, theirs, err_msg=name)
 
 
+@pytest.mark.slow
 @needs_compiled
 @pytest.mark.parametrize(("n_samples", "n_features"), [(700, 64), (100, 40_000), (1500, 3)])
 def test_larger_searches_are_the_same_with_and_without_compiled_kernels(

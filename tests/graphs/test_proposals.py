@@ -75,6 +75,7 @@ def _no_shortcut(request, monkeypatch):
     monkeypatch.setattr(neighbors, "TREE_ROWS", 10**9 if request.param == "products" else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_either_kernels", "_no_shortcut")
 @pytest.mark.parametrize("name", list(KINDS_OF_ROWS))
 def test_a_search_equals_the_comparison_of_all(name):

@@ -665,6 +665,7 @@ def test_compression_without_a_graph_from_x_is_refused():
         GraphSieve("laplacian", compress="kmean").fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*single known member")
 def test_waveform_noise_has_the_worst_constrained_scores():
     """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by

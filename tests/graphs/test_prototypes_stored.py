@@ -327,6 +327,7 @@ def test_nothing_to_compress():
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
     """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a

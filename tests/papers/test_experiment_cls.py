@@ -258,6 +258,7 @@ def real_data(monkeypatch):
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(REAL_DATA))
 
 
+@pytest.mark.slow
 def test_waveform_noise_is_found_once_the_bandwidth_fits(monkeypatch, one_thread):
     """Found before: 17 to 18 of the 19 columns x22–x40 are in the last 19 places; x1 and
     x21 take the others.
@@ -683,6 +684,7 @@ def few_repetitions(monkeypatch):
     halves.explored.cache_clear()
 
 
+@pytest.mark.slow
 def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
     found = perform(EXPERIMENT, QUICK)
     facts = found.facts()

@@ -116,6 +116,7 @@ def test_without_data_nothing_but_the_noise_is_judged():
     assert from_facts(json.loads(json.dumps(found.facts()))).claims == found.claims
 
 
+@pytest.mark.slow
 def test_some_tables_suffice(one_thread):
     names = ("wine", "wpbc", "ionosphere", "zoo")
     tables = replace(EXPERIMENT, parts=EXPERIMENT.parts[:4])

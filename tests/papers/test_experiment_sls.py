@@ -59,6 +59,7 @@ def share(outcomes: list[bool]) -> Share:
     return Share(sum(outcomes), len(outcomes))
 
 
+@pytest.mark.slow
 def test_table_1_reproduces_with_the_printed_counts_as_irrelevant_features(first_ranked):
     for problem in PROBLEMS:
         for row in ("correlation", "SLS", "MI, 6 neighbours"):
@@ -400,6 +401,7 @@ def reproduction():
         return perform(ON_REAL_DATA, Run(progress=False))
 
 
+@pytest.mark.slow
 def test_every_statement_is_unique_and_judged(reproduction):
     keys = [statement.key for part in EXPERIMENT.parts for statement in part.statements]
     assert len(set(keys)) == len(keys)
@@ -496,6 +498,7 @@ def test_pollen_is_as_found_before(real_pollen):
         assert found.verdict == Verdict.HOLDS, found.why
 
 
+@pytest.mark.slow
 def test_all_columns_of_pollen_by_plain_scikit_learn(pollen):
     data = lookalikes.load_stand_in("pollen")
     X, y = data.X[:481], data.y[:481]

@@ -65,6 +65,7 @@ def measured(one_thread) -> dict[str, Measured]:
     return {problem.name: wls.measure(QUICK, problem, REPETITIONS) for problem in problems}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "problem", [SPHERES, SQUARES, CIRCLE, Y4], ids=lambda problem: problem.name
 )
@@ -311,6 +312,7 @@ def test_folds_have_equal_shares_of_every_class():
         assert max(sizes.values()) - min(sizes.values()) <= 1
 
 
+@pytest.mark.slow
 def test_features_are_chosen_without_the_held_out_rows():
     """The first reading gives what an honest plain loop gives: order from the training rows,
     then their nearest neighbour.
@@ -387,6 +389,7 @@ def stand_ins(monkeypatch):
     monkeypatch.setattr(running, "load", lookalikes.load_stand_in)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stand_ins", "one_thread")
 def test_every_statement_is_judged_and_every_figure_drawn():
     run = Brief(download=False, seed=3)

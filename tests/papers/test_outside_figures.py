@@ -50,6 +50,7 @@ def test_relieff_of_iris():
     )
 
 
+@pytest.mark.slow
 def test_relieff_of_imbalanced_classes_equals_fast_select():
     from fast_select import ReliefF
 
@@ -171,6 +172,7 @@ def test_a_real_table_with_a_constant_column():
         assert ranking.order[-1] == 1  # it is 0 everywhere
 
 
+@pytest.mark.slow
 def test_a_sparse_text_table_gives_what_its_dense_form_gives():
     X, y = lookalikes.load("texts")
     X, y = X[:300, :800], y[:300]

@@ -477,6 +477,7 @@ def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_output_that_cannot_be_written_is_said(results):
     command = [
@@ -504,6 +505,7 @@ def test_output_that_cannot_be_written_is_said(results):
     assert done.stderr.startswith(b"graphsieve: standard output is closed")
 
 
+@pytest.mark.slow
 def test_output_has_letters_for_everything(results):
     command = [
         sys.executable,
@@ -541,6 +543,7 @@ def test_wrong_usage_is_one_line_and_exit_2(arguments, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_gets_no_traceback(results):
     command = [
         sys.executable,

@@ -35,6 +35,8 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 Visit = Callable[..., AbstractContextManager[Any]]
 
+pytestmark = pytest.mark.slow
+
 PHONE = {
     "viewport": {"width": 360, "height": 740},
     "is_mobile": True,

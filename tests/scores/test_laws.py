@@ -165,6 +165,7 @@ def knowledge_of_the_default(problem: Problem) -> list[Supervision]:
     return [Supervision.nothing(len(problem.X)), *(problem.known(kind) for kind in kinds)]
 
 
+@pytest.mark.slow
 @given(problem=problems(ties=False, min_samples=8))
 def test_the_default_obeys_the_same_laws(problem):
     """In general position, since ridge regression and the classes it predicts have ties of their

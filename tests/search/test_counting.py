@@ -190,6 +190,7 @@ def shuffled_copies(rng):
     return X, np.hstack([rng.permuted(X, axis=0) for _ in range(9)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "n_draws"),
     [(blocks_and_noise(1), 60), (blocks_and_noise(3), 60), (shuffled_copies, 20)],
@@ -292,6 +293,7 @@ def rank_correlations(X):
     return np.corrcoef(ranks.T)
 
 
+@pytest.mark.slow
 def test_structure_p_values_agree_with_shuffling():
     rng = np.random.default_rng(3)
     base = rng.standard_normal((40, 1))

@@ -752,6 +752,7 @@ def peak_of(run: Any) -> tuple[int, Any]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_twenty_thousand_columns_take_little_memory() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 20_000))
@@ -765,6 +766,7 @@ def test_twenty_thousand_columns_take_little_memory() -> None:
     assert peak < 4 * X.nbytes  # 320 MB; features × features would be 3.2 GB
 
 
+@pytest.mark.slow
 def test_text_stays_sparse() -> None:
     random = np.random.default_rng(0)
     # Few frequent words, many rare ones

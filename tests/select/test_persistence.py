@@ -50,6 +50,7 @@ def test_a_pipeline_goes_through_skops_with_the_names_that_are_listed(sieve):
     np.testing.assert_array_equal(again[0].transform(X), model[0].transform(X))
 
 
+@pytest.mark.slow
 def test_the_example_prints_what_is_shown():
     pytest.importorskip("skops.io")
     ((code, output),) = re.findall(

@@ -125,6 +125,7 @@ def cuts(total):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=max(5, settings.default.max_examples // 2))
 @given(
     chunks=st.tuples(cuts(N_SAMPLES), cuts(N_FEATURES)),
@@ -149,6 +150,7 @@ def test_sieves_do_not_depend_on_chunks(expected, name, sparse):
         np.testing.assert_allclose(SIEVES[name](X), expected[name, sparse], rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_worker_processes_of_a_cluster(client, expected, sparse):
     X = dask_array(SPARSE if sparse else DENSE, (23, 4), sparse=sparse, meta=False)
@@ -159,6 +161,7 @@ def test_worker_processes_of_a_cluster(client, expected, sparse):
             )
 
 
+@pytest.mark.slow
 def test_processes(expected):
     X = dask_array(SPARSE, (33, 4), sparse=True)
     with dask.config.set(scheduler="processes", num_workers=2):
@@ -179,6 +182,7 @@ def deadly_block(block, trace, block_id=None):
     return block
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_one_sentence_and_others_take_its_place(tmp_path):
     X = da.from_array(DENSE, chunks=(20, 7)).map_blocks(
         deadly_block, trace=str(tmp_path / "trace"), dtype=float, meta=np.empty((0, 0))
@@ -214,6 +218,7 @@ def with_nan(X):
     return spoiled
 
 
+@pytest.mark.slow
 def test_small_memory_makes_many_groups(expected):
     """So little that groups are parts of chunks."""
     column = 4 * 8 * N_SAMPLES
@@ -244,6 +249,7 @@ def large_blocks(block, block_info=None):
     return np.random.default_rng(list(place)).normal(size=block.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [
@@ -344,6 +350,7 @@ def slow_total_with(piece, offset, folder):
     return total_with(piece, offset)
 
 
+@pytest.mark.slow
 def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
     """Both workers are killed while they work with an array that only they have; others take
     their places.
@@ -395,6 +402,7 @@ def logged_block(block, folder):
         return block
 
 
+@pytest.mark.slow
 def test_a_worker_dies_in_the_middle(client, tmp_path):
     X = np.random.default_rng(0).normal(size=(600, 6))
     expected = scores.laplacian_score(X)

@@ -298,6 +298,7 @@ def test_scores_are_those_in_memory(kind, layout):
         assert_scored_as_in_memory(table, layout.X, PROMISED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [memory_map, map_by_columns, h5ad_by_rows])
 @given(layout=layouts())
 def test_all_scores_are_those_in_memory(kind, layout):
@@ -309,6 +310,7 @@ def test_all_scores_are_those_in_memory(kind, layout):
         assert_scored_as_in_memory(table, layout.X, METHODS.keys() - set(PROMISED))
 
 
+@pytest.mark.slow
 @every_kind
 def test_public_functions_take_stored_tables(kind):
     rng = np.random.default_rng(3)
@@ -350,6 +352,7 @@ def test_what_is_given_is_taken_as_it_is(kind):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [memory_map, hdf5_in_chunks, parquet, h5ad_by_rows, h5ad_by_columns]
 )
@@ -398,6 +401,7 @@ def test_chosen_columns_are_those_columns(kind, tmp_path):
 # Reading.
 
 
+@pytest.mark.slow
 @every_kind
 @settings(max_examples=10)
 @given(layout=layouts(), data=st.data())
@@ -900,6 +904,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured in /proc")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_memory_follows_the_pieces(tmp_path, order):

@@ -90,6 +90,7 @@ class Mattering:
 
     Examples
     --------
+    >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
     >>> found = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(data.y))
@@ -127,6 +128,7 @@ class Count:
 
     Examples
     --------
+    >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
     >>> found = count_features(MemoryTable(data.X), Supervision.from_labels(data.y), np.array([1, 0, 4, 2, 3, 5]))
@@ -162,6 +164,7 @@ def columns_that_matter(table: Table, known: Supervision) -> Mattering:
     --------
     Columns that say nothing of each other, and nothing known:
 
+    >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> table = MemoryTable(make_squares(random_state=0).X)
     >>> columns_that_matter(table, Supervision.nothing(100)).reason
@@ -221,6 +224,7 @@ def count_features(
     --------
     Two columns and copies of them: two are enough.
 
+    >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
     >>> table = MemoryTable(np.tile(data.X[:, :2], 3))

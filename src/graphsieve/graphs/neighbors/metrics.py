@@ -44,6 +44,7 @@ class Directions:
     --------
     The second row points where the first does, the third elsewhere, the last nowhere:
 
+    >>> from graphsieve.table.columns import MemoryTable
     >>> directions = Directions(MemoryTable([[1, 1], [5, 5], [1, 0], [0, 0]]))
     >>> directions.nearest(2, None, None)[0].tolist()
     [[1, 2], [0, 2], [0, 1], [0, 1]]
@@ -78,6 +79,7 @@ def measured(table: Table, metric: Metric) -> Table:
 
     Examples
     --------
+    >>> from graphsieve.table.columns import MemoryTable
     >>> measured(MemoryTable([[3, 4], [6, 8]]), "cosine").rows[0]
     array([[0.6, 0.8],
            [0.6, 0.8]])
@@ -100,6 +102,7 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
 
     Examples
     --------
+    >>> from graphsieve.table.columns import MemoryTable
     >>> chosen_metric(MemoryTable(np.eye(50) + np.eye(50, k=1) + np.eye(50, k=2)))
     ('euclidean', 'half of the rows have fewer than 5 values other than zero')
     >>> chosen_metric(MemoryTable([[0, 1], [2, -1]]))

@@ -80,6 +80,7 @@ def searched(table: Table, neighbors: Any) -> Table:
 
     Examples
     --------
+    >>> from graphsieve.table.columns import MemoryTable
     >>> from sklearn.neighbors import KNeighborsTransformer
     >>> table = MemoryTable([[0.0], [1.0], [3.0], [7.0]])
     >>> searched(table, "auto") is table  # it is small, so the exact search it is
