@@ -1,10 +1,10 @@
-# Every target sets up what it needs in .venv with plain venv and pip. `make` alone lists the targets.
+# Every target installs what it needs in .venv, with venv and pip. `make` alone lists the targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
-# Two test processes share two cores; more threads in each would only get in the way.
+# Two test processes share two cores. More threads per process would only slow them down.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
@@ -19,35 +19,35 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
 	@touch $(READY)
 
-demo: $(READY) ## rank a real table of which few labels are known; ends in graphsieve-demo.html
+demo: $(READY) ## rank a real table with few known labels; writes graphsieve-demo.html
 	$(BIN)/graphsieve demo --force
 
 $(BROWSER): $(READY) tests/install_browser.py
 	$(BIN)/python tests/install_browser.py
 	@touch $(BROWSER)
 
-test: $(READY) ## run the tests before a commit, in minutes
+test: $(READY) ## run the fast tests before a commit; takes minutes
 	$(THREADS) $(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: $(READY) $(BROWSER) ## run every test: also faults, fuzzing, browser, wheel, clusters, papers, docs
+test-all: $(READY) $(BROWSER) ## run every test, including faults, fuzzing, browser, wheel, clusters, papers and docs
 	$(THREADS) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2
 
-lint: $(READY) ## check style
+lint: $(READY) ## check the code style
 	$(BIN)/ruff check src tests examples benchmarks
 	$(BIN)/ruff format --check src tests examples benchmarks
 
-types: $(READY) ## check types
+types: $(READY) ## check the types
 	$(BIN)/mypy
 
-check: lint types test test-all ## lint, types and both tiers of tests: what CI runs
+check: lint types test test-all ## run lint, types and both tiers of tests, as CI does
 
-wheel: $(READY) ## build a wheel into dist/, with compiled kernels where there is a C compiler
+wheel: $(READY) ## build a wheel in dist/, with compiled kernels if a C compiler is available
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-bench: $(READY) ## measure speed, memory and growth beside peers, write benchmarks/README.md; LARGE=1 for all of it
+bench: $(READY) ## compare speed, memory and growth with peers, write benchmarks/README.md; LARGE=1 runs everything
 	$(BIN)/python benchmarks/run.py $(if $(LARGE),--large) $(PARTS)
 
-reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; a quarter of an hour and more
+reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; takes 15 minutes or more
 	$(BIN)/graphsieve reproduce all --full --json --no-page > docs/reproduction.json.part
 	mv docs/reproduction.json.part docs/reproduction.json
 	$(BIN)/graphsieve reproduce all --results docs/reproduction.json --no-page --markdown docs/reproduction.md --force > /dev/null

@@ -1,7 +1,7 @@
-"""graphsieve: which columns matter, when few, partial, uncertain or no labels are known.
+"""graphsieve: find the features that matter when labels are few, partial, uncertain or absent.
 
-Nothing is loaded before it is asked for: the command line answers ``--help`` at once, and a
-pipeline that only selects never loads what reproduces papers.
+Modules are loaded only when they are needed. The command line answers ``--help`` at once, and a
+pipeline that only selects features never loads the code that reproduces papers.
 """
 
 from importlib import import_module

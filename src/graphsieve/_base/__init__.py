@@ -1,3 +1,3 @@
-"""What every other package needs: errors, parameter checks, progress, threads, files written
-whole, randomness.
+"""The basis of all other packages: errors, parameter checks, progress, threads, atomic file
+writing, randomness.
 """

@@ -1,4 +1,4 @@
-"""The names of array types that annotations use."""
+"""Names of array types for use in annotations."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Sentences as data: a message remembers which of its words are names of parameters, values given
-to them, columns or rows.
+"""Messages as data: a message marks its parts that name parameters, their values, columns or rows.
 
-As a text, a message is what a Python user reads. Another interface words the marked parts in its
-own way (`Message.worded`) and leaves the rest as it is, so that user data is never reworded.
+As a string, a message has the wording for Python users. Another interface can reword the marked
+parts (`Message.worded`) and leaves the rest unchanged. User data is therefore never reworded.
 """
 
 from __future__ import annotations
@@ -14,20 +13,21 @@ Kind = Literal["parameter", "setting", "remedy", "phrase", "column", "row", "sam
 
 
 class Part(str):
-    """A few words of a message that another interface may word in its own way; as a text, they
-    are Python's.
+    """A part of a message that another interface may reword.
+
+    As a string, the part has the wording for Python users.
 
     Attributes
     ----------
     kind : str
-        What they name: a parameter, a value that one was given ("setting"), a value to give it
-        instead ("remedy"), a column, row or sample by its number, a class by its label; or any
+        What the part names: a parameter, the value given for it ("setting"), a value to use
+        instead ("remedy"), a column, row or sample by its number, a class by its label, or any
         other "phrase".
     name : str
-        Of the parameter.
+        The name of the parameter.
     value : object
-        Of the parameter, the number of the column, row or sample, or the label; ``...`` if there
-        is none.
+        The value of the parameter, the number of the column, row or sample, or the label of the
+        class; ``...`` if there is none.
     """
 
     kind: Kind
@@ -46,7 +46,7 @@ class Part(str):
 
 
 class Message(str):
-    """A sentence with the parts it was made of.
+    """A sentence together with its parts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The standard streams of the process, of which any may be full, closed or missing."""
+"""The standard streams of the process, each of which may be full, closed or missing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Loops that numpy has no words for, in C where it was compiled, and plainly in numpy where it was
-not; the results are the same.
+"""Loops that numpy cannot express well, compiled from C or written in plain numpy, with the same
+results.
 
-Each file here holds kernels and nothing else. ``GRAPHSIEVE_PLAIN=1`` in the environment chooses the
-plain ones.
+Each file here contains only kernels. ``GRAPHSIEVE_PLAIN=1`` in the environment selects the plain
+ones.
 """
 
 from __future__ import annotations

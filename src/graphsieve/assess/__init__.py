@@ -1,4 +1,4 @@
-"""How good a selection is, and how sure: evaluation, comparison of methods, stability and
+"""The quality and certainty of a selection: evaluation, comparison of methods, stability and
 p-values.
 """
 

@@ -1,9 +1,9 @@
-"""The command ``graphsieve``: each subcommand a thin shell over the public names.
+"""The command ``graphsieve``: each subcommand is a thin wrapper around the public names.
 
-The result goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a bug
-of ours, 2 wrong usage, 3 wrong input or a lost process, 4 output that cannot be written, 130
-interrupted, 141 the reader of our output went away, 143 ended from outside. What a command does not
-need is not loaded.
+The result goes to standard output, everything else to standard error. Exit codes: 0 success, 1 a
+bug in graphsieve, 2 wrong usage, 3 wrong input or a lost process, 4 output that cannot be written,
+130 interrupted, 141 the reader closed the output, 143 terminated. Each command loads only the
+modules that it needs.
 """
 
 from __future__ import annotations

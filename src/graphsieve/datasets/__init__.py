@@ -1,4 +1,4 @@
-"""Data: the papers' artificial problems made anew, real sets by name."""
+"""Data sets: the artificial problems of the papers, generated anew, and real data by name."""
 
 from graphsieve.datasets.artificial import (
     ExpertLabels,

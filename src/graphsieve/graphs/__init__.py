@@ -1,3 +1,1 @@
-"""Graphs over the samples: how they are built, and the energies and spreads that features have
-on them.
-"""
+"""Graphs over the samples: their construction, and the energies and spreads of features on them."""

@@ -1,4 +1,4 @@
-"""The five papers run again: what each did, what it reported, what comes out here."""
+"""Reproductions of the five papers: their experiments, their reported results, and ours."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From facts (plain dicts) to a page, a notebook fragment, terminal text and plots."""
+"""Pages, notebook fragments, terminal text and plots, made from facts (plain dicts)."""

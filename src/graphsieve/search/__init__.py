@@ -1,4 +1,4 @@
-"""Searches that look at the features more than once, and what they need: relevance, prediction,
+"""Searches that evaluate the features more than once, and their parts: relevance, prediction,
 propagation, counting.
 """
 

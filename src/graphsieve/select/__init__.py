@@ -1,3 +1,3 @@
-"""The scikit-learn estimators, `rank` and its result, and `LabeledOnly`: thin shells around
+"""The scikit-learn estimators, `rank` and its result, and `LabeledOnly`: thin wrappers around
 scores and searches.
 """

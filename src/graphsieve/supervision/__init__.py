@@ -1,3 +1,3 @@
-"""What is known about the samples: labels, targets, pairs and probabilities, checked once and
+"""Supervision of the samples by labels, targets, pairs and probabilities, checked once and
 sliceable by rows.
 """

@@ -1,1 +1,1 @@
-"""X in any form: its columns, scaling and sums; stored tables that are read in pieces; files."""
+"""X in any form: columns, scaling and sums; stored tables that are read in pieces; files."""

@@ -1,4 +1,4 @@
-"""X of any kind as a table: in memory, or read in pieces if it is stored and large."""
+"""Conversion of X of any kind to a table, in memory or, if X is stored and large, in pieces."""
 
 from __future__ import annotations
 

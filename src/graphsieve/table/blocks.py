@@ -1,9 +1,11 @@
-"""A few columns of a table, scaled and shifted so that sums over them lose no digits.
+"""Blocks: a few columns of a table, scaled and shifted so that sums over them lose no digits.
 
-Every sum in graphsieve is taken over a `Block`: a few columns in float64, each scaled by a power of
-two (which is exact) so that its largest magnitude is about 1, and shifted by its value of least
-magnitude. So an offset of 1e8, a scale of 1e-300 or values whose squares overflow make no
-difference: every form we need ignores shifts, and the ratios ignore scales.
+Every sum in graphsieve is taken over a `Block`, which holds a few columns in float64. Each column
+is scaled by a power of two, which is exact, so that its largest magnitude is about 1. It is then
+shifted by its value of least magnitude.
+
+An offset of 1e8, a scale of 1e-300 or values whose squares overflow therefore make no difference.
+All quadratic forms are invariant to shifts, and their ratios are invariant to scales.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ Form = Callable[["Block"], Any]
 class Block:
     """Columns ``start:stop`` of a table as ``original = (values + shift) * 2**exponent``.
 
-    `held` is the values themselves, in C order. Other kinds of blocks hold something else, from
-    which the values are made when they are needed.
+    Here `held` is the array of values, in C order. Other kinds of blocks hold other data and make
+    the values from it when they are needed.
     """
 
     start: int
@@ -99,7 +101,7 @@ class Block:
 
 
 class UnreadBlock(Block):
-    """A block that holds the original columns; compiled sums scale and shift while they read."""
+    """A block that holds the original columns. Compiled sums scale and shift them while reading."""
 
     @cached_property
     def values(self) -> Any:
@@ -115,7 +117,7 @@ class UnreadBlock(Block):
 
 
 class SparseBlock(Block):
-    """A block that holds a CSC matrix, whose implicit zeros are zeros of the values."""
+    """A block that holds a CSC matrix. Its implicit zeros are zeros of the values."""
 
     is_sparse = True
 

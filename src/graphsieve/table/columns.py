@@ -1,7 +1,8 @@
-"""A table of features: what every kind of table offers, and the table that is in memory.
+"""Tables of features: the interface of all tables, and the table in memory.
 
-Scores, graphs and searches know `Table` alone. `MemoryTable` holds its numbers; `StoredTable`
-(`table.stored`) reads them in pieces. Both give their columns as blocks (`table.blocks`).
+Scores, graphs and searches depend only on `Table`. `MemoryTable` holds its numbers in memory;
+`StoredTable` (`table.stored`) reads them in pieces. Both provide their columns as blocks
+(`table.blocks`).
 """
 
 from __future__ import annotations
@@ -38,9 +39,7 @@ WIDE = 512
 
 
 class Geometry(Protocol):
-    """Where samples lie, for a table whose distances are not taken between its own rows as they
-    are.
-    """
+    """The positions of the samples, for a table whose distances are not those of its own rows."""
 
     @property
     def rows(self) -> tuple[Any, int]:
@@ -58,21 +57,21 @@ class Table(ABC):
     Attributes
     ----------
     n_samples, n_features : int
-        Its shape.
+        The shape of the table.
     is_sparse : bool
-        Whether its numbers are held as a sparse matrix.
+        Whether the numbers are held as a sparse matrix.
     feature_names : tuple of str or None
         The names of the columns.
     geometry : Geometry or None
-        Where the samples lie, unless between the rows as they are.
+        The positions of the samples, or None if distances are those between the rows.
     compressed : object or None
-        The prototypes that graphs are built from (`graphs.prototypes.Compressed`).
+        The prototypes from which graphs are built (`graphs.prototypes.Compressed`).
     at_hand : bool
-        Whether this process has its numbers; those of a cluster are not to be brought here.
+        Whether this process has the numbers. Those of a cluster should not be brought here.
     most_held : int
-        How many numbers may be made of it at once.
+        The maximum number of values that may be made of the table at once.
     n_entries : int
-        How many numbers are held: for a sparse table, those other than zero.
+        The number of values that are held; for a sparse table, of nonzero values.
     """
 
     n_samples: int
@@ -198,9 +197,9 @@ class MemoryTable(Table):
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        Real numbers, all finite. Never modified.
+        Real, finite numbers. X is never modified.
     block_elements : int
-        How many numbers one block may hold; results do not depend on it.
+        The maximum number of values in one block. Results do not depend on it.
     """
 
     at_hand = True

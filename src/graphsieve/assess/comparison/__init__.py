@@ -1,3 +1,3 @@
-"""Several methods side by side: where their rankings agree, and what their first columns are
-worth to a learner.
+"""Comparison of several methods: the agreement of their rankings, and the value of their first
+columns to a learner.
 """

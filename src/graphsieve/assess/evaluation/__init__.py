@@ -1,3 +1,3 @@
-"""How good is a selection: curves over the number of features, with random and all columns
-beside it.
+"""The quality of a selection: curves over the number of features, compared with random columns
+and all columns.
 """

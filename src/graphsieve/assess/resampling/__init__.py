@@ -1,1 +1,1 @@
-"""How much a selection hangs on the particular samples and labels."""
+"""The stability of a selection: how much it depends on the particular samples and labels."""

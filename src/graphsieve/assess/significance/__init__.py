@@ -1,4 +1,4 @@
-"""How sure are we that a feature's score is no accident: p-values and false-discovery control.
+"""The significance of a feature's score: p-values and control of the false discovery rate.
 
 The null hypothesis is that the values of a feature are dealt to the samples at random, while the
 graph stays. It makes sense only where the graph does not contain the feature: graphs of labels,

@@ -1,4 +1,4 @@
-"""Nearest neighbours and distances, of rows in memory or stored ones."""
+"""Nearest neighbours and distances of rows in memory or of stored rows."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Nearest neighbours among rows that are read in pieces.
 
-The neighbours of a row are found by pairs of groups of rows, each searched as if it were all there
-is, and merged; distances and ties are those of the search in memory.
+The rows are divided into groups. Each pair of groups is searched as if it were the whole table,
+and the results are merged. Distances and ties are those of the search in memory.
 
-Approximate neighbours come from a sketch: the rows along the directions in which most of a sample
-of them varies. It fits into memory. The neighbours found there are measured on the table itself.
+Approximate neighbours come from a sketch, which fits into memory. The sketch projects the rows onto
+the directions in which a sample of them varies most. The distances to the neighbours found there
+are computed on the table itself.
 """
 
 from __future__ import annotations

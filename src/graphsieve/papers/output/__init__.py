@@ -1,3 +1,3 @@
-"""What became of the papers' claims: for the terminal, as Markdown, as a page. All read
+"""The verdicts on the papers' claims as terminal text, Markdown or a page, all made from
 `Reproduction.facts`.
 """

@@ -1,4 +1,4 @@
-"""Tables as people have them: read strictly and alike from any format, written whole or not at all."""
+"""Table files: strict, uniform reading of every format, and atomic writing."""
 
 from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file, row_ids
 from graphsieve.table.files.reading import read_table

@@ -1,1 +1,1 @@
-"""Tables that are larger than memory, in files or on other machines, read in pieces."""
+"""Tables in files or on other machines that are larger than memory and are read in pieces."""

@@ -1,4 +1,4 @@
-"""The rows of a stored table, as distances are taken between them."""
+"""The rows of a stored table, in the form in which distances between them are computed."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from graphsieve.table.stored.pieces import Group, Stored, View, itself, memory_t
 
 
 class StoredRows:
-    """The rows of a stored table as distances are taken between them.
+    """The rows of a stored table, in the form in which distances between them are computed.
 
     Parameters
     ----------
     stored : Stored
-        The table.
+        The stored table.
     exponent : int
-        Its numbers are multiplied by ``2**-exponent``.
+        The numbers of the table are multiplied by ``2**-exponent``.
     directions : callable or None
-        What is made of some rows instead, with one column more, where their directions are to be
-        compared.
+        A function that converts rows to directions, with one additional column. It replaces the
+        scaling if directions are compared.
 
     Attributes
     ----------
     pieces : Stored
-        The rows themselves, to be read group by group.
+        The converted rows, read group by group.
     hours : float
-        The longest exact search that is begun among them.
+        The longest exact search that may be started among the rows.
     turned : bool
-        Whether they are directions.
+        Whether the rows are directions.
     shape : (int, int)
-        As of an array.
+        The shape, as for an array.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The table that is read in pieces, because it is larger than memory or on other machines."""
+"""A table that is read in pieces, because it is larger than memory or on other machines."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is
 
 @dataclass(frozen=True)
 class StoredBlock(Block):
-    """A block that holds the whole stored table; its sums are taken where the pieces are.
+    """A block that holds the whole stored table. Its sums are computed where the pieces are.
 
-    Its values are read when they are needed, so better not.
+    Access to `values` reads the columns from storage, so avoid it where possible.
     """
 
     extremes: Floats  # of the original columns: smallest and largest
@@ -76,8 +76,9 @@ class StoredBlock(Block):
 
 
 class StoredTable(Table):
-    """Samples × features that are read piece by piece, checked once while their extremes are
-    found.
+    """Samples × features, read piece by piece.
+
+    The numbers are checked once, while their extremes are found.
     """
 
     def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
