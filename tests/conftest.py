@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import matplotlib
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from command import Answer
 from graphsieve import _kernels as kernels
+from graphsieve.cli import main
 from graphsieve.table import columns
 
 matplotlib.use("Agg")
@@ -55,11 +56,6 @@ def one_thread():
         yield
 
 
-# The folder of real data sets that the user has named, if any: what papers found on them can be
-# found again on them alone.
-REAL_DATA = Path(os.environ.get("GRAPHSIEVE_DATA") or "no folder")
-
-
 @pytest.fixture
 def plain(monkeypatch):
     """A function that calls another with the plain kernels."""
@@ -69,5 +65,42 @@ def plain(monkeypatch):
             patch.setattr(kernels, "compiled", None)
             assert kernels.compiled is None
             return function(*args, **options)
+
+    return call
+
+
+# ---- The command in this process, in an empty folder ----
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder, capsys):
+    """The command; how it ends is for the test to say."""
+
+    def call(*arguments):
+        try:
+            code = main([str(one) for one in arguments])
+        except SystemExit as end:
+            code = end.code
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Answer(code, out, err)
+
+    return call
+
+
+@pytest.fixture
+def succeed(run):
+    """The command; it must succeed."""
+
+    def call(*arguments):
+        answer = run(*arguments)
+        assert answer.code == 0, answer.err
+        return answer
 
     return call

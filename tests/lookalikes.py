@@ -4,8 +4,10 @@ generated ones with the properties of spectra, genes, texts and questionnaires.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +18,10 @@ from graphsieve import datasets
 from graphsieve.datasets import DATASETS, Dataset, recipes
 from graphsieve.datasets.catalog import Source
 from graphsieve.datasets.dataset import content_hash, numbered
+
+# The folder of real data sets that the user has named, if any: what papers found on them can be
+# found again on them alone.
+REAL_DATA = Path(os.environ.get("GRAPHSIEVE_DATA") or "no folder")
 
 
 def spectra(n: int = 240, p: int = 100, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -31,7 +31,6 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lookalikes
-from conftest import REAL_DATA
 from graphsieve import datasets
 from graphsieve._base.errors import GraphSieveWarning, InputError
 from graphsieve.datasets import DATASETS, Dataset, DataUnavailableError, fetching, load, loading
@@ -42,6 +41,7 @@ from graphsieve.datasets.formats import read_numbers, unpacked
 from graphsieve.datasets.rdata import read_rdata
 from graphsieve.datasets.ready import read_ready, ready_file
 from graphsieve.datasets.recipes import arff_classes, labeled_table, matlab
+from lookalikes import REAL_DATA
 
 FETCHED = sorted(name for name, source in DATASETS.items() if source.recipe is not None)
 GENERATORS = {

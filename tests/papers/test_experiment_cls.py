@@ -12,7 +12,6 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import lookalikes
-from conftest import REAL_DATA
 from graphsieve.datasets import Dataset, make_waveform
 from graphsieve.papers import cls, halves
 from graphsieve.papers import experiment as running
@@ -49,6 +48,7 @@ from graphsieve.papers.halves import (
 )
 from graphsieve.papers.results import Verdict, from_facts
 from graphsieve.scores import constrained_laplacian_score, laplacian_score
+from lookalikes import REAL_DATA
 
 QUICK = Run(quick=True, progress=False, download=False)
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)

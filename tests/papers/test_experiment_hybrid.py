@@ -17,7 +17,6 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 import lookalikes
-from conftest import REAL_DATA
 from graphsieve import GraphSieveWarning
 from graphsieve.papers import experiment as running
 from graphsieve.papers import iteragraph as hybrid
@@ -42,6 +41,7 @@ from graphsieve.papers.iteragraph import (
     Shown,
 )
 from graphsieve.papers.results import Verdict
+from lookalikes import REAL_DATA
 
 HOLDS, FAILS, CORRECTED = Verdict.HOLDS, Verdict.FAILS, Verdict.CORRECTED
 

@@ -10,7 +10,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
 import lookalikes
-from conftest import REAL_DATA
 from graphsieve.datasets import Dataset, DataUnavailableError, make_regression_problem
 from graphsieve.papers import experiment as running
 from graphsieve.papers import sls
@@ -31,6 +30,7 @@ from graphsieve.papers.sls import (
     Plan,
     Share,
 )
+from lookalikes import REAL_DATA
 
 # Table 1
 # --------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REAL_DATA
 from graphsieve.papers import EXPERIMENTS
 from graphsieve.papers.output.markdown import as_markdown
 from graphsieve.papers.results import SCHEMA, Verdict, from_facts
+from lookalikes import REAL_DATA
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOCUMENTED = json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))
