@@ -74,7 +74,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("blocks.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
     ("sums.py", "parts = np.array_split(", "max(1, max(", AT_A_TIME),
     ("sums.py", "parts = np.array_split(", "min(weightings.shape[0],", AT_A_TIME),
-    ("builders.py", "keep = _count_same_code_pairs(codes) <= EDGES_KEPT", "< EDGES_KEPT", FORM),
+    ("builders.py", "keep = count_same_code_pairs(codes) <= EDGES_KEPT", "< EDGES_KEPT", FORM),
     (
         "builders.py",
         "in_threads(work, range(len(parts[0])), available_threads())",

@@ -82,16 +82,16 @@ def test_an_epoch_is_equation_14(sparse, sides, radius):
     rng = np.random.default_rng(3)
     rows = 5 + rng.normal(size=(40, 3))
     units = 5 + rng.normal(size=(sides[0] * sides[1], 3))
-    samples = prototypes._Samples(sp.csr_array(rows) if sparse else rows)
-    found = samples.mean + prototypes._epoch(
-        samples, units - samples.mean, prototypes._lattice_paths(sides), radius
+    samples = prototypes.Samples(sp.csr_array(rows) if sparse else rows)
+    found = samples.mean + prototypes.epoch(
+        samples, units - samples.mean, prototypes.lattice_paths(sides), radius
     )
     assert_allclose(found, slow_epoch(rows, units, sides, radius), rtol=1e-10)
 
 
 def test_of_equally_near_units_the_first_wins():
     # The middle sample is as far from both units; the two units at 2 are equal.
-    samples = prototypes._Samples(np.array([[0.0], [1.0], [2.0]]))
+    samples = prototypes.Samples(np.array([[0.0], [1.0], [2.0]]))
     units = np.array([[0.0], [2.0], [2.0]]) - samples.mean
     assert_array_equal(samples.nearest(units), [0, 0, 1])
 
@@ -103,7 +103,7 @@ def test_rounding_does_not_decide_between_equally_near_units(sparse):
     for _ in range(20):
         one, other = rng.normal(size=(2, 50))
         rows = np.stack([one, (one + other) / 2, other])
-        samples = prototypes._Samples(sp.csr_array(rows) if sparse else rows)
+        samples = prototypes.Samples(sp.csr_array(rows) if sparse else rows)
         assert_array_equal(samples.nearest(np.stack([one, other]) - samples.mean), [0, 0, 1])
         assert_array_equal(samples.nearest(np.stack([other, one]) - samples.mean), [1, 0, 0])
 
@@ -113,7 +113,7 @@ def test_everyone_finds_a_nearest_unit(problem, seed):
     rows = problem.X
     units = np.random.default_rng(seed).permutation(rows)[:4]
     for given_rows in (rows, sp.csr_array(rows)):
-        samples = prototypes._Samples(given_rows)
+        samples = prototypes.Samples(given_rows)
         chosen = units[samples.nearest(units - samples.mean)]
         assert_allclose(
             np.sqrt(((rows - chosen) ** 2).sum(axis=1)), nearest_distances(rows, units), atol=1e-6
@@ -124,25 +124,23 @@ def test_a_tiny_radius_leaves_no_unit_without_a_place():
     # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the
     # nearest winner's samples.
     rows = np.array([[0.0], [0.0], [3.0]])
-    samples = prototypes._Samples(rows)
+    samples = prototypes.Samples(rows)
     units = np.linspace(0, 900, 10)[:, None] - samples.mean
-    moved = samples.mean + prototypes._epoch(
-        samples, units, prototypes._lattice_paths((10, 1)), 0.01
-    )
+    moved = samples.mean + prototypes.epoch(samples, units, prototypes.lattice_paths((10, 1)), 0.01)
     assert_allclose(moved, np.full((10, 1), 1.0))
 
 
 def test_the_map_starts_in_the_principal_plane():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 4)) * [1, 9, 3, 0.1] + 7
-    samples = prototypes._Samples(rows)
+    samples = prototypes.Samples(rows)
     axes, deviations = samples.principal_plane()
     units, _, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[::-1]
     assert_allclose(np.abs(units[:2] @ axes), np.eye(2), atol=1e-9)
     assert_allclose(
         deviations, np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] / 500**0.5
     )
-    plane = prototypes._initial_plane((2, 5), axes, deviations)
+    plane = prototypes.initial_plane((2, 5), axes, deviations)
     # The longer side runs along the first axis, from −1 to 1 deviations.
     assert_allclose(plane[4] - plane[0], 2 * deviations[0] * axes[:, 0])
     assert_allclose(plane[5] - plane[0], 2 * deviations[1] * axes[:, 1])
@@ -152,9 +150,9 @@ def test_the_map_starts_in_the_principal_plane():
 def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
     rows = blobs(200, 30, seed=2) * np.linspace(3, 0.1, 30)
     given_rows = sp.csr_array(rows) if sparse else rows
-    exact, deviations = prototypes._Samples(rows).principal_plane()
+    exact, deviations = prototypes.Samples(rows).principal_plane()
     monkeypatch.setattr(prototypes, "EXACT_AXES_UP_TO", 5)
-    axes, found = prototypes._Samples(given_rows).principal_plane()
+    axes, found = prototypes.Samples(given_rows).principal_plane()
     assert_allclose(axes, exact, atol=1e-5)
     assert_allclose(found, deviations, rtol=1e-6)
 
@@ -162,10 +160,10 @@ def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
 @pytest.mark.parametrize("shape", [None, 12, (4, 3)])
 def test_the_map_ends_nearer_to_the_samples_than_it_starts(shape):
     rows = blobs()
-    samples = prototypes._Samples(rows)
+    samples = prototypes.Samples(rows)
     axes, deviations = samples.principal_plane()
-    plane = prototypes._initial_plane(
-        prototypes._lattice_sides(shape, len(rows), deviations), axes, deviations
+    plane = prototypes.initial_plane(
+        prototypes.lattice_sides(shape, len(rows), deviations), axes, deviations
     )
     assert (
         som(rows, shape).quantization_error < nearest_distances(rows, samples.mean + plane).mean()
@@ -186,12 +184,12 @@ def test_the_map_keeps_the_order_of_a_line():
     [(12, 3.0, (6, 2)), (16, 1.0, (4, 4)), (7, 7.0, (7, 1)), (1, 5.0, (1, 1))],
 )
 def test_units_are_arranged_by_the_ratio(n_units, ratio, sides):
-    assert prototypes._arranged(n_units, ratio) == sides
+    assert prototypes.arranged(n_units, ratio) == sides
 
 
 @given(n_units=st.integers(1, 5000), ratio=st.floats(1, 10))
 def test_an_arrangement_is_nearly_filled_and_nearly_in_ratio(n_units, ratio):
-    rows, columns = prototypes._arranged(n_units, ratio)
+    rows, columns = prototypes.arranged(n_units, ratio)
     assert 0.7 * n_units <= rows * columns <= n_units
     assert rows >= columns >= 1
     if n_units >= 100:

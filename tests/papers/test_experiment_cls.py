@@ -60,7 +60,7 @@ IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 
 @pytest.fixture(scope="module")
 def orders() -> IrisOrders:
-    return cls._iris_orders(IRIS_X, IRIS_Y)
+    return cls.iris_orders(IRIS_X, IRIS_Y)
 
 
 def test_iris_orders_are_those_of_the_paper(orders):
@@ -95,7 +95,7 @@ def test_the_iris_order_of_the_laplacian_score_is_the_metric(orders):
 def test_neighbours_by_angle_keep_ties():
     """Three samples in one direction: each ties with the other two for the first place."""
     X = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [1.0, 0.0], [0.9, 0.1]])
-    graph = cls._cosine_graph(X, 1)
+    graph = cls.cosine_graph(X, 1)
     assert set(zip(graph.first.tolist(), graph.second.tolist(), strict=True)) == {
         (0, 1),
         (0, 2),
@@ -106,7 +106,7 @@ def test_neighbours_by_angle_keep_ties():
 
 
 def test_labels_of_iris_hold_the_samples_that_the_paper_names():
-    labeled = cls._iris_labels(IRIS_Y)
+    labeled = cls.iris_labels(IRIS_Y)
     must_link, cannot_link = halves.labeled_pairs(IRIS_Y, labeled)
     assert len(labeled) == 10
     assert len(must_link) + len(cannot_link) == 45
@@ -122,27 +122,27 @@ def test_labels_of_iris_hold_the_samples_that_the_paper_names():
     ],
 )
 def test_judged_laplacian_orders(euclidean, cosine, verdict):
-    assert cls._judged_laplacian(IrisOrders(euclidean, cosine, ())).verdict is verdict
+    assert cls.judged_laplacian(IrisOrders(euclidean, cosine, ())).verdict is verdict
 
 
 def test_judged_iris_orders_and_help():
     right, once_wrong = (3412,) * 20, (3412,) * 19 + (4312,)
-    assert cls._judged_constrained(IrisOrders((), (), right), [1.0]).verdict is Verdict.HOLDS
-    assert cls._judged_constrained(IrisOrders((), (), once_wrong), [1.0]).verdict is Verdict.FAILS
-    assert cls._judged_help(IrisOrders(right, (), right)).verdict is Verdict.FAILS
-    assert cls._judged_help(IrisOrders(once_wrong, (), right)).verdict is Verdict.HOLDS
-    assert "for 1 of 20" in cls._judged_help(IrisOrders(once_wrong, (), right)).why
-    assert cls._runs((4321, 4321, *(4312,) * 18)) == "4321 for k = 1–2, 4312 for k = 3–20"
-    assert cls._judged_edges([4, 22]).verdict is Verdict.FAILS
-    assert cls._judged_edges([4, 10]).verdict is Verdict.CORRECTED
-    assert cls._judged_variance(3142).verdict is Verdict.HOLDS
-    assert cls._judged_variance(3412).verdict is Verdict.FAILS
+    assert cls.judged_constrained(IrisOrders((), (), right), [1.0]).verdict is Verdict.HOLDS
+    assert cls.judged_constrained(IrisOrders((), (), once_wrong), [1.0]).verdict is Verdict.FAILS
+    assert cls.judged_help(IrisOrders(right, (), right)).verdict is Verdict.FAILS
+    assert cls.judged_help(IrisOrders(once_wrong, (), right)).verdict is Verdict.HOLDS
+    assert "for 1 of 20" in cls.judged_help(IrisOrders(once_wrong, (), right)).why
+    assert cls.runs((4321, 4321, *(4312,) * 18)) == "4321 for k = 1–2, 4312 for k = 3–20"
+    assert cls.judged_edges([4, 22]).verdict is Verdict.FAILS
+    assert cls.judged_edges([4, 10]).verdict is Verdict.CORRECTED
+    assert cls.judged_variance(3142).verdict is Verdict.HOLDS
+    assert cls.judged_variance(3412).verdict is Verdict.FAILS
 
 
 def test_judged_scores_of_iris():
     def judged(constrained, cut, plain=1.0):
         scores = {"CLS": constrained, "CLS, cannot-links cut": cut, "LS, Eq. 1": plain}
-        return cls._judged_smaller(
+        return cls.judged_smaller(
             {name: np.full(4, value) for name, value in scores.items()}
         ).verdict
 
@@ -152,8 +152,8 @@ def test_judged_scores_of_iris():
     # 8/2 = 4 against 6/2 = 3, and against 8/2: the gap is between the better of F1, F2 and the
     # worse of F3, F4.
     wide, narrow = np.array([8.0, 9, 1, 2]), np.array([6.0, 9, 1, 2])
-    assert cls._judged_gap({"CLS": wide, "LS": narrow}).verdict is Verdict.HOLDS
-    assert cls._judged_gap({"CLS": wide, "LS": wide}).verdict is Verdict.FAILS
+    assert cls.judged_gap({"CLS": wide, "LS": narrow}).verdict is Verdict.HOLDS
+    assert cls.judged_gap({"CLS": wide, "LS": wide}).verdict is Verdict.FAILS
 
 
 # Algebra
@@ -165,7 +165,7 @@ def test_judged_scores_of_iris():
     "labeled", [np.arange(0), np.array([0, 1, 60, 72, 77, 110, 149]), np.arange(150)]
 )
 def test_the_matrices_are_those_of_the_library(labeled, cut):
-    score = cls._dense_score(IRIS_X, IRIS_Y, labeled, cut=cut)
+    score = cls.dense_score(IRIS_X, IRIS_Y, labeled, cut=cut)
     dense = [score.numerator(f) / score.denominator(f) for f in IRIS_X.T]
     pairs = halves.labeled_pairs(IRIS_Y, labeled)
     assert_allclose(
@@ -192,27 +192,27 @@ def test_the_spectral_form_by_hand():
 
 
 def test_judged_algebra():
-    assert cls._judged_spectral([1.0, 1.0], [1.0, 1.0], [0.0]).verdict is Verdict.HOLDS
-    judged = cls._judged_spectral([-0.5, 0.25], [3.0, -4.0], [0.25, 0.5])
+    assert cls.judged_spectral([1.0, 1.0], [1.0, 1.0], [0.0]).verdict is Verdict.HOLDS
+    judged = cls.judged_spectral([-0.5, 0.25], [3.0, -4.0], [0.25, 0.5])
     assert judged.verdict is Verdict.FAILS
     assert "−0.50 to 0.25" in judged.why
     assert "38 %" in judged.why
-    with_labels = cls._dense_score(IRIS_X, IRIS_Y, np.arange(150))
-    cut = cls._dense_score(IRIS_X, IRIS_Y, np.arange(150), cut=True)
-    assert cls._judged_all_labels(IRIS_X, IRIS_Y, cut, cut).verdict is Verdict.HOLDS
-    assert cls._judged_all_labels(IRIS_X, IRIS_Y, with_labels, cut).verdict is Verdict.CORRECTED
-    assert cls._judged_all_labels(IRIS_X, IRIS_Y, with_labels, with_labels).verdict is Verdict.FAILS
-    without = cls._dense_score(IRIS_X, IRIS_Y, np.arange(0))
-    assert cls._judged_no_labels(IRIS_X, without).verdict is Verdict.HOLDS
-    assert cls._judged_no_labels(IRIS_X, with_labels).verdict is Verdict.FAILS
+    with_labels = cls.dense_score(IRIS_X, IRIS_Y, np.arange(150))
+    cut = cls.dense_score(IRIS_X, IRIS_Y, np.arange(150), cut=True)
+    assert cls.judged_all_labels(IRIS_X, IRIS_Y, cut, cut).verdict is Verdict.HOLDS
+    assert cls.judged_all_labels(IRIS_X, IRIS_Y, with_labels, cut).verdict is Verdict.CORRECTED
+    assert cls.judged_all_labels(IRIS_X, IRIS_Y, with_labels, with_labels).verdict is Verdict.FAILS
+    without = cls.dense_score(IRIS_X, IRIS_Y, np.arange(0))
+    assert cls.judged_no_labels(IRIS_X, without).verdict is Verdict.HOLDS
+    assert cls.judged_no_labels(IRIS_X, with_labels).verdict is Verdict.FAILS
 
 
 def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
     """u samples against √u units, in every epoch; the bound of the lemma has u, and all samples
     against all have u².
     """
-    assert cls._judged_lemma_1().verdict is Verdict.HOLDS
-    judged = cls._judged_lemma_2()
+    assert cls.judged_lemma_1().verdict is Verdict.HOLDS
+    judged = cls.judged_lemma_2()
     assert judged.verdict is Verdict.CORRECTED
     assert "power of 1.50" in judged.why
 
@@ -224,11 +224,11 @@ def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
 def test_noise_columns_are_counted_at_the_bad_end():
     # X40 is the worst, then x39, …: all of x21–x40 are last; of all noise x1 is first
     scores = np.arange(40.0)
-    assert cls._noise_found(scores) == NoiseFound(20, 20)
+    assert cls.noise_found(scores) == NoiseFound(20, 20)
     scores[0] = 100.0  # now x1 is the worst, and x21 falls out of the worst 20
-    assert cls._noise_found(scores) == NoiseFound(19, 21)
+    assert cls.noise_found(scores) == NoiseFound(19, 21)
     # The worst 20 are x2–x21, the worst 21 x2–x22
-    assert cls._noise_found(-scores) == NoiseFound(1, 2)
+    assert cls.noise_found(-scores) == NoiseFound(1, 2)
 
 
 def test_judged_noise():
@@ -244,7 +244,7 @@ def test_judged_noise():
             "CLS, k-means, λ = 0.1": NoiseFound(15, clusters),
             "CLS, k-means, λ = mean d²": NoiseFound(19, 21),
         }
-        return cls._judged_noise(found).verdict, cls._judged_clustering(found).verdict
+        return cls.judged_noise(found).verdict, cls.judged_clustering(found).verdict
 
     assert judged(19, 15) == (Verdict.HOLDS, Verdict.HOLDS)
     assert judged(15, 19) == (Verdict.CORRECTED, Verdict.HOLDS)
@@ -264,7 +264,7 @@ def test_waveform_noise_is_found_once_the_bandwidth_fits(monkeypatch, one_thread
     x21 take the others.
     """
     monkeypatch.setattr(running, "load", lookalikes.load_stand_in)
-    findings = cls._waveform(QUICK)
+    findings = cls.waveform(QUICK)
     cells = {(cell.row, cell.column): cell.ours for cell in findings.tables[0].cells}
     for row in ("CLS, map, λ = mean d²", "CLS, map lifted to the samples, λ = 0.1"):
         assert cells[row, "of all noise among the worst 21"] >= 20
@@ -284,7 +284,7 @@ def test_first_halves_and_first_labels():
     assert_array_equal(halves.first_of_each_class(y, 5), [0, 1, 2, 3, 4])
     assert_array_equal(halves.first_of_each_class(y, 3), [0, 1, 2])
     assert_array_equal(halves.first_of_each_class(y, 4), [0, 1, 2, 4])
-    assert_array_equal(halves._only(y, np.array([2, 3])), [-1, -1, 1, 0, -1, -1, -1, -1])
+    assert_array_equal(halves.only(y, np.array([2, 3])), [-1, -1, 1, 0, -1, -1, -1, -1])
 
 
 @pytest.mark.parametrize(
@@ -342,9 +342,9 @@ def test_no_filter_sees_the_other_half():
 
 def test_scaling_is_learned_from_the_half():
     X = np.array([[0.0, 5], [4, 5], [100, 6]])
-    assert_allclose(halves._scaled(X, np.array([0, 1]), "minmax"), [[-0.5, 0], [0.5, 0], [24.5, 1]])
-    assert_allclose(halves._scaled(X, np.array([0, 1]), "standard"), [[-1, 0], [1, 0], [49, 1]])
-    assert halves._scaled(X, np.array([0, 1]), None) is X
+    assert_allclose(halves.scaled(X, np.array([0, 1]), "minmax"), [[-0.5, 0], [0.5, 0], [24.5, 1]])
+    assert_allclose(halves.scaled(X, np.array([0, 1]), "standard"), [[-1, 0], [1, 0], [49, 1]])
+    assert halves.scaled(X, np.array([0, 1]), None) is X
 
 
 def test_grids_end_with_all_features():
@@ -434,11 +434,11 @@ def test_judged_cells(printed_off, drawn_off, halves_off, noise, verdict):
         for reading, off in ((PRINTED, printed_off), (DRAWN, drawn_off), (HALVES, halves_off))
     }
     found = explored("ionosphere", given, noise)
-    judged = cls._judged_cells(found, PRINTED_IONOSPHERE, ["CS"])
+    judged = cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS"])
     assert judged.verdict is verdict
     assert f"{PRINTED_IONOSPHERE['CS'] - printed_off:.1f} here" in judged.why
     if verdict is Verdict.CORRECTED:
-        other = cls._judged_cells(found, {**PRINTED_IONOSPHERE, "Fisher": 10.0}, ["CS"])
+        other = cls.judged_cells(found, {**PRINTED_IONOSPHERE, "Fisher": 10.0}, ["CS"])
         assert other.verdict is Verdict.FAILS
 
 
@@ -446,9 +446,9 @@ def test_cells_are_named_that_are_out():
     found = explored("ionosphere", {PRINTED: {"CS": 85.1, "Fisher": 86.0}})
     assert (
         "all but Variance lie"
-        in cls._judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
+        in cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
     )
-    assert "none lies" in cls._judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
+    assert "none lies" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
 
 
 def sure(mean: float) -> Estimate:
@@ -492,26 +492,24 @@ GOOD, BAD = Gain(5, sure(5)), Gain(-5, sure(-5))
     ],
 )
 def test_gains_decide(gain, better, worse):
-    assert cls._judged_fisher(gain, superior=True).verdict is better
-    assert cls._judged_fisher(gain, superior=False).verdict is worse
-    assert cls._judged_better({"CS": GOOD, "Variance": gain}, "").verdict is better
+    assert cls.judged_fisher(gain, superior=True).verdict is better
+    assert cls.judged_fisher(gain, superior=False).verdict is worse
+    assert cls.judged_better({"CS": GOOD, "Variance": gain}, "").verdict is better
     either = {"λ = 0.1": {"CS": BAD}, "λ = mean d²": {"CS": gain, "C4": GOOD}}
-    assert cls._judged_superior(either, "").verdict is better
+    assert cls.judged_superior(either, "").verdict is better
+    assert cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}, "").verdict is better
     assert (
-        cls._judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}, "").verdict is better
-    )
-    assert (
-        cls._judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}, "").verdict
+        cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}, "").verdict
         is Verdict.FAILS
     )
     assert (
-        cls._judged_pie(
+        cls.judged_pie(
             {title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}, ""
         ).verdict
         is better
     )
     assert (
-        cls._judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}, "").verdict
+        cls.judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}, "").verdict
         is worse
     )
 
@@ -524,7 +522,7 @@ def test_judged_comparable():
         (near_on_random, Verdict.CORRECTED),
     ):
         given = {"λ = 0.1": {"Fisher": behind}, "λ = mean d²": {"Fisher": other, "CS": GOOD}}
-        assert cls._judged_comparable(given).verdict is verdict
+        assert cls.judged_comparable(given).verdict is verdict
 
 
 def test_judged_level():
@@ -538,7 +536,7 @@ def test_judged_level():
                 WIDE_HALVES: {"CLS": 1},
             },
         )
-        return cls._judged_level(found, 90.0).verdict
+        return cls.judged_level(found, 90.0).verdict
 
     assert judged(90, 10) is Verdict.HOLDS
     assert judged(80, 95) is Verdict.CORRECTED
@@ -547,9 +545,9 @@ def test_judged_level():
 
 def test_judged_spread():
     least, not_least = {"CS": 3.0, "CLS": 2.0}, {"CS": 1.0, "CLS": 2.0}
-    assert cls._judged_spread(least, 2.1, 1.0).verdict is Verdict.HOLDS
-    assert cls._judged_spread(not_least, 2.1, 1.0).verdict is Verdict.FAILS
-    impossible = cls._judged_spread(least, 1.3, 2.14)
+    assert cls.judged_spread(least, 2.1, 1.0).verdict is Verdict.HOLDS
+    assert cls.judged_spread(not_least, 2.1, 1.0).verdict is Verdict.FAILS
+    impossible = cls.judged_spread(least, 1.3, 2.14)
     assert impossible.verdict is Verdict.FAILS
     assert "impossible" in impossible.why
 
@@ -569,15 +567,15 @@ def levels(first: dict[str, tuple[float, ...]], noise: float = 0.0) -> Levels:
 def test_judged_leads():
     def judged(ahead, noise):
         found = levels({"CLS": (50 + ahead,) * 3 + (0.0,) * 5}, noise)
-        return cls._judged_lead(found, "CLS", ("Fisher", "CS"), cls.FEWEST).verdict
+        return cls.judged_lead(found, "CLS", ("Fisher", "CS"), cls.FEWEST).verdict
 
     assert judged(2.0, 0.0) is Verdict.HOLDS
     assert judged(0.5, 0.0) is Verdict.FAILS
     assert judged(0.5, 1.0) is Verdict.HOLDS  # few repetitions cannot exclude a lead of one point
     assert judged(-5.0, 1.0) is Verdict.FAILS
     many = levels({"Fisher": (0.0,) * 5 + (60.0,) * 3, "CS": (50.0,) * 5 + (60.1,) * 3})
-    assert cls._judged_lead(many, "Fisher", ("CLS",), cls.MOST).verdict is Verdict.HOLDS
-    assert cls._judged_lead(many, "Fisher", ("CS", "CLS"), cls.MOST).verdict is Verdict.FAILS
+    assert cls.judged_lead(many, "Fisher", ("CLS",), cls.MOST).verdict is Verdict.HOLDS
+    assert cls.judged_lead(many, "Fisher", ("CS", "CLS"), cls.MOST).verdict is Verdict.FAILS
 
 
 def test_judged_rise_and_enough():
@@ -590,7 +588,7 @@ def test_judged_rise_and_enough():
         (flat, False),
         (rising[::-1], False),
     ):
-        assert (cls._judged_rise(levels({"CLS": curve})).verdict is Verdict.HOLDS) is rises
+        assert (cls.judged_rise(levels({"CLS": curve})).verdict is Verdict.HOLDS) is rises
     for ours, fisher, enough in (
         (flat, rising, True),
         (fast_then_slow, rising, False),  # needs labels itself
@@ -598,7 +596,7 @@ def test_judged_rise_and_enough():
         (tuple(x - 20 for x in flat), rising, False),  # behind from the start
     ):
         assert (
-            cls._judged_enough(levels({"CLS": ours, "Fisher": fisher})).verdict is Verdict.HOLDS
+            cls.judged_enough(levels({"CLS": ours, "Fisher": fisher})).verdict is Verdict.HOLDS
         ) is enough
 
 
@@ -609,16 +607,16 @@ def test_judged_bandwidth_and_conclusion():
         Kernel(1e5, 1e6, 1.0, 0.01),
     )
     assert (fine.serves, hollow.serves, empty.serves) == (True, False, False)
-    assert cls._judged_bandwidth({"a": fine, "b": fine, "c": empty}).verdict is Verdict.HOLDS
-    judged = cls._judged_bandwidth({"a": fine, "b": hollow, "c": empty})
+    assert cls.judged_bandwidth({"a": fine, "b": fine, "c": empty}).verdict is Verdict.HOLDS
+    judged = cls.judged_bandwidth({"a": fine, "b": hollow, "c": empty})
     assert judged.verdict is Verdict.FAILS
     assert "On c most samples" in judged.why
     assert (
-        cls._judged_conclusion({"CS": 3, RANDOM: 0}, {"CS": 3, RANDOM: 5}, 7).verdict
+        cls.judged_conclusion({"CS": 3, RANDOM: 0}, {"CS": 3, RANDOM: 5}, 7).verdict
         is Verdict.HOLDS
     )
     assert (
-        cls._judged_conclusion({"CS": 2, "Fisher": 3}, {"CS": 3, "Fisher": 0}, 7).verdict
+        cls.judged_conclusion({"CS": 2, "Fisher": 3}, {"CS": 3, "Fisher": 0}, 7).verdict
         is Verdict.FAILS
     )
 
@@ -650,7 +648,7 @@ def test_work_can_be_sent_to_other_processes():
     items = (
         halves.curves,
         halves.level_accuracies,
-        cls._share_of_order,
+        cls.share_of_order,
         PROBLEMS["pix10p"],
         *LARGE_READINGS,
         Run(),
@@ -753,7 +751,7 @@ def test_missing_data_are_named(monkeypatch, tmp_path):
     """Iris comes with scikit-learn; everything else is neither at hand nor fetched."""
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     halves.explored.cache_clear()
-    parts = tuple(part for part in EXPERIMENT.parts if part.run is not cls._iris)
+    parts = tuple(part for part in EXPERIMENT.parts if part.run is not cls.iris)
     found = {claim.key: claim for claim in perform(Experiment("cls", "", "", parts), QUICK).claims}
     for key in ("fig-3", "table-2-sonar-cls", "fig-6-colon-few", "fig-7-pix10p", "conclusion"):
         assert found[key].verdict is Verdict.NO_DATA
@@ -764,7 +762,7 @@ def test_missing_data_are_named(monkeypatch, tmp_path):
 
 def test_the_plain_score_is_the_library_s():
     """The score that the tables call LS is He's: half of Eq. 1 but for the mean."""
-    scores = cls._iris_scores(IRIS_X, IRIS_Y)
+    scores = cls.iris_scores(IRIS_X, IRIS_Y)
     assert_allclose(scores["LS"], laplacian_score(IRIS_X, n_neighbors=10, bandwidth=0.1))
     assert (scores["LS, Eq. 1"] <= 2 * scores["LS"]).all()  # a spread around another mean is larger
     assert len(IRIS_NEIGHBORS) == 20

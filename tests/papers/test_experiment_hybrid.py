@@ -97,7 +97,7 @@ def test_the_toy_is_judged_by_what_comes_out(monkeypatch):
     # Without the label of B there is one class, with D's label given feature 2 is out at once:
     # neither is the paper's story.
     monkeypatch.setattr(hybrid, "TOY_LABELS", np.array(["-", "+", None, "-"], dtype=object))
-    judged = hybrid._toy(Run()).judgements
+    judged = hybrid.toy(Run()).judgements
     assert judged["toy-supervised"].verdict is FAILS  # feature 4 alone separates A and D from B
 
 
@@ -303,17 +303,17 @@ def test_accuracies_are_those_of_plain_scikit_learn():
         )
         for one in plain
     ]
-    assert_allclose(hybrid._accuracies(sets, (X[train], y[train]), (X[test], y[test])), expected)
+    assert_allclose(hybrid.accuracies(sets, (X[train], y[train]), (X[test], y[test])), expected)
 
 
 def test_columns_that_are_constant_on_the_labelled_are_left_out():
     X = np.array([[0.0, 5.0], [1.0, 5.0], [0.1, 7.0], [0.9, -3.0]])
     y = np.array([0, 1, 0, 1])
-    both = hybrid._accuracies([np.array([0, 1])], (X[:2], y[:2]), (X[2:], y[2:]))
+    both = hybrid.accuracies([np.array([0, 1])], (X[:2], y[:2]), (X[2:], y[2:]))
     assert_array_equal(both, [100, 100, 100])
     # With nothing to go by, the more frequent label; of two equally frequent, the first.
     assert_array_equal(
-        hybrid._accuracies([np.array([1])], (X[:2], y[:2]), (X[2:], y[2:])), [50, 50, 50]
+        hybrid.accuracies([np.array([1])], (X[:2], y[:2]), (X[2:], y[2:])), [50, 50, 50]
     )
 
 
@@ -328,7 +328,7 @@ def test_hidden_labels_do_not_leak():
     found = []
     for truth in (y[rows], wrong):
         shown = Shown(X[rows], codes, truth)
-        sieves = [hybrid._hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
+        sieves = [hybrid.hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         found.append(hybrid._chosen(shown, plan, sieves, np.random.default_rng(0)))
     for name in ROWS:
         same = all(

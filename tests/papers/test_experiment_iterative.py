@@ -361,9 +361,9 @@ def test_a_claim_that_hangs_on_the_reading():
         ({UNIT.name: good, RAW.name: bad}, Verdict.CORRECTED),
         ({UNIT.name: bad, RAW.name: bad}, Verdict.FAILS),
     ):
-        judged = iterative._few_features_claim(readings)
+        judged = iterative.few_features_claim(readings)
         assert judged.verdict is verdict
-    mixed = iterative._few_features_claim({UNIT.name: good, RAW.name: bad})
+    mixed = iterative.few_features_claim({UNIT.name: good, RAW.name: bad})
     assert "+2.5 ± 0.7 percent in the mean, ahead in 2 of 2" in mixed.why
     assert f"{RAW.name} −0.5 ± 0.7 (no)" in mixed.why
 
@@ -451,7 +451,7 @@ def clusterings(difference: float) -> dict:
     ("difference", "verdict"), [(30, Verdict.HOLDS), (0, Verdict.FAILS), (-30, Verdict.FAILS)]
 )
 def test_clustering_claims(difference, verdict):
-    judged = iterative._clustering_claims(clusterings(difference), (100, 200, 500), 49219.0)
+    judged = iterative.clustering_claims(clusterings(difference), (100, 200, 500), 49219.0)
     assert {key: one.verdict for key, one in judged.items()} == {
         "fig-2": verdict,
         "fig-2-few": verdict,
@@ -473,6 +473,6 @@ def test_step_claim():
                 },
             }
         )
-    judged = iterative._steps_claim({5: runs}, (20, 50, 100, 200))
+    judged = iterative.steps_claim({5: runs}, (20, 50, 100, 200))
     assert judged.verdict is Verdict.CORRECTED
     assert "step 1 beside LS, mean over all numbers of pixels: 5 images −5.0 ± 0.0" in judged.why

@@ -50,8 +50,8 @@ def first_ranked() -> dict:
     found = {}
     for problem in PROBLEMS:
         seeds = np.random.SeedSequence([4, ord(problem[1])]).spawn(many)
-        found[problem] = sls._relevant_first(problem, seeds, rows)
-        found[problem].update(sls._relevant_first(problem, seeds[:12], ROWS[-1:]))
+        found[problem] = sls.relevant_first(problem, seeds, rows)
+        found[problem].update(sls.relevant_first(problem, seeds[:12], ROWS[-1:]))
     return found
 
 
@@ -90,7 +90,7 @@ def test_correlation_outcomes_are_those_of_plain_numpy():
     computed.
     """
     seeds = np.random.SeedSequence(9).spawn(30)
-    found = sls._relevant_first("Y2", seeds, ("correlation",))
+    found = sls.relevant_first("Y2", seeds, ("correlation",))
     for printed, width in ((False, 12), (True, 8)):
         expected = []
         for seed in seeds:
@@ -243,10 +243,10 @@ def test_why_random_columns_may_win():
             for name, percent in zip(("correlation", "SLS", "MI"), percents, strict=True)
         ]
 
-    assert "neighbouring channels" in sls._why_random_wins(others(5, 4, 9), spectra=True)
-    assert sls._why_random_wins(others(5, 4, 9), spectra=False) == ""
-    assert "mislead SSLS" in sls._why_random_wins(others(-5, -4, -9), spectra=True)
-    assert sls._why_random_wins(others(-5, 4, -9), spectra=True) == ""
+    assert "neighbouring channels" in sls.why_random_wins(others(5, 4, 9), spectra=True)
+    assert sls.why_random_wins(others(5, 4, 9), spectra=False) == ""
+    assert "mislead SSLS" in sls.why_random_wins(others(-5, -4, -9), spectra=True)
+    assert sls.why_random_wins(others(-5, 4, -9), spectra=True) == ""
 
 
 @pytest.mark.parametrize(
@@ -274,21 +274,21 @@ def test_a_difference_by_hand():
     errors = Errors((1, 2), 1.0, values)
     # Means of the folds 2 and 2 against 2 and 4; differences 0 and −2: mean −1 of 3, standard
     # deviation √2, error 1 of 3.
-    found = sls._difference(errors, Pair((one,), (other,)))
+    found = sls.difference(errors, Pair((one,), (other,)))
     assert (found.first, found.second, found.percent.count) == ("SSLS", "SLS", 2)
     assert found.percent.mean == pytest.approx(-100 / 3)
     assert found.percent.error == pytest.approx(100 / 3)
     # Points: 1.5 against 3.5, and 2.5 against 2.5.
     assert (found.lower, found.points) == (1, 2)
-    both = sls._difference(errors, Pair((one, other), (RANDOM,)))
+    both = sls.difference(errors, Pair((one, other), (RANDOM,)))
     # 2 and 3 against 4.
     assert both.percent.mean == pytest.approx(-37.5)
     assert (both.lower, both.points) == (4, 4)
 
 
 def test_curves_of_one_method_are_told_apart_by_what_they_know():
-    assert sls._called([Curve("SSLS", 40)], [Curve("SSLS", 5)]) == "SSLS with 40 targets"
-    assert sls._called([Curve("SSLS", 40)], [Curve("SLS", 5)]) == "SSLS"
+    assert sls.called([Curve("SSLS", 40)], [Curve("SSLS", 5)]) == "SSLS with 40 targets"
+    assert sls.called([Curve("SSLS", 40)], [Curve("SLS", 5)]) == "SSLS"
     assert Curve("SSLS", 10, (("label_weight", 1000.0),)).name == "SSLS, C = 1000"
 
 
@@ -479,7 +479,7 @@ def real_pollen():
         pytest.skip("GRAPHSIEVE_DATA names no folder of real data sets")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRAPHSIEVE_DATA", str(REAL_DATA))
-        return sls._examined(sls.POLLEN, Run(progress=False, download=False))
+        return sls.examined(sls.POLLEN, Run(progress=False, download=False))
 
 
 @pytest.fixture(scope="module")
@@ -487,7 +487,7 @@ def pollen():
     """A stand-in."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "load", lookalikes.load_stand_in)
-        return sls._examined(sls.POLLEN, Run(progress=False, download=False))
+        return sls.examined(sls.POLLEN, Run(progress=False, download=False))
 
 
 @pytest.mark.slow

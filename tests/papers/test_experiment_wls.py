@@ -100,7 +100,7 @@ def test_table_5_is_out_of_reach(measured):
     for name in (Y5.name, FRIEDMAN.name):
         truth = measured[name].at(0.25, TRUTH)
         assert abs(truth.mean() - 100 * (4 / 5 + 1 / 30)) <= 3 * standard_error(truth)
-    judged = wls._table_5_judgement(measured[Y5.name], measured[FRIEDMAN.name])
+    judged = wls.table_5_judgement(measured[Y5.name], measured[FRIEDMAN.name])
     assert judged.verdict is Verdict.FAILS
     # The seven printed cells above 84 %.
     assert "83.3 %" in judged.why
@@ -108,7 +108,7 @@ def test_table_5_is_out_of_reach(measured):
 
 
 def test_table_4_holds_with_the_formula_corrected(measured):
-    judged = wls._table_4_judgement(measured)
+    judged = wls.table_4_judgement(measured)
     assert judged.verdict is Verdict.CORRECTED
     assert "does not depend on f2" in judged.why
 
@@ -137,16 +137,16 @@ def test_problems_know_the_relevant_features():
 
 def test_the_claims_of_the_text_follow_from_the_same_numbers(measured):
     main = [measured[problem.name] for problem in PROBLEMS]
-    assert wls._always_better(main, QUICK).verdict is Verdict.HOLDS
+    assert wls.always_better(main, QUICK).verdict is Verdict.HOLDS
     # The circle at 0.25 and 0.30
-    assert "2 rows in which WLS is level" in wls._always_better(main, QUICK).why
-    assert wls._gap_grows(main, QUICK).verdict is Verdict.HOLDS
-    assert wls._error_worst(main, QUICK).verdict is Verdict.HOLDS
-    assert "Below 90 % by itself: Y5" in wls._ninety_percent(main, QUICK).why
-    spheres = wls._gap_in_text(measured["spheres"], wls.SPHERES_GAPS)
+    assert "2 rows in which WLS is level" in wls.always_better(main, QUICK).why
+    assert wls.gap_grows(main, QUICK).verdict is Verdict.HOLDS
+    assert wls.error_worst(main, QUICK).verdict is Verdict.HOLDS
+    assert "Below 90 % by itself: Y5" in wls.ninety_percent(main, QUICK).why
+    spheres = wls.gap_in_text(measured["spheres"], wls.SPHERES_GAPS)
     assert spheres.verdict is Verdict.CORRECTED
     assert "7.33 at μ = 0.35 is a slip: the paper's own table has it at μ = 0.40" in spheres.why
-    assert wls._gap_in_text(measured["squares"], wls.SQUARES_GAPS).verdict is Verdict.HOLDS
+    assert wls.gap_in_text(measured["squares"], wls.SQUARES_GAPS).verdict is Verdict.HOLDS
 
 
 # Verdicts follow the numbers
@@ -178,7 +178,7 @@ def test_the_verdict_on_table_4(shifts, verdict):
         problem.name: invented(problem, shift)
         for problem, shift in zip(problems, shifts, strict=True)
     }
-    assert wls._table_4_judgement(parts).verdict is verdict
+    assert wls.table_4_judgement(parts).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -187,25 +187,25 @@ def test_the_verdict_on_table_4(shifts, verdict):
 )
 def test_the_verdict_on_table_5(shift, shift_with_pi, verdict):
     assert (
-        wls._table_5_judgement(invented(Y5, shift), invented(FRIEDMAN, shift_with_pi)).verdict
+        wls.table_5_judgement(invented(Y5, shift), invented(FRIEDMAN, shift_with_pi)).verdict
         is verdict
     )
 
 
 def test_verdicts_can_fail():
-    assert wls._table_judgement(invented(SPHERES)).verdict is Verdict.HOLDS
-    assert wls._table_judgement(invented(SPHERES, -30)).verdict is Verdict.FAILS
+    assert wls.table_judgement(invented(SPHERES)).verdict is Verdict.HOLDS
+    assert wls.table_judgement(invented(SPHERES, -30)).verdict is Verdict.FAILS
     turned = [
         Measured(problem, invented(problem).found[:, ::-1, [2, 1, 0, 3, 4]]) for problem in PROBLEMS
     ]
-    for judge in (wls._always_better, wls._gap_grows, wls._error_worst):
+    for judge in (wls.always_better, wls.gap_grows, wls.error_worst):
         assert judge(turned, FULL).verdict is Verdict.FAILS
         assert judge([invented(problem) for problem in PROBLEMS], FULL).verdict is Verdict.HOLDS
     assert (
-        wls._ninety_percent([invented(problem, -30) for problem in PROBLEMS], FULL).verdict
+        wls.ninety_percent([invented(problem, -30) for problem in PROBLEMS], FULL).verdict
         is Verdict.FAILS
     )
-    assert wls._gap_in_text(turned[0], wls.SPHERES_GAPS).verdict is Verdict.FAILS
+    assert wls.gap_in_text(turned[0], wls.SPHERES_GAPS).verdict is Verdict.FAILS
 
 
 def test_what_cannot_be_told_from_nothing_stands_only_in_a_quick_run():
@@ -368,7 +368,7 @@ def test_verdicts_on_the_figures_follow_the_curves():
     assert wls.never_worse(behind).verdict is Verdict.FAILS
     assert wls.larger_when_in_doubt(ahead, FULL).verdict is Verdict.HOLDS
     assert wls.larger_when_in_doubt(behind, FULL).verdict is Verdict.FAILS
-    for judge in (wls._first_features, wls._best_of_all):
+    for judge in (wls.first_features, wls.best_of_all):
         assert judge(ahead, FULL).verdict is Verdict.HOLDS
         assert judge(behind, FULL).verdict is Verdict.FAILS
 

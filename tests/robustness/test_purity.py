@@ -486,7 +486,7 @@ def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
     inside, leave = threading.Event(), threading.Event()
 
     def work():
-        with warnings_ignored(), text._long_cells.held(), threads._at_most(1):
+        with warnings_ignored(), text._long_cells.held(), threads.at_most(1):
             inside.set()
             leave.wait(timeout=60)
 
@@ -496,7 +496,7 @@ def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
             filters,
             showing,
         )
-        with threads._at_most(100):
+        with threads.at_most(100):
             pass
         return (
             clean

@@ -134,9 +134,9 @@ def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
     monkeypatch.setattr(builders, "MANY_EDGES", 1000)
     monkeypatch.setattr(builders, "EDGES_IN_CACHE", 64)
     shares = []
-    fill = builders._fill_heat
+    fill = builders.fill_heat
     monkeypatch.setattr(
-        builders, "_fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest))
+        builders, "fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest))
     )
     assert_allclose(builders.heat_weights(squared, 0.7)[0], expected, rtol=1e-14)
     # ⌈1000 / 64⌉ parts, as equal as they can be
@@ -413,7 +413,7 @@ def test_edges_of_neighbours_come_once_each_in_the_order_of_their_ends():
     points = np.random.default_rng(10).normal(size=(n, 2))
     distances = ((points[:, None] - points) ** 2).sum(axis=2)
     near = np.argsort(distances + np.diag([np.inf] * n), axis=1)[:, :k]
-    found = builders._union(near, np.take_along_axis(distances, near, axis=1), np.arange(n), n)
+    found = builders.union(near, np.take_along_axis(distances, near, axis=1), np.arange(n), n)
     pairs = sorted({(min(i, j), max(i, j)) for i in range(n) for j in near[i].tolist()})
     assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == pairs
     assert_array_equal(found[2], [distances[pair] for pair in pairs])
@@ -514,7 +514,7 @@ def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_diff
     ],
 )
 def test_exponents_are_brought_within_four_hundred_around_the_bandwidth(apart, bandwidth, near):
-    assert builders._comparable(*apart, bandwidth) == near
+    assert builders.comparable(*apart, bandwidth) == near
 
 
 def test_the_mean_length_is_that_of_the_larger_of_features_and_targets():
@@ -596,7 +596,7 @@ def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind,
     }[kind]
     found = [
         (a, b, d)
-        for part in builders._same_code_distances(given, codes)
+        for part in builders.same_code_distances(given, codes)
         for a, b, d in zip(*part, strict=True)
     ]
     expected = {
@@ -606,7 +606,7 @@ def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind,
         if codes[a] == codes[b] >= 0
     }
     assert {(max(a, b), min(a, b)): d for a, b, d in found} == pytest.approx(expected, rel=1e-12)
-    assert len(found) == len(expected) == builders._count_same_code_pairs(codes) == 4 * 3 // 2 + 1
+    assert len(found) == len(expected) == builders.count_same_code_pairs(codes) == 4 * 3 // 2 + 1
 
 
 def test_every_graph_that_hangs_on_few_edges_warns():
@@ -1337,7 +1337,7 @@ def test_the_bandwidth_of_constraints_is_the_mean_of_the_squared_lengths():
 
 def test_the_nearest_labelled_samples_begin_with_those_of_equal_target():
     runs = target_runs(np.array([1.0, 1.0, 3.0]), 2)
-    assert_array_equal(builders._nearest_labeled(runs, runs.gap**2, 2), [[0.0, 4.0], [4.0, 4.0]])
+    assert_array_equal(builders.nearest_labeled(runs, runs.gap**2, 2), [[0.0, 4.0], [4.0, 4.0]])
 
 
 def test_at_the_very_reach_only_as_many_unlabelled_neighbours_as_places_are_left():
@@ -1347,7 +1347,7 @@ def test_at_the_very_reach_only_as_many_unlabelled_neighbours_as_places_are_left
     runs = target_runs(np.array([0.0, 10.0]), 2)
     near = np.array([[5, 6, 7], [5, 6, 7]])
     squared = np.array([[1.0, 4.0, 4.0], [200.0, 300.0, 300.0]])
-    to_unlabeled, to_labeled = builders._merge_labeled(
+    to_unlabeled, to_labeled = builders.merge_labeled(
         np.array([2, 3]), runs, runs.gap**2, near, squared, k=2
     )
     assert [part.tolist() for part in to_unlabeled] == [[2, 2, 3], [5, 6, 5], [1.0, 4.0, 200.0]]
@@ -1382,7 +1382,7 @@ def test_one_class_that_is_left_of_several_has_no_cannot_linked_pair():
     known = Supervision.from_labels(["a", "b", "b", "b"])[np.array([1, 2, 3])]
     assert_array_equal(known.codes, [1, 1, 1])
     with pytest.raises(InputError, match="there is no cannot-linked pair"):
-        pairs._need_both_kinds(known)
+        pairs.need_both_kinds(known)
 
 
 def test_the_hint_about_y_is_for_those_who_gave_one():

@@ -217,7 +217,7 @@ def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(
     monkeypatch.setattr(centered, "PART_ELEMENTS", 7 * shape[0])  # seven columns at once
     space = ColumnSpace(MemoryTable(X))
     usable = ~np.isnan(weights)
-    search = diverse._Explaining(space, np.nan_to_num(weights), usable, None, 0.0)
+    search = diverse.Explaining(space, np.nan_to_num(weights), usable, None, 0.0)
     for chosen in ([], [1], [1, 2, 6]):
         for position in chosen[len(search.chosen) :]:
             search.take(position)

@@ -243,7 +243,7 @@ def always_sparse(monkeypatch):
         if solver == "factors":
             monkeypatch.setattr(
                 propagation,
-                "_by_gradients",
+                "by_gradients",
                 lambda _: lambda residual: np.full_like(residual, np.nan),
             )
 
@@ -271,7 +271,7 @@ def test_the_width_is_raised_where_nothing_can_be_proven(always_sparse, solver):
     """At 2^-1200 the pair never leaves itself in float64; at a root of that it does."""
     always_sparse(solver)
     assert solve_sparse(*hanging_pair(-1200.0), 2, 2).deviation > 1
-    found, raised = propagation._solve_raised(*hanging_pair(-1200.0), 2, 2)
+    found, raised = propagation.solve_raised(*hanging_pair(-1200.0), 2, 2)
     assert raised in (16.0, 64.0, 256.0)
     # f = (tie · 1 + 1 · g) / (1 + tie) and g = f's mirror image, 1 − f
     tie = 2.0 ** (-1200 / raised)
@@ -334,7 +334,7 @@ def test_the_bound_holds(always_sparse, monkeypatch):
     for iterations in (20, 40, 60):
         monkeypatch.setattr(propagation, "MOST_ITERATIONS", iterations)
         found, bound = propagation.refine(
-            captured["walk"], propagation._by_gradients(captured["walk"])
+            captured["walk"], propagation.by_gradients(captured["walk"])
         )
         assert np.abs(found - expected).max() <= bound + 1e-10
         proven += bound < 1

@@ -446,10 +446,10 @@ def test_of_very_many_labels_a_fair_part_is_used(
     )
     full = predicted(MemoryTable(X), known)
     seen: list[np.ndarray] = []
-    original = prediction._best_penalty
+    original = prediction.best_penalty
     monkeypatch.setattr(prediction, "MOST_LABELED", 40)
     monkeypatch.setattr(
-        prediction, "_best_penalty", lambda *given: (seen.append(given[2]), original(*given))[1]
+        prediction, "best_penalty", lambda *given: (seen.append(given[2]), original(*given))[1]
     )
     part = predicted(MemoryTable(X), known)
     assert full is not None

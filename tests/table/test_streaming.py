@@ -282,8 +282,8 @@ def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
     with pytest.raises(
         InputError, match=r"about 18,948 hours; pass neighbors='approximate', or compress='kmeans'"
     ):
-        out_of_core._refuse_hours(rows, 10**16)  # 1e16 · 1000 / (60 · 2^43) = 18,947.8
-    out_of_core._refuse_hours(rows, 10**9)
+        out_of_core.refuse_hours(rows, 10**16)  # 1e16 · 1000 / (60 · 2^43) = 18,947.8
+    out_of_core.refuse_hours(rows, 10**9)
 
 
 def test_memory_that_holds_no_column_is_refused() -> None:

@@ -32,7 +32,7 @@ def controller() -> ThreadpoolController:
 
 
 @contextmanager
-def _at_most(n_threads: int) -> Iterator[None]:
+def at_most(n_threads: int) -> Iterator[None]:
     """While anybody is inside, BLAS uses no more threads than the strictest allows; the last one
     out restores what was before.
 
@@ -83,7 +83,7 @@ def _free_control() -> None:
 
 def one_product_thread() -> AbstractContextManager[None]:
     """While anybody is inside, BLAS uses one thread in this process."""
-    return _at_most(1)
+    return at_most(1)
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
     allowed = min((library.num_threads for library in loops), default=wanted)
     # OpenMP counts by thread
     with (
-        _at_most(wanted),
+        at_most(wanted),
         controller().select(user_api="openmp").limit(limits=min(wanted, allowed)),
     ):
         yield

@@ -76,7 +76,7 @@ def neighbor_graph(
         )
     k = capped_neighbors(n_neighbors, table.n_samples)
     exponent = table.rows[1]
-    first, second, squared = _union(
+    first, second, squared = union(
         *nearest_in(table, k, None, None), np.arange(table.n_samples), table.n_samples
     )
     weights, used = heat_weights(squared, bandwidth, exponent=exponent)
@@ -145,7 +145,7 @@ def partly_known_target_graph(
     unknown = np.flatnonzero(np.isnan(target))
     rows, row_exponent = table.rows
     scaled, target_exponent = _scaled_target(target[known])
-    row_exponent, target_exponent = _comparable(
+    row_exponent, target_exponent = comparable(
         row_exponent, target_exponent if scaled.any() else row_exponent, bandwidth
     )
     # Of the unit in which targets and features are compared
@@ -155,13 +155,13 @@ def partly_known_target_graph(
         return _in_original_units(squared / rows.shape[1], row_exponent - exponent)
 
     near, squared = nearest_in(table, k, unknown, None)
-    parts = [_union(near, mean_squares(squared), unknown, n)]
+    parts = [union(near, mean_squares(squared), unknown, n)]
     blocks = None
     if len(known):
         near, squared = nearest_in(table, min(k, len(unknown)), known, unknown)
         runs = target_runs(scaled, k)
         gaps = _in_original_units(runs.gap**2, target_exponent - exponent)
-        parts += _merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
+        parts += merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
         if (runs.size > 1).any():
             blocks = runs
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -218,7 +218,7 @@ def constrained_neighbor_graph(
     n, codes = table.n_samples, known.codes
     k = capped_neighbors(n_neighbors, n)
     rows, exponent = table.rows
-    first, second, squared = _union(*nearest_in(table, k, None, None), np.arange(n), n)
+    first, second, squared = union(*nearest_in(table, k, None, None), np.arange(n), n)
     if cut_cannot_link:
         kept = ~_contains(known.cannot_link, first, second, n) & ~_labeled_apart(
             codes, first, second
@@ -231,14 +231,14 @@ def constrained_neighbor_graph(
     kept = ~_labeled_alike(codes, first, second)
     first, second, squared = _distinct(first[kept], second[kept], squared[kept], n)
 
-    keep = _count_same_code_pairs(codes) <= EDGES_KEPT
+    keep = count_same_code_pairs(codes) <= EDGES_KEPT
     if keep:
-        parts = [(first, second, squared), *_same_code_distances(rows, codes)]
+        parts = [(first, second, squared), *same_code_distances(rows, codes)]
         first, second, squared = (np.concatenate(column) for column in zip(*parts, strict=True))
     smallest, mean = squared.min(initial=np.inf), _MeanLength()
     mean.add(squared)
     if not keep:
-        for _, _, lengths in _same_code_distances(rows, codes):
+        for _, _, lengths in same_code_distances(rows, codes):
             smallest = min(smallest, lengths.min(initial=np.inf))
             mean.add(lengths)
     scaled_bandwidth = mean.value if bandwidth is None else in_scaled_units(bandwidth, exponent)
@@ -259,11 +259,11 @@ def constrained_neighbor_graph(
 
 
 def _heat_edges(rows: Any, codes: Integers, smallest: float, bandwidth: float) -> Iterator[Edges]:
-    for one, other, squared in _same_code_distances(rows, codes):
+    for one, other, squared in same_code_distances(rows, codes):
         yield one, other, _heat(squared, smallest, bandwidth)
 
 
-def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
+def same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
     """All pairs of samples with the same code ≥ 0, each once, with their squared distances, in
     chunks.
     """
@@ -271,7 +271,7 @@ def _same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
     if isinstance(rows, StoredRows):
         for code in np.unique(codes[codes >= 0]):
             members = np.flatnonzero(codes == code)
-            for one, other, squared in _same_code_distances(
+            for one, other, squared in same_code_distances(
                 rows[members], np.zeros(len(members), dtype=np.int64)
             ):
                 yield members[one], members[other], squared
@@ -388,7 +388,7 @@ def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool
     """By all threads where there are very many."""
     weights = squared if overwrite else np.empty_like(squared)
     if len(squared) < MANY_EDGES:
-        _fill_heat(squared, smallest, bandwidth, weights)
+        fill_heat(squared, smallest, bandwidth, weights)
         return weights
     parts = [
         np.array_split(column, -(-len(column) // EDGES_IN_CACHE)) for column in (squared, weights)
@@ -396,13 +396,13 @@ def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool
 
     def work(places: Iterator[int]) -> None:
         for place in places:
-            _fill_heat(parts[0][place], smallest, bandwidth, parts[1][place])
+            fill_heat(parts[0][place], smallest, bandwidth, parts[1][place])
 
     in_threads(work, range(len(parts[0])), available_threads())
     return weights
 
 
-def _fill_heat(squared: Floats, smallest: float, bandwidth: float, weights: Floats) -> None:
+def fill_heat(squared: Floats, smallest: float, bandwidth: float, weights: Floats) -> None:
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         np.subtract(squared, smallest, out=weights)
         # One that underflows beside huge features leaves the shortest edges only, as its limit does
@@ -428,9 +428,7 @@ def in_scaled_units(squared: float, exponent: int) -> float:
         return math.inf
 
 
-def _comparable(
-    row_exponent: int, target_exponent: int, bandwidth: float | None
-) -> tuple[int, int]:
+def comparable(row_exponent: int, target_exponent: int, bandwidth: float | None) -> tuple[int, int]:
     """The two exponents, brought so near that their squares fit into one unit.
 
     Both keep their place beside the bandwidth: what is far below it weighs 1, and what is far above
@@ -454,7 +452,7 @@ def _scaled_target(target: Floats) -> tuple[Floats, int]:
     return np.ldexp(target, -exponent), exponent
 
 
-def _union(
+def union(
     near: Integers, squared: Floats, queries: Integers, n_samples: int
 ) -> tuple[Integers, Integers, Floats]:
     """The distinct undirected edges of a list of neighbours."""
@@ -490,11 +488,11 @@ def _equal_target_graph(
     return group_graph(codes, weight)
 
 
-def _merge_labeled(
+def merge_labeled(
     known: Integers, runs: TargetRuns, gaps: Floats, near: Integers, squared: Floats, *, k: int
 ) -> list[tuple[Integers, Integers, Floats]]:
     """The edges that labelled samples choose, except those to samples of equal target."""
-    ordered = _nearest_labeled(runs, gaps, k)[runs.run]
+    ordered = nearest_labeled(runs, gaps, k)[runs.run]
     both = np.concatenate([ordered, squared], axis=1)
     reach = np.partition(both, k - 1, axis=1)[:, k - 1]
     # Unlabelled neighbours: all that are nearer, and at the very reach as many as places are left,
@@ -512,7 +510,7 @@ def _merge_labeled(
     return [to_unlabeled, to_labeled]
 
 
-def _nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
+def nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
     """For each run, the squared target distances of the k nearest other labelled samples;
     infinite where there are fewer.
     """
@@ -541,6 +539,6 @@ def _labeled_apart(codes: Integers, first: Integers, second: Integers) -> Boolea
     return np.asarray((codes[first] != codes[second]) & (codes[first] >= 0) & (codes[second] >= 0))
 
 
-def _count_same_code_pairs(codes: Integers) -> int:
+def count_same_code_pairs(codes: Integers) -> int:
     sizes = np.bincount(codes[codes >= 0])
     return int((sizes * (sizes - 1) // 2).sum())

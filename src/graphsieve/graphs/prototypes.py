@@ -293,34 +293,34 @@ def compressed(
 
 
 def _chosen_on_map(
-    samples: _Samples | _StoredSamples, shape: Size, n_epochs: int = EPOCHS
+    samples: Samples | _StoredSamples, shape: Size, n_epochs: int = EPOCHS
 ) -> Integers:
     """The unit of a trained map that is nearest to each sample."""
     samples.refuse_many(_asked_units(shape, samples.n_samples))
     axes, deviations = samples.principal_plane()
-    sides = _lattice_sides(shape, samples.n_samples, deviations)
-    path = _lattice_paths(sides)
-    units = _initial_plane(sides, axes, deviations)
+    sides = lattice_sides(shape, samples.n_samples, deviations)
+    path = lattice_paths(sides)
+    units = initial_plane(sides, axes, deviations)
     first = max(max(sides) / 2, FINAL_RADIUS)
     for radius in np.geomspace(first, FINAL_RADIUS, count(1)("n_epochs", n_epochs)):
-        units = _epoch(samples, units, path, radius)
+        units = epoch(samples, units, path, radius)
     return samples.nearest(units)
 
 
 def _chosen_by_kmeans(
-    samples: _Samples | _StoredSamples, n_prototypes: Size, random_state: int
+    samples: Samples | _StoredSamples, n_prototypes: Size, random_state: int
 ) -> Integers:
     """The center of k-means that is nearest to each sample."""
     _refuse_lattice(n_prototypes)
     wanted = _n_units(n_prototypes, samples.n_samples)
-    if isinstance(samples, _Samples):
+    if isinstance(samples, Samples):
         return samples.nearest(_kmeans_centers(samples, wanted, random_state) - samples.center)
     samples.refuse_many(wanted)
     return samples.nearest(_streamed_centers(samples, wanted, random_state))
 
 
 def _kmeans_centers(
-    samples: _Samples, wanted: int, random_state: int, weights: Integers | None = None
+    samples: Samples, wanted: int, random_state: int, weights: Integers | None = None
 ) -> Floats:
     """The centers of the rows as they are held."""
     wanted = samples.n_different(wanted)
@@ -335,7 +335,7 @@ def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -
     """The centers, as deviations."""
     if samples.n_samples <= DRAWS * wanted:  # so many rows are held in any case
         return _kmeans_centers(
-            _Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state
+            Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state
         )
     centers = _first_centers(samples, wanted, random_state)
     for _ in range(ROUNDS):
@@ -364,7 +364,7 @@ def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> F
     counts, sums = samples.unit_sums(np.concatenate(drawn))
     used = np.flatnonzero(counts)
     return _kmeans_centers(
-        _Samples(sums[used] / counts[used, None]), wanted, random_state, counts[used]
+        Samples(sums[used] / counts[used, None]), wanted, random_state, counts[used]
     )
 
 
@@ -565,7 +565,7 @@ class _Middle:
         return self.origin + self.center
 
 
-class _Samples(_Deviations):
+class Samples(_Deviations):
     """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix
     stays sparse, its columns without zeros lose their offsets, and what is left of the mean enters
     the products."""
@@ -744,25 +744,25 @@ class _StoredSamples(_Deviations):
         return self._middle.mean
 
     def nearest(self, units: Floats) -> Integers:
-        return np.concatenate(list(self._answers(_Samples.nearest, shared=(units,))))
+        return np.concatenate(list(self._answers(Samples.nearest, shared=(units,))))
 
     def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
-        return _added_pairs(self._answers(_Samples.unit_sums, shared=(units,)))
+        return _added_pairs(self._answers(Samples.unit_sums, shared=(units,)))
 
     def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
-        return _added_pairs(self._answers(_Samples.group_sums, assignment, shared=(n_groups,)))
+        return _added_pairs(self._answers(Samples.group_sums, assignment, shared=(n_groups,)))
 
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
         return np.concatenate(list(self._answers(_distances_to, assignment, shared=(centers,))))
 
     def scatter_along(self, basis: Floats) -> Floats:
-        return _added(self._answers(_Samples.scatter_along, shared=(basis,)))
+        return _added(self._answers(Samples.scatter_along, shared=(basis,)))
 
     def scatter_times(self, basis: Floats) -> Floats:
-        return _added(self._answers(_Samples.scatter_times, shared=(basis,)))
+        return _added(self._answers(Samples.scatter_times, shared=(basis,)))
 
     def nearer(self, squared: Floats, units: Floats) -> Floats:
-        return np.concatenate(list(self._answers(_Samples.nearer, squared, shared=(units,))))
+        return np.concatenate(list(self._answers(Samples.nearer, squared, shared=(units,))))
 
     def fetched(self, chosen: Integers) -> Floats:
         """The deviations of some samples, not many more than there are prototypes, in memory."""
@@ -795,15 +795,15 @@ class _StoredSamples(_Deviations):
         )
 
 
-def _samples(rows: Any) -> _Samples | _StoredSamples:
-    return _StoredSamples(rows) if isinstance(rows, StoredRows) else _Samples(rows)
+def _samples(rows: Any) -> Samples | _StoredSamples:
+    return _StoredSamples(rows) if isinstance(rows, StoredRows) else Samples(rows)
 
 
 def _answer(piece: Any, *asked: Any, question: Callable[..., Any], middle: _Middle) -> Any:
-    return question(_Samples(piece, middle), *asked)
+    return question(Samples(piece, middle), *asked)
 
 
-def _distances_to(samples: _Samples, assignment: Integers, centers: Floats) -> Floats:
+def _distances_to(samples: Samples, assignment: Integers, centers: Floats) -> Floats:
     return samples.distances_to(centers, assignment)
 
 
@@ -924,7 +924,7 @@ def _checked_sides(shape: tuple[int, int]) -> tuple[int, int]:
     return side("each side of a map", shape[0]), side("each side of a map", shape[1])
 
 
-def _lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int, int]:
+def lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int, int]:
     """The sides of the map: as given, or arranged from a number of units."""
     if isinstance(shape, tuple):
         sides = _checked_sides(shape)
@@ -934,10 +934,10 @@ def _lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int
         ratio = float(
             np.nan_to_num(deviations[0] / deviations[1], nan=1.0, posinf=LONGEST_SIDES_RATIO)
         )
-    return _arranged(_n_units(shape, n_samples), min(ratio, LONGEST_SIDES_RATIO))
+    return arranged(_n_units(shape, n_samples), min(ratio, LONGEST_SIDES_RATIO))
 
 
-def _arranged(n_units: int, ratio: float) -> tuple[int, int]:
+def arranged(n_units: int, ratio: float) -> tuple[int, int]:
     """A rectangle of at most `n_units`, nearly filled by them, with sides nearly in the given
     ratio.
     """
@@ -949,7 +949,7 @@ def _arranged(n_units: int, ratio: float) -> tuple[int, int]:
     return int(rows[best]), int(columns[best])
 
 
-def _lattice_paths(sides: tuple[int, int]) -> Integers:
+def lattice_paths(sides: tuple[int, int]) -> Integers:
     """The shortest paths between all units of a rectangle whose units have four neighbours: rows
     apart plus columns apart.
     """
@@ -957,7 +957,7 @@ def _lattice_paths(sides: tuple[int, int]) -> Integers:
     return np.asarray(np.abs(row[:, None] - row) + np.abs(column[:, None] - column))
 
 
-def _initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> Floats:
+def initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> Floats:
     """Units on a rectangle in the principal plane, from −1 to 1 standard deviations; the longer
     side along the first axis.
     """
@@ -969,8 +969,8 @@ def _initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> 
     return np.asarray(np.stack([row.ravel(), column.ravel()], axis=1) @ along.T)
 
 
-def _epoch(
-    samples: _Samples | _StoredSamples, units: Floats, path: Integers, radius: float
+def epoch(
+    samples: Samples | _StoredSamples, units: Floats, path: Integers, radius: float
 ) -> Floats:
     """Eq. 14, by the sums over each unit's own samples, which are then mixed along the lattice."""
     counts, sums = samples.unit_sums(units)
@@ -987,7 +987,7 @@ def _numbered(chosen: Integers) -> Integers:
     return np.unique(chosen, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _prototypes(samples: _Samples | _StoredSamples, chosen: Integers) -> Prototypes:
+def _prototypes(samples: Samples | _StoredSamples, chosen: Integers) -> Prototypes:
     """The means of the samples that chose the same unit; units chosen by none are left out."""
     assignment = _numbered(chosen)
     counts, sums = samples.group_sums(assignment, int(assignment.max()) + 1)

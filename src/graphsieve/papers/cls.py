@@ -144,7 +144,7 @@ def _order_number(scores: Floats, *, large_is_good: bool = False) -> int:
 # Iris: the order of four features.
 
 
-def _cosine_graph(X: Floats, n_neighbors: int) -> SparseGraph:
+def cosine_graph(X: Floats, n_neighbors: int) -> SparseGraph:
     """Samples are linked with weight 1 if either is among the k nearest of the other by angle,
     ties for the k-th place kept.
     """
@@ -155,7 +155,7 @@ def _cosine_graph(X: Floats, n_neighbors: int) -> SparseGraph:
     return SparseGraph.from_matrix((near | near.T).astype(np.float64))
 
 
-def _iris_labels(y: Integers) -> Integers:
+def iris_labels(y: Integers) -> Integers:
     """Ten samples: the four that the paper names, and the first two of each class."""
     named = np.array(IRIS_CLOSE_PAIRS).ravel() - 1
     return np.union1d(named, first_of_each_class(y, IRIS_LABELS - len(named)))
@@ -178,12 +178,12 @@ class IrisOrders:
         )
 
 
-def _iris_orders(X: Floats, y: Integers) -> IrisOrders:
+def iris_orders(X: Floats, y: Integers) -> IrisOrders:
     """The features of Iris in order, for every number of neighbours of the paper."""
-    must_link, cannot_link = labeled_pairs(y, _iris_labels(y))
+    must_link, cannot_link = labeled_pairs(y, iris_labels(y))
     euclidean, cosine, constrained = [], [], []
     for k in IRIS_NEIGHBORS:
-        graph = _cosine_graph(X, k)
+        graph = cosine_graph(X, k)
         euclidean.append(_order_number(laplacian_score(X, n_neighbors=k, bandwidth=BANDWIDTH)))
         cosine.append(_order_number(graph.energy(X) / graph.spread(X)))
         scores = constrained_laplacian_score(
@@ -193,7 +193,7 @@ def _iris_orders(X: Floats, y: Integers) -> IrisOrders:
     return IrisOrders(tuple(euclidean), tuple(cosine), tuple(constrained))
 
 
-def _share_of_order(X: Floats, y: Integers, seed: np.random.SeedSequence) -> float:
+def share_of_order(X: Floats, y: Integers, seed: np.random.SeedSequence) -> float:
     """For ten labels drawn by chance: in which share of the numbers of neighbours does CLS give
     the paper's order?
     """
@@ -207,7 +207,7 @@ def _share_of_order(X: Floats, y: Integers, seed: np.random.SeedSequence) -> flo
     return float(np.mean([order == IRIS_ORDER for order in orders]))
 
 
-def _runs(orders: Iterable[int]) -> str:
+def runs(orders: Iterable[int]) -> str:
     """Orders for 1, 2, … neighbours as text: "4321 for k = 1–2, 4312 for k = 3–14"."""
     parts = []
     for order, run in groupby(zip(orders, IRIS_NEIGHBORS, strict=True), key=lambda pair: pair[0]):
@@ -227,27 +227,27 @@ def _neighbor_rank(X: Floats, one: int, other: int) -> int:
     )
 
 
-def _iris(run: Run) -> Findings:
+def iris(run: Run) -> Findings:
     data = run.load("iris")
     X, y = data.X, data.y
-    orders = _iris_orders(X, y)
+    orders = iris_orders(X, y)
     count = run.repetitions(quick=5, full=25)
     shares = run.each(
-        _share_of_order, [(X, y, seed) for seed in run.seeds(count, "Iris labels")], "CLS, Iris"
+        share_of_order, [(X, y, seed) for seed in run.seeds(count, "Iris labels")], "CLS, Iris"
     )
     variance = _order_number(variance_score(X), large_is_good=True)
-    scores = _iris_scores(X, y)
+    scores = iris_scores(X, y)
     ranks = [_neighbor_rank(X, one - 1, other - 1) for one, other in IRIS_CLOSE_PAIRS]
     return Findings(
         tables=(_iris_order_table(orders, variance, shares), _iris_score_table(scores)),
         judgements={
-            "iris-variance": _judged_variance(variance),
-            "iris-laplacian": _judged_laplacian(orders),
-            "iris-cls": _judged_constrained(orders, shares),
-            "iris-edges": _judged_edges(ranks),
-            "iris-smaller": _judged_smaller(scores),
-            "iris-gap": _judged_gap(scores),
-            "iris-help": _judged_help(orders),
+            "iris-variance": judged_variance(variance),
+            "iris-laplacian": judged_laplacian(orders),
+            "iris-cls": judged_constrained(orders, shares),
+            "iris-edges": judged_edges(ranks),
+            "iris-smaller": judged_smaller(scores),
+            "iris-gap": judged_gap(scores),
+            "iris-help": judged_help(orders),
         },
         settings=(
             "Iris, features as they are. The ten labelled samples are the four that the paper "
@@ -279,11 +279,11 @@ def _iris_order_table(orders: IrisOrders, variance: int, shares: Sequence[float]
     return Table("Sec. 5.2", "Iris: the order of the features", "order", tuple(cells), note)
 
 
-def _iris_scores(X: Floats, y: Integers) -> dict[str, Floats]:
+def iris_scores(X: Floats, y: Integers) -> dict[str, Floats]:
     """By what they are: CLS of Eq. 4 without and with the cannot-linked edges cut, LS of Eq. 1
     and LS of He et al.
     """
-    pairs = labeled_pairs(y, _iris_labels(y))
+    pairs = labeled_pairs(y, iris_labels(y))
     options: dict[str, Any] = {"n_neighbors": NEIGHBORS, "bandwidth": BANDWIDTH}
     return {
         "CLS": constrained_laplacian_score(X, *pairs, **options),
@@ -308,7 +308,7 @@ def _iris_score_table(scores: Mapping[str, Floats]) -> Table:
     return Table("Sec. 5.2", "Iris: scores", "score", tuple(cells), note)
 
 
-def _judged_variance(order: int) -> Judgement:
+def judged_variance(order: int) -> Judgement:
     return Judgement(
         holds(order == IRIS_VARIANCE_ORDER),
         f"The variances of the four features, largest first, give the order {order}; the paper "
@@ -316,7 +316,7 @@ def _judged_variance(order: int) -> Judgement:
     )
 
 
-def _judged_laplacian(orders: IrisOrders) -> Judgement:
+def judged_laplacian(orders: IrisOrders) -> Judgement:
     def agrees(found: Sequence[int]) -> bool:
         return all(order in (None, ours) for order, ours in zip(orders.printed, found, strict=True))
 
@@ -324,22 +324,22 @@ def _judged_laplacian(orders: IrisOrders) -> Judgement:
     return Judgement(
         verdict,
         "The paper says 4312 for 3 ≤ k < 15 and 3412 from 15 on. With Euclidean neighbours and the "
-        f"heat kernel of Eq. 2, which it prints, the order is {_runs(orders.laplacian)}. With "
-        f"neighbours by angle, ties kept and weights of 1 it is {_runs(orders.cosine)}. These "
+        f"heat kernel of Eq. 2, which it prints, the order is {runs(orders.laplacian)}. With "
+        f"neighbours by angle, ties kept and weights of 1 it is {runs(orders.cosine)}. These "
         "neighbours are those of the first paper on the score.",
     )
 
 
-def _judged_constrained(orders: IrisOrders, shares: Sequence[float]) -> Judgement:
+def judged_constrained(orders: IrisOrders, shares: Sequence[float]) -> Judgement:
     return Judgement(
         holds(set(orders.constrained) == {IRIS_ORDER}),
         "With the four samples that the paper names among the ten labelled ones CLS gives "
-        f"{_runs(orders.constrained)}. With ten labels drawn by chance it gives 3412 in "
+        f"{runs(orders.constrained)}. With ten labels drawn by chance it gives 3412 in "
         f"{100 * np.mean(shares):.1f} % of {len(shares)} draws times 20 values of k.",
     )
 
 
-def _judged_edges(ranks: Sequence[int]) -> Judgement:
+def judged_edges(ranks: Sequence[int]) -> Judgement:
     linked = [rank <= NEIGHBORS for rank in ranks]
     named = "; ".join(
         f"{a} and {b} are neighbours from k = {rank} on"
@@ -353,7 +353,7 @@ def _judged_edges(ranks: Sequence[int]) -> Judgement:
     )
 
 
-def _judged_smaller(scores: Mapping[str, Floats]) -> Judgement:
+def judged_smaller(scores: Mapping[str, Floats]) -> Judgement:
     plain, uncut, cut = scores["LS, Eq. 1"], scores["CLS"], scores["CLS, cannot-links cut"]
     smaller = bool((uncut < plain).all())
     by_edges = np.abs(np.log(cut / uncut)).max()
@@ -376,7 +376,7 @@ def _gap(scores: Floats) -> float:
     return float(scores[:2].min() / scores[2:].max())
 
 
-def _judged_gap(scores: Mapping[str, Floats]) -> Judgement:
+def judged_gap(scores: Mapping[str, Floats]) -> Judgement:
     constrained, plain = _gap(scores["CLS"]), _gap(scores["LS"])
     printed = _gap(np.array(list(IRIS_SCORES.values())))
     return Judgement(
@@ -388,13 +388,13 @@ def _judged_gap(scores: Mapping[str, Floats]) -> Judgement:
     )
 
 
-def _judged_help(orders: IrisOrders) -> Judgement:
+def judged_help(orders: IrisOrders) -> Judgement:
     both = zip(orders.laplacian, orders.constrained, strict=True)
     helped = sum(plain != ours == IRIS_ORDER for plain, ours in both)
     return Judgement(
         holds(helped > 0),
         "With the same Euclidean neighbours and heat kernel the plain Laplacian score gives "
-        f"{_runs(orders.laplacian)}, and CLS {_runs(orders.constrained)}, so that the constraints "
+        f"{runs(orders.laplacian)}, and CLS {runs(orders.constrained)}, so that the constraints "
         f"put the order right for {helped} of {len(orders.laplacian)} numbers of neighbours. What "
         "the paper sets against CLS are orders by the angle between samples.",
     )
@@ -437,7 +437,7 @@ IRIS = Part(
             "The constraints correct the ranking of the Laplacian score where two classes overlap.",
         ),
     ),
-    _iris,
+    iris,
 )
 
 
@@ -474,7 +474,7 @@ class DenseScore:
         return float(2 * f @ laplacian @ (self.degree * f))
 
 
-def _dense_score(X: Floats, y: Integers, labeled: Integers, *, cut: bool = False) -> DenseScore:
+def dense_score(X: Floats, y: Integers, labeled: Integers, *, cut: bool = False) -> DenseScore:
     """The matrices of the paper for k = 10 and λ = 0.1."""
     squared = cdist(X, X, "sqeuclidean")
     near = np.zeros(squared.shape, dtype=bool)
@@ -494,8 +494,8 @@ def _dense_score(X: Floats, y: Integers, labeled: Integers, *, cut: bool = False
 def _algebra(run: Run) -> Findings:
     data = run.load("iris")
     X, y = data.X, data.y
-    labeled = _iris_labels(y)
-    few, everyone = _dense_score(X, y, labeled), np.arange(len(y))
+    labeled = iris_labels(y)
+    few, everyone = dense_score(X, y, labeled), np.arange(len(y))
     shifted = [few.spectral(f + 10) / few.spectral(f) for f in X.T]
     exact = [few.spectral(f) / few.denominator(f) for f in X.T]
     count = run.repetitions(quick=20, full=200)
@@ -503,13 +503,13 @@ def _algebra(run: Run) -> Findings:
     return Findings(
         tables=(_spectral_table(X, few),),
         judgements={
-            "no-labels": _judged_no_labels(X, _dense_score(X, y, labeled[:0])),
-            "all-labels": _judged_all_labels(
-                X, y, _dense_score(X, y, everyone), _dense_score(X, y, everyone, cut=True)
+            "no-labels": judged_no_labels(X, dense_score(X, y, labeled[:0])),
+            "all-labels": judged_all_labels(
+                X, y, dense_score(X, y, everyone), dense_score(X, y, everyone, cut=True)
             ),
-            "spectral": _judged_spectral(exact, shifted, negative),
-            "lemma-1": _judged_lemma_1(),
-            "lemma-2": _judged_lemma_2(),
+            "spectral": judged_spectral(exact, shifted, negative),
+            "lemma-1": judged_lemma_1(),
+            "lemma-2": judged_lemma_2(),
         },
         settings=(
             "What the paper says of its formulas is checked with numbers, on Iris with the ten "
@@ -523,7 +523,7 @@ def _negative_share(X: Floats, y: Integers, seed: np.random.SeedSequence) -> flo
     chance.
     """
     labeled = np.random.default_rng(seed).choice(len(y), IRIS_LABELS, replace=False)
-    score = _dense_score(X, y, labeled)
+    score = dense_score(X, y, labeled)
     return float(np.mean([score.spectral(f) < 0 for f in X.T]))
 
 
@@ -546,7 +546,7 @@ def _spectral_table(X: Floats, score: DenseScore) -> Table:
     )
 
 
-def _judged_no_labels(X: Floats, score: DenseScore) -> Judgement:
+def judged_no_labels(X: Floats, score: DenseScore) -> Judgement:
     ours = constrained_laplacian_score(X, [], [], n_neighbors=NEIGHBORS, bandwidth=BANDWIDTH)
     printed = np.array([score.numerator(f) / score.denominator(f) for f in X.T])
     usual = laplacian_score(X, n_neighbors=NEIGHBORS, bandwidth=BANDWIDTH)
@@ -561,7 +561,7 @@ def _judged_no_labels(X: Floats, score: DenseScore) -> Judgement:
     )
 
 
-def _judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScore) -> Judgement:
+def judged_all_labels(X: Floats, y: Integers, score: DenseScore, cut: DenseScore) -> Judgement:
     squared = cdist(X, X, "sqeuclidean")
     alike = np.where(
         (y[:, None] == y) & ~np.eye(len(y), dtype=bool), np.exp(-squared / BANDWIDTH), 0.0
@@ -593,7 +593,7 @@ def _cannot_link_share(X: Floats, score: DenseScore) -> list[float]:
     ]
 
 
-def _judged_spectral(
+def judged_spectral(
     exact: Sequence[float], shifted: Sequence[float], negative: Sequence[float]
 ) -> Judgement:
     def span(values: Sequence[float]) -> str:
@@ -618,7 +618,7 @@ def _operations(n: float, m: float, *, units: float = 0.0) -> float:
     return float(m * (EPOCHS * n * units + 2 * scored**2 + np.log(m)))
 
 
-def _judged_lemma_1() -> Judgement:
+def judged_lemma_1() -> Judgement:
     sizes = [(n, m) for n in (1e2, 1e4, 1e6) for m in (1e1, 1e3, 1e5)]
     shares = [_operations(n, m) / (m * max(n**2, np.log(m))) for n, m in sizes]
     return Judgement(
@@ -630,7 +630,7 @@ def _judged_lemma_1() -> Judgement:
     )
 
 
-def _judged_lemma_2() -> Judgement:
+def judged_lemma_2() -> Judgement:
     small, large = 1e4, 1e6
     growth = np.log(
         _operations(large, 100, units=large**0.5) / _operations(small, 100, units=small**0.5)
@@ -686,7 +686,7 @@ class NoiseFound:
 SILENT = (0, *WAVE_NOISE)  # the base waves are 0 at both ends, so that x1 and x21 are noise as well
 
 
-def _noise_found(scores: Floats) -> NoiseFound:
+def noise_found(scores: Floats) -> NoiseFound:
     """Count the noise columns of Waveform among the worst scores, where small is good."""
     order = best_first(scores, large_is_good=False)
     return NoiseFound(
@@ -695,7 +695,7 @@ def _noise_found(scores: Floats) -> NoiseFound:
     )
 
 
-def _waveform(run: Run) -> Findings:
+def waveform(run: Run) -> Findings:
     data = run.load("waveform40")
     X, y = data.X, data.y
     few = np.concatenate([y[:WAVE_LABELS], np.full(len(y) - WAVE_LABELS, -1)])
@@ -713,13 +713,13 @@ def _waveform(run: Run) -> Findings:
                 scores[f"LS, {how}, {named}"] = fitted("Laplacian", rows, None, bandwidth).scores_
     lifted = fitted("CLS", X, Supervision.from_labels(few), compress="som", n_prototypes=WAVE_MAP)
     scores["CLS, map lifted to the samples, λ = 0.1"] = lifted.scores_
-    found_noise = {name: _noise_found(values) for name, values in scores.items()}
+    found_noise = {name: noise_found(values) for name, values in scores.items()}
     return Findings(
         tables=(_noise_table(found_noise),),
         figures=(_figure_3(scores),),
         judgements={
-            "fig-3": _judged_noise(found_noise),
-            "any-clustering": _judged_clustering(found_noise),
+            "fig-3": judged_noise(found_noise),
+            "any-clustering": judged_clustering(found_noise),
         },
         settings=(
             "Waveform: the first eight samples are labelled; the map is trained in batches from "
@@ -768,7 +768,7 @@ def _figure_3(scores: Mapping[str, Floats]) -> Figure:
     )
 
 
-def _judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
+def judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
     enough = len(WAVE_NOISE) - NOISE_TOLERANCE
     literal, widened, plain = (
         found[name]
@@ -788,7 +788,7 @@ def _judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
     )
 
 
-def _judged_clustering(found: Mapping[str, NoiseFound]) -> Judgement:
+def judged_clustering(found: Mapping[str, NoiseFound]) -> Judgement:
     pairs = [
         (found[f"CLS, map, {named}"].all_noise, found[f"CLS, k-means, {named}"].all_noise)
         for named in ("λ = 0.1", "λ = mean d²")
@@ -815,7 +815,7 @@ WAVEFORM = Part(
             "Another clustering of the unlabelled samples could be used in place of the map.",
         ),
     ),
-    _waveform,
+    waveform,
 )
 
 
@@ -838,18 +838,16 @@ def _table_2(name: str, run: Run) -> Findings:
     bound = least_spread(data, TABLE_2[name]["CLS"][0])
     printed = {which: mean for which, (mean, _) in TABLE_2[name].items()}
     judgements = {
-        f"table-2-{name}-rivals": _judged_cells(
+        f"table-2-{name}-rivals": judged_cells(
             found, printed, [which for which in problem.filters if which != "CLS"]
         ),
-        f"table-2-{name}-cls": _judged_cells(found, printed, ["CLS"]),
-        f"table-2-{name}-spread": _judged_spread(spread, TABLE_2[name]["CLS"][1], bound),
-        f"fig-4-{name}": _judged_better(
+        f"table-2-{name}-cls": judged_cells(found, printed, ["CLS"]),
+        f"table-2-{name}-spread": judged_spread(spread, TABLE_2[name]["CLS"][1], bound),
+        f"fig-4-{name}": judged_better(
             {rival: gain_over(found, rival) for rival in ("Variance", "Laplacian", "CS")},
             baseline_text(found),
         ),
-        f"fig-4-{name}-fisher": _judged_fisher(
-            gain_over(found, "Fisher"), superior=name != "sonar"
-        ),
+        f"fig-4-{name}-fisher": judged_fisher(gain_over(found, "Fisher"), superior=name != "sonar"),
     }
     note = (
         f"The mean over 1 to {found.n_features} features. CS and CLS see {TABLE_2_LABELS} labels, "
@@ -885,7 +883,7 @@ def _spread_table(problem: Problem, spread: Mapping[str, float]) -> Table:
     )
 
 
-def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) -> Judgement:
+def judged_spread(spread: Mapping[str, float], printed: float, bound: float) -> Judgement:
     possible, smallest = bound <= printed, min(spread, key=lambda name: spread[name]) == "CLS"
     others = ", ".join(f"{name} {value:.1f}" for name, value in spread.items() if name != "CLS")
     return Judgement(
@@ -898,7 +896,7 @@ def _judged_spread(spread: Mapping[str, float], printed: float, bound: float) ->
     )
 
 
-def _judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence[str]) -> Judgement:
+def judged_cells(found: Explored, printed: Mapping[str, float], names: Sequence[str]) -> Judgement:
     def near(reading: Reading, name: str) -> bool:
         ours = Estimate.of(found.means(reading, name))
         chance = ours.margin() if ours.count > 1 else 0.0
@@ -932,7 +930,7 @@ def _counted(near: Mapping[str, bool]) -> str:
     )
 
 
-def _judged_better(gains: Mapping[str, Gain], baselines: str) -> Judgement:
+def judged_better(gains: Mapping[str, Gain], baselines: str) -> Judgement:
     return Judgement(
         worst(gain.verdict() for gain in gains.values()),
         f"CLS against the others, {IN_POINTS}: {listed(gains)}. {RULE} For comparison, "
@@ -940,7 +938,7 @@ def _judged_better(gains: Mapping[str, Gain], baselines: str) -> Judgement:
     )
 
 
-def _judged_fisher(gain: Gain, *, superior: bool) -> Judgement:
+def judged_fisher(gain: Gain, *, superior: bool) -> Judgement:
     return Judgement(
         (gain if superior else -gain).verdict(),
         f"CLS against Fisher, which sees all labels of the half, {IN_POINTS}: {gain}. The paper "
@@ -953,12 +951,12 @@ FEWEST, MOST = slice(0, 3), slice(-3, None)
 
 def _judged_levels(name: str, levels: Levels) -> dict[str, Judgement]:
     judgements = {
-        f"fig-5-{name}-few": _judged_lead(levels, "CLS", ("Fisher", "CS"), FEWEST),
-        f"fig-5-{name}-rise": _judged_rise(levels),
-        f"fig-5-{name}-enough": _judged_enough(levels),
+        f"fig-5-{name}-few": judged_lead(levels, "CLS", ("Fisher", "CS"), FEWEST),
+        f"fig-5-{name}-rise": judged_rise(levels),
+        f"fig-5-{name}-enough": judged_enough(levels),
     }
     if name == "sonar":
-        judgements["fig-5-sonar-many"] = _judged_lead(levels, "Fisher", ("CS", "CLS"), MOST)
+        judgements["fig-5-sonar-many"] = judged_lead(levels, "Fisher", ("CS", "CLS"), MOST)
     return judgements
 
 
@@ -970,7 +968,7 @@ def _leads(
     return found, ", ".join(f"{other} {one}" for other, one in zip(others, found, strict=True))
 
 
-def _judged_lead(levels: Levels, leader: str, others: Sequence[str], at: slice) -> Judgement:
+def judged_lead(levels: Levels, leader: str, others: Sequence[str], at: slice) -> Judgement:
     leads, first = _leads(levels, "first", leader, others, at)
     random = _leads(levels, "random", leader, others, at)[1]
     counts = levels.counts[at]
@@ -983,7 +981,7 @@ def _judged_lead(levels: Levels, leader: str, others: Sequence[str], at: slice) 
     )
 
 
-def _judged_rise(levels: Levels) -> Judgement:
+def judged_rise(levels: Levels) -> Judgement:
     middle, last = len(levels.counts) // 2, len(levels.counts) - 1
     early, late = levels.rise("first", "CLS", 0, middle), levels.rise("first", "CLS", middle, last)
     few, some, many = levels.counts[0], levels.counts[middle], levels.counts[last]
@@ -1000,7 +998,7 @@ def _judged_rise(levels: Levels) -> Judgement:
     )
 
 
-def _judged_enough(levels: Levels) -> Judgement:
+def judged_enough(levels: Levels) -> Judgement:
     last = len(levels.counts) - 1
     ours, fisher = (Estimate.of(levels.rise("first", name, 0, last)) for name in ("CLS", "Fisher"))
     start = levels.lead("first", "CLS", "Fisher", FEWEST)
@@ -1100,15 +1098,15 @@ def _genes(name: str, run: Run) -> Findings:
         "Figure 6",
         found,
         {
-            f"fig-6-{name}-few": _judged_comparable(gains_over(found, rivals, few)),
-            f"fig-6-{name}-many": _judged_superior(
+            f"fig-6-{name}-few": judged_comparable(gains_over(found, rivals, few)),
+            f"fig-6-{name}-many": judged_superior(
                 gains_over(found, rivals, many), baseline_text(found)
             ),
         },
     )
 
 
-def _judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
+def judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
     return Judgement(
         _best(
             worst(gain.verdict(-COMPARABLE) for gain in against.values())
@@ -1121,7 +1119,7 @@ def _judged_comparable(gains: Mapping[str, Mapping[str, Gain]]) -> Judgement:
     )
 
 
-def _judged_superior(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
+def judged_superior(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
     return Judgement(
         _best(worst(gain.verdict() for gain in against.values()) for against in gains.values()),
         "CLS against the others from that number of features on, all features excepted, "
@@ -1161,10 +1159,10 @@ def _pix(run: Run) -> Findings:
         "Figure 7",
         found,
         {
-            "fig-7-pix10p": _judged_everywhere(
+            "fig-7-pix10p": judged_everywhere(
                 gains_over(found, rivals), smallest, baseline_text(found)
             ),
-            "fig-7-pix10p-level": _judged_level(found, EXCELLENT),
+            "fig-7-pix10p-level": judged_level(found, EXCELLENT),
         },
     )
 
@@ -1175,7 +1173,7 @@ def _worst_gap(found: Explored, rival: str, reading: Reading) -> float:
     return float((by_name["CLS"] - by_name[rival])[0].min())
 
 
-def _judged_everywhere(
+def judged_everywhere(
     gains: Mapping[str, Mapping[str, Gain]], smallest: Mapping[str, float], baselines: str
 ) -> Judgement:
     verdicts = [
@@ -1201,13 +1199,13 @@ def _pie(run: Run) -> Findings:
         "Figure 7",
         found,
         {
-            "fig-7-pie10p": _judged_pie(gains, baseline_text(found)),
-            "fig-7-pie10p-level": _judged_level(found, VERY_GOOD),
+            "fig-7-pie10p": judged_pie(gains, baseline_text(found)),
+            "fig-7-pie10p-level": judged_level(found, VERY_GOOD),
         },
     )
 
 
-def _judged_pie(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
+def judged_pie(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judgement:
     claimed = [
         (against["Laplacian"], against["F3+r"], -against["ReliefF"]) for against in gains.values()
     ]
@@ -1219,7 +1217,7 @@ def _judged_pie(gains: Mapping[str, Mapping[str, Gain]], baselines: str) -> Judg
     )
 
 
-def _judged_level(found: Explored, level: float) -> Judgement:
+def judged_level(found: Explored, level: float) -> Judgement:
     def best(reading: Reading) -> float:
         return float(found.curves[reading.title]["CLS"].mean(axis=0).max())
 
@@ -1294,10 +1292,10 @@ def _bandwidth_study(run: Run) -> Findings:
         tuple(cells),
         "Features as they are.",
     )
-    return Findings(tables=(table,), judgements={"bandwidth": _judged_bandwidth(found)})
+    return Findings(tables=(table,), judgements={"bandwidth": judged_bandwidth(found)})
 
 
-def _judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
+def judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
     serves = [name for name, one in found.items() if one.serves]
     empty = [name for name, one in found.items() if one.without_weight >= 0.5]
     return Judgement(
@@ -1328,7 +1326,7 @@ def _all_sets(run: Run) -> Findings:
         tuple(cells),
         "λ = 0.1, k = 10.",
     )
-    judgement = _judged_conclusion(better, worse, len(found))
+    judgement = judged_conclusion(better, worse, len(found))
     return Findings(tables=(table,), judgements={"conclusion": judgement}, settings=HALVES_SETTINGS)
 
 
@@ -1347,7 +1345,7 @@ HALVES_SETTINGS = (
 )
 
 
-def _judged_conclusion(
+def judged_conclusion(
     better: Mapping[str, int], worse: Mapping[str, int], n_sets: int
 ) -> Judgement:
     listed = "; ".join(f"{rival} {better[rival]} and {worse[rival]}" for rival in better)

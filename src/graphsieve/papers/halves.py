@@ -269,7 +269,7 @@ def first_of_each_class(y: Integers, count: int) -> Integers:
     return np.sort(np.lexsort((np.arange(len(y)), y, turns))[:count])
 
 
-def _only(y: Integers, labeled: Integers) -> Integers:
+def only(y: Integers, labeled: Integers) -> Integers:
     """y where it is known, −1 elsewhere."""
     few = np.full(len(y), -1, dtype=np.int64)
     few[labeled] = y[labeled]
@@ -334,11 +334,11 @@ def divided(y: Integers, reading: Reading, n_labels: int, random: np.random.Gene
     if reading.labels == "drawn":
         few[train] = hide_labels(y[train], n_labels, random_state=random)
     else:
-        few[train] = _only(y[train], first_of_each_class(y[train], n_labels))
+        few[train] = only(y[train], first_of_each_class(y[train], n_labels))
     return Division(train, np.setdiff1d(np.arange(len(y)), train), few)
 
 
-def _scaled(X: Floats, train: Integers, scale: str | None) -> Floats:
+def scaled(X: Floats, train: Integers, scale: str | None) -> Floats:
     if scale is None:
         return X
     unit = X[train].std(axis=0) if scale == "standard" else np.ptp(X[train], axis=0)
@@ -355,7 +355,7 @@ def ranked_in_half(
     told = FILTERS[name].labels
     if told == "none":
         return ranked(name, X[rows], None, reading.bandwidth)
-    labels = division.few if told == "few" else _only(y, division.train)
+    labels = division.few if told == "few" else only(y, division.train)
     return ranked(name, X[rows], Supervision.from_labels(labels[rows]), reading.bandwidth)
 
 
@@ -375,7 +375,7 @@ def curves(
     for seed in seeds:
         random = np.random.default_rng(seed)
         division = divided(y, reading, problem.n_labels, random)
-        rows = _scaled(X, division.train, reading.scale)
+        rows = scaled(X, division.train, reading.scale)
         halves = [(rows[part], y[part]) for part in (division.train, division.test)]
         for name in names:
             order = (

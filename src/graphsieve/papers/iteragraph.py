@@ -208,10 +208,10 @@ def outcome(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> Ou
     shown = _shown(X, y, labeled, unlabeled)
     # Constant columns, few labels and capped neighbours are what such splits are made of
     with held_back():
-        sieves = [_hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
+        sieves = [hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         chosen = _chosen(shown, plan, sieves, random)
     train = (X[labeled], y[labeled])
-    accuracy = {name: _accuracies(sets, train, (X[test], y[test])) for name, sets in chosen.items()}
+    accuracy = {name: accuracies(sets, train, (X[test], y[test])) for name, sets in chosen.items()}
     return Outcome(accuracy, carried_labels(shown, sieves))
 
 
@@ -235,7 +235,7 @@ def _shown(X: Any, y: Integers, labeled: Integers, unlabeled: Integers) -> Shown
     return Shown(_dense(X[rows]), codes, y[rows])
 
 
-def _hybrid(plan: Plan, size: int) -> HybridSieve:
+def hybrid(plan: Plan, size: int) -> HybridSieve:
     return HybridSieve(
         plan.base,
         n_features_to_select=size,
@@ -280,7 +280,7 @@ def _learners() -> tuple[Any, ...]:
     return GaussianNB(), KNeighborsClassifier(1), SVC(kernel="linear", C=1.0)
 
 
-def _accuracies(
+def accuracies(
     sets: Sequence[Integers], train: tuple[Any, Integers], test: tuple[Any, Integers]
 ) -> Floats:
     """The accuracy in % of each learner, mean over the sets of columns."""
@@ -334,7 +334,7 @@ def mechanism(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> 
     labeled, unlabeled, _ = divided(y, plan, np.random.default_rng(seed))
     shown = _shown(X, y, labeled, unlabeled)
     with held_back():
-        sieves = [_hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
+        sieves = [hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         of_seed = [_share_right(shown, sieve.path_[0].graph_features) for sieve in sieves]
         of_all = _share_right(shown, np.arange(shown.X.shape[1]))
     rounds = [sieve.path_[sieve.round_] for sieve in sieves if sieve.round_ is not None]
@@ -506,7 +506,7 @@ def is_possible(percent: float, n_samples: int) -> bool:
 # ---- the toy of Section 1
 
 
-def _toy(run: Run) -> Findings:
+def toy(run: Run) -> Findings:
     with held_back():
         by_labels = fisher_score(TOY, TOY_LABELS)
         both = [
@@ -1371,7 +1371,7 @@ EXPERIMENT = Experiment(
     reference="E. Zhong, S. Xie, W. Fan, J. Ren, J. Peng, K. Zhang, Graph-based iterative hybrid "
     "feature selection, ICDM 2008",
     parts=(
-        Part(TOY_STATEMENTS, _toy),
+        Part(TOY_STATEMENTS, toy),
         Part(PRINTED_STATEMENTS, _printed),
         *(Part(_statements(case.title), partial(_table_2, case)) for case in CASES),
         Part(

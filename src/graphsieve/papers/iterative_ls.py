@@ -730,7 +730,7 @@ def _readings(run: Run) -> Findings:
     return Findings(
         tables=(others, accuracy),
         judgements={
-            "few-features": _few_features_claim(gains),
+            "few-features": few_features_claim(gains),
             "background": _background_claim(found),
         },
         settings=(left_out if run.quick else once,),
@@ -747,7 +747,7 @@ def _ranked_in_folds(
     return {name: averaged([next(results) for _ in seeds[name]]) for name in tables}
 
 
-def _few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
+def few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
     verdicts = {name: better_on_the_whole(list(by.values())) for name, by in gains.items()}
     others = "; ".join(
         f"{name} {together(list(by.values()))} "
@@ -1066,7 +1066,7 @@ def _clustering_table(found: Clusterings, sizes: Sequence[int]) -> Table:
     )
 
 
-def _clustering_claims(
+def clustering_claims(
     found: Clusterings, sizes: Sequence[int], shortest: float
 ) -> dict[str, Judgement]:
     few = [place for place, size in enumerate(sizes) if size < FEW_PIXELS]
@@ -1131,7 +1131,7 @@ def _clustering(run: Run) -> Findings:
     return Findings(
         tables=(_clustering_table(found, sizes),),
         figures=tuple(_clustering_figures(found, sizes)),
-        judgements=_clustering_claims(found, sizes, float(pdist(X, "sqeuclidean").min())),
+        judgements=clustering_claims(found, sizes, float(pdist(X, "sqeuclidean").min())),
         settings=settings,
     )
 
@@ -1242,7 +1242,7 @@ def _steps(run: Run) -> Findings:
     return Findings(
         tables=(table,),
         figures=tuple(figures),
-        judgements={"steps": _steps_claim(found, sizes)},
+        judgements={"steps": steps_claim(found, sizes)},
         settings=(
             f"ORL classification: {repeats} random splits (the paper does not say how many) for "
             f"{', '.join(map(str, training))} training images of each person (the paper: 2, 5, 8), "
@@ -1251,7 +1251,7 @@ def _steps(run: Run) -> Findings:
     )
 
 
-def _steps_claim(
+def steps_claim(
     found: Mapping[int, Sequence[Mapping[str, Floats]]], sizes: Sequence[int]
 ) -> Judgement:
     places = range(len(sizes))

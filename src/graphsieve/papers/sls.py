@@ -116,7 +116,7 @@ def _printed(row: str, problem: str) -> float:
     return TABLE_1[row.partition(",")[0]][problem]
 
 
-def _relevant_first(
+def relevant_first(
     problem: str, seeds: Sequence[np.random.SeedSequence], rows: Sequence[str]
 ) -> dict[tuple[str, bool], list[bool]]:
     """By row of the table and by whether the printed count is that of all features: did all
@@ -152,7 +152,7 @@ def _table_1_shares(run: Run) -> tuple[Shares, Shares]:
             items.append((problem, batch, [row for row in ROWS if number * BATCH < of_row[row]]))
     hits: dict[bool, dict[tuple[str, str], list[bool]]] = {True: {}, False: {}}
     for (problem, _, _), found in zip(
-        items, run.each(_relevant_first, items, "SLS, Table 1"), strict=True
+        items, run.each(relevant_first, items, "SLS, Table 1"), strict=True
     ):
         for (row, printed), outcomes in found.items():
             hits[printed].setdefault((row, problem), []).extend(outcomes)
@@ -512,7 +512,7 @@ class Difference:
     points: int
 
 
-def _called(curves: Sequence[Curve], others: Sequence[Curve]) -> str:
+def called(curves: Sequence[Curve], others: Sequence[Curve]) -> str:
     """The name of a side of a pair, with what tells it from the other side."""
     one, other = curves[0], others[0]
     if one.name == other.name and one.known is not None:
@@ -520,7 +520,7 @@ def _called(curves: Sequence[Curve], others: Sequence[Curve]) -> str:
     return one.name
 
 
-def _difference(errors: Errors, pair: Pair) -> Difference:
+def difference(errors: Errors, pair: Pair) -> Difference:
     first, second = errors.means(pair.first), errors.means(pair.second)
     # A single curve of the second, such as random columns, goes with each of the first.
     others = pair.second if len(pair.second) == len(pair.first) else pair.second * len(pair.first)
@@ -529,8 +529,8 @@ def _difference(errors: Errors, pair: Pair) -> Difference:
         for one, other in zip(pair.first, others, strict=True)
     ]
     return Difference(
-        first=_called(pair.first, pair.second),
-        second=_called(pair.second, pair.first),
+        first=called(pair.first, pair.second),
+        second=called(pair.second, pair.first),
         kind=pair.kind,
         percent=Estimate.of(100.0 / second.mean() * (first - second)),
         lower=int(np.sum(np.array(gaps) < 0)),
@@ -614,9 +614,9 @@ class Contrast:
 
 
 def _judged(contrast: Contrast, errors: Errors, *, quick: bool, caveat: str) -> Judgement:
-    beside = [_difference(errors, pair) for pair in contrast.beside]
+    beside = [difference(errors, pair) for pair in contrast.beside]
     return judge(
-        [_difference(errors, pair) for pair in contrast.pairs],
+        [difference(errors, pair) for pair in contrast.pairs],
         quick=quick,
         if_not="" if contrast.reason is None else contrast.reason(beside),
         then=(f"For comparison: {'; '.join(map(_plainly, beside))}." if beside else "", caveat),
@@ -737,7 +737,7 @@ def _changed(option: str, value: float) -> Curve:
     )
 
 
-def _examined(subject: Subject, run: Run) -> Findings:
+def examined(subject: Subject, run: Run) -> Findings:
     X, y = subject.prepared(run.load(subject.name))
     drawn = _drawn(subject)
     pairs = [pair for one in subject.contrasts for pair in (*one.pairs, *one.beside)]
@@ -792,7 +792,7 @@ def _tables(subject: Subject, errors: Errors, note: str) -> tuple[Table, ...]:
         column = "no target" if curve in (RANDOM, ALL, LAPLACIAN, LAPLACIAN_WIDE) else "all targets"
         column = column if curve.known is None else _amount(curve.known)
         if curve.options:
-            found = _difference(errors, Pair((curve,), (Curve(curve.method, curve.known),)))
+            found = difference(errors, Pair((curve,), (Curve(curve.method, curve.known),)))
             changed.append(found.percent.cell(curve.name, "difference"))
         else:
             plain.append(
@@ -845,7 +845,7 @@ def spline_coefficients(spectra: Floats, count: int) -> Floats:
 # The claims. Those on the paper's own sets stand one by one, those on stand-ins by figure.
 
 
-def _why_random_wins(others: Sequence[Difference], spectra: bool) -> str:
+def why_random_wins(others: Sequence[Difference], spectra: bool) -> str:
     """Why random columns may be better than those of SSLS, by what the other criteria do against
     them.
     """
@@ -889,7 +889,7 @@ def _random_claim(
         Statement(key, where, text),
         (Pair(_few("SSLS", known), (RANDOM,)),),
         beside=others,
-        reason=partial(_why_random_wins, spectra=spectra),
+        reason=partial(why_random_wins, spectra=spectra),
     )
 
 
@@ -1315,7 +1315,7 @@ def _common(run: Run) -> Findings:
 
 def _part(subject: Subject) -> Part:
     return Part(
-        tuple(contrast.statement for contrast in subject.contrasts), partial(_examined, subject)
+        tuple(contrast.statement for contrast in subject.contrasts), partial(examined, subject)
     )
 
 

@@ -539,16 +539,16 @@ def artificial_problems(run: Run) -> Findings:
     measured = {problem.name: measure(run, problem, repetitions) for problem in ALL_READINGS}
     main = [measured[problem.name] for problem in PROBLEMS]
     judgements = {
-        key: _table_judgement(measured[problem.name]) for key, problem in PLAIN_TABLES.items()
+        key: table_judgement(measured[problem.name]) for key, problem in PLAIN_TABLES.items()
     }
-    judgements["table-4"] = _table_4_judgement(measured)
-    judgements["table-5"] = _table_5_judgement(measured[Y5.name], measured[FRIEDMAN.name])
-    judgements["always-better"] = _always_better(main, run)
-    judgements["ninety-percent"] = _ninety_percent(main, run)
-    judgements["gap-grows"] = _gap_grows(main, run)
-    judgements["spheres-gap"] = _gap_in_text(measured[SPHERES.name], SPHERES_GAPS)
-    judgements["squares-gap"] = _gap_in_text(measured[SQUARES.name], SQUARES_GAPS)
-    judgements["error-worst"] = _error_worst(main, run)
+    judgements["table-4"] = table_4_judgement(measured)
+    judgements["table-5"] = table_5_judgement(measured[Y5.name], measured[FRIEDMAN.name])
+    judgements["always-better"] = always_better(main, run)
+    judgements["ninety-percent"] = ninety_percent(main, run)
+    judgements["gap-grows"] = gap_grows(main, run)
+    judgements["spheres-gap"] = gap_in_text(measured[SPHERES.name], SPHERES_GAPS)
+    judgements["squares-gap"] = gap_in_text(measured[SQUARES.name], SQUARES_GAPS)
+    judgements["error-worst"] = error_worst(main, run)
     judgements["confidence"] = _confidence(
         [measured[problem.name] for problem in (SPHERES, SQUARES, Y4)], run
     )
@@ -571,12 +571,12 @@ def artificial_problems(run: Run) -> Findings:
     return Findings(tables=(*tables, *studies), judgements=judgements, settings=settings)
 
 
-def _table_judgement(one: Measured) -> Judgement:
+def table_judgement(one: Measured) -> Judgement:
     reason = CIRCLE_REASON if one.problem is CIRCLE else ""
     return Judgement(holds(not one.n_far), one.agreement() + reason)
 
 
-def _table_4_judgement(measured: Mapping[str, Measured]) -> Judgement:
+def table_4_judgement(measured: Mapping[str, Measured]) -> Judgement:
     printed, corrected, three = (measured[problem.name] for problem in (Y4_PRINTED, Y4, Y4_THREE))
     if printed.n_far == 0:
         return Judgement(Verdict.HOLDS, printed.agreement())
@@ -594,7 +594,7 @@ def _table_4_judgement(measured: Mapping[str, Measured]) -> Judgement:
     return Judgement(Verdict.FAILS if corrected.n_far else Verdict.CORRECTED, why)
 
 
-def _table_5_judgement(one: Measured, friedman: Measured) -> Judgement:
+def table_5_judgement(one: Measured, friedman: Measured) -> Judgement:
     if one.n_far == 0:
         return Judgement(Verdict.HOLDS, one.agreement())
     if friedman.n_far == 0:
@@ -627,7 +627,7 @@ def _leads(main: Sequence[Measured]) -> list[tuple[Estimate, str]]:
     ]
 
 
-def _always_better(main: Sequence[Measured], run: Run) -> Judgement:
+def always_better(main: Sequence[Measured], run: Run) -> Judgement:
     leads = _leads(main)
     average = together([Estimate.of((one.lead(1) + one.lead(2)).mean(axis=1) / 2) for one in main])
     clear = sum(lead.above() for lead, _ in leads)
@@ -645,7 +645,7 @@ def _always_better(main: Sequence[Measured], run: Run) -> Judgement:
     )
 
 
-def _ninety_percent(main: Sequence[Measured], run: Run) -> Judgement:
+def ninety_percent(main: Sequence[Measured], run: Run) -> Judgement:
     having = [one for one in main if 0.30 in one.problem.doubts]
     found = {one.problem.name: Estimate.of(one.at(0.30, 0)) for one in having}
     average = together(list(found.values()))
@@ -660,7 +660,7 @@ def _ninety_percent(main: Sequence[Measured], run: Run) -> Judgement:
     )
 
 
-def _gap_grows(main: Sequence[Measured], run: Run) -> Judgement:
+def gap_grows(main: Sequence[Measured], run: Run) -> Judgement:
     grown = [
         (one, competitor, one.lead(competitor)[:, -1] - one.lead(competitor)[:, 0])
         for one in main
@@ -693,7 +693,7 @@ def _gap_grows(main: Sequence[Measured], run: Run) -> Judgement:
     )
 
 
-def _gap_in_text(one: Measured, gaps: Mapping[float, float]) -> Judgement:
+def gap_in_text(one: Measured, gaps: Mapping[float, float]) -> Judgement:
     """The text's differences: at the μ it names, or else at the μ where the paper's own table
     has them.
     """
@@ -724,7 +724,7 @@ def _where_printed(printed: Printed, doubt: float, gap: float) -> float:
     return doubt if doubt in fitting or not fitting else fitting[0]
 
 
-def _error_worst(main: Sequence[Measured], run: Run) -> Judgement:
+def error_worst(main: Sequence[Measured], run: Run) -> Judgement:
     worse = together(
         [Estimate.of((one.found[:, :, 1] - one.found[:, :, 2]).mean(axis=1)) for one in main]
     )
@@ -1220,8 +1220,8 @@ def sonar(run: Run) -> Findings:
     repetitions = run.repetitions(quick=40, full=500)
     measured = measure_accuracies(run, "Figure 4", "Mines vs. Rocks", (data.X, data.y), repetitions)
     judgements = {
-        "fig-4": _first_features(measured, run),
-        "fig-4-best": _best_of_all(measured, run),
+        "fig-4": first_features(measured, run),
+        "fig-4-best": best_of_all(measured, run),
     }
     return Findings(
         (measured.table(),),
@@ -1231,7 +1231,7 @@ def sonar(run: Run) -> Findings:
     )
 
 
-def _first_features(measured: Accuracies, run: Run) -> Judgement:
+def first_features(measured: Accuracies, run: Run) -> Judgement:
     verdicts, facts, behind = [], [], 0
     for doubt, size in SONAR_LEAD.items():
         for competitor in (1, 2):
@@ -1249,7 +1249,7 @@ def _first_features(measured: Accuracies, run: Run) -> Judgement:
     )
 
 
-def _best_of_all(measured: Accuracies, run: Run) -> Judgement:
+def best_of_all(measured: Accuracies, run: Run) -> Judgement:
     """At either μ the highest point of WLS against that of the better competitor."""
     verdicts, facts, errors = [], [], []
     for doubt in FIGURE_DOUBTS:

@@ -96,7 +96,7 @@ def constraint(table: Table, known: Supervision, *, form: str, weight: float) ->
         )
     alike, apart = must_link_graph(known), cannot_link_graph(known)
     if form == "ratio":
-        _need_both_kinds(known)
+        need_both_kinds(known)
         return Scored(ratio(table, alike.block_energy, apart.block_energy))
 
     if not len(known.must_link) and not len(known.cannot_link) and (known.codes >= 0).sum() < 2:
@@ -296,7 +296,7 @@ def _not_implied_by_labels(cannot_link: Integers, codes: Integers) -> Integers:
     return cannot_link[(codes[cannot_link] < 0).any(axis=1)]
 
 
-def _need_both_kinds(known: Supervision) -> None:
+def need_both_kinds(known: Supervision) -> None:
     sizes = np.bincount(known.codes[known.codes >= 0])
     if not len(known.must_link) and not (sizes > 1).any():
         raise InputError(

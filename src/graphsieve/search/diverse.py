@@ -189,9 +189,9 @@ def choose_diverse(
     top = float(weights.max(initial=0.0))
     # If nothing matters by its score, everything matters alike.
     weights = weights / top if top > 0 else usable.astype(np.float64)
-    search: _Explaining | _Uncorrelated
+    search: Explaining | _Uncorrelated
     if form == "explain":
-        search = _Explaining(
+        search = Explaining(
             space,
             weights,
             usable,
@@ -233,7 +233,7 @@ class _Step:
 
 
 def _choose(
-    search: _Explaining | _Uncorrelated, most: int, beyond: bool, progress: bool | None
+    search: Explaining | _Uncorrelated, most: int, beyond: bool, progress: bool | None
 ) -> list[_Step]:
     steps: list[_Step] = []
     with Progress("choosing features", progress) as shown:
@@ -303,7 +303,7 @@ def _places(worth: Floats) -> Integers:
     return places
 
 
-class _Explaining:
+class Explaining:
     """What every column would explain of what the chosen ones have left.
 
     The residual columns R = S − U C are never kept: U has the orthonormal directions of the chosen

@@ -62,7 +62,7 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     left, squares = _left_singular(table, rows)
     if not len(squares):
         return None
-    penalty, left_out = _best_penalty(left, squares, centered)
+    penalty, left_out = best_penalty(left, squares, centered)
     inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
     values = np.zeros((table.n_samples, outputs.shape[1]))
     for _, part in table.evaluations(
@@ -146,7 +146,7 @@ def _predictions(block: Block, *, top: int, rows: Integers, inner: Floats) -> Fl
     return total
 
 
-def _best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float, Floats]:
+def best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float, Floats]:
     """The penalty with the least squared error on labels left out one at a time, and those
     predictions; in closed form.
     """

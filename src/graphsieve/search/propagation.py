@@ -572,10 +572,10 @@ def _sparse_shares(
         ).reshape(-1, n_classes)
         return _Attempt(solve_dense(matrix, n_classes), 0.0), 1.0
     column = np.where(to_class, codes[target], n_classes + place[target])
-    return _solve_raised(source, column, logarithms, len(asked), n_classes)
+    return solve_raised(source, column, logarithms, len(asked), n_classes)
 
 
-def _solve_raised(
+def solve_raised(
     source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int
 ) -> tuple[_Attempt, float]:
     """The harmonic function at the given width, or at the first of four, sixteen, … times it where
@@ -638,7 +638,7 @@ def solve_sparse(
     found = [_Attempt(np.full((n, n_classes), 1.0 / n_classes), np.inf)]
     if _rarest_leave(walk) < HOPELESS:
         return found[0]
-    for attempt in (_by_gradients, _by_factors) if n <= FACTORS_UP_TO else (_by_gradients,):
+    for attempt in (by_gradients, _by_factors) if n <= FACTORS_UP_TO else (by_gradients,):
         solution, bound = refine(walk, attempt(walk))
         if bound <= PROVEN:
             return _Attempt(solution, bound)
@@ -739,7 +739,7 @@ def _by_factors(walk: _Walk) -> Callable[[Floats], Floats]:
     return lambda residual: np.asarray(factors.solve(residual))
 
 
-def _by_gradients(walk: _Walk) -> Callable[[Floats], Floats]:
+def by_gradients(walk: _Walk) -> Callable[[Floats], Floats]:
     def correction(residual: Floats) -> Floats:
         # The probabilities are wanted as exactly as can be; of the mean numbers of steps, a digit
         # proves enough.

@@ -56,7 +56,7 @@ def nearest_neighbors(
     )
     if not len(queries) or not n_neighbors:
         return found
-    _refuse_hours(rows, len(queries) * len(candidates))
+    refuse_hours(rows, len(queries) * len(candidates))
     mine, theirs = (
         _groups(rows, len(queries), n_neighbors),
         _groups(rows, len(candidates), n_neighbors),
@@ -93,7 +93,7 @@ def _groups(rows: StoredRows, length: int, n_neighbors: int) -> list[slice]:
     return [slice(*ends) for ends in pairwise(borders)]
 
 
-def _refuse_hours(rows: StoredRows, n_pairs: int) -> None:
+def refuse_hours(rows: StoredRows, n_pairs: int) -> None:
     hours = (
         n_pairs
         * rows.shape[1]
@@ -120,7 +120,7 @@ def nearest_in_groups(
     them.
     """
     n_rows, sizes = len(order), np.diff(begin)
-    _refuse_hours(rows, ABSOLUTE_WORK * n_rows**2)
+    refuse_hours(rows, ABSOLUTE_WORK * n_rows**2)
     runs_of_places = _groups(rows, n_rows, n_neighbors)
     kept = [min(n_neighbors, int(size)) for size in sizes]
     found = [
