@@ -760,3 +760,38 @@ def test_the_command_in_a_thread_leaves_signals_alone(folder, capsys, monkeypatc
     assert codes == [0, 2]
     assert signal.getsignal(signal.SIGTERM) is before
     assert capsys.readouterr().err.splitlines()[-1] == "graphsieve: there is no file 'missing.csv'."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stream", "code"),
+    [
+        (["rank", "--bad"], 2, 2),
+        (["rank", "absent.csv"], 2, 2),
+        (["--help"], 1, 4),
+        (["--version"], 1, 4),
+        (["methods"], 1, 4),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_stream_that_is_full_leaves_the_exit_code_of_the_command(arguments, stream, code):
+    """Also where argparse ends the process; streams are buffered, as on a user's machine."""
+    environment = {name: one for name, one in os.environ.items() if not name.startswith("PYTHON")}
+    with open("/dev/full", "w") as full:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        streams["stdout" if stream == 1 else "stderr"] = full
+        command = [sys.executable, "-m", "graphsieve", *arguments]
+        assert subprocess.run(command, env=environment, check=False, **streams).returncode == code
+
+
+def test_a_reader_that_goes_away_before_the_help_is_written():
+    environment = {name: one for name, one in os.environ.items() if not name.startswith("PYTHON")}
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        command = [sys.executable, "-m", "graphsieve", "--help"]
+        ended = subprocess.run(
+            command, env=environment, stdout=write, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(write)
+    assert (ended.returncode, ended.stderr) == (141, b"")

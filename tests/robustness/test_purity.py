@@ -45,6 +45,7 @@ from graphsieve import (
     InputError,
     IterativeSieve,
     LabeledOnly,
+    Ranking,
     Supervision,
     compare,
     feature_p_values,
@@ -200,8 +201,12 @@ def as_bytes(result):
     if isinstance(result, list | tuple):
         return b"[" + b",".join(map(as_bytes, result)) + b"]"
     if hasattr(result, "__dict__") and not callable(result):
-        # A ranking draws its portraits when it is asked for its state
-        return type(result).__name__.encode() + as_bytes(dict(result.__getstate__()))
+        values = {name: value for name, value in vars(result).items() if name != "_portraits"}
+        if isinstance(result, Supervision):  # what it has counted since then does not matter
+            values = result.__getstate__()
+        if isinstance(result, Ranking):  # they are drawn when they are asked for
+            values["portraits"] = result.portraits
+        return type(result).__name__.encode() + as_bytes(values)
     return without_times(repr(result)).encode()
 
 

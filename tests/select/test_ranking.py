@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import inspect
 import json
 import pickle
@@ -466,9 +467,18 @@ def test_pictures_are_made_when_they_are_needed_and_x_is_let_go(monkeypatch):
     str(found), found.to_json(), found.to_records()
     assert not made
     page = found.to_html()
-    assert (made, found._draw) == ([1], None)
+    assert (made, found._portraits._draw) == ([1], None)
     assert found.to_html() == page
     assert made == [1]
     again = pickle.loads(pickle.dumps(rank(X, y)))
-    assert again._draw is None
+    assert len(pickle.dumps(again)) < 200_000
     assert again.portraits == found.portraits
+    assert dataclasses.replace(found, reason="another").portraits == found.portraits
+
+
+def test_pictures_of_a_map_are_made_while_its_file_is_there(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    np.save(tmp_path / "X.npy", X)
+    found = rank(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    assert found._portraits._draw is None
+    assert found.portraits == rank(X, y).portraits

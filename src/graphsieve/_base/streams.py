@@ -19,19 +19,24 @@ def write_error(text: str) -> None:
         stream.flush()
 
 
-def flush_or_discard() -> None:
+def flush_or_discard() -> OSError | None:
     """Flush the standard streams, for a process that is about to end.
 
     Python does the same at exit. If that fails, it ends the process with code 120, whatever the
-    command returned.
+    command returned. The result says why the output was lost, if it was.
     """
+    lost: OSError | None = None
     for stream in (sys.stdout, sys.stderr):
         if stream is None:
             continue
         try:
             stream.flush()
-        except (OSError, ValueError):
+        except OSError as error:
             discard(stream)
+            lost = error if stream is sys.stdout else lost
+        except ValueError:  # it is closed
+            pass
+    return lost
 
 
 def discard(stream: IO[str]) -> None:

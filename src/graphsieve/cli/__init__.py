@@ -54,14 +54,30 @@ _NOT_LOADED = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    """Run the command; the exit code.
+
+    Given arguments, this is a call within Python. Without them, this process is the command: it
+    ends with the code, whatever becomes of its streams.
+    """
+    if arguments is not None:
+        return _run(list(arguments), is_process=False)
+    try:
+        code = _run(sys.argv[1:], is_process=True)
+    except SystemExit as end:  # of argparse: help, the version, wrong usage
+        code = end.code if isinstance(end.code, int) else 0
+    lost = flush_or_discard()
+    if lost is not None and code == 0:
+        return 141 if isinstance(lost, BrokenPipeError) else 4
+    return code
+
+
+def _run(given: list[str], *, is_process: bool) -> int:
     before = _handlers()
     try:
         _hear(before)
         options = parser().parse_args(given)
         options.given = given
-        if arguments is None:  # otherwise libraries may be loaded already
+        if is_process:  # otherwise libraries may be loaded already
             _check_address_space()
         import_module(f"graphsieve.cli.{options.command}").run(options)
         _hear_no_more(before)
@@ -72,16 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except EndedError:
             pass  # it is ending anyway
         code = _answer_to(error, debug="--debug" in given)
-        if arguments is None and _is_for_want_of_memory(error):
+        if is_process and _is_for_want_of_memory(error):
             _leave(code)
     finally:
         for number, handler in before.items():
             # A process that is about to end leaves it to the system, or Python would show where its
             # last steps were interrupted.
-            is_last = arguments is None and handler is signal.default_int_handler
+            is_last = is_process and handler is signal.default_int_handler
             signal.signal(number, signal.SIG_DFL if is_last else handler)
-    if arguments is None:
-        flush_or_discard()
     return code
 
 

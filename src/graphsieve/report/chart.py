@@ -19,7 +19,7 @@ STYLE = asset("plot.css")
 
 def chart(figure: Mapping[str, Any]) -> str:
     """The figure with its legend and caption; `figure` has the fields of
-    `experiments.results.Figure`.
+    `papers.results.Figure`.
     """
     series = [one for one in figure["series"] if _points(one)]
     title = f"{figure['label']}: {figure['title']}"

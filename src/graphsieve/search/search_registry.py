@@ -21,7 +21,7 @@ class Search:
     Attributes
     ----------
     name : str
-        Its name, as in `graphsieve.select.SIEVES`.
+        Its name, as in `graphsieve.select.sieves.SIEVES`.
     function : callable
         The public function.
     uses : tuple of str

@@ -7,9 +7,10 @@ import math
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -35,6 +36,7 @@ from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.preparation import PARAMETERS
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.columns import Table
 from graphsieve.table.scaling import Scale
 from graphsieve.table.stored.stored_table import StoredTable
 
@@ -144,18 +146,30 @@ method_params, compress, n_prototypes, n_jobs, progress
         known=knowledge_facts(known),
         parameters=_parameters(sieve),
         warnings=tuple(warned),
-        _draw=partial(
-            portray,
-            table.named(names),
-            known,
-            scored,
-            scale=cast(Scale, sieve.scale_),
-            random_state=seed_number(random_state),
+        _portraits=_Portraits(
+            partial(
+                portray,
+                table.named(names),
+                known,
+                scored,
+                scale=cast(Scale, sieve.scale_),
+                random_state=seed_number(random_state),
+            )
         ),
     )
-    if isinstance(table, StoredTable):
-        ranking.portraits  # noqa: B018 - its file may be closed by the time they are needed
+    if _is_in_a_file(table):
+        ranking.portraits  # noqa: B018 - the file may be closed by the time they are needed
     return ranking
+
+
+def _is_in_a_file(table: Table) -> bool:
+    """Whether the numbers are read from a file, or from a map of one."""
+    if isinstance(table, StoredTable):
+        return True
+    held = table.matrix.data if table.is_sparse else table.matrix
+    while held is not None and not isinstance(held, np.memmap):
+        held = getattr(held, "base", None)
+    return held is not None
 
 
 def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
@@ -277,6 +291,25 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+class _Portraits:
+    """Portraits that are drawn when they are first needed, and kept; then X is let go."""
+
+    def __init__(self, draw: Callable[[], dict[str, Any]]) -> None:
+        self._draw: Callable[[], dict[str, Any]] | None = draw
+        self._facts: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def drawn(self) -> dict[str, Any]:
+        with self._lock:
+            if self._draw is not None:
+                self._facts, self._draw = self._draw(), None
+            return self._facts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles do not take X along."""
+        return _Portraits, (partial(dict, self.drawn()),)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """The columns of a table, ranked. It prints as a table.
@@ -341,18 +374,12 @@ class Ranking:
     known: dict[str, Any] | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
-    _draw: Callable[[], dict[str, Any]] | None = None  # makes the portraits
+    _portraits: _Portraits | None = None
 
-    @cached_property
+    @property
     def portraits(self) -> dict[str, Any] | None:
         """Pictures of the best features; see above."""
-        drawn = None if self._draw is None else self._draw()
-        object.__setattr__(self, "_draw", None)  # X is no longer needed
-        return drawn
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but X: the portraits are made first."""
-        return {"portraits": self.portraits, **self.__dict__}
+        return None if self._portraits is None else self._portraits.drawn()
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -490,7 +517,7 @@ class Ranking:
             Where to write it, too. An existing file is replaced whole, never left half-written.
         title : str
             Its heading.
-        comparison : graphsieve.assess.comparison.Comparison, optional
+        comparison : graphsieve.assess.comparison.results.Comparison, optional
             What `graphsieve.compare` found on the same table; its curves are shown beside the
             ranking.
         """

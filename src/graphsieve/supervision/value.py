@@ -8,7 +8,7 @@ passed on unsliced and point at the wrong rows).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal
@@ -92,6 +92,10 @@ class Supervision:
             if values is not None:
                 # a value, not a container: what was checked stays so
                 values.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was counted since it was made."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Unpickled and copied arrays can be written to, unless told again that they cannot."""

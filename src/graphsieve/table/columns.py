@@ -230,9 +230,17 @@ class MemoryTable(Table):
         self._readable = readable(matrix)  # whether compiled sums read the matrix itself
 
     def _same(self) -> MemoryTable:
-        table = type(self).trusted(
+        return type(self).trusted(
             self._matrix, self.feature_names, block_elements=self._block_elements
         )
+
+    def within(self, geometry: Geometry) -> MemoryTable:
+        table = super().within(geometry)
+        table.only_block = self.only_block
+        return table
+
+    def represented_by(self, compressed: Any) -> MemoryTable:
+        table = super().represented_by(compressed)
         table.only_block = self.only_block
         return table
 
@@ -311,7 +319,7 @@ class MemoryTable(Table):
     @cached_property
     def only_block(self) -> Block | None:
         few = self.most_held <= self._block_elements
-        return next(self._dense_blocks()) if few and not self.is_sparse else None
+        return next(self._dense_blocks(), None) if few and not self.is_sparse else None
 
     @property
     def smallest(self) -> float:

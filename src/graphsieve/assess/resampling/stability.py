@@ -81,7 +81,7 @@ def stability(
         A registered method or search such as ``"auto"``, ``"fisher"`` or ``"iterative"``; an
         estimator, which is cloned and must have `ranking_`, `scores_` or `get_support` after fit;
         or a function of X and y that returns column positions, best first. What they get is as in
-        `graphsieve.assess.evaluation.evaluate`.
+        `graphsieve.evaluate`.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,), optional
