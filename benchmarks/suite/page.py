@@ -120,6 +120,6 @@ def run_line(result: dict[str, Any], here: dict[str, Any]) -> str:
     other = [
         f"{title} {fact(result['machine'], name)}"
         for title, name in FACTS
-        if result["machine"].get(name) != here.get(name)
+        if name in result["machine"] and result["machine"][name] != here.get(name)
     ]
     return f"{line}{''.join(f'; {one}' for one in other)}.*"
