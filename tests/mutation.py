@@ -58,7 +58,11 @@ CORE += [
 ]
 CORE += [f"src/graphsieve/_kernels/{name}.py" for name in ("column_sums",)]
 TESTS = ["src/graphsieve/scores", "tests/scores", "tests/_kernels", "tests/graphs/test_engine.py"]
-TESTS += ["tests/robustness/test_extremes.py", "tests/table/test_stored_table.py", "tests/supervision"]
+TESTS += [
+    "tests/robustness/test_extremes.py",
+    "tests/table/test_stored_table.py",
+    "tests/supervision",
+]
 OPTIONS = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-x", "--hypothesis-seed=0"]
 OPTIONS += ["-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 PROCESSES = 2

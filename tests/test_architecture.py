@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -77,6 +78,24 @@ def imported(path: Path) -> set[str]:
 def test_the_packages_are_those_listed_and_nothing_lies_beside_them():
     found = {path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
     assert found == {*PACKAGES, *LOOSE}
+
+
+def test_the_architecture_page_shows_the_packages_and_names_modules_that_exist():
+    page = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert re.findall(r"^      (\w+)/ ", page, flags=re.MULTILINE) == PACKAGES
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (.*) \|$", page, flags=re.MULTILINE)
+    assert {package.split(".")[0] for package, _ in rows} >= set(PACKAGES) - {
+        "supervision",
+        "report",
+        "datasets",
+        "papers",
+        "cli",
+    }
+    known = set(modules())
+    for package, text in rows:
+        named = {name.rstrip("/") for name in re.findall(r"`([a-z_]+/?)`", text)}
+        missing = {name for name in named if f"{package}.{name}" not in known}
+        assert not missing, f"{package} has no {missing}"
 
 
 def test_no_package_imports_one_below_it():
