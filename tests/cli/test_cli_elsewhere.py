@@ -17,6 +17,7 @@ import pytest
 
 import graphsieve.cli
 from graphsieve import rank
+from graphsieve._base import process
 from graphsieve._base.errors import InputError
 from graphsieve.cli import main
 from graphsieve.table.files.writing import write_table
@@ -256,7 +257,7 @@ def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypat
 
 def test_the_command_called_from_python_changes_no_environment(monkeypatch, capsys):
     """A limit of the address space is for whoever still has to load numpy."""
-    monkeypatch.setattr(graphsieve.cli, "_allowed_address_space", lambda: 2**29)
+    monkeypatch.setattr(process, "allowed_address_space", lambda: 2**29)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     assert main(["methods"]) == 0
@@ -269,11 +270,11 @@ def test_the_command_called_from_python_changes_no_environment(monkeypatch, caps
 )
 def test_blas_gets_as_many_threads_as_there_is_address_space_for(monkeypatch, beyond, threads):
     """Libraries take 576 MiB with pandas, and each thread 96 more; eight cores would use eight."""
-    monkeypatch.setattr(graphsieve.cli, "_allowed_address_space", lambda: (576 + beyond) * 2**20)
+    monkeypatch.setattr(process, "allowed_address_space", lambda: (576 + beyond) * 2**20)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    graphsieve.cli._check_address_space()
+    process.check_address_space()
     assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
 
