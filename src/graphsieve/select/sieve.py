@@ -18,10 +18,11 @@ from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import may_be_stored
 from graphsieve.table.columns import Table
 from graphsieve.table.sparse_checks import refuse_unsound
 from graphsieve.table.stored.dask_arrays import chosen_columns, is_distributed
-from graphsieve.table.stored.recognition import may_be_stored, stored_in
+from graphsieve.table.stored.recognition import stored_in
 from graphsieve.table.stored.stored_table import read_columns
 
 

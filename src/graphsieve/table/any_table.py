@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphsieve._base.progress import say
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.containers import check_finite_piece, warn_of_rounded
 from graphsieve.table.stored.pieces import Stored, itself
-from graphsieve.table.stored.recognition import may_be_stored, stored_in
+from graphsieve.table.stored.recognition import KINDS, stored_in
 from graphsieve.table.stored.stored_table import StoredTable, refuse_pieces
 
 
@@ -29,6 +31,11 @@ def table_in_memory(X: Any) -> Table:
     if not is_read_whole(stored):
         refuse_pieces(stored)
     return table_of(stored)
+
+
+def may_be_stored(X: Any) -> bool:
+    """Whether X may be a stored table: it is one, a memory map, or from a library that has them."""
+    return isinstance(X, Stored | np.memmap) or type(X).__module__.partition(".")[0] in KINDS
 
 
 def is_read_whole(stored: Stored) -> bool:

@@ -90,11 +90,6 @@ anndata.AnnData, str or pathlib.Path
     return found
 
 
-def may_be_stored(X: Any) -> bool:
-    """Whether X may be a stored table: it is one, a memory map, or from a library that has them."""
-    return isinstance(X, Stored | np.memmap) or type(X).__module__.partition(".")[0] in _KINDS
-
-
 def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
     """What X is, if it is read piece by piece; None where it is in memory, or small enough to be
     read as any array is.
@@ -125,7 +120,7 @@ def _recognized(
 ) -> Stored | None:
     """X by the library that it comes from."""
     library = type(X).__module__.partition(".")[0]
-    make = _KINDS.get(library) if not isinstance(X, np.memmap) else _from_map
+    make = KINDS.get(library) if not isinstance(X, np.memmap) else _from_map
     with reading(f"what it lies in, a {type(X).__name__} of {library}"):
         found = None if make is None else make(X, memory, columns, key)
     return None if found is None else _checked(found)
@@ -187,7 +182,7 @@ def _from_dask(
     return Distributed(X, memory)
 
 
-_KINDS = {
+KINDS = {
     "h5py": _from_array_file,
     "zarr": _from_array_file,
     "pyarrow": _from_arrow,
