@@ -83,7 +83,13 @@ def test_shown_make_targets_exist(name):
 
 
 def test_shown_files_exist():
-    for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"):
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "docs/decisions.md",
+    ):
         text = (ROOT / name).read_text(encoding="utf-8")
         for path in re.findall(r"\]\(([\w/.]+\.(?:md|png))\)", text) + re.findall(
             r"`((?:tests|examples|benchmarks|docs)/[\w/.]*)`", text
