@@ -69,12 +69,12 @@ def usual_handlers() -> dict[signal.Signals, Any]:
 
 
 def hear(before: Mapping[signal.Signals, Any]) -> None:
-    """Whoever asks this process to end is heard, and nobody takes that for a wish to see what
-    there is so far.
+    """Let a signal end the command, instead of stopping a search that then returns its best so
+    far.
     """
 
     def end(number: int, frame: object) -> NoReturn:
-        # Whoever is impatient and asks twice must not interrupt what is left to be cleaned up
+        # A second signal must not interrupt the clean-up.
         hear_no_more(before)
         raise EndedError(number)
 

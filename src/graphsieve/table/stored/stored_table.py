@@ -97,7 +97,7 @@ class StoredTable(Table):
 
     @property
     def matrix(self) -> Any:
-        """There is none in memory: whoever needs one asks for a part of the table first."""
+        """Refused: take a part of the table first."""
         return self.need_memory()
 
     def need_memory(self) -> None:
