@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -59,11 +58,11 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ):
             return self._fit_here(X, y, supervision)
 
-    @abstractmethod
     def _fit_here(
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
         """What the sieve does."""
+        raise NotImplementedError
 
     def _describe(self, X: Any) -> None:
         """Remember the number and the names of the columns, as scikit-learn does."""
