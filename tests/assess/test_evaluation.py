@@ -1532,7 +1532,10 @@ def test_the_table():
         (lambda found: found.summary(metric="nmi"), "metric must be one of"),
         (lambda found: found.differences(to="randon"), "to must be one of .*did you mean 'random'"),
         (lambda found: found.summary(over_sizes="yes"), "over_sizes must be"),
-        (lambda found: found.plot(axes=[]), "axes must be one for each of the 1 learners, got 0"),
+        (
+            lambda found: found.plot(axes=[]),
+            "axes must contain one axes object per learner (1), got 0",
+        ),
     ],
 )
 def test_results_refuse(call, message):

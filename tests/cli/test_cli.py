@@ -600,7 +600,7 @@ def test_json_document(run, table):
         "notes": [],
         "left_out": [
             {"column": "id", "why": "text"},
-            *({"column": name, "why": "as asked"} for name in ("size", "p_no", "p_yes")),
+            *({"column": name, "why": "as requested"} for name in ("size", "p_no", "p_yes")),
             {"column": "note", "why": "text"},
         ],
     }
@@ -653,7 +653,7 @@ def test_formats_agree(run, table):
                 record["score"],
             )
             assert {"yes": True, "no": False}[row["selected"]] == record["selected"]
-            assert (row["duplicate_of"] or None) == record["duplicate_of"]
+            assert (row["closest"] or None) == record["closest"]
         run(*arguments, "--output", f"out.{form}")
         assert Path(f"out.{form}").read_text() == printed
     for form, ending in (("json", "json"), ("table", "txt")):
@@ -1031,10 +1031,10 @@ def test_progress_on_a_terminal(folder):
     )
     seen = on_a_terminal([sys.executable, "-c", code, "rank", "t.csv"])
     assert "reading t.csv: " in seen
-    assert "choosing features: " in seen
-    assert "\r" in seen.partition("choosing features: ")[2]
+    assert "selecting features: " in seen
+    assert "\r" in seen.partition("selecting features: ")[2]
     quiet = on_a_terminal([sys.executable, "-c", code, "rank", "t.csv", "--quiet"])
-    assert "choosing features" not in quiet
+    assert "selecting features" not in quiet
 
 
 # --- select, methods, explain, demo, compare

@@ -637,7 +637,7 @@ def test_row_24_negative_zero(ranked):
     assert "-0.0" in signed["f2"]
     same_ranking(ranked(text_of(signed)), ranked(text_of(table)))
     both = ranked(text_of(table | {"copy": signed["f2"]}))
-    assert both.record("copy")["duplicate_of"] == "f2"
+    assert both.record("copy")["closest"] == "f2"
 
 
 @case(25)
@@ -741,8 +741,8 @@ def test_row_66_duplicated_columns(ranked):
         [chosen.record("copy of f2"), chosen.record("f2")], key=lambda record: record["rank"]
     )
     assert [record["feature"] for record in pair] == ["copy of f2", "f2"]
-    assert pair[1]["duplicate_of"] == "copy of f2"
-    assert pair[1]["duplicate_correlation"] == pytest.approx(1, abs=1e-9)
+    assert pair[1]["closest"] == "copy of f2"
+    assert pair[1]["closest_correlation"] == pytest.approx(1, abs=1e-9)
 
 
 @case(67)

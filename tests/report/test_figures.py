@@ -32,7 +32,7 @@ class Scored:
     n_selected: int
     large_is_good: bool = True
     redundancy: np.ndarray | None = None
-    duplicate_of: np.ndarray | None = None
+    closest: np.ndarray | None = None
     method: str = "fisher"
     names: tuple[str, ...] = ()
 
@@ -113,7 +113,7 @@ def test_the_pale_part_is_what_is_already_said():
         [4, 2, 1],
         2,
         redundancy=np.array([0.0, 0.25, 0.999]),
-        duplicate_of=np.array([-1, 0, 1]),
+        closest=np.array([-1, 0, 1]),
         names=("a", "b", "c"),
     )
     ax = drawn(draw_ranking(ranking))

@@ -128,14 +128,14 @@ def test_rare_values_do_not_vanish_in_a_tail():
 def test_groups_are_the_classes_and_the_unknown_last():
     known = Supervision.from_labels(["b", None, "a", "b", None])
     facts = portray(MemoryTable([[0], [0], [1], [1], [1]]), known, [0])
-    assert facts["classes"] == ["a", "b", "unknown"]
+    assert facts["classes"] == ["a", "b", "unlabelled"]
     assert facts["features"][0]["histogram"]["counts"] == [[0, 1], [1, 1], [1, 1]]
 
 
 def test_of_many_classes_the_five_most_frequent_are_kept_in_their_order():
     labels = [*"hhhhaaaccccceeedddfgb", None]
     facts = portray(MemoryTable(np.arange(22)[:, None] % 2), Supervision.from_labels(labels), [0])
-    assert facts["classes"] == ["a", "c", "d", "e", "h", "other", "unknown"]
+    assert facts["classes"] == ["a", "c", "d", "e", "h", "other", "unlabelled"]
     sizes = [sum(counts) for counts in facts["features"][0]["histogram"]["counts"]]
     assert sizes == [3, 5, 3, 3, 4, 3, 1]
 
@@ -154,14 +154,14 @@ def test_probabilities_group_by_the_most_probable_class_and_certain_labels_win()
     with pytest.warns(match="disagree"):
         known = proba | Supervision.from_labels([None, None, None, "no"])
     facts = portray(MemoryTable([[0], [1], [2], [3]]), known, [0])
-    assert facts["classes"] == ["probably no", "probably yes", "unknown"]
+    assert facts["classes"] == ["probably no", "probably yes", "undecided"]
     assert facts["features"][0]["histogram"]["counts"] == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
 
 
 def test_whole_numbers_beside_missing_ones_are_called_as_they_were():
     assert portray(MemoryTable([[0], [1], [2]]), Supervision.from_labels([1.0, np.nan, 2.0]), [0])[
         "classes"
-    ] == ["1", "2", "unknown"]
+    ] == ["1", "2", "unlabelled"]
 
 
 @pytest.mark.parametrize(
@@ -512,7 +512,7 @@ def test_a_share_of_wine_labels():
     X, y = lookalikes.load("wine")
     labels = np.where(np.arange(len(y)) % 5 == 0, y, -1)
     facts = portray(MemoryTable(X), Supervision.from_labels(labels), [6, 0])
-    assert facts["classes"] == ["0", "1", "2", "unknown"]
+    assert facts["classes"] == ["0", "1", "2", "unlabelled"]
     for feature, j in zip(facts["features"], [6, 0], strict=True):
         edges = feature["histogram"]["edges"]
         for counts, code in zip(feature["histogram"]["counts"], [0, 1, 2, -1], strict=True):

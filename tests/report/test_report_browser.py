@@ -86,12 +86,12 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
             "strength": float((score - 0.1) / 0.9),
         }
         if chosen:
-            said = {"redundancy": 0.0, "duplicate_of": None, "duplicate_correlation": None}
+            said = {"redundancy": 0.0, "closest": None, "closest_correlation": None}
             if place:
                 said = {
                     "redundancy": (place % 10) / 10,
-                    "duplicate_of": names[0],
-                    "duplicate_correlation": 0.9,
+                    "closest": names[0],
+                    "closest_correlation": 0.9,
                 }
             record |= said
         features.append(record)
@@ -170,7 +170,7 @@ def portrait_facts(names: list[str], text: str) -> dict[str, Any]:
     return {
         "n_samples": 60,
         "n_drawn": 60,
-        "classes": [text, "other", "unknown"],
+        "classes": [text, "other", "unlabelled"],
         "target": {"name": text, "low": 0.0, "high": 1.0},
         "features": features,
         "correlations": {"features": names, "values": correlations.tolist()},
@@ -460,7 +460,7 @@ def test_sorting_by_every_column(visit):
     names = ["delta", "alpha", "Echo", "bravo", "charlie"]
     facts = report_facts(names)
     for record, score in zip(facts["ranking"]["features"], (0.3, 0.5, 0.1, 0.9, 0.7), strict=True):
-        record |= {"score": score, "redundancy": 1.0 - score, "duplicate_of": "delta"}
+        record |= {"score": score, "redundancy": 1.0 - score, "closest": "delta"}
     # Too little to tell, so last in either direction
     facts["ranking"]["features"][3] |= {"redundancy": 0.0}
     with visit(report_page(facts)) as page:

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 
 from graphsieve.report import ranking_table as table
 from graphsieve.report.cut import cut_section
-from graphsieve.report.matrix import repeats_section
+from graphsieve.report.matrix import redundancy_section
 from graphsieve.report.notebook import fragment
 from graphsieve.report.page import page
-from graphsieve.report.pictures import group_looks, of_chosen, pictures_section
+from graphsieve.report.pictures import group_looks, of_selected, pictures_section
 from graphsieve.report.plot import Axis, area, dots, padded, ticks
 from graphsieve.report.ranking_table import as_json
 from graphsieve.report.wording import (
-    already_said,
     block,
     counted,
     listed,
     number,
-    said_percent,
+    redundancy_percent,
+    redundancy_text,
     sentence,
     shown,
     thousands,
@@ -76,12 +76,12 @@ def ranking_of(
     if choice:
         for place, record in enumerate(records):
             record["redundancy"] = (place % 10) / 10 if place else None
-            record["duplicate_of"] = names[place % n_selected] if place >= n_selected else None
-            record["duplicate_correlation"] = 0.5 if place >= n_selected else None
+            record["closest"] = names[place % n_selected] if place >= n_selected else None
+            record["closest_correlation"] = 0.5 if place >= n_selected else None
     return {
         "schema": 1,
         "method": method,
-        "reason": "as asked",
+        "reason": "as requested",
         "summary": "has class means far apart and tight classes",
         "reference": "Duda, Hart, Stork 2000",
         "good": good,
@@ -167,7 +167,7 @@ def facts_of(names, **changes):
             "kind": "labels",
             "classes": [{"name": one, "n": 30} for one in names[:2]],
         },
-        "portraits": portraits_of(names[:12], classes=[*names[:2], "unknown"]),
+        "portraits": portraits_of(names[:12], classes=[*names[:2], "unlabelled"]),
         "comparison": comparison_of(names[:4]),
         "done": {
             "parameters": [[names[0], names[1]]],
@@ -491,7 +491,7 @@ def test_the_data_say_what_the_records_say():
             if rows["said"][place]
             else ""
         )
-        assert said == already_said(record["redundancy"], record["duplicate_of"])
+        assert said == redundancy_text(record["redundancy"], record["closest"])
     shares = [record["redundancy"] or 0 for record in ranking["features"]]
     told = [place for place in range(30) if rows["said"][place]]
     assert len(told) > 5
@@ -505,7 +505,7 @@ def test_shares_near_the_whole_sort_by_what_is_left():
     ranking = ranking_of(names, choice=True)
     shares = [None, 0.1, 0.3, 0.994, 0.9972, 0.99996, 1 - 1e-12, 0.95]
     for record, share in zip(ranking["features"], shares, strict=True):
-        record.update(redundancy=share, duplicate_of="a")
+        record.update(redundancy=share, closest="a")
     rows = rows_of(page(bare_facts(ranking=ranking)))
     assert rows["percents"] == ["", "30", "95", "99", "99.72", "over 99.99", "100"]
     assert rows["said"] == [0, 0, 1, 3, 4, 5, 6, 2]
@@ -541,7 +541,7 @@ def test_a_page_holds_so_many_rows_and_says_so(monkeypatch):
 def test_a_repeated_feature_may_lie_beyond_the_rows(monkeypatch):
     monkeypatch.setattr(table, "ROWS_IN_ALL", 2)
     ranking = ranking_of(list("abcd"), choice=True)
-    ranking["features"][1].update(redundancy=0.5, duplicate_of="d")
+    ranking["features"][1].update(redundancy=0.5, closest="d")
     assert rows_of(page(bare_facts(ranking=ranking)))["said"] == [0, 0]
 
 
@@ -654,8 +654,8 @@ def test_a_histogram_is_drawn_to_its_own_height():
 
 
 def test_groups_have_colours_and_the_unknown_is_grey():
-    assert group_looks(["a", "b", "unknown"]) == ["g0", "g1", "rest"]
-    assert group_looks(["unknown", "b"]) == ["g0", "g1"]
+    assert group_looks(["a", "b", "unlabelled"]) == ["g0", "g1", "rest"]
+    assert group_looks(["unlabelled", "b"]) == ["g0", "g1"]
     assert group_looks(None) == ["g0"]
     assert len(set(group_looks(list("abcdef")))) == 6
 
@@ -688,14 +688,14 @@ def test_only_the_selected_are_drawn():
     names = list("abcd")
     portraits = portraits_of(names)
     ranking = ranking_of(names, n_selected=2)
-    kept = of_chosen(portraits, ranking)
+    kept = of_selected(portraits, ranking)
     assert (
         [one["feature"] for one in kept["features"]]
         == kept["correlations"]["features"]
         == ["a", "b"]
     )
     assert kept["correlations"]["values"] == [[1.0, 0.8], [0.8, 1.0]]
-    assert len(of_chosen(portraits, ranking_of(names, n_selected=0))["features"]) == 4
+    assert len(of_selected(portraits, ranking_of(names, n_selected=0))["features"]) == 4
     drawn = page(bare_facts(ranking=ranking, portraits=portraits))
     assert drawn.count('<li class="card">') == 2
 
@@ -717,7 +717,7 @@ def test_points_of_a_cloud_are_shares():
 
 def test_correlations_as_colours_and_in_words():
     values = [[1.0, 0.9966, -0.71], [0.9966, 1.0, 0.001], [-0.71, 0.001, 1.0]]
-    drawn = repeats_section({"features": ["a", "b", "c"], "values": values})
+    drawn = redundancy_section({"features": ["a", "b", "c"], "values": values})
     cells = re.findall(
         r'<td class="(plus|minus)" style="--r:([\d.]+)" title="([^"]+)"><span>([^<]+)<', drawn
     )
@@ -731,9 +731,9 @@ def test_correlations_as_colours_and_in_words():
     ]
     assert cells[1][2] == "a and c: −0.71"
     assert "Most alike: a and b (0.997); a and c (−0.71)." in Reader(drawn).words
-    weak = repeats_section({"features": ["a", "b"], "values": [[1.0, -0.3], [-0.3, 1.0]]})
+    weak = redundancy_section({"features": ["a", "b"], "values": [[1.0, -0.3], [-0.3, 1.0]]})
     assert "No two are beyond ±0.7; the nearest to it are a and b (−0.30)." in Reader(weak).words
-    assert repeats_section({"features": ["a"], "values": [[1.0]]}) == ""
+    assert redundancy_section({"features": ["a"], "values": [[1.0]]}) == ""
 
 
 def test_curves_of_a_comparison_are_drawn():
@@ -804,7 +804,7 @@ def test_numbers_and_lists_read_well():
 
 @given(st.floats(0, 1))
 def test_a_share_is_told_from_a_fifth_on(share):
-    percent = said_percent(share)
+    percent = redundancy_percent(share)
     assert (percent is None) == (share < 0.2)
     if percent is not None and percent != "over 99.99":
         assert abs(float(percent) - 100 * share) <= 0.5

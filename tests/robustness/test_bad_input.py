@@ -698,7 +698,7 @@ def assert_same_choice(found, expected):
     assert_array_equal(found.ranking_, expected.ranking_)
     assert_array_equal(found.get_support(), expected.get_support())
     assert_array_equal(found.redundancy_, expected.redundancy_)
-    assert_array_equal(found.duplicate_of_, expected.duplicate_of_)
+    assert_array_equal(found.closest_, expected.closest_)
     assert (found.method_, found.scale_, found.skill_) == (
         expected.method_,
         expected.scale_,
@@ -1442,7 +1442,7 @@ def test_one_column_by_default(kind):
         # It explains itself, and what is predicted from it.
         assert_allclose(sieve.scores_, [1.0], rtol=1e-12)
         assert sieve.redundancy_.tolist() == [0.0]
-        assert sieve.duplicate_of_.tolist() == [-1]
+        assert sieve.closest_.tolist() == [-1]
 
 
 @case(61)
@@ -1521,7 +1521,7 @@ def check_nothing_varies_by_default(kind, container):
         assert len(caught) == 1
         assert np.isnan(sieve.scores_).all()
         assert np.isnan(sieve.redundancy_).all()
-        assert sieve.duplicate_of_.tolist() == [-1] * P
+        assert sieve.closest_.tolist() == [-1] * P
         assert sieve.ranking_.tolist() == [1, 2, 3, 4, 5]
         assert not sieve.get_support().any()
     with (
@@ -1629,8 +1629,8 @@ def test_copies_of_columns_are_named_and_not_chosen(kind):
     assert found[0] == found[3] == found[6]
     assert found[1] == found[5]
     assert sieve.get_support().tolist() == [True, True, True, False, True, False, False]
-    assert sieve.duplicate_of_[[3, 5, 6]].tolist() == [0, 1, 0]
-    assert_allclose(sieve.duplicate_correlation_[[3, 5, 6]], 1.0, rtol=1e-12)
+    assert sieve.closest_[[3, 5, 6]].tolist() == [0, 1, 0]
+    assert_allclose(sieve.closest_correlation_[[3, 5, 6]], 1.0, rtol=1e-12)
     assert_allclose(sieve.redundancy_[[3, 5, 6]], 1.0, rtol=1e-9)
     # There is nothing left to say, and the copies of one column stay in their order.
     assert sorted(sieve.ranking_[[3, 5, 6]]) == [5, 6, 7]
@@ -1645,11 +1645,11 @@ def test_copies_are_shown():
     assert all(record["rank_min"] == record["rank"] for record in records.values())
     for first, second in (("x0", "x3"), ("x1", "x4")):
         assert records[second]["score"] == records[first]["score"]
-        assert records[second]["duplicate_of"] == first
-        assert records[second]["duplicate_correlation"] == pytest.approx(1.0, rel=1e-12)
+        assert records[second]["closest"] == first
+        assert records[second]["closest_correlation"] == pytest.approx(1.0, rel=1e-12)
         assert records[second]["redundancy"] == pytest.approx(1.0, rel=1e-9)
         assert re.search(rf"  {second}  .* 100 %, most like {first}$", str(ranking), re.MULTILINE)
-    assert records[ranking.best(1)[0]]["duplicate_of"] is None
+    assert records[ranking.best(1)[0]]["closest"] is None
 
 
 @case(67)

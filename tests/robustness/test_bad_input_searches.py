@@ -103,7 +103,7 @@ def diverse(table):
     path = diverse_selection(np.ones(n_features), table, n_features_to_select=1)
     ranking = np.argsort(path.order) + 1
     return Answer(
-        order=path.order, ranking=ranking, support=ranking <= path.n_chosen, scores=path.alone
+        order=path.order, ranking=ranking, support=ranking <= path.n_selected, scores=path.alone
     )
 
 

@@ -169,7 +169,7 @@ def test_what_rounding_leaves_chooses_nothing(shape):
             target_share=1.0,
         )
         for path in (of_one, of_target):
-            assert path.n_chosen == 1
+            assert path.n_selected == 1
             assert path.order.tolist() == expected
             assert_allclose(path.gains, [1.0])
 

@@ -27,7 +27,7 @@ from graphsieve.search.counting import (
     permutation_moments,
     rotation_tail,
 )
-from graphsieve.search.diverse import choose_diverse
+from graphsieve.search.diverse import select_diverse
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import chosen_scale, rescaled
 from strategies import problems
@@ -658,6 +658,6 @@ def test_real_tables_get_more_than_one_and_not_all(name, labels):
     table = MemoryTable(X)
     table = rescaled(table, chosen_scale(table)[0])
     found = columns_that_matter(table, known)
-    order = choose_diverse(table, found.mask.astype(float), n_wanted=60, progress=False).order
+    order = select_diverse(table, found.mask.astype(float), n_wanted=60, progress=False).order
     count = count_features(table, known, order, mattering=found)
     assert 1 < count.n < table.n_features

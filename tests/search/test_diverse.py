@@ -25,7 +25,7 @@ import lookalikes
 from graphsieve import GraphSieve, Supervision
 from graphsieve._base.errors import InputError
 from graphsieve.search import diverse, diverse_selection
-from graphsieve.search.default import LEAST_TRUST, explain_what_is_known
+from graphsieve.search.default import LEAST_TRUST, select_by_explanation
 from graphsieve.search.diverse import DiversePath
 from graphsieve.search.prediction import predicted
 from graphsieve.select.preparation import weights_by_rank
@@ -147,12 +147,12 @@ def tables(draw: Any, *, plain: bool = False) -> Columns:
 
 
 def all_parts(path: DiversePath) -> dict[str, np.ndarray]:
-    names = ("order", "alone", "gains", "explained", "redundancy", "duplicate_of", "correlation")
+    names = ("order", "alone", "gain", "explained", "redundancy", "closest", "closest_correlation")
     return {name: getattr(path, name) for name in names}
 
 
 def assert_same_path(one: DiversePath, other: DiversePath, tolerance: float = 1e-8) -> None:
-    assert one.n_chosen == other.n_chosen
+    assert one.n_selected == other.n_selected
     for name, values in all_parts(one).items():
         np.testing.assert_allclose(values, all_parts(other)[name], atol=tolerance, err_msg=name)
 
@@ -219,7 +219,7 @@ def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(
     usable = ~np.isnan(weights)
     search = diverse.Explaining(space, np.nan_to_num(weights), usable, None, 0.0)
     for chosen in ([], [1], [1, 2, 6]):
-        for position in chosen[len(search.chosen) :]:
+        for position in chosen[len(search.selected) :]:
             search.take(position)
         search._compute()
         S = X - X.mean(axis=0)
@@ -245,7 +245,7 @@ def test_chunks_of_any_width_make_no_difference(
             patch.setattr(diverse, "STALE", 0.9)  # and gains are computed anew nearly always
             for elements in (1, 3 * n, 10**6):
                 table = MemoryTable(stored(X), block_elements=elements)
-                assert_same_path(diverse.choose_diverse(table, weights, n_wanted=8), whole)
+                assert_same_path(diverse.select_diverse(table, weights, n_wanted=8), whole)
 
 
 def test_parts_have_the_units_of_the_table() -> None:
@@ -270,15 +270,15 @@ def test_every_choice_explains_most_of_what_is_left(table: Columns, wanted: int)
     varies = np.ptp(X, axis=0) > 0
     np.testing.assert_allclose(path.alone, np.where(varies, alone, np.nan), atol=1e-9)
     chosen: list[int] = []
-    for place in range(path.n_chosen):
+    for place in range(path.n_selected):
         worth = worth_by_refitting(X, weights, chosen)
         assert path.gains[place] == pytest.approx(worth.max(), abs=1e-8)
         assert worth[path.order[place]] == pytest.approx(worth.max(), abs=1e-8)
         chosen.append(int(path.order[place]))
         assert path.explained[place] == pytest.approx(explained_by(X, weights, chosen), abs=1e-8)
     assert sorted(path.order) == list(range(p))
-    rest = path.order[path.n_chosen :]
-    if path.n_chosen < min(wanted, p):  # it stopped, since nothing is left
+    rest = path.order[path.n_selected :]
+    if path.n_selected < min(wanted, p):  # it stopped, since nothing is left
         np.testing.assert_allclose(worth_by_refitting(X, weights, chosen), 0, atol=1e-8)
     else:  # the others follow by what they would add
         worth = worth_by_refitting(X, weights, chosen)[rest]
@@ -314,21 +314,23 @@ def test_redundancy_and_whom_a_column_repeats(table: Columns, form: str) -> None
     correlation = correlations(X)
     for j in range(p):
         place = int(np.flatnonzero(path.order == j)[0])
-        before = path.order[: min(place, path.n_chosen)]
+        before = path.order[: min(place, path.n_selected)]
         if np.ptp(X[:, j]) == 0:
             assert np.isnan(path.redundancy[j])
-            assert path.duplicate_of[j] == -1
-            assert np.isnan(path.correlation[j])
+            assert path.closest[j] == -1
+            assert np.isnan(path.closest_correlation[j])
             continue
         if not len(before):
             assert path.redundancy[j] == pytest.approx(0, abs=1e-12)
-            assert path.duplicate_of[j] == -1
-            assert np.isnan(path.correlation[j])
+            assert path.closest[j] == -1
+            assert np.isnan(path.closest_correlation[j])
             continue
         strongest = np.abs(correlation[j, before]).max()
-        assert abs(path.correlation[j]) == pytest.approx(strongest, abs=1e-9)
-        assert path.correlation[j] == pytest.approx(correlation[j, path.duplicate_of[j]], abs=1e-9)
-        assert path.duplicate_of[j] in before
+        assert abs(path.closest_correlation[j]) == pytest.approx(strongest, abs=1e-9)
+        assert path.closest_correlation[j] == pytest.approx(
+            correlation[j, path.closest[j]], abs=1e-9
+        )
+        assert path.closest[j] in before
         if form == "explain":
             fitted = LinearRegression().fit(X[:, before], X[:, j])
             assert path.redundancy[j] == pytest.approx(
@@ -369,12 +371,12 @@ def test_a_case_by_hand() -> None:
     path = diverse_selection([1.0, 0.5, 0.0], X, n_features_to_select=3)
     np.testing.assert_allclose(path.alone, np.array([8.5, 11, 2]) / 13)
     assert path.order.tolist() == [1, 0, 2]
-    assert path.n_chosen == 2
+    assert path.n_selected == 2
     np.testing.assert_allclose(path.gains, np.array([11, 2]) / 13)
     np.testing.assert_allclose(path.explained, [11 / 13, 1])
     np.testing.assert_allclose(path.redundancy, [0.5, 0, 1], atol=1e-15)
-    assert path.duplicate_of.tolist() == [1, -1, 0]
-    np.testing.assert_allclose(path.correlation, [np.sqrt(0.5), np.nan, -np.sqrt(0.5)])
+    assert path.closest.tolist() == [1, -1, 0]
+    np.testing.assert_allclose(path.closest_correlation, [np.sqrt(0.5), np.nan, -np.sqrt(0.5)])
 
 
 # ---- what is chosen: form "correlation"
@@ -388,7 +390,7 @@ def test_the_correlation_form_against_numpy(table: Columns) -> None:
     weights = np.where(varies, weights, 0.0)
     weights = weights / weights.max() if weights.max() > 0 else varies.astype(float)
     np.testing.assert_allclose(path.alone, np.where(varies, weights, np.nan), atol=1e-12)
-    for place in range(path.n_chosen):
+    for place in range(path.n_selected):
         chosen = path.order[:place]
         worth = weights * (1 - correlation[:, chosen].max(axis=1, initial=0))
         worth[chosen] = 0
@@ -420,7 +422,9 @@ def test_laws(form: str, table: Columns, seed: int) -> None:
     columns = random.permutation(p)
     moved = path_of(X[:, columns], weights[columns])
     np.testing.assert_allclose(moved.alone, path.alone[columns], atol=1e-9)
-    assert columns[moved.order[: moved.n_chosen]].tolist() == path.order[: path.n_chosen].tolist()
+    assert (
+        columns[moved.order[: moved.n_selected]].tolist() == path.order[: path.n_selected].tolist()
+    )
 
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
@@ -448,12 +452,14 @@ def test_copies_come_last_and_name_the_original(form: str, seed: int, tall: bool
     X = np.hstack([plain, plain, -plain, 1000 * plain if form == "correlation" else plain])
     weights = np.tile(random.uniform(0.2, 1, p), 4)
     path = diverse_selection(weights, X, n_features_to_select=4 * p, form=form)
-    assert path.n_chosen == p
+    assert path.n_selected == p
     assert sorted(path.order[:p]) == list(range(p))  # of equal columns, the first
     copies = np.arange(p, 4 * p)
-    assert path.duplicate_of[copies].tolist() == np.tile(np.arange(p), 3).tolist()
+    assert path.closest[copies].tolist() == np.tile(np.arange(p), 3).tolist()
     np.testing.assert_allclose(path.redundancy[copies], 1, atol=1e-12)
-    np.testing.assert_allclose(path.correlation[copies], np.repeat([1.0, -1.0, 1.0], p), atol=1e-12)
+    np.testing.assert_allclose(
+        path.closest_correlation[copies], np.repeat([1.0, -1.0, 1.0], p), atol=1e-12
+    )
     # What nothing is left of is ordered by score, and copies among themselves by column.
     assert path.order[p:].tolist() == sorted(copies, key=lambda j: (-weights[j], j))
 
@@ -552,12 +558,12 @@ def test_constants_and_columns_without_a_score(form: str, stored: Any) -> None:
     X[:, 5] = 3 * X[:, 0]  # explains most, and must not be chosen
     weights = np.array([0.5, 1.0, 0.5, 0.1, 1.0, np.nan])
     path = diverse_selection(weights, stored(X), n_features_to_select=6, form=form)
-    assert path.n_chosen == 3
+    assert path.n_selected == 3
     assert sorted(path.order[:3]) == [0, 2, 3]
     assert path.order[3:].tolist() == [1, 4, 5]
     assert np.isnan(path.alone).tolist() == [False, True, False, False, True, True]
     assert np.isnan(path.redundancy).tolist() == [False, True, False, False, True, False]
-    assert path.duplicate_of[5] == 0
+    assert path.closest[5] == 0
     assert path.redundancy[5] == pytest.approx(1)
 
 
@@ -566,10 +572,10 @@ def test_nothing_can_be_chosen(form: str) -> None:
     X = np.random.default_rng(0).normal(size=(6, 3))
     for weights, table in (([1.0, 1.0, 1.0], np.full((6, 3), 0.1)), ([np.nan] * 3, X)):
         path = diverse_selection(weights, table, n_features_to_select=2, form=form)
-        assert path.n_chosen == 0
+        assert path.n_selected == 0
         assert path.order.tolist() == [0, 1, 2]
         assert np.isnan(path.alone).all()
-        assert (path.duplicate_of == -1).all()
+        assert (path.closest == -1).all()
 
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
@@ -579,7 +585,7 @@ def test_if_nothing_matters_everything_matters_alike(form: str) -> None:
     assert_same_path(
         none, diverse_selection([1.0, 1, 1, np.nan], X, n_features_to_select=3, form=form), 0
     )
-    assert none.n_chosen == 3
+    assert none.n_selected == 3
 
 
 def test_beyond_what_matters_the_default_chooses_no_copies() -> None:
@@ -587,9 +593,9 @@ def test_beyond_what_matters_the_default_chooses_no_copies() -> None:
     plain = np.random.default_rng(3).normal(size=(24, 5)) * [1, 1, 3, 2, 1]
     X, weights = plain[:, [2, 0, 1, 2, 3, 0, 4]], np.array([0, 0.9, 0, 0, 0.3, 0.9, 0])
     # On its own the search stops there
-    assert diverse_selection(weights, X, n_features_to_select=7).n_chosen == 2
-    path = diverse.choose_diverse(MemoryTable(X), weights, n_wanted=7, beyond=True)
-    assert path.n_chosen == 5
+    assert diverse_selection(weights, X, n_features_to_select=7).n_selected == 2
+    path = diverse.select_diverse(MemoryTable(X), weights, n_wanted=7, beyond=True)
+    assert path.n_selected == 5
     assert sorted(path.order[:2]) == [1, 4]
     # What two of the others explain of all of them, as if they were a table of their own.
     rest = np.isin(np.arange(7), [0, 2, 3, 6]).astype(float)
@@ -597,7 +603,7 @@ def test_beyond_what_matters_the_default_chooses_no_copies() -> None:
         worth = worth_by_refitting(X, rest, path.order[:place].tolist())
         assert path.order[place] == np.flatnonzero(worth >= worth.max() - 1e-9)[0]
     assert path.order[5:].tolist() == [5, 3]
-    assert path.duplicate_of[[3, 5]].tolist() == [0, 1]
+    assert path.closest[[3, 5]].tolist() == [0, 1]
     np.testing.assert_allclose(path.explained[1:], 1)
     np.testing.assert_allclose(path.gains[2:], 0, atol=0)
 
@@ -607,20 +613,20 @@ def test_no_more_are_chosen_than_the_rank(seed: int, shape: tuple[int, int], ran
     random = np.random.default_rng(seed)
     X = random.normal(size=(shape[0], rank)) @ random.normal(size=(rank, shape[1])) + 3
     path = diverse_selection(np.ones(shape[1]), X, n_features_to_select=shape[1])
-    assert path.n_chosen == np.linalg.matrix_rank(X - X.mean(axis=0)) == rank
+    assert path.n_selected == np.linalg.matrix_rank(X - X.mean(axis=0)) == rank
     assert path.explained[-1] == pytest.approx(1)
     full = random.normal(size=shape)
     assert diverse_selection(
         np.ones(shape[1]), full, n_features_to_select=shape[1]
-    ).n_chosen == min(shape[0] - 1, shape[1])
+    ).n_selected == min(shape[0] - 1, shape[1])
 
 
 def test_at_most_so_many_are_chosen_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(5).normal(size=(280, 270))
     path = diverse_selection(np.ones(270), X, n_features_to_select=270)
-    assert path.n_chosen == len(path.gains) == diverse.MOST_CHOICES == 256
+    assert path.n_selected == len(path.gains) == diverse.MOST_SELECTED == 256
     assert sorted(path.order) == list(range(270))
-    monkeypatch.setattr(diverse, "MOST_CHOICES", 4)
+    monkeypatch.setattr(diverse, "MOST_SELECTED", 4)
     small, weights = X[:30, :9], np.linspace(1, 2, 9)
     path = diverse_selection(weights, small, n_features_to_select=9)
     worth = worth_by_refitting(small, weights, path.order[:4].tolist())
@@ -658,7 +664,7 @@ def test_spectra_are_chosen_as_in_extended_precision(
     for weights in (np.ones(p), random.random(p)):
         expected, least = chosen_in_extended_precision(X, weights / weights.max(), 20)
         path = diverse_selection(weights, X, n_features_to_select=20)
-        assert path.order[: path.n_chosen].tolist() == expected
+        assert path.order[: path.n_selected].tolist() == expected
         assert least < 1e-6
 
 
@@ -668,14 +674,14 @@ def test_choices_of_which_a_billionth_was_left() -> None:
     expected, least = chosen_in_extended_precision(X, np.ones(150), 20)
     assert least < 1e-9
     path = diverse_selection(np.ones(150), X, n_features_to_select=20)
-    assert path.order[: path.n_chosen].tolist() == expected
+    assert path.order[: path.n_selected].tolist() == expected
 
 
 def test_spectra_of_many_samples_are_chosen_as_in_extended_precision() -> None:
     X, _ = lookalikes.load("spectra")
     expected, least = chosen_in_extended_precision(X, np.ones(X.shape[1]), 20)
     path = diverse_selection(np.ones(X.shape[1]), X, n_features_to_select=20)
-    assert path.order[: path.n_chosen].tolist() == expected
+    assert path.order[: path.n_selected].tolist() == expected
     assert least < 1e-6
 
 
@@ -739,7 +745,7 @@ def test_a_clear_choice_survives_a_sketch(monkeypatch: pytest.MonkeyPatch) -> No
     assert sketched.order[:4].tolist() == exact.order[:4].tolist()
     np.testing.assert_allclose(sketched.gains, exact.gains, atol=0.1)
     assert sketched.redundancy[20] == pytest.approx(1)
-    assert sketched.duplicate_of[20] == 0
+    assert sketched.closest[20] == 0
     assert np.isnan(sketched.redundancy[21])
 
 
@@ -760,7 +766,7 @@ def test_twenty_thousand_columns_take_little_memory() -> None:
     peak, path = peak_of(
         lambda: diverse_selection(random.random(20_000), X, n_features_to_select=100)
     )
-    assert path.n_chosen == 100
+    assert path.n_selected == 100
     # What was kept up by differences still adds up
     np.testing.assert_allclose(np.cumsum(path.gains), path.explained)
     assert peak < 4 * X.nbytes  # 320 MB; features × features would be 3.2 GB
@@ -775,7 +781,7 @@ def test_text_stays_sparse() -> None:
     columns = np.repeat(np.arange(20_000), np.minimum(size, 1500))
     X = sp.csr_array((random.poisson(1, len(rows)) + 1.0, (rows, columns)), shape=(2000, 20_000))
     peak, path = peak_of(lambda: diverse_selection(np.ones(20_000), X, n_features_to_select=20))
-    assert path.n_chosen == 20
+    assert path.n_selected == 20
     assert peak < 2000 * 20_000 * 8 / 2
     part = diverse_selection(np.ones(60), X[:, :60], n_features_to_select=10)
     assert_same_path(
@@ -912,10 +918,10 @@ def test_relevance_by_hand_and_trust_by_skill(data: tuple[np.ndarray, np.ndarray
 def test_only_allowed_columns_are_chosen(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     table, allowed = MemoryTable(X), np.arange(9) >= 3
-    found = explain_what_is_known(
+    found = select_by_explanation(
         table, table, Supervision.from_labels(y), n_wanted=9, allowed=allowed
     )
-    assert sorted(found.path.order[: found.path.n_chosen]) == [3, 4, 5, 6, 7]
+    assert sorted(found.path.order[: found.path.n_selected]) == [3, 4, 5, 6, 7]
     assert found.relevance[0] > 0.5  # it is said of all, whoever may be chosen
 
 
@@ -1001,8 +1007,8 @@ def test_named_methods_with_and_without_redundancy(
     if redundancy in (None, "auto"):
         assert sieve.ranking_.tolist() == plain.ranking_.tolist()
         assert sieve.redundancy_ is None
-        assert sieve.duplicate_of_ is None
-        assert sieve.duplicate_correlation_ is None
+        assert sieve.closest_ is None
+        assert sieve.closest_correlation_ is None
         return
     places = pd.Series(sieve.scores_ if sieve.large_is_good_ else -sieve.scores_).rank(
         method="average"
@@ -1012,8 +1018,8 @@ def test_named_methods_with_and_without_redundancy(
     )
     assert (np.argsort(sieve.ranking_) == path.order).all()
     np.testing.assert_array_equal(sieve.redundancy_, path.redundancy)
-    np.testing.assert_array_equal(sieve.duplicate_of_, path.duplicate_of)
-    np.testing.assert_array_equal(sieve.duplicate_correlation_, path.correlation)
+    np.testing.assert_array_equal(sieve.closest_, path.closest)
+    np.testing.assert_array_equal(sieve.closest_correlation_, path.closest_correlation)
 
 
 def test_scores_become_weights_by_their_ranks() -> None:
@@ -1099,7 +1105,7 @@ def test_the_number_may_be_found(method: str, data: tuple[np.ndarray, np.ndarray
 
 def test_no_telling_how_many() -> None:
     X = np.random.default_rng(11).normal(size=(40, 6))
-    with pytest.warns(UserWarning, match="no telling how many"):
+    with pytest.warns(UserWarning, match="the number of features could not be determined"):
         sieve = GraphSieve(n_features_to_select="auto").fit(X)
     assert sieve.count_ is not None
     assert sieve.count_.n == 0
@@ -1211,7 +1217,5 @@ def test_with_nothing_known_a_column_that_no_other_confirms_counts_little() -> N
 
 def test_a_share_of_no_targets_is_refused():
     X = np.random.default_rng(0).normal(size=(12, 3))
-    with pytest.raises(
-        InputError, match=r"target_share=0\.9 belongs to targets, and none were given"
-    ):
+    with pytest.raises(InputError, match=r"target_share=0\.9 needs targets, and none were given"):
         diverse_selection(np.ones(3), X, n_features_to_select=2, target_share=0.9)

@@ -24,7 +24,7 @@ from graphsieve import (
     rank,
     stability,
 )
-from graphsieve.report.wording import already_said
+from graphsieve.report.wording import redundancy_text
 from graphsieve.select import ranking as ranking_module
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
@@ -103,7 +103,7 @@ def test_numbers_are_those_of_the_selector(redundancy):
     np.testing.assert_array_equal(found.scores, sieve.scores_)
     np.testing.assert_array_equal(found.ranks, sieve.ranking_)
     np.testing.assert_array_equal(found.selected, sieve.get_support())
-    for name in ("redundancy", "duplicate_of", "duplicate_correlation"):
+    for name in ("redundancy", "closest", "closest_correlation"):
         np.testing.assert_array_equal(getattr(found, name), getattr(sieve, name + "_"))
         assert (getattr(found, name) is None) == (redundancy is None)
     assert found.best(1) == [WITH_COPY.columns[np.argmin(sieve.ranking_)]]
@@ -127,9 +127,9 @@ def test_a_copy_is_chosen_last_and_names_its_original(ranking):
     assert ranking.ranks[copy] == 5  # after the four that say something, before the constant
     np.testing.assert_array_equal(ranking.tied_ranks, ranking.ranks)
     record = ranking.to_records()[4]
-    assert (record["feature"], record["duplicate_of"]) == ("copy", "petal width (cm)")
+    assert (record["feature"], record["closest"]) == ("copy", "petal width (cm)")
     assert record["redundancy"] == pytest.approx(1)
-    assert record["duplicate_correlation"] == pytest.approx(1)
+    assert record["closest_correlation"] == pytest.approx(1)
 
 
 def test_what_was_said_before_is_a_regression_on_those_before(ranking):
@@ -147,10 +147,9 @@ def test_what_was_said_before_is_a_regression_on_those_before(ranking):
         )
         with_each = np.array([np.corrcoef(X[:, j], X[:, i])[0, 1] for i in before])
         assert (
-            frame["duplicate_of"][ranking.names[j]]
-            == ranking.names[before[np.abs(with_each).argmax()]]
+            frame["closest"][ranking.names[j]] == ranking.names[before[np.abs(with_each).argmax()]]
         )
-        assert frame["duplicate_correlation"][ranking.names[j]] == pytest.approx(
+        assert frame["closest_correlation"][ranking.names[j]] == pytest.approx(
             with_each[np.abs(with_each).argmax()]
         )
 
@@ -159,7 +158,7 @@ def test_frame_and_json(ranking, scored):
     plain = ["feature", "rank", "rank_min", "score", "selected", "flag"]
     for found, columns in (
         (scored, plain),
-        (ranking, [*plain, "redundancy", "duplicate_of", "duplicate_correlation"]),
+        (ranking, [*plain, "redundancy", "closest", "closest_correlation"]),
     ):
         frame = found.to_frame()
         assert list(frame.columns) == columns
@@ -174,12 +173,12 @@ def test_frame_and_json(ranking, scored):
         assert list(facts["features"][-1]) == columns
         assert [record["feature"] for record in facts["features"]] == list(frame["feature"])
     first, last = facts["features"][0], facts["features"][-1]
-    assert (first["redundancy"], first["duplicate_of"], first["duplicate_correlation"]) == (
+    assert (first["redundancy"], first["closest"], first["closest_correlation"]) == (
         0,
         None,
         None,
     )
-    assert (last["redundancy"], last["duplicate_of"], last["duplicate_correlation"]) == (
+    assert (last["redundancy"], last["closest"], last["closest_correlation"]) == (
         None,
         None,
         None,
@@ -373,13 +372,13 @@ def test_a_notebook_shows_a_part_of_the_page(ranking):
 
 
 def test_near_the_whole_what_is_left_can_be_read():
-    assert already_said(0.1, "hue") == ""
-    assert already_said(float("nan"), "hue") == ""
-    assert already_said(0.9, None) == ""
-    assert already_said(0.934, "hue") == "93 %, most like hue"
-    assert already_said(0.9968, "hue") == "99.68 %, most like hue"
-    assert already_said(0.99999, "hue") == "over 99.99 %, most like hue"
-    assert already_said(1.0, "hue") == "100 %, most like hue"
+    assert redundancy_text(0.1, "hue") == ""
+    assert redundancy_text(float("nan"), "hue") == ""
+    assert redundancy_text(0.9, None) == ""
+    assert redundancy_text(0.934, "hue") == "93 %, most like hue"
+    assert redundancy_text(0.9968, "hue") == "99.68 %, most like hue"
+    assert redundancy_text(0.99999, "hue") == "over 99.99 %, most like hue"
+    assert redundancy_text(1.0, "hue") == "100 %, most like hue"
 
 
 def test_searches_that_score_in_rounds_are_ranked_too():
@@ -441,7 +440,7 @@ def test_classes_have_one_name_in_the_header_and_in_the_pictures():
     y = np.where(np.arange(30) < 20, np.arange(30) % 2, np.nan)  # 0.0, 1.0 and unknown
     facts = rank(np.random.default_rng(0).normal(size=(30, 3)), y).report_facts()
     assert [one["name"] for one in facts["known"]["classes"]] == ["0", "1"]
-    assert facts["portraits"]["classes"] == ["0", "1", "unknown"]
+    assert facts["portraits"]["classes"] == ["0", "1", "unlabelled"]
 
 
 def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
@@ -449,7 +448,7 @@ def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
         np.random.default_rng(0).normal(size=(30, 4)), method="iterative", n_features_to_select=2
     )._repr_html_()
     assert "By <strong>iterative</strong>, which drops the worst features" in text
-    assert "as asked" not in text
+    assert "as requested" not in text
     assert "2 rounds, 1 dropped in each." in text
 
 

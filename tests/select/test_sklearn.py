@@ -293,8 +293,8 @@ def test_fitting_again_replaces_everything():
         "relevance_",
         "skill_",
         "redundancy_",
-        "duplicate_of_",
-        "duplicate_correlation_",
+        "closest_",
+        "closest_correlation_",
         "count_",
     ):
         assert getattr(sieve, name) is None

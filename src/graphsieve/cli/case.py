@@ -175,7 +175,7 @@ def _without(table: TableFile, excluded: list[str]) -> TableFile:
     """The table without the columns that are to be no features."""
     check_kept(table.name, excluded, table.columns)
     return without_columns(
-        table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as asked"
+        table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as requested"
     )
 
 

@@ -20,7 +20,7 @@ from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
 from graphsieve.report.page import page
 from graphsieve.report.terminal import headline, recall_line, subline, table_lines
-from graphsieve.report.wording import in_order_of_choice
+from graphsieve.report.wording import in_selection_order
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
 from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
@@ -241,7 +241,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     """
     facts = ranking.page_facts()
     features = facts["features"]
-    if on_terminal and shutil.get_terminal_size().columns < NARROW and in_order_of_choice(facts):
+    if on_terminal and shutil.get_terminal_size().columns < NARROW and in_selection_order(facts):
         features = [
             {name: value for name, value in record.items() if name != "redundancy"}
             for record in features

@@ -99,7 +99,7 @@ def _changes(options: argparse.Namespace) -> list[str]:
             f"excluded = [table.names.index(name) for name in {options.exclude!r} if name in "
             "table.names]"
         )
-        lines.append('table = without_columns(table, excluded, "as asked")')
+        lines.append('table = without_columns(table, excluded, "as requested")')
     if options.missing != "refuse":
         lines += ["before = table.positions"] * (
             options.missing == "drop-rows" and bool(options.pairs or options.proba)

@@ -11,7 +11,7 @@ from graphsieve.cli.case import read_case
 from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.cli.saying import say, told_warnings
-from graphsieve.report.wording import neighbors_found
+from graphsieve.report.wording import recall_text
 from graphsieve.table.files.writing import (
     WRITABLE,
     check_writable_format,
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
             f"{n_changed:,} {what} a ' in front; --raw-names leaves them as they are",
             quiet=options.quiet,
         )
-    if (found := neighbors_found(ranking.facts())) is not None:
+    if (found := recall_text(ranking.facts())) is not None:
         say(found, quiet=options.quiet)
     if output is not None:
         say(f"the reduced table: {output}", quiet=options.quiet)

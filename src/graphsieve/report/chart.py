@@ -1,5 +1,6 @@
-"""Curves with their errors, a legend and a caption; colours come from the page, so that one drawing
-serves light and dark.
+"""Curves with error bands, a legend and a caption.
+
+Colours come from the style sheet of the page, so one drawing serves light and dark themes.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from graphsieve.report.frame import asset
 from graphsieve.report.plot import Axis, band, dots, line, padded, plot
 
 N_COLORS = 8
-GREY = ("random", "all")  # baselines: grey, so that the eye goes to what was chosen
+GREY = ("random", "all")  # first words of baselines, which are drawn in grey
 
 STYLE = asset("plot.css")
 
 
 def chart(figure: Mapping[str, Any]) -> str:
-    """The figure with its legend and caption; `figure` has the fields of
-    `papers.results.Figure`.
+    """Return the figure with its legend and caption.
+
+    `figure` has the fields of `papers.results.Figure`.
     """
     series = [one for one in figure["series"] if _points(one)]
     title = f"{figure['label']}: {figure['title']}"
@@ -46,7 +48,7 @@ def _points(series: Mapping[str, Any]) -> list[tuple[float, float, float]]:
 
 
 def _looks(series: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A colour for each curve; from the ninth on dashed, and baselines grey."""
+    """Return a style for each curve. Curves from the ninth on are dashed; baselines are grey."""
     looks, number = [], 0
     for one in series:
         first_word = one["name"].partition(" ")[0].strip(",:").lower()

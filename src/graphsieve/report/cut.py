@@ -1,4 +1,4 @@
-"""Where the cut is: the scores from the first feature to the last, and how they are spread."""
+"""The cut-off: a plot of the scores by rank, and their distribution."""
 
 from __future__ import annotations
 
@@ -7,72 +7,67 @@ from typing import Any, TypeVar
 
 from graphsieve.report.plot import SIDE, Axis, area, dots, line, padded, picture, plot, stems
 from graphsieve.report.wording import (
-    about_score,
     counted,
-    in_order_of_choice,
+    in_selection_order,
     name,
     number,
+    score_meaning,
     score_text,
     thousands,
 )
 
-DOTS = 1_500  # of features that are left out; more are a blot
-BENDS = 400  # of a curve
+DOTS = 1_500  # at most, for features that were not selected; more would overlap
+BENDS = 400  # at most, in a curve
 BINS = 24
-WORTH_COUNTING = 8  # features; the spread of fewer is seen as it is
-STEMS = 60  # features, up to which each is a dot on a stem
-MANY = 150  # features, from which on the first ones would stick to the edge of a linear axis
+WORTH_COUNTING = 8  # features; a histogram of fewer adds nothing
+STEMS = 60  # features; up to this number each is a dot on a stem
+MANY = 150  # features; beyond this number the axis of ranks is logarithmic
 
 Record = Mapping[str, Any]
 T = TypeVar("T")
 
 
 def cut_section(ranking: Mapping[str, Any]) -> str:
-    """The scores as a picture and in words; nothing where no feature has a finite score."""
+    """Return the scores as a plot and in words. Empty with fewer than two finite scores."""
     features = ranking["features"]
     scored = [record for record in features if record["score"] is not None]
     if len(scored) < 2:
         return ""
-    choice = in_order_of_choice(ranking)
-    words = _choice_words(features) if choice else _cut_words(features)
-    words += _aside(features)
+    by_gain = in_selection_order(ranking)
+    words = _selection_words(features) if by_gain else _cut_words(features)
+    words += _not_drawn(features)
     text = "".join(f"<p>{sentence}</p>" for sentence in words)
     legend = (
         '<ul class="legend"><li><i class="dot chosen"></i>selected</li><li><i class="dot '
-        'rest"></i>left out</li></ul>'
+        'rest"></i>not selected</li></ul>'
     )
     return (
-        '<section id="cut"><h2>Where the cut '
-        f"is</h2>{text}{legend}{_drawing(ranking, scored, choice)}</section>"
+        '<section id="cut"><h2>Scores and cut-off</h2>'
+        f"{text}{legend}{_drawing(ranking, scored, by_gain)}</section>"
     )
 
 
 def _cut_words(features: Sequence[Record]) -> list[str]:
-    """How many lie on either side, and how far apart the two at the cut are."""
+    """Describe the number of selected features, and the two scores at the cut-off."""
     kept = [record for record in features if record["selected"]]
     left = [record for record in features if not record["selected"]]
     if not kept or not left:
-        return [
-            f"All {counted(len(features), 'feature')} are {'selected' if kept else 'left out'}: "
-            "there is no cut."
-        ]
+        which = f"All {counted(len(features), 'feature')} are" if kept else "No feature is"
+        return [f"{which} selected, so there is no cut-off."]
     last, following = kept[-1], left[0]
-    has = _told_apart(last, following)
+    has = _distinct_scores(last, following)
     words = [
-        f"{counted(len(kept), 'feature')} selected, {thousands(len(left))} left out. The last one "
-        f"selected, {name(last['feature'], 40)}, {has[0]}; the first one left out, "
+        f"{counted(len(kept), 'feature')} selected, {thousands(len(left))} not selected. The last "
+        f"selected feature, {name(last['feature'], 40)}, {has[0]}. The next feature, "
         f"{name(following['feature'], 40)}, {has[1]}."
     ]
     if last["score"] is not None and last["score"] == following["score"]:
-        words.append(
-            "The two are equal: the cut goes through a tie, in which the order is that of the "
-            "columns."
-        )
+        words.append("The two scores are equal. Ties are ordered by the position of the columns.")
     return words
 
 
-def _told_apart(*records: Record) -> list[str]:
-    """The scores in words, with as many digits as tell them apart."""
+def _distinct_scores(*records: Record) -> list[str]:
+    """Return the scores in words, with enough digits to distinguish them."""
     scores = [record["score"] for record in records if record["score"] is not None]
     digits = next(
         (
@@ -88,41 +83,38 @@ def _told_apart(*records: Record) -> list[str]:
 def _has(record: Record, digits: int) -> str:
     if record["flag"] == "unscorable":
         return "could not be scored"
-    return (
-        f"has {score_text(record) if record['score'] is None else number(record['score'], digits)}"
-    )
+    score = score_text(record) if record["score"] is None else number(record["score"], digits)
+    return f"has the score {score}"
 
 
-def _choice_words(features: Sequence[Record]) -> list[str]:
-    """Features are chosen for what they add, so a good score alone is no reason to be among
-    them.
-    """
+def _selection_words(features: Sequence[Record]) -> list[str]:
+    """Describe the number of selected features, and why high scores may be left out."""
     kept = [record for record in features if record["selected"]]
     n_left = len(features) - len(kept)
     weakest = min((record["strength"] for record in kept), default=0.0)
     passed = sum(record["strength"] > weakest for record in features if not record["selected"])
     words = [
-        f"{counted(len(kept), 'feature')} selected, {thousands(n_left)} left out. Features are "
-        "chosen one by one for what they add, so there is no single score at which the cut lies."
+        f"{counted(len(kept), 'feature')} selected, {thousands(n_left)} not selected. Features are "
+        "selected one by one by gain, so no single score is the cut-off."
     ]
     if passed:
-        explains = "explains" if passed == 1 else "explain"
+        have = "has a higher score" if passed == 1 else "have higher scores"
         words.append(
-            f"{counted(passed, 'feature')} left out {explains} more alone than the weakest of the "
-            "selected."
+            f"{counted(passed, 'feature')} that {'was' if passed == 1 else 'were'} not selected "
+            f"{have} than the selected feature with the lowest score, but would add less."
         )
     return words
 
 
-def _aside(features: Sequence[Record]) -> list[str]:
-    """Scores that have no place on an axis."""
+def _not_drawn(features: Sequence[Record]) -> list[str]:
+    """Describe features without a finite score."""
     unscored = sum(record["flag"] == "unscorable" for record in features)
     infinite = sum(record["flag"] == "infinite" for record in features)
     words = []
     if unscored:
         words.append(
             f"{counted(unscored, 'feature')} could not be scored and "
-            f"{'is' if unscored == 1 else 'are'} last."
+            f"{'ranks' if unscored == 1 else 'rank'} last."
         )
     if infinite:
         words.append(
@@ -132,14 +124,14 @@ def _aside(features: Sequence[Record]) -> list[str]:
     return words
 
 
-def _drawing(ranking: Mapping[str, Any], scored: Sequence[Record], choice: bool) -> str:
+def _drawing(ranking: Mapping[str, Any], scored: Sequence[Record], by_gain: bool) -> str:
     scores = [record["score"] for record in scored]
     n = len(ranking["features"])
-    x = _ranks(n, choice)
-    y = Axis(*_ends(min(scores), max(scores)), about_score(ranking))
+    x = _ranks(n, by_gain)
+    y = Axis(*_ends(min(scores), max(scores)), score_meaning(ranking))
     last = max((record["rank"] for record in ranking["features"] if record["selected"]), default=0)
     parts = [] if not 0 < last < n else [_cut_line(x.place(last + 0.5))]
-    parts += _points(scored, x, y) if choice or n <= MANY else _curve(scored, last, x, y)
+    parts += _points(scored, x, y) if by_gain or n <= MANY else _curve(scored, last, x, y)
     label = (
         f"Scores by rank, from {score_text(scored[0])} to {score_text(scored[-1])}; "
         f"{counted(last, 'feature')} of {n} selected."
@@ -149,16 +141,16 @@ def _drawing(ranking: Mapping[str, Any], scored: Sequence[Record], choice: bool)
     )
 
 
-def _ranks(n: int, choice: bool) -> Axis:
-    """From the first place to the last, with some room beside them."""
-    label = "place in the order of choice" if choice else "rank"
+def _ranks(n: int, by_gain: bool) -> Axis:
+    """Return the axis of ranks, with a margin at both ends."""
+    label = "position in the selection order" if by_gain else "rank"
     if n > MANY:
-        return Axis(0.8, n * 1.1, f"{label} (× 10 per step)", logarithmic=True)
+        return Axis(0.8, n * 1.1, f"{label} (logarithmic)", logarithmic=True)
     return Axis(0.5, n + 0.5, label, whole=True)
 
 
 def _ends(low: float, high: float) -> tuple[float, float]:
-    """From zero where the scores come near it, so that lengths can be compared."""
+    """Return the ends of the score axis: from zero if the scores come near it."""
     ends = padded(low, high)
     return (0.0, ends[1]) if 0 <= low < high / 2 else ends
 
@@ -180,7 +172,7 @@ def _points(scored: Sequence[Record], x: Axis, y: Axis) -> list[str]:
 
 
 def _curve(scored: Sequence[Record], last: int, x: Axis, y: Axis) -> list[str]:
-    """A curve in two colours, which meet at the cut."""
+    """Draw a curve in two colours that meet at the cut-off."""
     kept = _places([record for record in scored if record["rank"] <= last], x, y)
     left = _places(_thinned([record for record in scored if record["rank"] >= last], BENDS), x, y)
     return [
@@ -196,9 +188,7 @@ def _places(records: Sequence[Record], x: Axis, y: Axis) -> list[tuple[float, fl
 
 
 def _thinned(items: Sequence[T], most: int) -> list[T]:
-    """The first and the last and what lies evenly between them, more of it at the start, which
-    the axis draws wide.
-    """
+    """Return at most `most` items, denser at the start, where a logarithmic axis is wide."""
     if len(items) <= most:
         return list(items)
     top = len(items) - 1
@@ -207,9 +197,7 @@ def _thinned(items: Sequence[T], most: int) -> list[T]:
 
 
 def _spread(scored: Sequence[Record], y: Axis) -> str:
-    """How many features have which score, drawn sideways on the same axis; those selected as
-    strokes at its edge.
-    """
+    """Draw a sideways histogram of the scores, with the selected ones as ticks at its edge."""
     n_bins = min(BINS, max(6, round(2 * len(scored) ** 0.5)))
     counts = [0] * n_bins
     for record in scored:
@@ -232,6 +220,6 @@ def _spread(scored: Sequence[Record], y: Axis) -> str:
         ]
     )
     return (
-        f'<div class="canvas side">{drawn}<span class="across" style="left:50%">how '
-        "many</span></div>"
+        f'<div class="canvas side">{drawn}<span class="across" style="left:50%">'
+        "features</span></div>"
     )

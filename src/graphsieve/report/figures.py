@@ -1,6 +1,4 @@
-"""Pictures by matplotlib: a ranking as bars, curves over the number of features, ranks over
-resamples.
-"""
+"""Plots with matplotlib: a ranking, curves by number of features, ranks over resamples."""
 
 from __future__ import annotations
 
@@ -14,32 +12,31 @@ from numpy.typing import NDArray
 from graphsieve._base.array_types import Booleans, Floats
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import axes, count
-from graphsieve.report.wording import already_said
+from graphsieve.report.wording import redundancy_text
 from graphsieve.table.containers import shown_name
 
 SELECTED, SELECTED_PALE = "#1f6f78", "#a8cbcd"
 REST, REST_PALE = "#b8c4c6", "#e3e8e9"
 COLORS = ("#1f6f78", "#d1495b", "#3d5a98", "#e08e1b", "#7b4f9d", "#5b8c3a", "#8a5a44", "#c4609b")
-MARKERS = "osD^vPX*"  # of curves, which go with the colours
+MARKERS = "osD^vPX*"  # one per colour
 BASELINE = "#777777"
-SHADES = ("#d9e3e4", "#7fb2b6", "#1f6f78", "#0b3b42")  # chosen never, …, always
+SHADES = ("#d9e3e4", "#7fb2b6", "#1f6f78", "#0b3b42")  # never selected, …, always selected
 INK, GREY, HAIRLINE = "#26323a", "#5f6b6d", "#e6e6e6"
 NAME_WIDTH = 32  # characters of a name
-NOTE_WIDTH = 24  # of one in a note
+NOTE_WIDTH = 24  # characters of a name in a note
 BAR_HEIGHT = 0.72
-STUB = 0.04  # of the range: what the bar of the worst score has for length, to be seen at all
-FAR = 300  # powers of two from 1, beyond which sums and differences may not be numbers
-# Of the range of all scores: below, those shown would look the same beside the worst one
+STUB = 0.04  # length of the shortest bar, as a share of the range
+FAR = 300  # exponent of two beyond which sums and differences may overflow
+# Share of the range of all scores. If the scores shown span less, bars start at the worst of them.
 NEARLY_ALIKE = 0.05
 
 
 def draw_ranking(ranking: Any, *, n: int = 20, ax: Any = None) -> Any:
-    """The best `n` features of a `Ranking` as bars, the longer the better; returns the matplotlib
-    axes.
+    """Draw the best `n` features of a `Ranking` as bars, and return the matplotlib axes.
 
-    Bars have the length of the scores. Where small scores are good, they begin at the worst one and
-    grow as scores fall. Selected features are coloured, a line shows where the selection ends, and
-    the pale part of a bar is what the features chosen before have already said.
+    Bars have the length of the scores. If small scores are good, bars start at the worst score, and
+    longer bars are still better. Selected features are coloured, and a line marks the end of the
+    selection. The pale part of a bar is the redundancy.
     """
     plt = _pyplot()
     shown = ranking.order[: count(1)("n", n)]
@@ -50,7 +47,7 @@ def draw_ranking(ranking: Any, *, n: int = 20, ax: Any = None) -> Any:
     colors = [SELECTED if selected else REST for selected in ranking.selected[shown]]
     ax.barh(range(len(shown)), ends - start, left=start, height=BAR_HEIGHT, color=colors, zorder=2)
     if ranking.redundancy is not None:
-        _show_what_is_said(ax, ranking, shown, start, ends)
+        _show_redundancy(ax, ranking, shown, start, ends)
     for height, (score, end) in enumerate(zip(ranking.scores[shown], ends, strict=True)):
         _beside(
             ax,
@@ -76,7 +73,7 @@ def _pyplot() -> Any:
 
 
 def _literal(text: str) -> str:
-    """A text in which dollars are no mathematics."""
+    """Escape dollar signs, which matplotlib would read as mathematics."""
     return text.replace("$", r"\$")
 
 
@@ -88,16 +85,15 @@ def _name(name: str) -> str:
 
 
 def _within_reach(scores: Floats) -> Floats:
-    """The scores, in another unit where matplotlib could not handle them: there is no scale to
-    read it from.
-    """
+    """Rescale scores that matplotlib cannot handle. The axis shows no numbers, so this is safe."""
     exponent = int(np.frexp(np.abs(scores[np.isfinite(scores)]).max(initial=0))[1])
     return np.asarray(np.ldexp(scores, -exponent)) if abs(exponent) > FAR else scores
 
 
 def _bars(scores: Floats, every: Floats, large_is_good: bool) -> tuple[float, Floats]:
-    """Where bars begin, at zero or, where small scores are good, at the worst one; and where
-    each ends.
+    """Return the start of the bars and the end of each.
+
+    Bars start at zero or, if small scores are good, at the worst score.
     """
     finite, all_finite = scores[np.isfinite(scores)], every[np.isfinite(every)]
     if not len(finite):
@@ -105,17 +101,14 @@ def _bars(scores: Floats, every: Floats, large_is_good: bool) -> tuple[float, Fl
     best, worst = (finite.max(), finite.min()) if large_is_good else (finite.min(), finite.max())
     start = 0.0 if large_is_good else _behind(best, worst, float(all_finite.max()))
     ends = np.where(np.isnan(scores), start, scores)
-    # What is infinitely good reaches as far as any; what is infinitely bad, and what has no score,
-    # has no bar.
+    # An infinitely good score gets the longest bar. An infinitely bad or missing score gets none.
     farthest = best if best != start else start + 1.0
     ends = np.where(np.isposinf(ends), farthest if large_is_good else start, ends)
     return start, np.where(np.isneginf(ends), start if large_is_good else farthest, ends)
 
 
 def _behind(best: float, worst_shown: float, worst: float) -> float:
-    """Where bars of small scores begin, such that those shown can be told apart and the last one
-    be seen.
-    """
+    """Return the start of bars of small scores, so that bars differ visibly and none is empty."""
     if worst == best:
         return best + (abs(best) or 1.0)
     if 0 < worst_shown - best < NEARLY_ALIKE * (worst - best):
@@ -123,12 +116,10 @@ def _behind(best: float, worst_shown: float, worst: float) -> float:
     return worst + STUB * (worst - best)
 
 
-def _show_what_is_said(
+def _show_redundancy(
     ax: Any, ranking: Any, shown: Sequence[int], start: float, ends: Floats
 ) -> None:
-    """The end of a bar in a pale shade, as much of it as others say; and in a column beside the
-    bars, how much and who.
-    """
+    """Draw the redundant share of each bar in a pale shade, with a note beside it."""
     place = {
         "xycoords": ("axes fraction", "data"),
         "textcoords": "offset points",
@@ -137,7 +128,7 @@ def _show_what_is_said(
     }
     noted = False
     for height, (j, end) in enumerate(zip(shown, ends, strict=True)):
-        share, of = float(np.nan_to_num(ranking.redundancy[j])), int(ranking.duplicate_of[j])
+        share, of = float(np.nan_to_num(ranking.redundancy[j])), int(ranking.closest[j])
         shade = SELECTED_PALE if ranking.selected[j] else REST_PALE
         ax.broken_barh(
             [(end - share * (end - start), share * (end - start))],
@@ -145,12 +136,14 @@ def _show_what_is_said(
             color=shade,
             zorder=3,
         )
-        note = already_said(share, shown_name(ranking.names[of], NOTE_WIDTH) if of >= 0 else None)
+        note = redundancy_text(
+            share, shown_name(ranking.names[of], NOTE_WIDTH) if of >= 0 else None
+        )
         if note:
             ax.annotate(_literal(note), (1, height), xytext=(10, 0), va="center", **place)
             noted = True
     if noted:
-        ax.annotate("already said (pale)", (1, -0.6), xytext=(10, 2), va="bottom", **place)
+        ax.annotate("redundancy (pale)", (1, -0.6), xytext=(10, 2), va="bottom", **place)
 
 
 def _score_text(score: float) -> str:
@@ -160,9 +153,7 @@ def _score_text(score: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A number of three digits as people write it: 1,680 rather than 1.68e+03, and 2 rather than
-    2.00.
-    """
+    """Return a number with three digits, such as 1,680 (not 1.68e+03) or 2 (not 2.00)."""
     power = math.floor(math.log10(abs(value))) if value else 0
     if not -4 <= power < 7:
         text = f"{value:.2e}"
@@ -186,7 +177,7 @@ def _beside(ax: Any, x: float, y: float, text: str, *, forward: bool) -> None:
 
 
 def _set_ranking_axes(ax: Any, start: float, ends: Floats, large_is_good: bool) -> None:
-    """Numbers stand at the bars, so there is no scale; there is room for them."""
+    """Set the axes. The numbers are beside the bars, so the axis has no ticks."""
     low, high = min(start, *ends), max(start, *ends)
     room = (high - low) * 0.15 or 1.0
     if large_is_good:
@@ -202,21 +193,17 @@ def _set_ranking_axes(ax: Any, start: float, ends: Floats, large_is_good: bool) 
 
 
 def _score_name(ranking: Any) -> str:
-    good = "large is good" if ranking.large_is_good else "small is good, so bars grow as it falls"
+    good = "large is good" if ranking.large_is_good else "small is good; longer bars are better"
     score = (
         "share explained alone"
         if ranking.method == "diverse"
         else f"{ranking.method} score ({good})"
     )
-    return (
-        score
-        if ranking.redundancy is None
-        else f"{score}; from top to bottom in the order of choice"
-    )
+    return score if ranking.redundancy is None else f"{score}; features are in selection order"
 
 
 def _mark_the_cut(ax: Any, ranking: Any, n_shown: int) -> None:
-    """A hairline below the last selected feature, if features on both sides of it are shown."""
+    """Draw a line below the last selected feature, if features on both sides are shown."""
     n_selected = int(ranking.selected.sum())
     ax.set_title(
         f"{n_selected} of {len(ranking)} features selected", loc="left", fontsize=11, color=INK
@@ -230,9 +217,7 @@ def _mark_the_cut(ax: Any, ranking: Any, n_shown: int) -> None:
 
 
 class Curve(NamedTuple):
-    """A line: its name, the sizes it has values for, the values, their standard errors, and
-    whether it is a baseline.
-    """
+    """A curve: name, numbers of features, values, standard errors, and whether it is a baseline."""
 
     name: str
     sizes: Sequence[int]
@@ -244,12 +229,12 @@ class Curve(NamedTuple):
 def draw_panels(
     panels: Mapping[str, Sequence[Curve]], *, y_label: str, axes: Any = None
 ) -> NDArray[Any]:
-    """Draw every panel; returns an array of axes."""
+    """Draw every panel, and return an array of axes."""
     given = axes is not None
     axes = np.asarray(axes, dtype=object).ravel() if given else _new_axes(len(panels))
     if len(axes) != len(panels):
         raise InputError(
-            f"axes must be one for each of the {len(panels)} learners, got {len(axes)}."
+            f"axes must contain one axes object per learner ({len(panels)}), got {len(axes)}."
         )
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
         _draw_curves(ax, title, curves)
@@ -310,7 +295,7 @@ def _baseline_style(curve: Curve) -> dict[str, Any]:
 
 
 def _set_sizes(ax: Any, sizes: Sequence[int]) -> None:
-    """Sizes that grow by factors are spaced by factors; ticks are at sizes that were measured."""
+    """Use a logarithmic axis for a wide range of sizes. Ticks are at measured sizes."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415 - optional
 
     if len(sizes) > 2 and max(sizes) > 8 * min(sizes):
@@ -321,17 +306,13 @@ def _set_sizes(ax: Any, sizes: Sequence[int]) -> None:
 
 
 def spread_out(number: int, most: int) -> list[int]:
-    """At most so many of the places from 0 to `number` − 1, evenly, the first and the last among
-    them.
-    """
+    """Return at most `most` evenly spaced positions from 0 to `number` − 1, with both ends."""
     places = np.linspace(0, number - 1, min(most, number)).round().astype(int)
     return [int(place) for place in np.unique(places)]
 
 
 def _add_legend(axes: NDArray[Any], *, beside: bool) -> None:
-    """The names once, for all panels: beside the figure, or in the last panel where the figure
-    is the caller's.
-    """
+    """Add one legend for all panels: beside a new figure, or in the last panel of a given one."""
     handles, labels = axes[-1].get_legend_handles_labels()
     if beside:
         axes[-1].figure.legend(
@@ -354,8 +335,9 @@ def draw_rank_intervals(
     by_factors: bool,
     ax: Any = None,
 ) -> Any:
-    """Draw one line per feature from the first to the last of its three `ranks`; returns the
-    axes.
+    """Draw one line per feature from the first to the last of its three `ranks`.
+
+    Returns the axes.
     """
     plt = _pyplot()
     from matplotlib.colors import LinearSegmentedColormap, Normalize  # noqa: PLC0415 - optional
@@ -414,7 +396,7 @@ def _set_rank_axes(
     ax.xaxis.set_major_formatter("{x:.0f}")
     ax.set_xlim((0.85, 1.15 * last) if by_factors else (1 - 0.03 * (last - 1), last))
     for height, often in enumerate(frequency):
-        # Beside the axes, so that no interval runs into it.
+        # The text is outside the axes, so that no interval overlaps it.
         place = {
             "xy": (1, height),
             "xycoords": ("axes fraction", "data"),

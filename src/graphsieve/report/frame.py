@@ -1,5 +1,6 @@
-"""What all pages share: the head, the colours, light and dark; no requests, and no script but
-one that is named by its hash.
+"""The frame of all HTML pages: head, colours and security policy.
+
+A page makes no requests and runs only the one script that the policy names by its hash.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ POLICY = (
 
 @cache
 def asset(name: str) -> str:
-    """A file of style or script that is written into pages."""
+    """Return a style sheet or script that is embedded in pages."""
     return (files("graphsieve.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def policy(script: str) -> str:
-    """What the browser may do with the page: run this one script, if there is one, and fetch
-    nothing.
-    """
+    """Return the content security policy: run this one script, if there is one; fetch nothing."""
     if not script:
         return POLICY
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -33,8 +32,9 @@ def policy(script: str) -> str:
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """A whole page; `body` is markup that has escaped its data, `style` is added to what all
-    pages share.
+    """Return a whole page.
+
+    `body` is HTML with its data escaped. `style` is added to the style of all pages.
     """
     head = (
         '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
@@ -43,6 +43,6 @@ def document(title: str, body: str, *, style: str = "", script: str = "") -> str
         'href="data:,"/>'
         f"<title>{escape(title)}</title><style>{asset('frame.css')}{style}</style>"
     )
-    # Last, so that it finds the page it works on.
+    # The script comes last, because it needs the finished page.
     run = f"<script>{script}</script>" if script else ""
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}{run}</body></html>\n'

@@ -1,4 +1,4 @@
-"""Square tables of numbers between −1 and 1 as colours: who repeats whom, which methods agree."""
+"""Matrices of numbers between −1 and 1 as coloured tables: correlations, agreement of methods."""
 
 from __future__ import annotations
 
@@ -8,49 +8,53 @@ from typing import Any
 
 from graphsieve.report.wording import listed, name, number, shown
 
-LEGIBLE = 12  # columns, up to which each cell has room for its number
-STRONG = 0.7
-PAIRS_TOLD = 6
+LEGIBLE = 12  # columns; in larger matrices the cells have no room for numbers
+STRONG = 0.7  # absolute correlation
+PAIRS_LISTED = 6
 
 
-def repeats_section(correlations: Mapping[str, Any]) -> str:
-    """The correlation between the chosen features; nothing where there are not two."""
+def redundancy_section(correlations: Mapping[str, Any]) -> str:
+    """Return the correlations between the selected features. Empty for fewer than two."""
     features, values = correlations["features"], correlations["values"]
     if len(features) < 2:
         return ""
     return (
-        '<section id="repeats"><h2>Who repeats whom</h2>'
-        "<p>The correlation between the chosen features, in the order of their ranks. A strong "
-        "colour means that one says much "
-        f"of what the other says.</p>{_strongest(features, values)}"
-        f"{heat_map(features, values, 'Correlation between the chosen features')}{_scale()}</section>"
+        '<section id="correlations"><h2>Correlations between the selected features</h2>'
+        "<p>Features are in the order of their ranks. Strong colours mark features that share much "
+        f"of their variance.</p>{_strongest(features, values)}"
+        f"{heat_map(features, values, 'Correlations between the selected features')}{_scale()}"
+        "</section>"
     )
 
 
 def _strongest(features: Sequence[str], values: Sequence[Sequence[float]]) -> str:
-    """The strongest pairs in words."""
+    """Describe the strongest correlations in words."""
     pairs = [(i, j) for i in range(len(features)) for j in range(i)]
     pairs.sort(key=lambda pair: (-abs(values[pair[0]][pair[1]]), pair))
     strong = [pair for pair in pairs if abs(values[pair[0]][pair[1]]) >= STRONG]
 
-    def told(pair: tuple[int, int]) -> str:
+    def described(pair: tuple[int, int]) -> str:
         i, j = pair
         return f"{name(features[j], 40)} and {name(features[i], 40)} ({_cell_text(values[i][j])})"
 
     if strong:
-        pairs_told = "; ".join(told(pair) for pair in strong[:PAIRS_TOLD])
+        listed_pairs = "; ".join(described(pair) for pair in strong[:PAIRS_LISTED])
         more = (
-            f"; and {len(strong) - PAIRS_TOLD} more pairs beyond ±{STRONG}"
-            if len(strong) > PAIRS_TOLD
+            f"; and {len(strong) - PAIRS_LISTED} more pairs beyond ±{STRONG}"
+            if len(strong) > PAIRS_LISTED
             else ""
         )
-        return f"<p>Most alike: {pairs_told}{more}.</p>"
-    return f"<p>No two are beyond ±{STRONG}; the nearest to it are {told(pairs[0])}.</p>"
+        return f"<p>Strongest correlations: {listed_pairs}{more}.</p>"
+    return (
+        f"<p>No correlation is beyond ±{STRONG}. The strongest is between "
+        f"{described(pairs[0])}.</p>"
+    )
 
 
 def heat_map(names: Sequence[str], values: Sequence[Sequence[float]], label: str) -> str:
-    """A real table, so that it can be read aloud; the numbers are seen where there is room for
-    them.
+    """Return a matrix as an HTML table, which screen readers can read.
+
+    The numbers are visible if the cells have room for them.
     """
     kind = "heat" if len(names) <= LEGIBLE else "heat dense"
     heads = "".join(
@@ -79,7 +83,7 @@ def _cell(names: Sequence[str], i: int, j: int, value: float) -> str:
 
 
 def _cell_text(value: float) -> str:
-    """Two digits; three where two would say that the features are one."""
+    """Return a correlation with two digits, or three if two would round it to 1."""
     digits = 3 if 0.995 <= abs(value) < 1 else 2
     return f"{value:.{digits}f}".replace("-", "−") if round(value, 2) else "0"
 
@@ -93,7 +97,7 @@ def _scale() -> str:
 
 
 def agreement(methods: Sequence[str], values: Sequence[Sequence[float]]) -> str:
-    """How much methods agree, as the same kind of table."""
+    """Return the agreement between methods as the same kind of table."""
     return heat_map(
         methods,
         values,

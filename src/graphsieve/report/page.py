@@ -1,4 +1,4 @@
-"""The report: facts (plain dicts) in, one page out that needs nothing else."""
+"""The report: one self-contained HTML page, made from facts (plain dicts)."""
 
 from __future__ import annotations
 
@@ -8,49 +8,52 @@ from typing import Any
 from graphsieve.report.chart import chart
 from graphsieve.report.cut import cut_section
 from graphsieve.report.frame import asset, document
-from graphsieve.report.matrix import agreement, repeats_section
-from graphsieve.report.pictures import of_chosen, pictures_section
+from graphsieve.report.matrix import agreement, redundancy_section
+from graphsieve.report.pictures import of_selected, pictures_section
 from graphsieve.report.ranking_table import ranking_section
 from graphsieve.report.wording import (
     block,
     counted,
     full_stop,
-    how_it_went,
-    in_order_of_choice,
     listed,
     name,
-    neighbors_found,
+    recall_text,
+    search_outcome,
     sentence,
     shown,
     thousands,
 )
 
 NAMES_IN_ANSWER = 8
-WIDE = 15  # times the smallest number of features, from which on curves have a logarithmic axis
-FOLDED_FROM = 6  # columns that were left out, from which on the list is folded
+WIDE = 15  # ratio of the largest to the smallest number of features for a logarithmic axis
+FOLDED_FROM = 6  # excluded columns; longer lists are folded
 
 Facts = Mapping[str, Any]
 
 
 def page(facts: Facts) -> str:
-    """The whole page; for the facts see `Ranking.to_html`."""
+    """Return the whole page; see `Ranking.report_facts` for the facts."""
     ranking = facts["ranking"]
-    portraits = of_chosen(facts["portraits"], ranking) if facts["portraits"] else None
+    portraits = of_selected(facts["portraits"], ranking) if facts["portraits"] else None
     sections = [
         ("features", "ranking", ranking_section(ranking)),
-        ("cut", "cut", cut_section(ranking)),
-        ("behaviour", "behaviour", pictures_section(portraits, ranking) if portraits else ""),
-        ("repeats", "repetition", repeats_section(portraits["correlations"]) if portraits else ""),
+        ("cut", "cut-off", cut_section(ranking)),
+        ("values", "values", pictures_section(portraits, ranking) if portraits else ""),
+        (
+            "correlations",
+            "correlations",
+            redundancy_section(portraits["correlations"]) if portraits else "",
+        ),
         ("compared", "comparison", _compared(facts["comparison"]) if facts["comparison"] else ""),
-        ("done", "what was done", _done(facts)),
-        ("again", "do it again", _again(facts["repeat"]) if facts["repeat"] else ""),
+        ("done", "details", _done(facts)),
+        ("again", "reproduce", _again(facts["repeat"]) if facts["repeat"] else ""),
     ]
-    there = [section for section in sections if section[2]]
-    links = "".join(f'<a href="#{anchor}">{text}</a>' for anchor, text, _ in there)
+    present = [section for section in sections if section[2]]
+    links = "".join(f'<a href="#{anchor}">{text}</a>' for anchor, text, _ in present)
     body = (
         f"<header>{_header(facts)}</header><main>{_warnings(facts['done']['warnings'])}"
         f'<nav aria-label="On this page">{links}</nav>'
-        f"{''.join(markup for _, _, markup in there)}</main>"
+        f"{''.join(markup for _, _, markup in present)}</main>"
     )
     style = asset("plot.css") + asset("report.css")
     return document(shown(facts["title"], 200), body, style=style, script=asset("report.js"))
@@ -70,32 +73,31 @@ def _header(facts: Facts) -> str:
 
 
 def answer(ranking: Facts) -> str:
-    """The one line that people came for."""
-    chosen = [name(record["feature"], 40) for record in ranking["features"] if record["selected"]]
+    """Return the answer in one line: the number and the names of the selected features."""
+    selected = [name(record["feature"], 40) for record in ranking["features"] if record["selected"]]
     n = ranking["n_features"]
-    if not chosen:
-        return f"<strong>None of {counted(n, 'feature')}</strong> is selected."
-    are = "is" if len(chosen) == 1 else "are"
+    if not selected:
+        return f"<strong>None of {counted(n, 'feature')}</strong> selected."
     return (
-        f"<strong>{thousands(len(chosen))} of {counted(n, 'feature')}</strong> {are} selected: "
-        f"{listed(chosen, NAMES_IN_ANSWER)}."
+        f"<strong>{thousands(len(selected))} of {counted(n, 'feature')}</strong> selected: "
+        f"{listed(selected, NAMES_IN_ANSWER)}."
     )
 
 
 def _about(facts: Facts) -> list[tuple[str, str]]:
     ranking, known = facts["ranking"], facts["known"]
     return [
-        ("What was known", _known(known) if known else ""),
+        ("Supervision", _known(known) if known else ""),
         (
-            "How many",
+            "Number of features",
             sentence(full_stop(_capital(ranking["count_reason"])))
             if ranking["count_reason"]
             else "",
         ),
-        ("How they were chosen", chosen_how(ranking, known["text"] if known else None)),
+        ("Method", method_text(ranking, known["text"] if known else None)),
         (
             "Neighbours",
-            sentence(full_stop(_capital(found))) if (found := neighbors_found(ranking)) else "",
+            sentence(full_stop(_capital(found))) if (found := recall_text(ranking)) else "",
         ),
     ]
 
@@ -113,33 +115,28 @@ def _known(known: Facts) -> str:
     return text
 
 
-def chosen_how(ranking: Facts, known: str | None = None) -> str:
-    """The method, what it looks for, why it was taken (unless that is what is `known`, said
-    already), where it was published.
+def method_text(ranking: Facts, known: str | None = None) -> str:
+    """Describe the method, the reason for it, and its reference.
+
+    The reason is left out if it equals `known`, the description of the supervision.
     """
-    # In rounds, a search does something; otherwise a feature does, also where it is chosen for what
-    # it adds.
-    looks_for = (
-        ", which"
-        if ranking.get("is_search") and not in_order_of_choice(ranking)
-        else ": a good feature"
-    )
+    subject = "The search" if ranking.get("is_search") else "A good feature"
     return (
-        f"By <strong>{sentence(ranking['method'])}</strong>{looks_for} "
+        f"<strong>{sentence(ranking['method'])}</strong>. {subject} "
         f"{sentence(ranking['summary'])}."
-        f"{_because(ranking['reason'], known)}"
+        f"{_reason(ranking['reason'], known)}"
         f' <span class="reference">({sentence(ranking["reference"])})</span>'
     )
 
 
-def _because(reason: str, known: str | None) -> str:
-    """Why the method was taken; where somebody asked for it, how it went, which searches add."""
+def _reason(reason: str, known: str | None) -> str:
+    """Return the reason for the method, or the outcome of a search that was requested."""
     if reason == known:
         return ""
-    went = how_it_went(reason)
-    if went is None:
-        return f" Taken because {sentence(reason)}."
-    return f" {sentence(full_stop(_capital(went)))}" if went else ""
+    outcome = search_outcome(reason)
+    if outcome is None:
+        return f" Reason: {sentence(reason)}."
+    return f" {sentence(full_stop(_capital(outcome)))}" if outcome else ""
 
 
 def _warnings(warnings: Sequence[str]) -> str:
@@ -147,8 +144,8 @@ def _warnings(warnings: Sequence[str]) -> str:
         return ""
     items = "".join(f"<li>{sentence(text)}</li>" for text in warnings)
     return (
-        '<div class="warnings" role="note" aria-label="Warnings"><strong>Worth a '
-        f"look</strong><ul>{items}</ul></div>"
+        '<div class="warnings" role="note" aria-label="Warnings"><strong>Warnings</strong>'
+        f"<ul>{items}</ul></div>"
     )
 
 
@@ -156,25 +153,25 @@ def _compared(comparison: Facts) -> str:
     text = "".join(f"<p>{sentence(one)}</p>" for one in comparison["text"])
     curves = "".join(chart(_shown_curve(curve)) for curve in comparison["curves"] or ())
     charts = f'<div class="charts">{curves}</div>' if curves else ""
-    how = f"<h3>How much the methods agree</h3><p>{sentence(comparison['agreement_text'])}</p>"
+    how = f"<h3>Agreement between methods</h3><p>{sentence(comparison['agreement_text'])}</p>"
     table = (
         agreement(comparison["methods"], comparison["agreement"])
         if len(comparison["methods"]) > 1
         else ""
     )
     return (
-        "<section "
-        f'id="compared"><h2>Compared</h2>{text}{charts}{how + table if table else ""}</section>'
+        '<section id="compared"><h2>Comparison of methods</h2>'
+        f"{text}{charts}{how + table if table else ''}</section>"
     )
 
 
 def _shown_curve(curve: Facts) -> dict[str, Any]:
-    """The curve with all its texts in the form in which they may be shown."""
+    """Return the curve with all its texts cleaned and shortened for display."""
     texts = {key: shown(curve[key], 300) for key in ("label", "title", "x_label", "y_label")}
     note = shown(curve["note"], 300) if curve.get("note") else None
     series = [{**one, "name": shown(one["name"], 40)} for one in curve["series"]]
     sizes = [x for one in series for x in one["x"] if x is not None]
-    # Numbers of features grow by factors: 1, 2, 5, 10, … 100 would crowd at the left.
+    # Numbers of features such as 1, 2, 5, 10, … 100 would crowd at the left of a linear axis.
     wide = bool(sizes) and 0 < WIDE * min(sizes) <= max(sizes)
     return {**curve, **texts, "note": note, "series": series, "logarithmic": wide}
 
@@ -186,11 +183,7 @@ def _done(facts: Facts) -> str:
         _pairs("Parameters", done["parameters"]),
         _pairs("Versions", done["versions"]),
     ]
-    return (
-        f'<section id="done"><h2>What was read, what was done</h2>{"".join(parts)}</section>'
-        if any(parts)
-        else ""
-    )
+    return f'<section id="done"><h2>Details</h2>{"".join(parts)}</section>' if any(parts) else ""
 
 
 def _table_read(table: Facts) -> str:
@@ -202,8 +195,7 @@ def _table_read(table: Facts) -> str:
         "features.</p>"
     )
     return (
-        "<h3>The "
-        f"table</h3>{read}{f'<ul>{notes}</ul>' if notes else ''}{_left_out(table['left_out'])}"
+        f"<h3>Table</h3>{read}{f'<ul>{notes}</ul>' if notes else ''}{_left_out(table['left_out'])}"
     )
 
 
@@ -214,10 +206,10 @@ def _left_out(left_out: Sequence[Facts]) -> str:
         f"<tr><td>{name(one['column'])}</td><td>{sentence(one['why'])}</td></tr>"
         for one in left_out
     )
-    head = f"{counted(len(left_out), 'column')} left out"
+    head = f"{counted(len(left_out), 'column')} excluded"
     listing = (
         "<div "
-        f'class="scroll"><table><thead><tr><th>column</th><th>why</th></tr></thead><tbody>{rows}</tbody></table></div>'
+        f'class="scroll"><table><thead><tr><th>column</th><th>reason</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )
     opened = "" if len(left_out) >= FOLDED_FROM else " open"
     return f"<details{opened}><summary>{head}</summary>{listing}</details>"
@@ -237,7 +229,7 @@ def _again(repeat: Facts) -> str:
         for title, text in ways
         if text
     )
-    return f'<section id="again"><h2>Do it again</h2>{code}</section>' if code else ""
+    return f'<section id="again"><h2>Reproduce this result</h2>{code}</section>' if code else ""
 
 
 def _capital(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How the chosen features behave: small pictures, one for each feature, all drawn alike."""
+"""Small plots of the selected features, one for each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from html import escape
 from typing import Any
 
 from graphsieve.report.plot import SIDE, dots, picture
+from graphsieve.report.portraits import UNDECIDED, UNLABELLED
 from graphsieve.report.wording import counted, name, number, sentence, shown, thousands
 
 GROUP_COLORS = 6
-FEW_DOTS = 120  # which are drawn larger
+FEW_DOTS = 120  # fewer dots are drawn larger
 
 
-def of_chosen(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> dict[str, Any]:
-    """The portraits of the selected features only; all of them where none is selected."""
+def of_selected(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the portraits of the selected features, or of all if none is selected."""
     chosen = {record["feature"] for record in ranking["features"] if record["selected"]}
     features = [one for one in portraits["features"] if one["feature"] in chosen]
     if not features:
@@ -29,7 +30,7 @@ def of_chosen(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> dict[
 
 
 def pictures_section(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> str:
-    """The pictures with one legend."""
+    """Return the plots with one legend."""
     features = portraits["features"]
     if not features:
         return ""
@@ -39,20 +40,19 @@ def pictures_section(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -
     n_selected = sum(record["selected"] for record in ranking["features"])
     which = f" The first {len(features)} are shown." if len(features) < n_selected else ""
     return (
-        '<section id="behaviour"><h2>How the chosen features '
-        f"behave</h2><p>{_about(portraits)}{which}</p>"
+        '<section id="values"><h2>Values of the selected features</h2>'
+        f"<p>{_about(portraits)}{which}</p>"
         f'{_legend(portraits["classes"], looks)}<ul class="cards">{cards}</ul></section>'
     )
 
 
 def group_looks(groups: Sequence[str] | None) -> list[str]:
-    """A colour for each group; what is unknown is grey."""
+    """Return a colour class for each group. The group of unlabelled samples is grey."""
     if groups is None:
         return ["g0"]
-    unknown = {len(groups) - 1} if groups and groups[-1] == "unknown" else set()
-    return [
-        "rest" if place in unknown else f"g{place % GROUP_COLORS}" for place in range(len(groups))
-    ]
+    is_last_grey = bool(groups) and groups[-1] in (UNLABELLED, UNDECIDED)
+    grey = len(groups) - 1 if is_last_grey else None
+    return ["rest" if place == grey else f"g{place % GROUP_COLORS}" for place in range(len(groups))]
 
 
 def _about(portraits: Mapping[str, Any]) -> str:
@@ -62,30 +62,30 @@ def _about(portraits: Mapping[str, Any]) -> str:
         of = name(target["name"]) if target.get("name") is not None else "the target"
         ends = f", from {number(target['low'])} to {number(target['high'])}" if target else ""
         text = (
-            f"Each dot is a sample: the feature across, {of} up{ends}. Above it, how often each "
-            "value occurs."
+            f"Each dot is a sample, with the feature on the horizontal axis and {of} on the "
+            f"vertical axis{ends}. The histogram above shows the distribution of the feature."
         )
     elif first["along_graph"] is not None:
         text = (
-            "Each dot is a sample: its own value across, the mean value of its nearest "
-            f"neighbours{_by(portraits)} up. The closer to the diagonal, the more the neighbours "
-            "tell; the number says how much of the feature that is. Above it, how often each value "
-            "occurs."
+            "Each dot is a sample, with its value on the horizontal axis and the mean value of its "
+            f"nearest neighbours{_by(portraits)} on the vertical axis. Dots near the diagonal mean "
+            "that neighbours have similar values. The number is the share of the variance that the "
+            "neighbours explain. The histogram above shows the distribution of the feature."
         )
     elif portraits["classes"] is not None:
-        text = "How often each value occurs, one row for each group, drawn to its own height."
+        text = "Distribution of each feature by group. Every histogram has its own height."
     else:
-        text = "How often each value occurs."
+        text = "Distribution of each feature."
     if portraits["n_drawn"] < portraits["n_samples"]:
         text += (
-            f" Drawn from {thousands(portraits['n_drawn'])} of "
+            f" The plots show {thousands(portraits['n_drawn'])} of "
             f"{counted(portraits['n_samples'], 'sample')}."
         )
     return text
 
 
 def _by(portraits: Mapping[str, Any]) -> str:
-    """What says who is near, where that is told."""
+    """Return which columns determine the neighbours, if that is known."""
     return f" (by {sentence(portraits['neighbors'])})" if portraits.get("neighbors") else ""
 
 
@@ -117,7 +117,7 @@ def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, looks: Seque
     if one["along_graph"] is not None and one["scatter"] is None:
         percent = f"{100 * one['along_graph']['share']:.0f} %"
         note = f'<span class="note">{percent}</span>'
-        what += f"; its neighbours tell {percent} of it"
+        what += f"; its neighbours explain {percent} of its variance"
     if cloud:
         parts += f'<div class="cloud">{drawn}{note}</div>'
     return (
@@ -130,7 +130,7 @@ def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, looks: Seque
 
 
 def _histogram(counts: Sequence[int], look: str) -> str:
-    """Steps, the highest of them as high as the row."""
+    """Draw a histogram, scaled to the height of its row."""
     most, side = max(counts) or 1, SIDE / len(counts)
     path = "".join(
         f"V{SIDE * (1 - n / most):.0f}H{side * (place + 1):.0f}" for place, n in enumerate(counts)

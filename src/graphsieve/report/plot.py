@@ -1,6 +1,4 @@
-"""Drawings that fit any width: the picture stretches, while its lines, dots and letters keep
-their size.
-"""
+"""SVG plots that fit any width: the drawing stretches, while lines, dots and text keep their size."""
 
 from __future__ import annotations
 
@@ -10,14 +8,15 @@ from html import escape
 from math import ceil, floor, log10
 from sys import float_info
 
-SIDE = 1000  # the picture's own units in either direction
-ROOM_FOR_A_NUMBER = 0.07  # of the width
+SIDE = 1000  # width and height of a drawing in its own units
+ROOM_FOR_A_NUMBER = 0.07  # share of the width
 
 
 @dataclass(frozen=True)
 class Axis:
-    """From values to places between 0 and 1; `whole` for ranks, `logarithmic` for very many of
-    them, `marked` where other values than round ones are to be marked.
+    """Map from values to positions between 0 and 1.
+
+    `whole` marks integers only. `marked` lists the values to mark instead of round ones.
     """
 
     low: float
@@ -28,14 +27,14 @@ class Axis:
     marked: tuple[float, ...] = ()
 
     def place(self, value: float) -> float:
-        """Where the value lies, 0 at the low end."""
+        """Return the position of a value, 0 at the low end."""
         if self.logarithmic:
             return log10(value / self.low) / (log10(self.high / self.low) or 1.0)
-        # Halves, since the range of doubles is half the difference that two of them can have.
+        # Halves avoid overflow: the difference of two doubles can exceed the largest double.
         return (value / 2 - self.low / 2) / ((self.high / 2 - self.low / 2) or 1.0)
 
     def marks(self, wanted: int) -> list[tuple[float, str]]:
-        """Round values on the axis, each with its place and text."""
+        """Return the values to mark on the axis, as positions and texts."""
         if self.marked:
             values = self._apart()
         elif self.logarithmic:
@@ -52,7 +51,7 @@ class Axis:
         return [(self.place(value), f"{value:.12g}".replace("-", "−")) for value in values]
 
     def _apart(self) -> list[float]:
-        """The values to be marked that have room for their number beside those before them."""
+        """Return the values to mark, without those too close to the one before."""
         chosen: list[float] = []
         for value in sorted(self.marked):
             if not chosen or self.place(value) - self.place(chosen[-1]) >= ROOM_FOR_A_NUMBER:
@@ -61,10 +60,10 @@ class Axis:
 
 
 def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
-    """Round numbers between low and high, about as many as wanted."""
+    """Return about `wanted` round numbers between low and high."""
     raw = high / wanted - low / wanted
     magnitude = 10.0 ** floor(log10(raw)) if raw > 0 else 0.0
-    if not magnitude:  # also where a tenth of the range is too small to be written
+    if not magnitude:  # The range is zero, or so small that a step underflows.
         return [low]
     step = next(
         factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= raw * 0.999
@@ -76,13 +75,13 @@ def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
 
 
 def padded(low: float, high: float) -> tuple[float, float]:
-    """A little room at either end; some also where there is only one value."""
+    """Widen a range by a margin at both ends, also if it holds a single value."""
     room = (0.05 * high - 0.05 * low) or 0.05 * abs(high) or 1.0
     return max(low - room, -float_info.max), min(high + room, float_info.max)
 
 
 def picture(parts: Iterable[str]) -> str:
-    """The parts as one drawing that fills the box it is in."""
+    """Return the parts as one SVG drawing that fills its box."""
     return (
         f'<svg viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none" '
         f'aria-hidden="true">{"".join(parts)}</svg>'
@@ -90,26 +89,27 @@ def picture(parts: Iterable[str]) -> str:
 
 
 def dots(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """Points (between 0 and 1, up is up) as one path: lines without length, which have round
-    ends of their own size.
+    """Draw points (between 0 and 1) as one path of zero-length lines with round caps.
+
+    Such dots keep their size when the drawing stretches.
     """
     path = "".join(f"M{_unit(x)} {_unit(1 - y)}h0" for x, y in points)
     return f'<path class="dots {kind}" d="{path}"/>' if path else ""
 
 
 def stems(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """From the lower edge up to each point."""
+    """Draw a line from the lower edge to each point."""
     path = "".join(f"M{_unit(x)} {SIDE}V{_unit(1 - y)}" for x, y in points)
     return f'<path class="stems {kind}" d="{path}"/>' if path else ""
 
 
 def line(points: Sequence[tuple[float, float]], kind: str) -> str:
-    """Points joined by a line."""
+    """Draw a line through the points."""
     return f'<path class="line {kind}" d="M{_through(points)}"/>' if points else ""
 
 
 def area(points: Sequence[tuple[float, float]], kind: str) -> str:
-    """What is below the line through the points."""
+    """Draw the area below the line through the points."""
     if not points:
         return ""
     (first, _), (last, _) = points[0], points[-1]
@@ -119,7 +119,7 @@ def area(points: Sequence[tuple[float, float]], kind: str) -> str:
 def band(
     upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], kind: str
 ) -> str:
-    """What is between two lines."""
+    """Draw the area between two lines."""
     return f'<path class="band {kind}" d="M{_through([*upper, *reversed(lower)])}Z"/>'
 
 
@@ -132,9 +132,7 @@ def plot(
     extra: str = "",
     wanted: tuple[int, int] = (6, 5),
 ) -> str:
-    """A picture with axes; `extra` is markup beside it (a further picture that shares the
-    vertical axis).
-    """
+    """Return a drawing with axes. `extra` is HTML beside it that shares the vertical axis."""
     marks_x, marks_y = x.marks(wanted[0]), y.marks(wanted[1])
     grid = "".join(f'<path class="grid" d="M0 {_unit(1 - at)}H{SIDE}"/>' for at, _ in marks_y)
     letters = "".join(

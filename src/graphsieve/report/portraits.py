@@ -1,10 +1,9 @@
-"""How the chosen features behave, as facts for small pictures: distributions, scatter, smoothness
-along the graph, correlations.
+"""Data for small plots of the best features: distributions, scatter plots, correlations.
 
-Only a few columns of at most 2,000 rows are looked at, so a portrait of a huge table costs little
-more than one of a small one. A column is first brought to shares of its own range, 0 for its least
-and 1 for its largest value, after an exact scaling by a power of two: so 1e300, 1e-300 and an
-offset of 1e8 are drawn like any other numbers.
+Only a few columns of at most 2,000 rows are used, so a huge table costs little more than a small
+one. Each column is scaled by a power of two, which is exact, and then mapped to shares of its range:
+0 for its smallest and 1 for its largest value. Columns around 1e300 or 1e-300, or with an offset of
+1e8, are therefore drawn correctly.
 """
 
 from __future__ import annotations
@@ -28,20 +27,22 @@ from graphsieve.table.blocks import scale_by_power_of_two
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import Scale, rescaled
 
-FEATURES = 24  # drawn at most
-ROWS = 2_000  # looked at
-POINTS = 360  # drawn as dots: 24 pictures of them are 100 kB of text
-SPACE_ROWS = 1_000  # among which neighbours are sought, fewer where there are more numbers than
-SPACE_NUMBERS = 4_000_000
-SPACE_COLUMNS = 20_000  # beyond which only the columns shown say who is near
+FEATURES = 24  # at most
+ROWS = 2_000  # at most
+POINTS = 360  # dots per plot at most; 24 plots with 360 dots take 100 kB
+SPACE_ROWS = 1_000  # rows of the neighbour search at most
+SPACE_NUMBERS = 4_000_000  # rows × columns of the neighbour search at most
+SPACE_COLUMNS = 20_000  # wider tables search for neighbours in the columns shown only
 NEIGHBORS = 5
-MOSTLY_ZERO = 0.1  # share of other numbers up to which sparse rows are compared faster
-GROUPS = 6  # of known samples
-FEW_VALUES = 12  # up to which each may get a bin of its own
+MOSTLY_ZERO = 0.1  # share of nonzero values up to which sparse rows are compared faster
+GROUPS = 6  # classes shown at most
+FEW_VALUES = 12  # distinct values up to which each may have its own bin
 FEWEST_BINS, MOST_BINS = 8, 24
-TAIL = 0.005  # on either side, which may be cut off
-LONG_TAIL = 5  # times the range of the rest, from which the tails are cut off
-DIGITS = 6  # that a picture can show
+TAIL = 0.005  # share of the values at either end that may be cut off
+LONG_TAIL = 5  # tails are cut off if the full range is this many times the range without them
+DIGITS = 6  # significant digits
+# Groups of samples without a label, or without a single most probable class
+UNLABELLED, UNDECIDED = "unlabelled", "undecided"
 
 
 @vanishing
@@ -53,41 +54,42 @@ def portray(
     scale: Scale = None,
     random_state: Any = 0,
 ) -> dict[str, Any]:
-    """Facts for pictures of the first 24 features of `order`: plain, finite, rounded.
+    """Return data for plots of the first 24 features of `order`: plain, finite, rounded values.
 
     Parameters
     ----------
     table : Table
         Samples × features.
     known : Supervision
-        What is known of the samples.
+        The supervision.
     order : sequence of int
         Column positions, best first.
     scale : {"standard", "minmax", "robust", "rank"} or None
-        On which scale samples are near each other.
+        Scaling of the features for distances between samples.
     random_state : int, Generator or None
-        Which rows are looked at where there are more than 2,000, and drawn as dots where there are
-        more than 360.
+        Determines which rows are used if there are more than 2,000, and which are drawn as dots if
+        there are more than 360.
 
     Returns
     -------
     dict
-        - ``n_samples``, ``n_drawn``: rows in all, rows looked at;
-        - ``classes``: names of the groups of the histograms, ``"unknown"`` last, or None;
+        - ``n_samples``, ``n_drawn``: number of rows, and of those used;
+        - ``classes``: names of the groups of the histograms, ``"unlabelled"`` or
+          ``"undecided"`` last; or None;
         - ``target``: low, high; or None;
-        - ``neighbors``: by which columns samples are near, ``"all columns"`` or ``"the columns
+        - ``neighbors``: the columns that determine neighbours, ``"all columns"`` or ``"the columns
           shown"``; or None;
-        - ``features``: for each its name, ``low`` and ``high`` (the range that is shown),
-          ``clipped`` (whether there are values beyond it, drawn at its ends), ``histogram``,
-          ``scatter`` against the target, and ``along_graph``: its value against the mean of the
-          five nearest samples. Dots are shares of the range that is shown;
-        - ``correlations`` between them.
+        - ``features``: name, ``low`` and ``high`` (the range shown), ``clipped`` (whether values
+          beyond it are drawn at its ends), ``histogram``, ``scatter`` against the target, and
+          ``along_graph``, the values against the means of the five nearest samples. Dots are given
+          as shares of the range shown;
+        - ``correlations`` between the features.
 
     Examples
     --------
     >>> facts = portray(MemoryTable([[1, 5], [2, 5], [2, 7], [3, 9]]), Supervision.from_labels(["a", "a", None, "b"]), [0])
     >>> facts["classes"]
-    ['a', 'b', 'unknown']
+    ['a', 'b', 'unlabelled']
     >>> facts["features"][0]["histogram"]
     {'edges': [0.5, 1.5, 2.5, 3.5], 'counts': [[1, 1, 0], [0, 0, 1], [0, 1, 0]]}
     """
@@ -124,49 +126,48 @@ def portray(
 
 
 def _rows_to_look_at(known: Supervision, chance: np.random.Generator) -> Integers:
-    """All rows, or 2,000 of them: those of which something is known get half of the places, or
-    more if they are more.
-    """
+    """Return all rows, or a sample of 2,000. At least half of a sample has supervision, if possible."""
     if known.n_samples <= ROWS:
         return np.arange(known.n_samples)
-    told = _told(known)
-    n_told = int(told.sum())
-    n_told = min(n_told, max(ROWS // 2, ROWS * n_told // known.n_samples))
+    supervised = _is_supervised(known)
+    n_supervised = int(supervised.sum())
+    n_supervised = min(n_supervised, max(ROWS // 2, ROWS * n_supervised // known.n_samples))
     parts = [
-        _some(np.flatnonzero(told), n_told, chance),
-        _some(np.flatnonzero(~told), ROWS - n_told, chance),
+        _some(np.flatnonzero(supervised), n_supervised, chance),
+        _some(np.flatnonzero(~supervised), ROWS - n_supervised, chance),
     ]
     return np.sort(np.concatenate(parts))
 
 
-def _told(known: Supervision) -> Booleans:
-    """Of which samples something is known."""
-    told = np.full(known.n_samples, known.probabilities is not None)
+def _is_supervised(known: Supervision) -> Booleans:
+    """Whether there is any supervision for each sample."""
+    supervised = np.full(known.n_samples, known.probabilities is not None)
     if known.labels is not None:
-        told |= known.labels >= 0
+        supervised |= known.labels >= 0
     if known.targets is not None:
-        told |= ~np.isnan(known.targets)
-    told[known.must_link.ravel()] = True
-    told[known.cannot_link.ravel()] = True
-    return told
+        supervised |= ~np.isnan(known.targets)
+    supervised[known.must_link.ravel()] = True
+    supervised[known.cannot_link.ravel()] = True
+    return supervised
 
 
 def _some(places: Integers, number: int, chance: np.random.Generator) -> Integers:
-    """At most `number` of the places, in their order."""
+    """Return at most `number` random elements of `places`, in their order."""
     if len(places) <= number:
         return places
     return np.sort(chance.choice(places, number, replace=False))
 
 
 def _corner(table: Table, rows: Integers, columns: Integers) -> Floats:
-    """Some rows of some columns; nothing larger is made on the way."""
+    """Return some rows of some columns, without a larger intermediate array."""
     return np.asarray(table.corner(rows, columns), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class _Axis:
-    """Values as shares of their range, which is ``low`` to ``low + width``, times
-    ``2**exponent``; and what of it is shown.
+    """Values as shares of their range, and the part of the range that is shown.
+
+    The range is from ``low`` to ``low + width``, times ``2**exponent``.
     """
 
     shares: Floats
@@ -174,15 +175,16 @@ class _Axis:
     width: float
     exponent: int
     shown: tuple[float, float]  # in shares
-    centers: int  # bins that are centred on as many evenly spaced values, or 0
+    centers: int  # number of evenly spaced values on which bins are centred, or 0
 
     @property
     def clipped(self) -> bool:
         return self.shown != (0.0, 1.0)
 
     def places(self, shares: Floats) -> Floats:
-        """Shares of the whole range as shares of what is shown; all in the middle where there is
-        no range.
+        """Convert shares of the whole range to shares of the range shown.
+
+        Without a range, all values are in the middle.
         """
         first, last = self.shown
         return (
@@ -196,7 +198,7 @@ class _Axis:
         return {"low": low, "high": high}
 
     def values(self, shares: Floats) -> list[float]:
-        """Shares as the numbers they stand for, as exactly as a picture of this range needs."""
+        """Convert shares to values, rounded to the precision that a plot needs."""
         return [
             _shown_number(self.low + share * self.width, self.width, self.exponent)
             for share in shares.tolist()
@@ -217,12 +219,13 @@ def _axis(values: Floats) -> _Axis:
 
 
 def _evenly_spaced(distinct: Floats) -> int:
-    """How many evenly spaced values the few distinct ones are, or are part of; 0 if they are not
-    few or not so.
+    """Return the length of the evenly spaced grid that contains the few distinct values.
+
+    0 if they are too many or not evenly spaced.
     """
     if not 1 < len(distinct) <= FEW_VALUES:
         return 0
-    # Two that are next to equal beside the others are not evenly spaced
+    # Two nearly equal values make the number of steps overflow. They are not evenly spaced.
     with np.errstate(over="ignore"):
         steps = distinct / np.diff(distinct).min()
     even = steps[-1] < MOST_BINS - 0.5 and np.abs(steps - steps.round()).max() < 1e-6
@@ -230,17 +233,16 @@ def _evenly_spaced(distinct: Floats) -> int:
 
 
 def _without_tails(shares: Floats) -> tuple[float, float]:
-    """The range between the tails, if it is so much shorter; it ends at values that occur, never
-    between two of them.
-    """
+    """Return the range without long tails. Both ends are values that occur."""
     first = float(np.quantile(shares, TAIL, method="lower"))
     last = float(np.quantile(shares, 1 - TAIL, method="higher"))
     return (first, last) if 0 < last - first < 1 / LONG_TAIL else (0.0, 1.0)
 
 
 def _shown_number(scaled: float, width: float, exponent: int) -> float:
-    """``scaled * 2**exponent``, rounded to six digits of the width of the range; the largest
-    float where it is beyond that.
+    """Return ``scaled * 2**exponent``, rounded to six digits relative to the width of the range.
+
+    An overflow gives the largest float.
     """
     try:
         value = math.ldexp(scaled, exponent)
@@ -248,7 +250,7 @@ def _shown_number(scaled: float, width: float, exponent: int) -> float:
         return math.copysign(sys.float_info.max, scaled)
     above = math.log10(abs(scaled) / width) if scaled != 0 and width > 0 else 0.0
     rounded = float(f"{value:.{DIGITS - 1 + min(max(0, math.ceil(above)), 11)}e}")
-    return rounded + 0.0 if math.isfinite(rounded) else value  # + 0.0: no minus before a zero
+    return rounded + 0.0 if math.isfinite(rounded) else value  # + 0.0 turns −0.0 into 0.0
 
 
 class _Bins(NamedTuple):
@@ -259,8 +261,9 @@ class _Bins(NamedTuple):
 
 
 def _histogram(axis: _Axis, group: Integers, n_groups: int) -> dict[str, Any]:
-    """Counts by bin for each group; what lies beyond the range that is shown is counted in the
-    bins at its ends.
+    """Return counts by bin for each group.
+
+    Values beyond the range shown are counted in the first and last bins.
     """
     if axis.width == 0:
         return {
@@ -287,7 +290,10 @@ def _bins(axis: _Axis) -> _Bins:
 
 
 def _bin_count(places: Floats) -> int:
-    """By the rule of Freedman and Diaconis; that of Sturges where half of the values are equal."""
+    """Return the number of bins by the Freedman–Diaconis rule.
+
+    Sturges' rule applies if the interquartile range is zero.
+    """
     lower, upper = np.quantile(places, [0.25, 0.75])
     width = 2 * (upper - lower) / np.cbrt(len(places))
     wanted = 1 / max(width, 1 / MOST_BINS) if width > 0 else 1 + np.log2(len(places))
@@ -295,20 +301,21 @@ def _bin_count(places: Floats) -> int:
 
 
 def _around(axis: _Axis) -> list[float]:
-    """The edges of the one bin of a constant: half its size to either side."""
+    """Return the edges of the single bin of a constant: its value ± 50 %."""
     if math.ldexp(abs(axis.low), axis.exponent) < sys.float_info.min * 4:
-        return [-0.5, 0.5]  # zero, or too near to it for halves
+        return [-0.5, 0.5]  # Half of the value is zero or subnormal.
     half = abs(axis.low) / 2
     return [_shown_number(edge, half, axis.exponent) for edge in (axis.low - half, axis.low + half)]
 
 
 def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
-    """The names of the groups and the group of every sample: by known label or most probable
-    class, the unknown ones last.
+    """Return the names of the groups and the group of every sample.
+
+    Groups are known labels or most probable classes. Unlabelled samples are the last group.
     """
-    codes, prefix = known.codes, ""
+    codes, prefix, without = known.codes, "", UNLABELLED
     if known.probabilities is not None:
-        codes, prefix = _most_probable(known), "probably "
+        codes, prefix, without = _most_probable(known), "probably ", UNDECIDED
     if known.classes is None or (codes < 0).all():
         return None, np.zeros(known.n_samples, dtype=np.int64)
     sizes = np.bincount(codes[codes >= 0], minlength=len(known.classes))
@@ -318,26 +325,26 @@ def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
         most_frequent = np.argsort(-sizes, kind="stable")[: GROUPS - 1]
         kept = np.sort(most_frequent)
     names = [prefix + class_name(known.classes[code]) for code in kept]
-    # The last is for the code −1
+    # The last element belongs to the code −1.
     place = np.full(len(known.classes) + 1, len(names), dtype=np.int64)
     place[kept] = np.arange(len(kept))
     if len(kept) < len(present):
         names.append("other")
     if (codes < 0).any():
         place[-1] = len(names)
-        names.append("unknown")
+        names.append(without)
     return names, place[codes]
 
 
 def _most_probable(known: Supervision) -> Integers:
-    """The code of the most probable class, −1 where several are equally probable."""
+    """Return the code of the most probable class, or −1 if several are equally probable."""
     proba = known.label_probabilities()
     best = proba.max(axis=1, keepdims=True)
     return np.where((proba == best).sum(axis=1) == 1, proba.argmax(axis=1), -1)
 
 
 def class_name(name: Any) -> str:
-    """1 rather than 1.0, which is what a whole number becomes beside missing ones."""
+    """Return a class name as text. Integers that missing labels turned into floats become "1"."""
     return (
         str(int(name))
         if isinstance(name, float | np.floating) and float(name).is_integer()
@@ -348,7 +355,7 @@ def class_name(name: Any) -> str:
 def _scatters(
     known: Supervision, rows: Integers, axes: Sequence[_Axis], chance: np.random.Generator
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any] | None]]:
-    """The range of the target, and each feature against it."""
+    """Return the range of the target, and a scatter plot of each feature against it."""
     if known.targets is None or "targets" not in known.kinds:
         return None, [None] * len(axes)
     target = known.targets[rows]
@@ -376,8 +383,9 @@ def _along_graph(
     scale: Scale,
     chance: np.random.Generator,
 ) -> tuple[str | None, list[dict[str, Any] | None]]:
-    """Each feature's value against the mean of the nearest samples, where nothing but the
-    samples' nearness tells them apart.
+    """Return each feature's values against the means of the nearest samples.
+
+    Only without labels, targets and probabilities; their plots are more informative.
     """
     if not len(axes) or {"labels", "targets", "probabilities"} & set(known.kinds):
         return None, [None] * len(axes)
@@ -385,7 +393,7 @@ def _along_graph(
     n_columns = table.n_features if everything else len(columns)
     space = _some(np.arange(len(rows)), min(SPACE_ROWS, SPACE_NUMBERS // n_columns), chance)
     drawn = _some(np.arange(len(space)), POINTS, chance)
-    # Rows of CSC are taken as they are: Table.take would turn the whole table first.
+    # Table.take would convert a whole CSC table to CSR first.
     near = table.corner(rows[space]) if everything else _corner(table, rows[space], columns)
     lines, _ = rescaled(MemoryTable.trusted(_sparse_if_mostly_zero(near), None), scale).rows
     neighbors, _ = nearest_neighbors(lines, min(NEIGHBORS, len(space) - 1), queries=drawn)
@@ -396,8 +404,9 @@ def _along_graph(
 
 
 def _sparse_if_mostly_zero(values: Any) -> Any:
-    """The same numbers; among one-hot rows all are equally far, and only sparse ones are
-    compared quickly then.
+    """Convert mostly zero values to a sparse matrix.
+
+    One-hot rows are all equally distant, and only sparse rows are compared quickly then.
     """
     if sp.issparse(values) or np.count_nonzero(values) > MOSTLY_ZERO * values.size:
         return values
@@ -417,9 +426,7 @@ def _correlations(columns: Sequence[Floats]) -> list[list[float]]:
 
 
 def _correlation_matrix(columns: Sequence[Floats]) -> Floats:
-    """Correlations of columns of shares, in which a constant is all zeros; 0 between one and any
-    other.
-    """
+    """Return the correlations between columns of shares. A constant has correlation 0."""
     if not len(columns):
         return np.empty((0, 0))
     values = np.stack(columns)

@@ -1,4 +1,4 @@
-"""Names and numbers as a page shows them: data, never markup."""
+"""Names, numbers and short phrases as reports and the terminal show them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 
 from graphsieve.table.containers import shown_name
 
-# a name may be a whole document; what is left out of it is in the middle, since names differ at
-# their ends
-NAME_LENGTH = 100
-TEXT_LENGTH = 1_000
-WORTH_TELLING = 0.2  # share of a feature that others have said, from which on it is shown
+# Longer names are shortened in the middle, because names tend to differ at their ends.
+NAME_LENGTH = 100  # characters
+TEXT_LENGTH = 1_000  # characters
+SHOWN_FROM = 0.2  # smallest redundancy that is shown
+AS_REQUESTED = "as requested"  # reason for a method that was named
 
 
 def shown(text: object, length: int = NAME_LENGTH) -> str:
-    """A name without control characters (also those that turn the direction of writing),
-    shortened in its middle.
-    """
+    """Return a name without control and direction characters, shortened in the middle."""
     whole = str(text)
     printable = shown_name(whole, max(len(whole), len("(no name)")))
     if not printable.strip():
@@ -30,25 +28,23 @@ def shown(text: object, length: int = NAME_LENGTH) -> str:
 
 
 def name(text: object, length: int = NAME_LENGTH) -> str:
-    """A name as markup, isolated from the direction in which its surroundings are written."""
+    """Return a name as HTML, isolated from the writing direction of the surrounding text."""
     return f"<bdi>{escape(shown(text, length))}</bdi>"
 
 
 def sentence(text: object) -> str:
-    """A sentence that may hold names, as markup."""
-    # Which stays with its number
+    """Return a sentence, which may contain names, as HTML."""
+    # A no-break space keeps the percent sign with its number.
     return escape(shown(" ".join(str(text).split()), TEXT_LENGTH)).replace(" %", "\u00a0%")
 
 
 def full_stop(text: str) -> str:
-    """The text as a sentence."""
+    """Return the text with a full stop at its end."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def block(text: str) -> str:
-    """Lines of code as markup: line breaks and tabs stay, other control characters are made
-    visible.
-    """
+    """Return code as HTML. Control characters other than line breaks and tabs are made visible."""
     return escape(
         "\n".join(
             "".join(c if c.isprintable() or c == "\t" else "·" for c in line)
@@ -58,58 +54,62 @@ def block(text: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with so many digits that mean something, and a minus that is a minus."""
+    """Return a number with a given number of significant digits and a proper minus sign."""
     text = f"{value:.{digits}g}"
     return ("0" if float(text) == 0 else text).replace("-", "−")
 
 
 def thousands(value: int) -> str:
-    """A count, with thin spaces that no line breaks at."""
+    """Return a count, with narrow no-break spaces between thousands."""
     return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
 
 
 def counted(n: int, what: str) -> str:
-    """Such as "1 feature", "20 000 features"; `what` is the singular."""
+    """Return a count with its noun, such as "20 000 features". `what` is the singular."""
     return f"{thousands(n)} {what}" if n == 1 else f"{thousands(n)} {what}s"
 
 
 def listed(texts: Sequence[str], most: int) -> str:
-    """The first of the texts (markup) and how many more there are."""
+    """Return the first texts (HTML) and the number of further ones."""
     if len(texts) > most + 1:
         return f"{', '.join(texts[:most])} and {thousands(len(texts) - most)} more"
     return joined(texts)
 
 
 def joined(words: Iterable[object]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join words: ``a``, ``a and b``, ``a, b and c``."""
     *others, last = list(map(str, words)) or [""]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def score_text(record: Mapping[str, Any]) -> str:
-    """The score of a feature as its row shows it."""
+    """Return the score of a feature as text."""
     if record["flag"] == "unscorable":
         return "not scored"
     return "∞" if record["score"] is None else number(record["score"])
 
 
-def already_said(share: float | None, of: str | None) -> str:
-    """How much of a feature the chosen ones say, and which of them it is most like; nothing
-    where that is little.
+def gain_text(record: Mapping[str, Any]) -> str:
+    """Return the gain of a feature as text. It is empty for features without a gain."""
+    gain = record.get("gain")
+    return "" if gain is None else number(gain, 2)
+
+
+def redundancy_text(share: float | None, closest: str | None) -> str:
+    """Return the redundancy of a feature and its closest selected feature.
+
+    The text is empty for a redundancy below 20 %.
     """
-    return (
-        ""
-        if (percent := said_percent(share)) is None or of is None
-        else f"{percent} %, most like {of}"
-    )
+    percent = redundancy_percent(share)
+    return "" if percent is None or closest is None else f"{percent} % (closest: {closest})"
 
 
-def said_percent(share: float | None) -> str | None:
-    """The share in percent where it is worth telling.
+def redundancy_percent(share: float | None) -> str | None:
+    """Return a redundancy in per cent, or None below 20 %.
 
-    Near the whole, what is left is what matters, so there are as many digits as show it.
+    Values near 100 % have more digits, because the remaining share is what matters there.
     """
-    if share is None or not share >= WORTH_TELLING:
+    if share is None or not share >= SHOWN_FROM:
         return None
     digits = 0 if share < 0.995 else 2
     return (
@@ -121,31 +121,29 @@ def said_percent(share: float | None) -> str | None:
     )
 
 
-def how_it_went(reason: str) -> str | None:
-    """What a search says of its rounds after "as asked"; None where nobody asked and the reason
-    is one.
+def search_outcome(reason: str) -> str | None:
+    """Return how the rounds of a requested search ended, or None if the method was not requested.
+
+    The reason for a requested method is "as requested", followed by the outcome of a search.
     """
-    return reason.removeprefix("as asked").lstrip(", ") if reason.startswith("as asked") else None
+    if not reason.startswith(AS_REQUESTED):
+        return None
+    return reason.removeprefix(AS_REQUESTED).lstrip(", ")
 
 
-def neighbors_found(ranking: Mapping[str, Any]) -> str | None:
-    """How good approximate neighbours are; None where they are exact."""
+def recall_text(ranking: Mapping[str, Any]) -> str | None:
+    """Return the estimated recall of approximate neighbours, or None if they are exact."""
     recall = ranking.get("neighbor_recall")
-    return (
-        None
-        if recall is None
-        else f"neighbours are approximate: of those that were checked, {100 * recall:.1f} % are "
-        "right"
-    )
+    return None if recall is None else f"neighbours are approximate (recall {100 * recall:.1f} %)"
 
 
-def in_order_of_choice(ranking: Mapping[str, Any]) -> bool:
-    """Whether features were chosen one by one for what they add, rather than ranked by a score."""
+def in_selection_order(ranking: Mapping[str, Any]) -> bool:
+    """Whether features were selected one by one by gain, rather than ranked by score."""
     return bool(ranking["features"]) and "redundancy" in ranking["features"][0]
 
 
-def about_score(ranking: Mapping[str, Any]) -> str:
-    """What the score is, in words."""
-    if in_order_of_choice(ranking) and ranking.get("is_search", ranking["method"] == "diverse"):
+def score_meaning(ranking: Mapping[str, Any]) -> str:
+    """Return the meaning of the score in words."""
+    if in_selection_order(ranking) and ranking.get("is_search", ranking["method"] == "diverse"):
         return "share that the feature explains alone"
     return f"{ranking['method']} score ({ranking['good']} is good)"

@@ -1,11 +1,10 @@
-"""What runs unless something else is asked for: columns that together explain the table and what is
-known of its samples.
+"""The default search: features that together explain the table and the supervision.
 
-Every column of the table is to be explained, and counts by the share of its variation that goes
-with what is known (`relevance`). So is what all columns together predict of the labels
-(`prediction`), and counts by how well labels that were left out are predicted: many good labels
-lead, few or bad ones leave the lead to the table. With nothing known, a column counts by its
-largest correlation with another one: what no other column confirms may be noise.
+The search explains two things. The first is every feature of the table, weighted by its relevance
+(`relevance`). The second is the prediction of the labels from all features (`prediction`), weighted
+by its skill on held-out labels. With many good labels the prediction dominates; with few or bad
+labels the table does. Without supervision, the weight of a feature is its largest correlation with
+another feature, because a feature that resembles no other may be noise.
 """
 
 from __future__ import annotations
@@ -15,29 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats
-from graphsieve.search.diverse import DiversePath, choose_diverse
+from graphsieve.search.diverse import DiversePath, select_diverse
 from graphsieve.search.prediction import predicted
 from graphsieve.search.relevance import relevance
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import ColumnSpace, largest_correlations
 from graphsieve.table.columns import Table
 
-LEAST_TRUST = 0.3  # in a prediction: the skill on a handful of labels is itself a guess
+# Least weight of the prediction. The skill itself is a rough estimate if labels are few.
+LEAST_TRUST = 0.3
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The columns chosen, and what they were chosen by.
+    """The selected features, and the quantities that determined them.
 
     Attributes
     ----------
     path : DiversePath
-        The order of choice, and what became of every column.
+        The selection order, with gain, redundancy and closest feature.
     relevance : array of shape (n_features,)
-        How much each column counted: the share of its variation that goes with what is known; if
-        nothing is, its largest absolute correlation with another column.
+        Weight of each feature: the share of its variance that is associated with the supervision.
+        Without supervision, its largest absolute correlation with another feature.
     skill : float or None
-        How well left-out labels are predicted, from 0 to 1; None where there is nothing to predict.
+        How well held-out labels are predicted, from 0 to 1. None without labels or targets.
     """
 
     path: DiversePath
@@ -45,7 +45,7 @@ class Explanation:
     skill: float | None
 
 
-def explain_what_is_known(
+def select_by_explanation(
     table: Table,
     scaled: Table,
     known: Supervision,
@@ -54,22 +54,24 @@ def explain_what_is_known(
     allowed: Booleans | None = None,
     progress: bool | None = None,
 ) -> Explanation:
-    """Choose columns of `scaled`, which is `table` in the units in which columns are compared;
-    only `allowed` ones.
+    """Select features of `scaled`, the table in the units in which features are compared.
+
+    Only `allowed` features are selected.
     """
     space = ColumnSpace(scaled)
     shares = relevance(table, known) if known.kinds else np.zeros(table.n_features)
-    if not shares.any():  # nothing is known, or nothing that any column goes with
+    if not shares.any():  # There is no supervision, or no feature is associated with it.
         shares = largest_correlations(space)
     prediction = predicted(scaled, known)
     weights = shares if allowed is None else np.where(allowed, shares, np.nan)
-    path = choose_diverse(
+    path = select_diverse(
         space,
         weights,
         n_wanted=n_wanted,
         targets=None if prediction is None else prediction.values,
         target_share=0.0 if prediction is None else max(LEAST_TRUST, prediction.skill),
-        beyond=True,  # who asks for more features than matter wants no copies of those that do
+        # A request for more features than have a weight must not be filled with copies.
+        beyond=True,
         progress=progress,
     )
     return Explanation(path, shares, None if prediction is None else prediction.skill)

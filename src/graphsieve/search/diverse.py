@@ -1,9 +1,9 @@
-"""A set, not a list: every further column is chosen for what the chosen ones do not yet say.
+"""Greedy selection of features that together explain the table and the supervision.
 
-Ranked one by one, ten copies of the best column come first. Here a column is worth what it
-*explains*: of all columns, each counting by how much it matters, and of a prediction of what is
-known, if there is one. What a chosen column explains is taken away before the next is chosen, so
-that its copies are worth nothing any more.
+If features are ranked one by one, ten copies of the best feature come first. Here the gain of a
+feature is the share of the variance that it explains: the variance of all features, weighted by
+their scores, and the variance of the targets, if there are any. Each selected feature is projected
+out before the next one is selected, so its copies have no gain left.
 """
 
 from __future__ import annotations
@@ -26,62 +26,69 @@ from graphsieve.table.centered import ColumnSpace
 from graphsieve.table.columns import Table
 
 FORMS = ("explain", "correlation")
-USUAL_SHARE = 0.5  # of targets, beside the table
-EXPLAINED = 1e-10  # a column of whose variance only this share is left has nothing to add
-NOTHING = 1e-26  # share of a variance that only rounding can have left
-# Gains that differ by less are equal: rounding must not choose between copies of a column
+DEFAULT_TARGET_SHARE = 0.5  # weight of the targets; the table has the rest
+EXPLAINED = 1e-10  # a column is explained once this share of its variance is left
+NOTHING = 1e-26  # a remaining share of the variance below this is rounding error
+# Gains within this relative tolerance are ties. Rounding must not decide between copies of a column.
 TIE = 1e-9
-# What keeping up by differences costs, as a share of what a number was before
+# Relative rounding error of an update by differences
 ROUNDING = 16 * np.finfo(np.float64).eps
-AT_ONCE = 64  # columns whose gains are computed anew by themselves
-# What is left of the variance when gains, which are kept up by differences, are computed anew
+MOST_SEPARATE = 64  # doubtful columns; if there are more, the gains of all columns are recomputed
+# Gains are updated by differences. They are recomputed once this share of the variance is left.
 STALE = 1e-3
-ROOM = 32  # choices for which there is room at first
-# One by one; the columns after them come in the order of what they would add then
-MOST_CHOICES = 256
+INITIAL_CAPACITY = 32  # selected columns
+# Selected one by one. Later columns are ordered by what they would add after these.
+MOST_SELECTED = 256
 
 
 @dataclass(frozen=True)
 class DiversePath:
-    """The columns in the order of choice, and what became of each.
+    """The selection order, and how each feature relates to the selected ones.
 
     Attributes
     ----------
     order : array of int of shape (n_features,)
-        Column positions. The first `n_chosen` were chosen one by one; the others follow by what
-        they would still add, then by their score. Columns that are constant or without a score come
-        last.
-    n_chosen : int
-        How many were chosen before nothing was left to explain, or before enough were.
+        Feature positions in selection order. The first `n_selected` were selected one by one. The
+        others follow by the gain that they would still have, then by their score. Features that are
+        constant or without a score come last.
+    n_selected : int
+        Number of features selected one by one. The search stops early if nothing is left to
+        explain.
     alone : array of shape (n_features,)
-        What each column would add as the first: the share of all there is to explain; NaN where it
-        must not be chosen.
-    gains : array of shape (n_chosen,)
-        What each choice added to those before it, as a share of the same; 0 once all that matters
-        is explained.
-    explained : array of shape (n_chosen,)
-        The share of the (weighted) variance of the table that is explained after each choice.
+        Gain of each feature if it were selected first, as a share of the total to explain. NaN for
+        features that must not be selected.
+    gain : array of shape (n_features,)
+        What each feature added to those selected before it, as a share of the same total. For a
+        feature that was not selected, what it would add next. 0 once the targets and all features
+        with a positive score are explained. NaN for features that must not be selected.
+    explained : array of shape (n_selected,)
+        Share of the weighted variance of the table that is explained after each step.
     redundancy : array of shape (n_features,)
-        The share of a column's variance that the chosen ones explain; for a chosen one, those
-        before it. NaN for a constant.
-    duplicate_of : array of int of shape (n_features,)
-        The chosen column that correlates most with it, for a chosen one among those before it; −1
-        where there is none.
-    correlation : array of shape (n_features,)
-        With that column, from −1 to 1; NaN where there is none.
+        Share of the feature's variance explained by the selected features, or, for a selected
+        feature, by those selected before it. NaN for a constant feature.
+    closest : array of int of shape (n_features,)
+        Position of the selected feature with the largest absolute correlation, or, for a selected
+        feature, of those selected before it. −1 if there is none.
+    closest_correlation : array of shape (n_features,)
+        Correlation with that feature. NaN if there is none.
     sketched : bool
-        Whether the table was so large that inner products were estimated.
+        Whether the table was so large that inner products were estimated from a sketch.
     """
 
     order: Integers
-    n_chosen: int
+    n_selected: int
     alone: Floats
-    gains: Floats
+    gain: Floats
     explained: Floats
     redundancy: Floats
-    duplicate_of: Integers
-    correlation: Floats
+    closest: Integers
+    closest_correlation: Floats
     sketched: bool
+
+    @property
+    def gains(self) -> Floats:
+        """Gain of each selected feature, in selection order."""
+        return self.gain[self.order[: self.n_selected]]
 
 
 @vanishing
@@ -92,41 +99,44 @@ def diverse_selection(
     n_features_to_select: int,
     form: str = "explain",
     targets: Any = None,
-    target_share: float = USUAL_SHARE,
+    target_share: float = DEFAULT_TARGET_SHARE,
     progress: bool | None = None,
 ) -> DiversePath:
-    """Choose columns one by one, each for what those before it do not say.
+    """Select features one by one, each by its gain given the features selected before it.
 
-    ``form="explain"`` takes the column j with the largest Σ_i w_i (r_i·r_j)² / (r_j·r_j), where r_i
-    is what is left of the centred column i and w_i its score: what a regression of all columns on
-    this one explains of them. Then every column loses its projection on the chosen one. With
-    `targets`, what is explained of them counts by `target_share` and the table by the rest. Without
-    weights this is greedy column subset selection. Once all that matters is explained, nothing more
-    is chosen. ``form="correlation"`` takes the largest w_j · (1 − max |correlation| with the chosen
-    columns).
+    ``form="explain"`` selects the feature j with the largest Σ_i w_i (r_i·r_j)² / (r_j·r_j). Here
+    r_i is the residual of the centred feature i, and w_i is its score. This sum is the weighted
+    variance of all features that a regression on feature j explains. All features are then replaced
+    by their residuals given feature j. With `targets`, the variance explained of the targets has
+    weight `target_share`, and that of the table has the rest. With equal weights and no targets,
+    this is greedy column subset selection. The selection ends once everything with a positive
+    weight is explained.
 
-    It costs about four passes over X per chosen column, and once as many as the shorter side of the
-    table is long; no matrix of features × features. Beyond 2²⁶ numbers samples are sketched. At
-    most 256 columns are chosen one by one.
+    ``form="correlation"`` selects the largest w_j · (1 − max |correlation| with the selected
+    features).
+
+    The cost is about four passes over X per selected feature, plus one matrix product on the
+    shorter side of the table. No matrix of features × features is formed. Tables of more than 2²⁶
+    numbers are sketched. At most 256 features are selected one by one.
 
     Parameters
     ----------
     scores : array of shape (n_features,)
-        How much each column matters, 0 or more; NaN for columns that must not be chosen. Scores
-        that are small where good must be turned round first.
+        Weight of each feature, 0 or more; NaN for features that must not be selected. If small
+        scores are good, invert them first.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, used as they are: columns in small units explain little.
+        The features, used as they are. Features in small units explain little.
     n_features_to_select : int
-        How many to choose one by one.
+        Number of features to select one by one.
     form : {"explain", "correlation"}
-        What a further column is judged by.
+        Criterion for the next feature.
     targets : array of shape (n_samples,) or (n_samples, n_targets), optional
-        What else to explain, known for all samples, such as predicted labels; only for
+        Further variables to explain, known for all samples, such as predicted labels. Only for
         ``"explain"``.
     target_share : float
-        How much the targets count, from 0 to 1.
+        Weight of the targets, from 0 to 1.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if that is a terminal.
 
     Returns
     -------
@@ -139,11 +149,11 @@ def diverse_selection(
 
     Examples
     --------
-    The second column repeats the first; the third is another matter:
+    The second feature repeats the first, so the third is selected before it:
 
     >>> X = [[1, 1.1, 0], [2, 2, 1], [3, 3.1, 0], [4, 3.9, 1]]
     >>> path = diverse_selection([0.9, 0.8, 0.3], X, n_features_to_select=2)
-    >>> path.order.tolist(), path.duplicate_of.tolist()
+    >>> path.order.tolist(), path.closest.tolist()
     ([0, 2, 1], [-1, 0, 0])
     """
     table = as_table(X)
@@ -153,12 +163,12 @@ def diverse_selection(
     share = between(0, 1)("target_share", target_share)
     either(None, boolean())("progress", progress)
     others = _checked_targets(targets, table.n_samples, form)
-    if others is None and share != USUAL_SHARE:
+    if others is None and share != DEFAULT_TARGET_SHARE:
         raise InputError(
             setting("target_share", target_share),
-            " belongs to targets, and none were given; leave it out.",
+            " needs targets, and none were given; leave it out.",
         )
-    return choose_diverse(
+    return select_diverse(
         table,
         weights,
         n_wanted=wanted,
@@ -169,7 +179,7 @@ def diverse_selection(
     )
 
 
-def choose_diverse(
+def select_diverse(
     table: Table | ColumnSpace,
     weights: Floats,
     *,
@@ -180,14 +190,16 @@ def choose_diverse(
     beyond: bool = False,
     progress: bool | None = None,
 ) -> DiversePath:
-    """As `diverse_selection`, on what has been checked; `beyond` what matters, the other columns
-    are chosen as if they did.
+    """Select features as `diverse_selection` does, from checked input.
+
+    With `beyond`, the selection continues among features without a weight once the others are
+    explained.
     """
     space = ColumnSpace(table) if isinstance(table, Table) else table
     usable = ~np.isnan(weights) & (space.squares > 0)
     weights = np.where(usable, weights, 0.0)
     top = float(weights.max(initial=0.0))
-    # If nothing matters by its score, everything matters alike.
+    # If no feature has a positive score, all features have the same weight.
     weights = weights / top if top > 0 else usable.astype(np.float64)
     search: Explaining | _Uncorrelated
     if form == "explain":
@@ -200,31 +212,32 @@ def choose_diverse(
         )
     else:
         search = _Uncorrelated(space, weights, usable)
-    alone = np.where(usable, _with_equal_copies(search.worth()), np.nan)
-    steps = _choose(search, min(n_wanted, MOST_CHOICES), beyond, progress)
-    search.settle(everyone=True)
-    chosen = np.array([step.position for step in steps], dtype=np.int64)
+    alone = np.where(usable, _with_equal_copies(search.gains()), np.nan)
+    steps = _select(search, min(n_wanted, MOST_SELECTED), beyond, progress)
+    search.settle(all_columns=True)
+    selected = np.array([step.position for step in steps], dtype=np.int64)
     redundancy = np.where(space.squares > 0, search.redundancy(), np.nan)
-    redundancy[chosen] = [step.redundancy for step in steps]
-    duplicate_of, correlation = _nearest_chosen(space, search.with_chosen())
+    redundancy[selected] = [step.redundancy for step in steps]
+    left = search.gains()
+    gain = np.where(usable, 0.0 if search.widened else left, np.nan)
+    gain[selected] = [step.gain for step in steps]
+    closest, closest_correlation = _closest_selected(space, search.products_with_selected())
     return DiversePath(
-        order=np.concatenate([chosen, _remaining(chosen, usable, weights, search.worth(), alone)]),
-        n_chosen=len(steps),
+        order=np.concatenate([selected, _remaining(selected, usable, weights, left, alone)]),
+        n_selected=len(steps),
         alone=alone,
-        gains=np.array([step.gain for step in steps]),
+        gain=gain,
         explained=np.array([step.explained for step in steps]),
         redundancy=redundancy,
-        duplicate_of=duplicate_of,
-        correlation=correlation,
+        closest=closest,
+        closest_correlation=closest_correlation,
         sketched=space.sketched,
     )
 
 
 @dataclass(frozen=True)
 class _Step:
-    """One choice: its gain, how redundant the column was before it, and what is explained after
-    it.
-    """
+    """One selected column: its gain, its redundancy, and the share explained after it."""
 
     position: int
     gain: float
@@ -232,20 +245,20 @@ class _Step:
     explained: float
 
 
-def _choose(
+def _select(
     search: Explaining | _Uncorrelated, most: int, beyond: bool, progress: bool | None
 ) -> list[_Step]:
     steps: list[_Step] = []
-    with Progress("choosing features", progress) as shown:
+    with Progress("selecting features", progress) as shown:
         while len(steps) < most:
             if beyond:
                 search.widen()
             search.settle()
-            worth = search.worth()
-            best = float(worth.max(initial=0.0))
+            gains = search.gains()
+            best = float(gains.max(initial=0.0))
             if best <= 0:
                 break
-            position = int(np.flatnonzero(worth >= best * (1 - TIE))[0])
+            position = int(np.flatnonzero(gains >= best * (1 - TIE))[0])
             redundancy = float(search.redundancy()[position])
             search.take(position)
             steps.append(
@@ -257,13 +270,11 @@ def _choose(
 
 
 def _remaining(
-    chosen: Integers, usable: Booleans, weights: Floats, worth: Floats, alone: Floats
+    selected: Integers, usable: Booleans, weights: Floats, gains: Floats, alone: Floats
 ) -> Integers:
-    """The columns that were not chosen: by what they would add now, then by their score, then by
-    what they explain alone.
-    """
+    """Order the columns that were not selected by gain, then by score, then by gain alone."""
     rest = np.ones(len(usable), dtype=bool)
-    rest[chosen] = False
+    rest[selected] = False
     others = np.flatnonzero(rest)
     return others[
         np.lexsort(
@@ -271,44 +282,42 @@ def _remaining(
                 others,
                 _places(alone[others]),
                 -weights[others],
-                _places(worth[others]),
+                _places(gains[others]),
                 ~usable[others],
             )
         )
     ]
 
 
-def _with_equal_copies(worth: Floats) -> Floats:
-    """The same, where what only the rounding of a product tells apart is equal.
+def _with_equal_copies(gains: Floats) -> Floats:
+    """Set gains that differ only by rounding to the same value.
 
-    BLAS may give copies of a column different last bits, depending on where they stand.
+    BLAS may give copies of a column different last bits, depending on their position.
     """
-    descending = np.argsort(-worth, kind="stable")
-    ordered = worth[descending]
+    descending = np.argsort(-gains, kind="stable")
+    ordered = gains[descending]
     begins = np.concatenate([[True], ordered[1:] < ordered[:-1] * (1 - ROUNDING)])
-    equal = np.empty_like(worth)
+    equal = np.empty_like(gains)
     equal[descending] = ordered[np.flatnonzero(begins)][np.cumsum(begins) - 1]
     return equal
 
 
-def _places(worth: Floats) -> Integers:
-    """0 for the largest, and so on; one place for those that only rounding tells apart, such as
-    copies of a column.
-    """
-    worth = np.nan_to_num(worth)
-    descending = np.argsort(-worth, kind="stable")
-    clearly_less = worth[descending[1:]] < worth[descending[:-1]] * (1 - TIE)
-    places = np.zeros(len(worth), dtype=np.int64)
+def _places(gains: Floats) -> Integers:
+    """Rank gains from 0, the largest. Gains within the tolerance of a tie share a rank."""
+    gains = np.nan_to_num(gains)
+    descending = np.argsort(-gains, kind="stable")
+    clearly_less = gains[descending[1:]] < gains[descending[:-1]] * (1 - TIE)
+    places = np.zeros(len(gains), dtype=np.int64)
     places[descending[1:]] = np.cumsum(clearly_less)
     return places
 
 
 class Explaining:
-    """What every column would explain of what the chosen ones have left.
+    """Gain of every column by the variance that it explains of the residual columns.
 
-    The residual columns R = S − U C are never kept: U has the orthonormal directions of the chosen
-    columns, C = UᵀS. Of every column we keep its squared length g and f_j = Σ_i w_i (r_i·r_j)²,
-    both brought up to date after every choice.
+    The residual columns R = S − U C are never stored. U holds the orthonormal directions of the
+    selected columns, and C = UᵀS. Two numbers per column are kept and updated after every step: its
+    squared length g_j = r_j·r_j and f_j = Σ_i w_i (r_i·r_j)².
     """
 
     def __init__(
@@ -320,10 +329,10 @@ class Explaining:
         target_share: float,
     ) -> None:
         self.space, self.weights, self.usable = space, weights, usable
-        self.chosen: list[int] = []
+        self.selected: list[int] = []
         self._directions = np.empty((0, space.n_rows))
         self._coefficients = np.empty((0, space.n_features))
-        self.mattering, self.total = weights, float(weights @ space.squares)
+        self.initial_weights, self.total = weights, float(weights @ space.squares)
         self.widened = False
         self.share = 0.0
         self.targets = np.empty((0, space.n_rows))
@@ -333,15 +342,15 @@ class Explaining:
         self._compute()
 
     def _compute(self) -> None:
-        """The lengths and the gains anew, from the residuals themselves."""
+        """Recompute the lengths and the gains from the residuals."""
         self.left = np.empty(self.space.n_features)
         self.fit = np.zeros(self.space.n_features)
         self.of_targets = np.empty((len(self.targets), self.space.n_features))
         for part, residual in self._residual_parts():
             self.left[part] = np.einsum("ij,ij->j", residual, residual)
             self.of_targets[:, part] = self.targets @ residual
-        # What rounding leaves of explained columns is nothing to explain: it would choose, once
-        # nothing else is left.
+        # The residual of an explained column is rounding error. With a weight it would decide the
+        # order once nothing else is left.
         self.weights = np.where(self.left > NOTHING * self.space.squares, self.weights, 0.0)
         if self.space.n_rows < self.space.n_features and not len(self.directions):
             self.fit = self.space.forms(self.space.kernel(self.weights))
@@ -359,55 +368,56 @@ class Explaining:
             for part, residual in self._residual_parts():
                 self.fit[part] += self.weights[part] @ (residual.T @ residual) ** 2
                 for other, second in self._residual_parts(first=part.stop):
-                    products = (residual.T @ second) ** 2  # what either explains of the other
+                    products = (residual.T @ second) ** 2  # symmetric, so it serves both parts
                     self.fit[other] += self.weights[part] @ products
                     self.fit[part] += products @ self.weights[other]
         self.fresh_total = float(self.weights @ self.left)
         self.fresh_left, self.fresh_fit = self.left.copy(), self.fit.copy()
 
     def widen(self) -> None:
-        """Where all that matters is explained, what is left of the others matters alike: copies
-        are still worth nothing.
+        """Give the remaining columns equal weights once the weighted ones are explained.
+
+        Copies of selected columns still have no gain.
         """
         of_targets = self.share * float(np.einsum("ij,ij->", self.targets, self.targets))
         if (
             not self.widened
-            and self.mattering @ self.left <= ROUNDING * self.total
+            and self.initial_weights @ self.left <= ROUNDING * self.total
             and of_targets <= ROUNDING
         ):
             self.widened = True
             self.weights = self._open().astype(np.float64)
             self._compute()
 
-    def settle(self, *, everyone: bool = False) -> None:
-        """Compute anew the gains of columns that may lead (or of everyone), where rounding could
-        reverse order or break a tie.
+    def settle(self, *, all_columns: bool = False) -> None:
+        """Recompute gains whose rounding error could change the order or break a tie.
 
-        A column of which little is left was much larger when its numbers were fresh, and they have
-        the rounding of that size.
+        Only columns that may have the largest gain are recomputed, unless `all_columns` is true.
+        The rounding error of an updated gain is relative to the column's length at the last
+        recomputation, which may be much larger than its present length.
         """
-        worth, open_columns = self.worth(), self._open()
+        gains, open_columns = self.gains(), self._open()
         length = np.where(open_columns, self.left, 1.0)
         doubt = (1 - self.share) * self.fresh_fit / (
             length * (self.total or 1.0)
-        ) + worth * self.fresh_left / length
+        ) + gains * self.fresh_left / length
         doubt = ROUNDING * (doubt + self.share * np.sqrt(self.fresh_left / length))
-        doubtful = open_columns & (doubt > TIE / 4 * worth)
-        if not everyone:
-            doubtful &= worth + doubt >= (worth - doubt).max(initial=0.0, where=open_columns)
+        doubtful = open_columns & (doubt > TIE / 4 * gains)
+        if not all_columns:
+            doubtful &= gains + doubt >= (gains - doubt).max(initial=0.0, where=open_columns)
         columns = np.flatnonzero(doubtful)
-        if len(columns) > AT_ONCE:
+        if len(columns) > MOST_SEPARATE:
             self._compute()
         elif len(columns):
             self._compute_columns(columns)
 
     def _compute_columns(self, columns: Integers) -> None:
-        """As `_compute`, for a few columns: one pass over the table for each."""
+        """Recompute the gains of a few columns, with one pass over the table for each."""
         residual = np.stack([self.space.column(int(j)) for j in columns], axis=1)
         residual -= self.directions.T @ self.coefficients[:, columns]
         self.left[columns] = self.fresh_left[columns] = np.einsum("ij,ij->j", residual, residual)
-        # What is left of a column is orthogonal to the directions, so that the others need not be
-        # reduced by them.
+        # A residual is orthogonal to the directions. Its products with the other columns therefore
+        # equal those with their residuals.
         self.fit[columns] = self.fresh_fit[columns] = (
             self.space.against(residual.T) ** 2 @ self.weights
         )
@@ -422,19 +432,19 @@ class Explaining:
                 else values,
             )
 
-    def worth(self) -> Floats:
+    def gains(self) -> Floats:
         open_columns = self._open()
         length = np.where(open_columns, self.left, 1.0)
-        worth = (1 - self.share) * self.fit / (length * (self.total or 1.0))
-        worth = worth + self.share * (self.of_targets**2).sum(axis=0) / length
-        return np.where(open_columns, worth, 0.0)
+        gains = (1 - self.share) * self.fit / (length * (self.total or 1.0))
+        gains = gains + self.share * (self.of_targets**2).sum(axis=0) / length
+        return np.where(open_columns, gains, 0.0)
 
     def _open(self) -> Booleans:
         return np.asarray(self.usable & (self.left > EXPLAINED * self.space.squares))
 
     def take(self, position: int) -> None:
         direction = self.space.column(position)
-        for _ in range(2):  # twice, so that it is orthogonal to the last digit
+        for _ in range(2):  # The second pass removes the rounding error of the first.
             direction -= self.directions.T @ (self.directions @ direction)
         direction /= np.sqrt(direction @ direction)
         along = self.space.against(direction)
@@ -447,7 +457,8 @@ class Explaining:
         found = self.targets @ direction
         self.targets = self.targets - np.outer(found, direction)
         self.of_targets = self.of_targets - np.outer(found, along)
-        if float(np.einsum("ij,ij->", self.targets, self.targets)) <= NOTHING:  # their length was 1
+        # The initial squared length of the targets is 1.
+        if float(np.einsum("ij,ij->", self.targets, self.targets)) <= NOTHING:
             self.targets, self.of_targets = (
                 np.zeros_like(self.targets),
                 np.zeros_like(self.of_targets),
@@ -458,30 +469,31 @@ class Explaining:
 
     @property
     def directions(self) -> Floats:
-        return self._directions[: len(self.chosen)]
+        return self._directions[: len(self.selected)]
 
     @property
     def coefficients(self) -> Floats:
-        return self._coefficients[: len(self.chosen)]
+        return self._coefficients[: len(self.selected)]
 
     def _keep(self, position: int, direction: Floats, along: Floats) -> None:
-        if len(self.chosen) == len(self._directions):  # twice as much room as before
-            self._directions = np.vstack(
-                [self._directions, np.empty((ROOM + len(self.chosen), self.space.n_rows))]
-            )
+        n = len(self.selected)
+        if n == len(self._directions):  # Double the capacity.
+            added = INITIAL_CAPACITY + n
+            self._directions = np.vstack([self._directions, np.empty((added, self.space.n_rows))])
             self._coefficients = np.vstack(
-                [self._coefficients, np.empty((ROOM + len(self.chosen), self.space.n_features))]
+                [self._coefficients, np.empty((added, self.space.n_features))]
             )
-        self._directions[len(self.chosen)], self._coefficients[len(self.chosen)] = direction, along
-        self.chosen.append(position)
+        self._directions[n], self._coefficients[n] = direction, along
+        self.selected.append(position)
 
-    def with_chosen(self) -> Iterator[tuple[int, Floats]]:
-        """Every chosen column with its inner products with all columns: they follow from the
-        coefficients, without a pass.
+    def products_with_selected(self) -> Iterator[tuple[int, Floats]]:
+        """Yield every selected column with its inner products with all columns.
+
+        The products follow from the coefficients, without a pass over the table.
         """
-        for start in range(0, len(self.chosen), ROOM):
-            some = self.chosen[start : start + ROOM]
-            # A chosen column lies in the directions up to its own.
+        for start in range(0, len(self.selected), INITIAL_CAPACITY):
+            some = self.selected[start : start + INITIAL_CAPACITY]
+            # A selected column lies in the span of the directions up to its own.
             yield from zip(some, self.coefficients[:, some].T @ self.coefficients, strict=True)
 
     def redundancy(self) -> Floats:
@@ -490,16 +502,14 @@ class Explaining:
 
     def explained(self) -> float:
         return (
-            float(np.clip(1 - self.mattering @ self.left / self.total, 0.0, 1.0))
+            float(np.clip(1 - self.initial_weights @ self.left / self.total, 0.0, 1.0))
             if self.total > 0
             else 1.0
         )
 
 
 class _Uncorrelated:
-    """The score of every column, times one minus its largest absolute correlation with a chosen
-    one.
-    """
+    """Gain of every column: its score × (1 − largest absolute correlation with a selected one)."""
 
     def __init__(self, space: ColumnSpace, weights: Floats, usable: Booleans) -> None:
         self.space, self.weights = space, weights
@@ -511,14 +521,13 @@ class _Uncorrelated:
     widened = False
 
     def widen(self) -> None:
-        """A column that does not matter is worth nothing here."""
+        """Do nothing. A column without a score has no gain here."""
 
-    def settle(self, *, everyone: bool = False) -> None:
-        """Nothing is kept up by differences here."""
+    def settle(self, *, all_columns: bool = False) -> None:
+        """Do nothing. No gain is updated by differences here."""
 
-    def worth(self) -> Floats:
-        # Rounding leaves a copy slightly less than a correlation of 1, and must not make a choice
-        # of it.
+    def gains(self) -> Floats:
+        # Rounding may put the correlation of a copy slightly below 1. Such a copy has no gain.
         return np.where(
             self.usable & (1 - self.largest**2 > EXPLAINED), self.weights * (1 - self.largest), 0.0
         )
@@ -530,8 +539,8 @@ class _Uncorrelated:
         self.largest = np.maximum(self.largest, np.minimum(correlation, 1.0))
         self.usable[position] = False
 
-    def with_chosen(self) -> Iterator[tuple[int, Floats]]:
-        """Every chosen column with its inner products with all columns."""
+    def products_with_selected(self) -> Iterator[tuple[int, Floats]]:
+        """Yield every selected column with its inner products with all columns."""
         return iter(self.found)
 
     def redundancy(self) -> Floats:
@@ -546,28 +555,27 @@ class _Uncorrelated:
         )
 
 
-def _nearest_chosen(
+def _closest_selected(
     space: ColumnSpace, products: Iterator[tuple[int, Floats]]
 ) -> tuple[Integers, Floats]:
-    """For every column the chosen one (before it, for a chosen one) with the largest absolute
-    correlation, and that.
+    """Return the closest selected column of each column, and the correlation with it.
+
+    For a selected column, only those selected before it count.
     """
-    nearest = np.full(space.n_features, -1, dtype=np.int64)
+    closest = np.full(space.n_features, -1, dtype=np.int64)
     highest = np.full(space.n_features, np.nan)
     length = np.sqrt(np.where(space.squares > 0, space.squares, 1.0))
     settled = np.zeros(space.n_features, dtype=bool)
     for position, product in products:
-        settled[position] = True  # by those before it
+        settled[position] = True  # Later columns do not count for this one.
         correlation = np.clip(product / (length * length[position]), -1.0, 1.0)
         closer = ~settled & (space.squares > 0) & ~(np.abs(correlation) <= np.abs(highest))
-        nearest[closer], highest[closer] = position, correlation[closer]
-    return nearest, highest
+        closest[closer], highest[closer] = position, correlation[closer]
+    return closest, highest
 
 
 def _real_numbers(given: Any) -> Floats | None:
-    """As an array of floats; None where it is none of real numbers, such as text, dates and
-    complex numbers.
-    """
+    """Convert to an array of floats. Return None for text, dates and complex numbers."""
     try:
         found = np.asarray(given)
         return found.astype(np.float64) if found.dtype.kind in "biufO" else None
@@ -588,8 +596,8 @@ def _checked_scores(scores: Any, n_features: int) -> Floats:
     if np.isinf(values).any() or (values < 0).any():
         raise InputError(
             parameter("scores", scores),
-            " must be finite and not below 0 (NaN for a column that must not be chosen), "
-            "large where good.",
+            " must be finite and not below 0 (NaN for a feature that must not be selected); large "
+            "scores are good.",
         )
     return values
 
@@ -600,7 +608,7 @@ def _checked_targets(targets: Any, n_samples: int, form: str) -> Floats | None:
     if form != "explain":
         raise InputError(
             parameter("targets", targets),
-            f" belong to form='explain', got form={form!r}; leave them out.",
+            f" need form='explain', got form={form!r}; leave them out.",
         )
     values = _real_numbers(targets)
     if values is None:

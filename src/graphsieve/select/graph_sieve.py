@@ -1,4 +1,4 @@
-"""The scikit-learn front door: what is known → what matters → which columns, and how many."""
+"""The scikit-learn selector: supervision in, selected features and their number out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.counting import Count, Mattering, columns_that_matter, count_features
-from graphsieve.search.default import explain_what_is_known
-from graphsieve.search.diverse import DiversePath, choose_diverse
+from graphsieve.search.default import select_by_explanation
+from graphsieve.search.diverse import DiversePath, select_diverse
 from graphsieve.select.preparation import (
     DIVERSE,
     PARAMETERS,
@@ -45,111 +45,119 @@ from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_ta
 
 
 class GraphSieve(Sieve):
-    """Select features by what is known of the samples, expressed as a graph.
+    """Select features by supervision, expressed as graphs over the samples.
 
     Parameters
     ----------
     method : str
-        ``"auto"``: choose columns that together explain the table and what is known of its samples
-        (the search ``"diverse"``). Or a name from `graphsieve.scores.METHODS`: rank features one by
-        one by that score, as published.
+        ``"auto"`` selects features that together explain the table and the supervision (the search
+        ``"diverse"``). A name from `graphsieve.scores.METHODS` ranks features one by one by that
+        score.
     n_features_to_select : int, float, "auto" or None
-        A number of features, a fraction of them, None for half of them, as in scikit-learn's RFE,
-        or ``"auto"``: as many as matter and are not explained by the others; `count_` then says
-        why.
+        Number of features, or a fraction of them. None selects half of the features, as in
+        scikit-learn's RFE. ``"auto"`` selects as many as are relevant and not redundant; `count_`
+        gives the reason.
     redundancy : {"auto", "explain", "correlation", None}
-        How features that repeat each other are kept apart (see `search.diverse_selection`):
-        ``"explain"`` chooses each for what the chosen ones leave unexplained, ``"correlation"`` for
-        its score times one minus its largest correlation with them; None ranks one by one.
-        ``"auto"`` is ``"explain"`` where the method is ``"auto"`` too, and None where one is named.
-        With ``method="auto"`` and None, the method is the published one that fits what is known.
+        How to avoid redundant features (see `search.diverse_selection`). ``"explain"`` selects each
+        feature by the variance that the selected ones leave unexplained. ``"correlation"`` selects
+        by score × (1 − largest correlation with a selected feature). None ranks features one by
+        one. ``"auto"`` is ``"explain"`` if the method is ``"auto"`` as well, and None if a method
+        is named. With ``method="auto"``, None uses the published score for the given supervision.
     max_features : int or None
-        At most so many, whatever a fraction, None or ``"auto"`` comes to; a larger number in
+        Upper limit if `n_features_to_select` is a fraction, None or ``"auto"``. A larger integer in
         `n_features_to_select` is refused.
     n_neighbors : int or "auto"
-        Neighbours of the graph; ``"auto"`` is the method's published default, at most one fewer
-        than there are samples.
+        Number of neighbours in the graph. ``"auto"`` is the method's published default, at most
+        n_samples − 1.
     bandwidth : float or "auto"
-        The t of the heat kernel exp(−d²/t); ``"auto"`` is the mean squared length of the graph's
-        edges.
+        The t of the heat kernel exp(−d²/t). ``"auto"`` is the mean squared length of the edges.
     scale : {"auto", "standard", "minmax", "robust", "rank", None}
-        Divide features by their standard deviation, range or interquartile range, or put ranks in
-        their place, before distances and correlations are taken, and divide a continuous target by
-        its standard deviation; None takes them as they are. ``"auto"`` takes features as they are,
-        unless they plainly have different units (ranges differ more than a hundredfold, or one
-        varies more than all others together); then it is ``"standard"``. Where distances are
-        compared with those along a target, features as they are all get one factor, by which their
-        mean variance is 1. Methods that take no distances between samples score features as they
-        are, so that beside the name of one, and without `redundancy`, other scales are refused.
+        Scaling of the features before distances and correlations are computed: by standard
+        deviation, by range, by interquartile range, or to ranks. A continuous target is divided by
+        its standard deviation. None uses features and target as they are.
+
+        ``"auto"`` uses the features as they are, unless they plainly have different units. This is
+        the case if their ranges differ more than a hundredfold, or if one feature varies more than
+        all others together. It is then ``"standard"``. If a method compares distances in X with
+        distances along the target, ``"auto"`` multiplies all features by one factor, so that their
+        mean variance is 1.
+
+        Methods without distances between samples score features as they are. If such a method is
+        named without `redundancy`, other scales are refused.
     metric : {"auto", "euclidean", "cosine"}
-        Of the distances between samples, for methods that need neighbours; ``"auto"`` is cosine for
-        tables of counts, of which nearly all are zero.
+        Distance between samples, for methods that need neighbours. ``"auto"`` is cosine for tables
+        of counts that are mostly zero, and Euclidean otherwise.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        Who looks for neighbours in X. ``"auto"`` is exact as long as that takes no more than about
-        a minute on two cores (400,000 × 50, or 130,000 × 500), and beyond that approximate, with a
-        warning. Or an estimator such as scikit-learn's ``KNeighborsTransformer``, of which a copy
-        is fitted; distances are taken anew.
+        Search for neighbours in X. ``"auto"`` is exact if the search takes up to about a minute on
+        two cores (400,000 × 50, or 130,000 × 500). Beyond that it is approximate, with a warning.
+        An estimator such as scikit-learn's ``KNeighborsTransformer`` is cloned and fitted; the
+        distances are recomputed.
     target_type : {"auto", "classes", "continuous"}
-        What `y` is; ``"auto"`` decides as `Supervision.from_y` does.
+        Type of `y`. ``"auto"`` decides as `Supervision.from_y` does.
     unlabeled : int or None
-        The number that marks an unknown class label in `y`, besides None and NaN; None if every
-        number is a class.
+        Number that marks an unknown class label in `y`, besides None and NaN. None if every number
+        is a class.
     method_params : dict, optional
         Further parameters of the method's function, such as ``{"label_weight": 10.0}``.
     compress : {"som", "kmeans", None}
-        Build the graph from prototypes in place of the samples of which nothing is known: those of
-        a self-organizing map or of k-means. Labelled and paired samples are never compressed. Only
-        for methods whose graph comes from X.
+        Build the graph from prototypes that replace the unlabelled samples: the units of a
+        self-organizing map or the centres of k-means. Labelled and paired samples are never
+        compressed. Only for methods with a graph from X.
     n_prototypes : int, (int, int) or None
-        How many prototypes at most, or the two sides of the map; None is the square root of the
-        number of samples they stand for.
+        Largest number of prototypes, or the two sides of the map. None is the square root of the
+        number of samples that are replaced.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores.
+        Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if that is a terminal.
 
     Attributes
     ----------
     scores_ : array of shape (n_features,)
-        The method's own number for each feature; NaN where it cannot be scored. For ``"diverse"``,
-        the share of all there is to explain that the feature explains alone; with ``"auto"`` as the
-        number, of the features that matter, and 0 for others.
+        Score of each feature by the method; NaN if it cannot be scored. For ``"diverse"``, the
+        share of the total that the feature explains alone. With ``n_features_to_select="auto"``,
+        features that are not relevant score 0.
     ranking_ : array of int of shape (n_features,)
-        1 is the best, or was chosen first; equal scores in the order of the columns, features
-        without a score last. Where features are chosen, `n_features_to_select` of them are (at most
-        256); the others follow by what each would still add.
+        1 is the best feature, or the first one selected. Equal scores are ranked by position;
+        features without a score come last. If features are selected by gain, the first
+        `n_features_to_select` of them (at most 256) are selected one by one. The others follow by
+        the gain that they would still have.
     method_, reason_ : str
-        The method that ran, and why.
+        The method that ran, and the reason for it.
     relevance_ : array of shape (n_features,) or None
-        For ``"diverse"``, the share of each feature's variation that goes with what is known; if
-        nothing is, its largest absolute correlation with another feature.
+        For ``"diverse"``, the share of each feature's variance that is associated with the
+        supervision. Without supervision, its largest absolute correlation with another feature.
     skill_ : float or None
-        For ``"diverse"``, how well labels left out are predicted from all features, from 0 to 1:
-        how much they are trusted.
+        For ``"diverse"``, how well held-out labels are predicted from all features, from 0 to 1.
+        It determines the weight of the labels.
+    gain_ : array of shape (n_features,) or None
+        What each feature added when it was selected, or, for a feature that was not selected, what
+        it would add next. For ``"diverse"`` it has the unit of `scores_`.
     redundancy_ : array of shape (n_features,) or None
-        The share of each feature's variance that the chosen ones explain; for a chosen one, those
-        before it.
-    duplicate_of_ : array of int of shape (n_features,) or None
-        The chosen feature that it repeats most, for a chosen one among those before it; −1 where
-        there is none.
-    duplicate_correlation_ : array of shape (n_features,) or None
-        The correlation with that feature.
+        Share of each feature's variance explained by the selected features, or, for a selected
+        feature, by those selected before it.
+    closest_ : array of int of shape (n_features,) or None
+        Position of the selected feature with the largest absolute correlation, or, for a selected
+        feature, of those selected before it. −1 if there is none.
+    closest_correlation_ : array of shape (n_features,) or None
+        Correlation with that feature.
     count_ : graphsieve.search.counting.Count or None
-        With ``n_features_to_select="auto"``: how many, by which rule, why, and the curve.
+        With ``n_features_to_select="auto"``: the number of features, the rule, the reason and the
+        curve.
     large_is_good_ : bool
         Whether large scores are good.
     n_neighbors_, bandwidth_ : int, float or None
-        As used; None where the method has no such thing.
+        The values used; None if the method has no such parameter.
     scale_, metric_ : str or None
-        As used.
+        The values used.
     neighbor_recall_ : float or None
-        The share of the neighbours of some samples that an approximate search found; None where the
-        search was exact.
+        Recall of an approximate neighbour search, estimated on some samples. None if the search was
+        exact.
     n_samples_, n_labeled_ : int
-        Samples in all, and those with a known label or target.
+        Number of samples, and of those with a known label or target.
     n_prototypes_ : int
-        How many prototypes stood for samples; 0 without compression.
+        Number of prototypes; 0 without compression.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -211,8 +219,9 @@ class GraphSieve(Sieve):
         y : array of shape (n_samples,), optional
             Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
         supervision : Supervision, optional
-            Anything else that is known. It is joined with `y`, unless it brings labels or targets
-            itself: then `y` is left to the steps that follow in a pipeline.
+            Other supervision, such as pairs or class probabilities. It is joined with `y`. If it
+            contains labels or targets itself, `y` is ignored here and left to later steps of a
+            pipeline.
         """
         self._fit(X, y, supervision)
         return self
@@ -232,7 +241,7 @@ class GraphSieve(Sieve):
         found = run(table, known, supervision, given, wanted)
         warn_of_unscorable(found.scores)
         n_selected = _n_selected(found, wanted, given)
-        # Only now, when nothing can fail any more, is anything kept.
+        # Attributes are set last, so that a failed fit changes nothing.
         self._describe(X)
         self.method_, self.reason_, self.scale_, self.metric_ = (
             found.method,
@@ -248,16 +257,17 @@ class GraphSieve(Sieve):
         self.ranking_[found.order] = np.arange(1, table.n_features + 1)
         self.relevance_, self.skill_, self.count_ = found.relevance, found.skill, found.count
         path = found.path
+        self.gain_ = None if path is None else path.gain
         self.redundancy_ = None if path is None else path.redundancy
-        self.duplicate_of_ = None if path is None else path.duplicate_of
-        self.duplicate_correlation_ = None if path is None else path.correlation
+        self.closest_ = None if path is None else path.closest
+        self.closest_correlation_ = None if path is None else path.closest_correlation
         self._support = self.ranking_ <= n_selected
         return table, known
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What a fit comes to."""
+    """The results of a fit."""
 
     method: str
     reason: str
@@ -283,22 +293,22 @@ def _by_search(
     given: dict[str, Any],
     wanted: int,
 ) -> _Found:
-    """The default: columns that together explain the table and what is known."""
+    """Select features that together explain the table and the supervision (the default)."""
     refuse_graph_parameters(given)
     if supervision is not None and "probabilities" in supervision.kinds:
         refuse_unusable(
             supervision.kinds,
             ("labels", "probabilities"),
-            "the search, where class probabilities are known,",
+            "the search with class probabilities",
         )
     name, reason = choose_method(known)
-    if name == "laplacian":  # nothing is known, or nothing that tells samples apart
+    if name == "laplacian":  # The supervision is empty, or it does not distinguish any samples.
         known = Supervision.nothing(table.n_samples)
     warn_of_poor_knowledge(known, known.kinds)
     scale = scale_used(table, given["scale"])
     scaled = rescaled(table, scale)
     matter = _mattering(table, known, given)
-    explained = explain_what_is_known(
+    explained = select_by_explanation(
         table, scaled, known, n_wanted=wanted, allowed=_allowed(matter), progress=given["progress"]
     )
     path = explained.path
@@ -328,13 +338,13 @@ def _by_score(
     given: dict[str, Any],
     wanted: int,
 ) -> _Found:
-    """One score for every feature, as published; and a set of them by that score, if asked for."""
+    """Rank features by a score; with `redundancy`, select a set of features by that score."""
     if given["method"] == DIVERSE:
         raise InputError(
             setting("method", "diverse"),
-            " is the search for what explains; leave ",
+            " is a search by explained variance; leave ",
             parameter("redundancy", given["redundancy"]),
-            f" 'auto', got {given['redundancy']!r}.",
+            f" at 'auto', got {given['redundancy']!r}.",
         )
     method, reason = chosen_method(known, supervision, given["method"])
     form = None if given["redundancy"] == "auto" else given["redundancy"]
@@ -354,7 +364,8 @@ def _by_score(
         and method.reads_neighbors
         and "targets" in method.uses
     ):
-        # Distances are compared with those along the target, which has a unit of its own
+        # The method compares distances in X with distances along the target, which has another
+        # unit.
         basis = of_unit_variance(basis)
     small = compression(basis, told, method, given)
     options = method_options(method, told if small is None else small.known, given)
@@ -369,13 +380,13 @@ def _by_score(
         weights = weights_by_rank(scored.values, large_is_good=large_is_good)
         allowed = _allowed(matter)
         weights = weights if allowed is None else np.where(allowed, weights, np.nan)
-        path = choose_diverse(
+        path = select_diverse(
             scaled, weights, n_wanted=wanted, form=form, progress=given["progress"]
         )
     order = _unscored_last(
         _order(scored.values, large_is_good, matter) if path is None else path.order, scored.values
     )
-    # a column may matter and still have no score
+    # A relevant feature may still have no score.
     candidates = order[~np.isnan(scored.values[order])]
     return _Found(
         method=method.name,
@@ -395,12 +406,12 @@ def _by_score(
 
 
 def _unscored_last(order: Integers, scores: Floats) -> Integers:
-    """The same order, but with the columns that cannot be scored at its end."""
+    """Move features that cannot be scored to the end of the order."""
     return order[np.argsort(np.isnan(scores[order]), kind="stable")]
 
 
 def _order(scores: Floats, large_is_good: bool, matter: Mattering | None) -> Integers:
-    """Best first; where the number is to be found, the features that matter before the others."""
+    """Order features, best first. For "auto", relevant features come before the others."""
     order = np.argsort(ranks(scores, large_is_good=large_is_good))
     return order if matter is None else order[np.argsort(~matter.mask[order], kind="stable")]
 
@@ -421,7 +432,7 @@ def _wanted(given: dict[str, Any], n_features: int) -> int:
 
 
 def _allowed(matter: Mattering | None) -> Booleans | None:
-    """The features among which to choose; all of them (None) where none can be told from chance."""
+    """Return the candidates: the relevant features, or all (None) if none is significant."""
     return matter.mask if matter is not None and matter.mask.any() else None
 
 
@@ -446,14 +457,14 @@ def _count(
 
 
 def _n_selected(found: _Found, wanted: int, given: dict[str, Any]) -> int:
-    """How many of the first features are selected."""
+    """Return the number of selected features."""
     if found.count is None:
         return selected_count(
             wanted, found.scores, exactly=isinstance(given["n_features_to_select"], Integral)
         )
     if found.count.n == 0 and not np.isnan(found.scores).all():
         warn(
-            "one feature is selected, since there is no telling how many matter: "
+            "the number of features could not be determined, so one feature is selected: "
             f"{found.count.reason}."
         )
         return 1

@@ -96,7 +96,7 @@ def chosen_method(
     """The method that runs, and why; refused where it needs what is not known, or cannot use
     what was given.
     """
-    name, reason = choose_method(known) if asked == "auto" else (asked, "as asked")
+    name, reason = choose_method(known) if asked == "auto" else (asked, "as requested")
     method = METHODS[name]
     method.check_knowledge(known)
     kinds = set(supervision.kinds if supervision is not None else ())

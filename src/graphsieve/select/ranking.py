@@ -1,4 +1,4 @@
-"""The one-call way: rank the columns of a table and look at the answer."""
+"""`rank`, which ranks the features of a table in one call, and the `Ranking` that it returns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from graphsieve.table.scaling import Scale
 from graphsieve.table.stored.stored_table import StoredTable
 
 SCHEMA = 1
-ITERATED = ("iterative", "hybrid")  # searches that leave a score for every feature
+ITERATED = ("iterative", "hybrid")  # searches that give every feature a score
 DEPENDENCIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -70,24 +70,23 @@ def rank(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Ranking:
-    """Rank the columns of a table by what is known of its rows.
+    """Rank the features of a table by supervision.
 
     Parameters
     ----------
     X, y, supervision
         As in `GraphSieve.fit`.
     feature_names : sequence of str, optional
-        The names of the columns, for tables that do not bring them, such as arrays and sparse
-        matrices.
+        Names of the features, for tables without names, such as arrays and sparse matrices.
     method : str
-        As in `GraphSieve`, or ``"iterative"`` or ``"hybrid"``, for the searches of `IterativeSieve`
-        and `HybridSieve` with their own parameters in `method_params`.
+        As in `GraphSieve`. ``"iterative"`` and ``"hybrid"`` run the searches of `IterativeSieve`
+        and `HybridSieve`, with their parameters in `method_params`.
     n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, neighbors, target_type, unlabeled, \
 method_params, compress, n_prototypes, n_jobs, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
-        Of the rows that the pictures of a report show, where a table has more than it can show; a
-        ranking has nothing random.
+        Determines which samples the plots of a report show, if the table has too many to show all.
+        The ranking itself has no random part.
 
     Returns
     -------
@@ -139,9 +138,10 @@ method_params, compress, n_prototypes, n_jobs, progress
         n_neighbors=getattr(sieve, "n_neighbors_", None),
         bandwidth=getattr(sieve, "bandwidth_", None),
         neighbor_recall=getattr(sieve, "neighbor_recall_", None),
+        gain=getattr(sieve, "gain_", None),
         redundancy=getattr(sieve, "redundancy_", None),
-        duplicate_of=getattr(sieve, "duplicate_of_", None),
-        duplicate_correlation=getattr(sieve, "duplicate_correlation_", None),
+        closest=getattr(sieve, "closest_", None),
+        closest_correlation=getattr(sieve, "closest_correlation_", None),
         count_reason=None if count is None else count.reason,
         known=knowledge_facts(known),
         parameters=_parameters(sieve),
@@ -158,12 +158,12 @@ method_params, compress, n_prototypes, n_jobs, progress
         ),
     )
     if _is_in_a_file(table):
-        ranking.portraits  # noqa: B018 - the file may be closed by the time they are needed
+        ranking.portraits  # noqa: B018 - the file may be closed before they are needed
     return ranking
 
 
 def _is_in_a_file(table: Table) -> bool:
-    """Whether the numbers are read from a file, or from a map of one."""
+    """Whether the values are read from a file or a memory-mapped array."""
     if isinstance(table, StoredTable):
         return True
     held = table.matrix.data if table.is_sparse else table.matrix
@@ -173,8 +173,9 @@ def _is_in_a_file(table: Table) -> bool:
 
 
 def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
-    """The sieve of a search that scores in rounds; `method_params` are its own parameters. What
-    it does not take is refused.
+    """Return the estimator of an iterative search, with its parameters from `method_params`.
+
+    Parameters that it does not have are refused.
     """
     make = SIEVES[method]
     takes = inspect.signature(make).parameters
@@ -194,7 +195,7 @@ def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
                 parameter("method_params", name),
                 f" of {method!r} are {', '.join(mine)}, got {quoted(name)}{nearest(name, mine)}.",
             )
-    # What is left as it is here may have another default there.
+    # Parameters that were not set keep the estimator's own defaults.
     given = {
         name: settings[name]
         for name in settings
@@ -206,42 +207,40 @@ def _search_sieve(method: str, settings: dict[str, Any]) -> Any:
 
 
 def _differs(value: Any, default: Any) -> bool:
-    """Whether a parameter was set: an array or the like is no default, and comparing it would be
-    no answer.
-    """
+    """Whether a parameter was set. Arrays and the like are never defaults and not compared."""
     return value is not default and not (isinstance(value, str | int | float) and value == default)
 
 
 def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tuple[str, ...]:
-    """The names of the columns: as given, as the table has them, or x0, x1, …."""
+    """Return the feature names: as given, from the table, or x0, x1, …."""
     if given is None:
         return found or tuple(f"x{j}" for j in range(n_features))
     listed = given.tolist() if hasattr(given, "tolist") else given
     if not has_parts(listed) or isinstance(given, str | set | frozenset):  # a set has no order
-        raise InputTypeError(must_be("feature_names", "a sequence of texts", given))
+        raise InputTypeError(must_be("feature_names", "a sequence of strings", given))
     names = tuple(listed)
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputTypeError(
             parameter("feature_names", given),
-            f" must be a sequence of texts, got {quoted(odd[0])} among them.",
+            f" must be a sequence of strings, got {quoted(odd[0])} among them.",
         )
     if len(names) != n_features:
         raise InputError(
             parameter("feature_names", given),
-            f" must name the {n_features} columns of X, got {len(names)} names.",
+            f" must contain {n_features} names, one per column of X, got {len(names)}.",
         )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(
             parameter("feature_names", given),
-            f" holds {quoted(twice)} twice; give every column a name of its own.",
+            f" contains {quoted(twice)} twice; give every column its own name.",
         )
     return names
 
 
 def knowledge_facts(known: Supervision) -> dict[str, Any]:
-    """What was known, as a page says it."""
+    """Describe the supervision, for reports."""
     kinds = known.kinds
     try:
         with held_back():
@@ -265,9 +264,7 @@ def knowledge_facts(known: Supervision) -> dict[str, Any]:
 
 
 def _parameters(sieve: Any) -> tuple[tuple[str, str], ...]:
-    """What was asked for, and what it came to where that was left to us; nothing of what played
-    no part.
-    """
+    """Return the parameters that were used, with the values chosen for "auto"."""
     found = {
         name: getattr(sieve, f"{name}_", None)
         for name in ("scale", "metric", "n_neighbors", "bandwidth")
@@ -282,7 +279,7 @@ def _parameters(sieve: Any) -> tuple[tuple[str, str], ...]:
         ):
             continue
         used = f" ({_short(came_to)})" if asked == "auto" and came_to is not None else ""
-        used = " (as they are)" if name == "scale" and asked == "auto" and came_to is None else used
+        used = " (unscaled)" if name == "scale" and asked == "auto" and came_to is None else used
         result.append((name, f"{asked}{used}"))
     return tuple(result)
 
@@ -292,7 +289,7 @@ def _short(value: Any) -> str:
 
 
 class _Portraits:
-    """Portraits that are drawn when they are first needed, and kept; then X is let go."""
+    """Portraits that are computed on first use and kept. X is released afterwards."""
 
     def __init__(self, draw: Callable[[], dict[str, Any]]) -> None:
         self._draw: Callable[[], dict[str, Any]] | None = draw
@@ -306,54 +303,56 @@ class _Portraits:
             return self._facts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles do not take X along."""
+        """Leave X out of copies and pickles."""
         return _Portraits, (partial(dict, self.drawn()),)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The columns of a table, ranked. It prints as a table.
+    """The features of a table, ranked. It prints as a table.
 
     Attributes
     ----------
     names : tuple of str
-        In the order of the columns, as are all arrays here.
+        Feature names, in the order of the columns of X, as in all arrays here.
     scores : array of float
-        The method's own number; NaN where a feature cannot be scored.
+        Score by the method; NaN if a feature cannot be scored.
     ranks : array of int
         1 is the best.
     selected : array of bool
         The features within `n_features_to_select`.
     method, reason : str
-        The method that ran, and why.
+        The method that ran, and the reason for it.
     large_is_good : bool
         Whether large scores are good.
     n_samples : int
-        Rows of the table.
+        Number of samples.
     n_neighbors, bandwidth : int, float or None
-        As used.
+        The values used.
     neighbor_recall : float or None
-        The share of the neighbours of some samples that an approximate search found; None where the
-        search was exact.
+        Recall of an approximate neighbour search, estimated on some samples. None if the search was
+        exact.
+    gain : array of float or None
+        What each feature added when it was selected, or, for a feature that was not selected, what
+        it would add next. None if features were ranked by score; so are the next three.
     redundancy : array of float or None
-        Where features were chosen for what others do not say: the share of each one's variance that
-        the chosen ones explain; for a chosen one, those before it.
-    duplicate_of : array of int or None
-        The chosen feature that each one repeats most; −1 where there is none.
-    duplicate_correlation : array of float or None
-        The correlation with that feature.
+        Share of each feature's variance explained by the selected features, or, for a selected
+        feature, by those selected before it.
+    closest : array of int or None
+        Position of the selected feature with the largest absolute correlation; −1 if there is none.
+    closest_correlation : array of float or None
+        Correlation with that feature.
     count_reason : str or None
-        Why so many are selected, if that was to be found out.
+        Reason for the number of features, with ``n_features_to_select="auto"``.
     known : dict or None
-        What was known, as a report shows it.
+        Description of the supervision, for reports.
     portraits : dict or None
-        Pictures of the best features, as a report shows them. They are made when they are first
-        needed, from X as it is then; until then the ranking refers to X. Those of a stored table
-        are made at once.
+        Data of the plots in a report. They are computed from X on first use. Until then the ranking
+        keeps a reference to X. For a stored table they are computed immediately.
     parameters : tuple of (str, str)
-        What was asked for, and what it came to.
+        The parameters that were used, with the values chosen for "auto".
     warnings : tuple of str
-        What was warned of.
+        The warnings of the fit.
     """
 
     names: tuple[str, ...]
@@ -367,9 +366,10 @@ class Ranking:
     n_neighbors: int | None = None
     bandwidth: float | None = None
     neighbor_recall: float | None = None
+    gain: Floats | None = None
     redundancy: Floats | None = None
-    duplicate_of: Integers | None = None
-    duplicate_correlation: Floats | None = None
+    closest: Integers | None = None
+    closest_correlation: Floats | None = None
     count_reason: str | None = None
     known: dict[str, Any] | None = None
     parameters: tuple[tuple[str, str], ...] = ()
@@ -378,7 +378,7 @@ class Ranking:
 
     @property
     def portraits(self) -> dict[str, Any] | None:
-        """Pictures of the best features; see above."""
+        """Data of the plots in a report; see above."""
         return None if self._portraits is None else self._portraits.drawn()
 
     def __len__(self) -> int:
@@ -386,13 +386,14 @@ class Ranking:
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Column positions, best first."""
+        """Feature positions, best first."""
         return np.argsort(self.ranks)
 
     @property
     def tied_ranks(self) -> Integers:
-        """Ranks in which equal scores share the best of their places; in an order of choice or
-        survival all have their own.
+        """Ranks in which equal scores share the best rank.
+
+        In a selection order every feature has its own rank.
         """
         if self.redundancy is not None or self.method in ITERATED:
             return self.ranks.copy()
@@ -405,13 +406,14 @@ class Ranking:
         return result
 
     def best(self, n: int) -> list[str]:
-        """The names of the n best features."""
+        """Return the names of the n best features."""
         n = count(1, len(self))("n", n)
         return [self.names[j] for j in self.order[:n]]
 
     def strengths(self) -> Floats:
-        """Each score as a length from 0 (worst finite score) to 1 (best), for bars; 0 where
-        there is no score.
+        """Return the length of each feature's bar: 0 for the worst finite score, 1 for the best.
+
+        Features without a score have length 0.
         """
         signed = self.scores if self.large_is_good else -self.scores
         finite = np.isfinite(signed)
@@ -430,12 +432,13 @@ class Ranking:
 
     @property
     def _about(self) -> Any:
-        """The entry of the registry: a method, or the search."""
+        """The registry entry of the method or search."""
         return METHODS[self.method] if self.method in METHODS else SEARCHES[self.method]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One plain dict per feature, best first; no NaN or infinity: such scores are None, with
-        a flag that says which.
+        """Return one plain dict per feature, best first.
+
+        Scores that are NaN or infinite are None, and `flag` says which.
         """
         tied = self.tied_ranks
         return [
@@ -446,27 +449,29 @@ class Ranking:
                 "score": float(self.scores[j]) if math.isfinite(self.scores[j]) else None,
                 "selected": bool(self.selected[j]),
                 "flag": _flag(self.scores[j]),
-                **self._repetition_facts(j),
+                **self._selection_facts(j),
             }
             for j in self.order
         ]
 
-    def _repetition_facts(self, j: int) -> dict[str, Any]:
+    def _selection_facts(self, j: int) -> dict[str, Any]:
         if (
-            self.redundancy is None
-            or self.duplicate_of is None
-            or self.duplicate_correlation is None
+            self.gain is None
+            or self.redundancy is None
+            or self.closest is None
+            or self.closest_correlation is None
         ):
             return {}
-        of = int(self.duplicate_of[j])
+        of = int(self.closest[j])
         return {
+            "gain": None if math.isnan(self.gain[j]) else float(self.gain[j]),
             "redundancy": None if math.isnan(self.redundancy[j]) else float(self.redundancy[j]),
-            "duplicate_of": self.names[of] if of >= 0 else None,
-            "duplicate_correlation": float(self.duplicate_correlation[j]) if of >= 0 else None,
+            "closest": self.names[of] if of >= 0 else None,
+            "closest_correlation": float(self.closest_correlation[j]) if of >= 0 else None,
         }
 
     def to_frame(self) -> Any:
-        """A pandas data frame, best first, with the scores as they are."""
+        """Return a pandas data frame, best first. NaN and infinite scores stay as they are."""
         try:
             import pandas as pd
         except ModuleNotFoundError as error:
@@ -474,12 +479,13 @@ class Ranking:
         records = self.to_records()
         frame = pd.DataFrame(records, columns=list(records[0]) if records else None)
         frame["score"] = self.scores[self.order]
-        if self.redundancy is not None:
-            frame["redundancy"] = self.redundancy[self.order]
+        for name, values in (("gain", self.gain), ("redundancy", self.redundancy)):
+            if values is not None:
+                frame[name] = values[self.order]
         return frame
 
     def facts(self) -> dict[str, Any]:
-        """Everything about the ranking as plain values, the source of JSON and pages."""
+        """Return the ranking as plain values, for JSON and reports."""
         return {
             "schema": SCHEMA,
             "method": self.method,
@@ -498,7 +504,7 @@ class Ranking:
         }
 
     def to_json(self) -> str:
-        """The ranking as JSON text."""
+        """Return the ranking as JSON."""
         return json_text(self.facts())
 
     def to_html(
@@ -508,23 +514,23 @@ class Ranking:
         title: str = "graphsieve ranking",
         comparison: Any = None,
     ) -> str:
-        """A self-contained page that opens offline: the ranking, the cut, pictures of the best
-        features, who repeats whom.
+        """Return a self-contained HTML page that opens offline.
+
+        It shows the ranking, the cut-off, plots of the best features, and their redundancy.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write it, too. An existing file is replaced whole, never left half-written.
+            File to write. An existing file is replaced as a whole, never left half-written.
         title : str
-            Its heading.
+            Heading of the page.
         comparison : graphsieve.assess.comparison.results.Comparison, optional
-            What `graphsieve.compare` found on the same table; its curves are shown beside the
-            ranking.
+            Result of `graphsieve.compare` on the same table, shown on the page.
         """
         if comparison is not None and not hasattr(comparison, "evaluation"):
             raise InputTypeError(
                 parameter("comparison", comparison),
-                f" must be what graphsieve.compare gives, got {quoted(comparison)}.",
+                f" must be a result of graphsieve.compare, got {quoted(comparison)}.",
             )
         file = None if path is None else named_file(path)
         compared = None if comparison is None else comparison.page_facts()
@@ -542,9 +548,10 @@ class Ranking:
         comparison: dict[str, Any] | None = None,
         repeat: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Everything that the page shows, as plain values.
+        """Return everything that the page shows, as plain values.
 
-        `target` is what the target is called, `table` what was read, `repeat` how to do it again.
+        `target` is the name of the target, `table` describes the file, and `repeat` holds the
+        commands that reproduce the result.
         """
         drawn = self.portraits
         if drawn is not None and drawn["target"] is not None:
@@ -566,7 +573,7 @@ class Ranking:
         }
 
     def page_facts(self) -> dict[str, Any]:
-        """The facts with the length of each feature's bar, as a page wants them."""
+        """Return the facts with the length of each feature's bar, for reports."""
         facts = self.facts()
         for record, strength in zip(facts["features"], self.strengths()[self.order], strict=True):
             record["strength"] = float(strength)
@@ -576,12 +583,12 @@ class Ranking:
         return fragment(self.report_facts())
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
-        """The best `n` features as bars of their scores; returns the matplotlib axes."""
+        """Draw the scores of the best `n` features as bars, and return the matplotlib axes."""
         return draw_ranking(self, n=n, ax=ax)
 
 
 def versions() -> list[tuple[str, str]]:
-    """What a result depends on besides the data."""
+    """Return the versions that a result depends on."""
     return [
         ("graphsieve", __version__),
         ("Python", platform.python_version()),

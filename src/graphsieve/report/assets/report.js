@@ -1,15 +1,15 @@
-/* The ranking table: search, sort, "selected only", and only those rows in the document that can be seen.
+/* The ranking table: search, sort and "selected only". Only the visible rows are in the document.
  *
- * Hooks that tests rely on: #search, #selected-only, #ranking (the region that scrolls), #count ("n of N features"),
- * button[data-sort="rank|feature|score|said"] in th[aria-sort], tr[data-rank] (a row), #rows (the data).
+ * Tests rely on: #search, #selected-only, #ranking (the scrolling region), #count ("n of N features"),
+ * button[data-sort="rank|feature|score|gain|redundancy"] in th[aria-sort], tr[data-rank] (a row), #rows (the data).
  *
- * Feature names are data: they reach the page through textContent and attributes, never as markup.
+ * Feature names are data. They enter the page through textContent and attributes, never as markup.
  */
 "use strict";
 (() => {
-  const PRINTED = 40; // rows on paper, as many as a browser without scripts shows
-  const MOST = 120; // rows in sight, on the highest of screens
-  const MARGIN = 12; // rows kept ready above and below what is seen
+  const PRINTED = 40; // rows on paper, as in a browser without scripts
+  const MOST = 120; // visible rows on the tallest screens
+  const MARGIN = 12; // rows kept ready above and below the visible ones
 
   const region = document.getElementById("ranking");
   if (!region) return;
@@ -28,7 +28,7 @@
   for (const i of rows.selected) chosen[i] = 1;
   const lowered = rows.names.map((name) => name.toLowerCase());
 
-  /* Orders, each made when first asked for. Rows are stored best first, so a place in the data is a rank. */
+  /* Sort orders, each computed on first use. Rows are stored best first, so a position in the data is a rank. */
 
   const value = (text) => (text === "∞" ? Infinity : Number(text.replaceAll("−", "-"))); // "not scored" is NaN
   const makers = {
@@ -37,9 +37,11 @@
       const values = rows.scores.map(value);
       return (i) => values[i];
     },
-    said: () => (i) => rows.said[i] || NaN,
+    gain: () => (i) => (rows.gains[i] ? value(rows.gains[i]) : NaN),
+    redundancy: () => (i) => rows.redundancy[i] || NaN,
     feature: () => {
-      // Numbers in names count as numbers: x2 before x10. Keys, since an Intl.Collator takes half a second for 20,000 names.
+      // Numbers in names are sorted as numbers: x2 before x10. Padded keys are used, because an Intl.Collator takes half a
+      // second for 20,000 names.
       const keys = lowered.map((name) => name.replace(/\d+/g, (digits) => digits.padStart(15, "0")));
       const places = new Float64Array(n);
       const sorted = Array.from(keys.keys()).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : a - b));
@@ -47,7 +49,7 @@
       return (i) => places[i];
     },
   };
-  const FIRST = { rank: 1, feature: 1, score: rows.small ? 1 : -1, said: -1 }; // the direction of the first click: best first
+  const FIRST = { rank: 1, feature: 1, score: rows.small ? 1 : -1, gain: -1, redundancy: -1 }; // the first click sorts best first
   const orders = {};
   const order = (key) => {
     if (!orders[key]) {
@@ -68,7 +70,7 @@
     const wanted = search.value.trim().toLowerCase();
     const only = selectedOnly.checked;
     const fits = (i) => (!only || chosen[i]) && (!wanted || lowered[i].includes(wanted));
-    state.shown = [...turned, ...missing].filter(fits); // what has no value is last in either direction
+    state.shown = [...turned, ...missing].filter(fits); // rows without a value come last in either direction
     count.textContent = `${state.shown.length} of ${n} features`;
     if (more) more.textContent = state.shown.length > PRINTED ? `… and ${state.shown.length - PRINTED} more.` : "";
     table.setAttribute("aria-rowcount", String(state.shown.length + 1));
@@ -76,7 +78,7 @@
     draw();
   }
 
-  /* Drawing: a spacer above, the rows near the window, a spacer below. */
+  /* Drawing: a spacer above, the visible rows, a spacer below. */
 
   function cell(row, kind, text) {
     const made = row.insertCell();
@@ -113,13 +115,14 @@
       marked(rank);
     }
     const name = isolated(row, "name", rows.names[i]);
-    cell(row, "n", rows.scores[i]);
+    cell(row, "n score", rows.scores[i]);
+    if (rows.gains) cell(row, "n gain", rows.gains[i]);
     cell(row, "bar").append(document.createElement("span"));
     row.style.setProperty("--share", String(rows.bars[i] / 1000));
-    if (rows.said) {
-      const said = rows.said[i] ? `${rows.percents[rows.said[i]]} %, most like ${rows.names[rows.of[i]]}` : "";
-      isolated(row, "said", said);
-      if (said) name.dataset.said = said; // on a phone there is no room beside the name
+    if (rows.redundancy) {
+      const redundancy = rows.redundancy[i] ? `${rows.percents[rows.redundancy[i]]} % (closest: ${rows.names[rows.of[i]]})` : "";
+      isolated(row, "redundancy", redundancy);
+      if (redundancy) name.dataset.redundancy = redundancy; // on a phone it is shown below the name
     }
     return row;
   }
@@ -128,7 +131,7 @@
     const row = document.createElement("tr");
     row.className = "spacer";
     row.setAttribute("aria-hidden", "true");
-    row.insertCell().style.height = `${height}px`; // one cell: a span would widen the table by columns that a phone hides
+    row.insertCell().style.height = `${height}px`; // a single cell, because a span would count the columns that a phone hides
     return row;
   }
 
@@ -137,7 +140,7 @@
     const made = row.insertCell();
     made.colSpan = [...table.tHead.rows[0].cells].filter((head) => head.offsetWidth > 0).length;
     made.className = "nothing";
-    made.textContent = "No feature has this in its name.";
+    made.textContent = "No feature name contains this text.";
     return row;
   }
 
@@ -146,7 +149,7 @@
 
   function draw() {
     const { shown, height } = state;
-    // On paper the region is as high as its rows: while styles change, that must not become a reason to make more of them.
+    // On paper the region is as tall as its rows. Its height must not determine the number of rows there.
     const seen = printing ? PRINTED : Math.min(MOST, Math.ceil((region.clientHeight || 600) / height));
     const top = printing ? 0 : Math.floor(region.scrollTop / height);
     const first = Math.max(0, Math.min(top - MARGIN, shown.length - seen));
@@ -163,7 +166,7 @@
 
   function measure() {
     if (printing || paper.matches) return;
-    // From the rows that are there, so that larger letters and narrow windows count.
+    // Measured on existing rows, so that font size and window width are taken into account.
     const row = body.querySelector("tr[data-rank]");
     const height = row ? row.getBoundingClientRect().height : 0;
     if (height > 0 && Math.abs(height - state.height) > 0.01) {
@@ -172,7 +175,7 @@
     }
   }
 
-  /* What people do. */
+  /* User actions. */
 
   function sortBy(button) {
     const key = button.dataset.sort;
@@ -209,7 +212,7 @@
     if (now) place = region.scrollTop;
     printing = now;
     draw();
-    if (!now) requestAnimationFrame(settle); // when the styles of the screen are back
+    if (!now) requestAnimationFrame(settle); // once the screen styles apply again
   }
   function settle() {
     measure();
@@ -220,7 +223,7 @@
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));
 
-  /* Code that can be copied, where the browser lets a page do that. */
+  /* Copy buttons, if the browser permits access to the clipboard. */
 
   for (const code of navigator.clipboard ? document.querySelectorAll("pre") : []) {
     const button = document.createElement("button");
@@ -230,13 +233,13 @@
     button.addEventListener("click", () =>
       navigator.clipboard.writeText(code.textContent).then(
         () => (button.textContent = "copied"),
-        () => button.remove(), // not allowed after all: the text can still be marked by hand
+        () => button.remove(), // permission denied; the text can still be selected by hand
       ),
     );
     code.before(button);
   }
 
-  document.documentElement.classList.add("scripted"); // from here on the controls work, so they are shown
+  document.documentElement.classList.add("scripted"); // the controls work from here on, so they are shown
   measure();
   choose();
 })();
