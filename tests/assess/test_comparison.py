@@ -552,8 +552,11 @@ def test_a_method_that_cannot_use_what_is_known():
         ({"repeats": 0}, "repeats must be"),
         ({"learners": "1nm"}, "learner must be one of"),
         ({"max_rows": 1}, "max_rows must be"),
-        ({"feature_names": ["a"]}, "feature_names must name the 4 columns of X, got 1 names"),
-        ({"feature_names": "abcd"}, "feature_names must be a sequence of texts"),
+        (
+            {"feature_names": ["a"]},
+            "feature_names must contain 4 names, one per column of X, got 1",
+        ),
+        ({"feature_names": "abcd"}, "feature_names must be a sequence of strings"),
         ({"supervision": [1, 2]}, "supervision must be a graphsieve.Supervision"),
         ({"random_state": -1}, "random_state must be"),
     ],

@@ -108,7 +108,7 @@ def test_a_line_shows_the_cut_if_it_is_in_view(n_selected, line):
     assert level == line
 
 
-def test_the_pale_part_is_what_is_already_said():
+def test_the_pale_part_is_the_redundancy():
     ranking = Scored(
         [4, 2, 1],
         2,
@@ -119,8 +119,8 @@ def test_the_pale_part_is_what_is_already_said():
     ax = drawn(draw_ranking(ranking))
     pale = [collection.get_paths()[0].get_extents() for collection in ax.collections]
     assert_allclose([[part.x0, part.x1] for part in pale], [[4, 4], [1.5, 2], [0.001, 1]])
-    notes = [text for text in texts(ax) if "most like" in text]
-    assert notes == ["25 %, most like a", "99.90 %, most like b"]
+    notes = [text for text in texts(ax) if "closest" in text]
+    assert notes == ["25 % (closest: a)", "99.90 % (closest: b)"]
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 50])

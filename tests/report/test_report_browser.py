@@ -86,14 +86,20 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
             "strength": float((score - 0.1) / 0.9),
         }
         if chosen:
-            said = {"redundancy": 0.0, "closest": None, "closest_correlation": None}
+            facts = {
+                "gain": 0.5,
+                "redundancy": 0.0,
+                "closest": None,
+                "closest_correlation": None,
+            }
             if place:
-                said = {
+                facts = {
+                    "gain": 0.25,
                     "redundancy": (place % 10) / 10,
                     "closest": names[0],
                     "closest_correlation": 0.9,
                 }
-            record |= said
+            record |= facts
         features.append(record)
     return {
         "schema": 1,
@@ -460,7 +466,7 @@ def test_sorting_by_every_column(visit):
     names = ["delta", "alpha", "Echo", "bravo", "charlie"]
     facts = report_facts(names)
     for record, score in zip(facts["ranking"]["features"], (0.3, 0.5, 0.1, 0.9, 0.7), strict=True):
-        record |= {"score": score, "redundancy": 1.0 - score, "closest": "delta"}
+        record |= {"score": score, "gain": score / 2, "redundancy": 1.0 - score, "closest": "delta"}
     # Too little to tell, so last in either direction
     facts["ranking"]["features"][3] |= {"redundancy": 0.0}
     with visit(report_page(facts)) as page:
@@ -470,8 +476,11 @@ def test_sorting_by_every_column(visit):
         assert (sorted_by(page, "feature"), rows(page)) == ("descending", [3, 1, 5, 4, 2])
         by_score = {sorted_by(page, "score"): rows(page), sorted_by(page, "score"): rows(page)}
         assert by_score == {"ascending": [3, 1, 2, 5, 4], "descending": [4, 5, 2, 1, 3]}
-        by_said = {sorted_by(page, "said"): rows(page), sorted_by(page, "said"): rows(page)}
-        assert by_said == {"ascending": [5, 2, 1, 3, 4], "descending": [3, 1, 2, 5, 4]}
+        found = {
+            sorted_by(page, "redundancy"): rows(page),
+            sorted_by(page, "redundancy"): rows(page),
+        }
+        assert found == {"ascending": [5, 2, 1, 3, 4], "descending": [3, 1, 2, 5, 4]}
         by_rank = {sorted_by(page, "rank"): rows(page), sorted_by(page, "rank"): rows(page)}
         assert by_rank == {"ascending": [1, 2, 3, 4, 5], "descending": [5, 4, 3, 2, 1]}
 

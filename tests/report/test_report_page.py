@@ -75,6 +75,7 @@ def ranking_of(
     ]
     if choice:
         for place, record in enumerate(records):
+            record["gain"] = 0.5 / (place + 1) if place % 7 else None
             record["redundancy"] = (place % 10) / 10 if place else None
             record["closest"] = names[place % n_selected] if place >= n_selected else None
             record["closest_correlation"] = 0.5 if place >= n_selected else None
@@ -342,14 +343,15 @@ def test_ids_are_unique_and_links_lead_to_them():
     reader = Reader(page(plain_facts()))
     assert len(set(reader.ids)) == len(reader.ids)
     inner = [link[1:] for link in reader.links if link.startswith("#")]
-    assert inner == ["features", "cut", "behaviour", "repeats", "compared", "done", "again"]
+    assert inner == ["features", "cut", "values", "correlations", "compared", "done", "again"]
     assert set(inner) <= set(reader.ids)
     assert {"search", "selected-only", "ranking", "count", "rows"} <= set(reader.ids)
     assert {value for name, value in reader.attributes if name == "data-sort"} == {
         "rank",
         "feature",
         "score",
-        "said",
+        "gain",
+        "redundancy",
     }
 
 
@@ -385,14 +387,13 @@ def test_pages_stay_small(n, limit):
 def test_every_section_is_there_when_there_is_something_to_show():
     words = Reader(page(plain_facts())).words
     for heading in (
-        "The ranking",
-        "Where the cut is",
-        "How the chosen features behave",
-        "Who repeats whom",
-        "Compared",
-        "What was read, what was done",
-        "Do it again",
-        "Worth a look",
+        "Scores and cut-off",
+        "Values of the selected features",
+        "Correlations between the selected features",
+        "Comparison of methods",
+        "Details",
+        "Reproduce this result",
+        "Warnings",
     ):
         assert words.count(heading) == 1
 
@@ -401,12 +402,12 @@ def test_what_is_not_known_is_not_there():
     reader = Reader(page(bare_facts()))
     assert [link for link in reader.links if link.startswith("#")] == ["#features", "#cut"]
     for absent in (
-        "behave",
-        "Who repeats",
-        "Compared",
-        "What was",
-        "Do it again",
-        "Worth a look",
+        "Values of",
+        "Correlations",
+        "Comparison",
+        "Details",
+        "Reproduce",
+        "Warnings",
         "None",
     ):
         assert absent not in reader.words
@@ -415,8 +416,8 @@ def test_what_is_not_known_is_not_there():
 @pytest.mark.parametrize(
     ("change", "sections"),
     [
-        ({"portraits": portraits_of(["feature 0", "feature 1"])}, ["behaviour", "repeats"]),
-        ({"portraits": portraits_of(["feature 0"])}, ["behaviour"]),
+        ({"portraits": portraits_of(["feature 0", "feature 1"])}, ["values", "correlations"]),
+        ({"portraits": portraits_of(["feature 0"])}, ["values"]),
         ({"comparison": comparison_of(["a", "b", "c"])}, ["compared"]),
         ({"comparison": {**comparison_of(["a", "b", "c"]), "curves": None}}, ["compared"]),
         ({"repeat": {"command": None, "python": "rank(X)"}}, ["again"]),
@@ -433,23 +434,23 @@ def test_each_section_stands_alone(change, sections):
     ]
 
 
-def test_the_answer_is_the_first_thing_said():
+def test_the_answer_comes_first():
     facts = bare_facts(ranking=ranking_of(list("abcdefghijklmn"), n_selected=12))
     assert (
-        "12 of 14 features are selected: a, b, c, d, e, f, g, h and 4 more."
+        "12 of 14 features selected: a, b, c, d, e, f, g, h and 4 more."
         in Reader(page(facts)).words
     )
     assert (
-        "12 of 14 features are selected: a, b, c, d, e, f, g, h and 4 more."
+        "12 of 14 features selected: a, b, c, d, e, f, g, h and 4 more."
         in Reader(fragment(facts)).words
     )
     one = bare_facts(ranking=ranking_of(["a", "b"], n_selected=1))
-    assert "1 of 2 features is selected: a." in Reader(page(one)).words
+    assert "1 of 2 features selected: a." in Reader(page(one)).words
     none = bare_facts(ranking=ranking_of(["a", "b"], n_selected=0))
-    assert "None of 2 features is selected." in Reader(page(none)).words
+    assert "None of 2 features selected." in Reader(page(none)).words
 
 
-def test_the_reason_is_not_said_twice():
+def test_the_reason_is_not_repeated():
     ranking = {**ranking_of(["a", "b", "c", "d"]), "reason": "9 of 60 labels are known"}
     known = {"text": "9 of 60 labels are known", "target": None, "kind": "labels", "classes": None}
     assert (
@@ -458,11 +459,9 @@ def test_the_reason_is_not_said_twice():
         )
         == 1
     )
-    assert (
-        "Taken because 9 of 60 labels are known." in Reader(page(bare_facts(ranking=ranking))).words
-    )
+    assert "Reason: 9 of 60 labels are known." in Reader(page(bare_facts(ranking=ranking))).words
     counted_why = {**ranking, "count_reason": "the first gap"}
-    assert "How manyThe first gap." in Reader(page(bare_facts(ranking=counted_why))).words
+    assert "Number of featuresThe first gap." in Reader(page(bare_facts(ranking=counted_why))).words
 
 
 def test_long_lists_are_folded():
@@ -471,7 +470,7 @@ def test_long_lists_are_folded():
     assert "<details open>" in page(bare_facts(table={**table_facts, "left_out": few}))
     folded = page(bare_facts(table={**table_facts, "left_out": many}))
     assert "<details>" in folded
-    assert "6 columns left out" in folded
+    assert "6 columns excluded" in folded
 
 
 # The table.
@@ -485,19 +484,22 @@ def test_the_data_say_what_the_records_say():
         assert float(rows["scores"][place]) == pytest.approx(record["score"], rel=5e-4)
         assert rows["bars"][place] == pytest.approx(1000 * record["strength"], abs=0.5)
         assert (place in rows["selected"]) == record["selected"]
-        said = (
-            f"{rows['percents'][rows['said'][place]]} %, most like "
-            f"{rows['names'][rows['of'][place]]}"
-            if rows["said"][place]
+        assert rows["gains"][place] == ("" if record["gain"] is None else number(record["gain"], 2))
+        text = (
+            f"{rows['percents'][rows['redundancy'][place]]} % "
+            f"(closest: {rows['names'][rows['of'][place]]})"
+            if rows["redundancy"][place]
             else ""
         )
-        assert said == redundancy_text(record["redundancy"], record["closest"])
+        assert text == redundancy_text(record["redundancy"], record["closest"])
     shares = [record["redundancy"] or 0 for record in ranking["features"]]
-    told = [place for place in range(30) if rows["said"][place]]
-    assert len(told) > 5
-    for one in told:  # sorting by the places is sorting by the shares
-        for other in told:
-            assert (rows["said"][one] < rows["said"][other]) == (shares[one] < shares[other])
+    shown = [place for place in range(30) if rows["redundancy"][place]]
+    assert len(shown) > 5
+    for one in shown:  # sorting by the places is sorting by the shares
+        for other in shown:
+            assert (rows["redundancy"][one] < rows["redundancy"][other]) == (
+                shares[one] < shares[other]
+            )
 
 
 def test_shares_near_the_whole_sort_by_what_is_left():
@@ -508,7 +510,7 @@ def test_shares_near_the_whole_sort_by_what_is_left():
         record.update(redundancy=share, closest="a")
     rows = rows_of(page(bare_facts(ranking=ranking)))
     assert rows["percents"] == ["", "30", "95", "99", "99.72", "over 99.99", "100"]
-    assert rows["said"] == [0, 0, 1, 3, 4, 5, 6, 2]
+    assert rows["redundancy"] == [0, 0, 1, 3, 4, 5, 6, 2]
 
 
 def test_scores_that_are_no_numbers_are_words():
@@ -516,7 +518,8 @@ def test_scores_that_are_no_numbers_are_words():
     ranking = ranking_of(list("abcd"), scores=[None, 2.0, -1e-9, None], flags=flags)
     rows = rows_of(page(bare_facts(ranking=ranking)))
     assert rows["scores"] == ["∞", "2", "−1e−09", "not scored"]
-    assert "said" not in rows
+    assert "redundancy" not in rows
+    assert "gains" not in rows
     assert not re.search(
         r"\b(nan|inf)\b", Reader(page(bare_facts(ranking=ranking))).words, flags=re.IGNORECASE
     )
@@ -535,14 +538,14 @@ def test_a_page_holds_so_many_rows_and_says_so(monkeypatch):
     monkeypatch.setattr(table, "ROWS_IN_ALL", 5)
     text = page(bare_facts(ranking=ranking_of(list("abcdefgh"), choice=True, n_selected=2)))
     assert rows_of(text)["names"] == list("abcde")
-    assert "The first 5 of 8 features are here." in text
+    assert "The first 5 of 8 features are listed." in text
 
 
 def test_a_repeated_feature_may_lie_beyond_the_rows(monkeypatch):
     monkeypatch.setattr(table, "ROWS_IN_ALL", 2)
     ranking = ranking_of(list("abcd"), choice=True)
     ranking["features"][1].update(redundancy=0.5, closest="d")
-    assert rows_of(page(bare_facts(ranking=ranking)))["said"] == [0, 0]
+    assert rows_of(page(bare_facts(ranking=ranking)))["redundancy"] == [0, 0]
 
 
 # The cut.
@@ -555,15 +558,15 @@ def cut_words(**options):
 def test_the_cut_in_words():
     words = cut_words(names=list("abcd"), scores=[0.9, 0.75, 0.5, 0.25], n_selected=2)
     assert (
-        "2 features selected, 2 left out. The last one selected, b, has 0.75; the first one left "
-        "out, c, has 0.5." in words
+        "2 features selected, 2 not selected. The last selected feature, b, has the score 0.75. The "
+        "next feature, c, has the score 0.5." in words
     )
-    assert "tie" not in words
+    assert "Ties" not in words
     tied = cut_words(names=list("abcd"), scores=[0.9, 0.5, 0.5, 0.25], n_selected=2)
-    assert "the cut goes through a tie" in tied
+    assert "The two scores are equal." in tied
     close = cut_words(names=list("abcd"), scores=[0.9, 0.50001, 0.50000, 0.25], n_selected=2)
-    assert "b, has 0.50001; the first one left out, c, has 0.5." in close
-    assert "All 4 features are selected: there is no cut." in cut_words(
+    assert "b, has the score 0.50001. The next feature, c, has the score 0.5." in close
+    assert "All 4 features are selected, so there is no cut-off." in cut_words(
         names=list("abcd"), n_selected=4
     )
 
@@ -573,21 +576,24 @@ def test_scores_without_a_place_are_counted():
     words = cut_words(
         names=list("abcde"), scores=[None, 2.0, 1.0, None, None], flags=flags, n_selected=1
     )
-    assert "a, has ∞; the first one left out, b, has 2." in words
-    assert "2 features could not be scored and are last." in words
+    assert "a, has the score ∞. The next feature, b, has the score 2." in words
+    assert "2 features could not be scored and rank last." in words
     assert "1 feature with an infinite score is not drawn." in words
     few = ranking_of(list("ab"), scores=[1.0, None], flags=[None, "unscorable"], n_selected=1)
     assert cut_section(few) == ""
 
 
-def test_in_an_order_of_choice_there_is_no_threshold():
+def test_in_a_selection_order_there_is_no_threshold():
     ranking = ranking_of(list("abcd"), scores=[0.9, 0.1, 0.5, 0.05], choice=True, n_selected=2)
     for record, strength in zip(ranking["features"], (1.0, 0.06, 0.53, 0.0), strict=True):
         record["strength"] = strength
     words = Reader(cut_section(ranking)).words
-    assert "2 features selected, 2 left out." in words
-    assert "1 feature left out explains more alone than the weakest of the selected." in words
-    assert "The last one selected" not in words
+    assert "2 features selected, 2 not selected." in words
+    assert (
+        "1 feature that was not selected has a higher score than the selected feature with the "
+        in words
+    )
+    assert "The last selected feature" not in words
 
 
 def test_dots_lie_where_their_scores_are():
@@ -665,10 +671,13 @@ def test_pictures_say_what_they_show():
     scatter = pictures_section(
         portraits_of(["a"], target={"name": "fat", "low": 0.9, "high": 58.5}), ranking
     )
-    assert "the feature across, fat up, from 0.9 to 58.5." in Reader(scatter).words
+    assert "fat on the vertical axis, from 0.9 to 58.5." in Reader(scatter).words
     graph = pictures_section(portraits_of(["a"], graph=True), ranking)
     assert "83 %" in Reader(graph).words
-    assert 'aria-label="a: values from −1.5 to 2.25; its neighbours tell 83 % of it"' in graph
+    assert (
+        'aria-label="a: values from −1.5 to 2.25; its neighbours explain 83 % of its variance"'
+        in graph
+    )
     assert (
         "The first 1 are shown."
         not in Reader(pictures_section(portraits_of(["a", "b", "c"]), ranking)).words
@@ -678,7 +687,7 @@ def test_pictures_say_what_they_show():
         in Reader(pictures_section(portraits_of(["a", "b"]), ranking)).words
     )
     some = {**portraits_of(["a"]), "n_samples": 50_000, "n_drawn": 2_000}
-    assert "Drawn from 2000 of 50\u202f000 samples." in "".join(
+    assert "The plots show 2000 of 50\u202f000 samples." in "".join(
         Reader(pictures_section(some, ranking)).text
     )
     assert pictures_section({**portraits_of([]), "features": []}, ranking) == ""
@@ -730,9 +739,12 @@ def test_correlations_as_colours_and_in_words():
         ("plus", "0.00", "0"),
     ]
     assert cells[1][2] == "a and c: −0.71"
-    assert "Most alike: a and b (0.997); a and c (−0.71)." in Reader(drawn).words
+    assert "Strongest correlations: a and b (0.997); a and c (−0.71)." in Reader(drawn).words
     weak = redundancy_section({"features": ["a", "b"], "values": [[1.0, -0.3], [-0.3, 1.0]]})
-    assert "No two are beyond ±0.7; the nearest to it are a and b (−0.30)." in Reader(weak).words
+    assert (
+        "No correlation is beyond ±0.7. The strongest is between a and b (−0.30)."
+        in Reader(weak).words
+    )
     assert redundancy_section({"features": ["a"], "values": [[1.0]]}) == ""
 
 
@@ -767,11 +779,11 @@ def test_a_fragment_leaves_the_notebook_alone():
     assert not reader.ids
     assert text.count("<tr ") == 20
     assert "… and 30 more features." in reader.words
-    assert "already said" in reader.words
+    assert "redundancy" in reader.words
     assert re.findall(r"width:([\d.]+)em;background", text)[0] == "9.00"
     short = fragment(bare_facts(ranking=ranking_of(["a", "b"], n_selected=1)))
     assert "more feature" not in short
-    assert "already said" not in short
+    assert "redundancy" not in short
 
 
 # Words and numbers.
@@ -803,7 +815,7 @@ def test_numbers_and_lists_read_well():
 
 
 @given(st.floats(0, 1))
-def test_a_share_is_told_from_a_fifth_on(share):
+def test_a_redundancy_is_shown_from_20_percent_on(share):
     percent = redundancy_percent(share)
     assert (percent is None) == (share < 0.2)
     if percent is not None and percent != "over 99.99":

@@ -409,7 +409,7 @@ def test_half_precision_as_a_target():
 
 
 def test_a_ranking_of_odd_parameters():
-    refused(lambda: rank(X, feature_names=3), "feature_names must be a sequence of texts")
+    refused(lambda: rank(X, feature_names=3), "feature_names must be a sequence of strings")
     refused(lambda: rank(X, method=np.array([1, 2])), "method must be")
     refused(lambda: rank(X, LABELS, method="hybrid", method_params=3), "method_params must be")
     refused(

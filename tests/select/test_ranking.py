@@ -25,7 +25,10 @@ from graphsieve import (
     stability,
 )
 from graphsieve.report.wording import redundancy_text
+from graphsieve.search.default import LEAST_TRUST
+from graphsieve.search.prediction import predicted
 from graphsieve.select import ranking as ranking_module
+from graphsieve.table.columns import MemoryTable
 
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
 
@@ -42,7 +45,7 @@ def ranked(**settings):
 
 @pytest.fixture
 def ranking():
-    """An order of choice, as by default."""
+    """A selection order, as by default."""
     return ranked()
 
 
@@ -54,11 +57,11 @@ def scored():
 
 def test_it_prints_names_scores_and_reason(ranking, scored):
     for found, headline in (
-        (ranking, "6 features of 150 samples, in the order of choice: each for what it adds"),
+        (ranking, "6 features of 150 samples, in selection order"),
         (scored, "6 features of 150 samples, ranked by fisher (large is good)"),
         (
             ranked(method="fisher", redundancy="correlation"),
-            "in the order of choice: each for its fisher score and what it adds",
+            "in selection order by fisher score and gain",
         ),
     ):
         text = str(found)
@@ -68,16 +71,19 @@ def test_it_prints_names_scores_and_reason(ranking, scored):
         assert [line.split()[0] for line in lines[4:]] == list("123456")
         assert repr(found) == text
     for found in (ranking, scored):
-        assert str(found).splitlines()[1] == "because 150 of 150 labels are known, in 3 classes"
+        assert (
+            str(found).splitlines()[1] == "supervision: 150 of 150 labels are known, in 3 classes"
+        )
 
 
-def test_it_prints_what_others_have_already_said(ranking, scored):
-    assert "already said" not in str(scored)
+def test_it_prints_gain_and_redundancy(ranking, scored):
+    assert "gain" not in str(scored)
+    assert "redundancy" not in str(scored)
     header, *rows = str(ranking).splitlines()[3:]
-    assert header.endswith("already said")
-    assert "%" not in rows[0]  # nobody came before the first
+    assert header.split() == ["rank", "feature", "score", "gain", "redundancy"]
+    assert "%" not in rows[0]  # no feature was selected before the first
     assert next(row for row in rows if " copy " in row).endswith(
-        "100 %, most like petal width (cm)"
+        "100 % (closest: petal width (cm))"
     )
     assert rows[-1].split()[:2] == ["6", "constant"]
     assert rows[-1].endswith("not scored")
@@ -87,10 +93,7 @@ def test_a_count_that_was_found_says_why():
     with pytest.warns(GraphSieveWarning):
         found = rank(WITH_COPY, SPECIES, n_features_to_select="auto")
     n_selected = int(found.selected.sum())
-    assert (
-        str(found).splitlines()[2]
-        == f"{n_selected} {'is' if n_selected == 1 else 'are'} selected: {found.count_reason}"
-    )
+    assert str(found).splitlines()[2] == f"{n_selected} selected: {found.count_reason}"
     assert json.loads(found.to_json())["count_reason"] == found.count_reason
     assert not found.selected[[4, 5]].any()  # neither the constant nor the copy
 
@@ -103,7 +106,7 @@ def test_numbers_are_those_of_the_selector(redundancy):
     np.testing.assert_array_equal(found.scores, sieve.scores_)
     np.testing.assert_array_equal(found.ranks, sieve.ranking_)
     np.testing.assert_array_equal(found.selected, sieve.get_support())
-    for name in ("redundancy", "closest", "closest_correlation"):
+    for name in ("gain", "redundancy", "closest", "closest_correlation"):
         np.testing.assert_array_equal(getattr(found, name), getattr(sieve, name + "_"))
         assert (getattr(found, name) is None) == (redundancy is None)
     assert found.best(1) == [WITH_COPY.columns[np.argmin(sieve.ranking_)]]
@@ -122,9 +125,9 @@ def test_copies_share_the_best_of_their_ranks(scored):
 def test_a_copy_is_chosen_last_and_names_its_original(ranking):
     names = list(ranking.names)
     width, copy = names.index("petal width (cm)"), names.index("copy")
-    # Alone, it says as much
+    # Alone, it explains as much
     assert ranking.scores[copy] == pytest.approx(ranking.scores[width], rel=1e-9)
-    assert ranking.ranks[copy] == 5  # after the four that say something, before the constant
+    assert ranking.ranks[copy] == 5  # after the other four, before the constant
     np.testing.assert_array_equal(ranking.tied_ranks, ranking.ranks)
     record = ranking.to_records()[4]
     assert (record["feature"], record["closest"]) == ("copy", "petal width (cm)")
@@ -132,8 +135,8 @@ def test_a_copy_is_chosen_last_and_names_its_original(ranking):
     assert record["closest_correlation"] == pytest.approx(1)
 
 
-def test_what_was_said_before_is_a_regression_on_those_before(ranking):
-    """R² of each column by least squares on all that were chosen before it, and its largest
+def test_redundancy_is_the_fit_of_a_regression_on_the_features_before(ranking):
+    """R² of each column by least squares on all that were selected before it, and its largest
     correlation with one of them.
     """
     X = WITH_COPY.to_numpy()
@@ -154,11 +157,53 @@ def test_what_was_said_before_is_a_regression_on_those_before(ranking):
         )
 
 
+def test_gain_is_the_share_of_the_targets_and_the_table_that_a_feature_adds(ranking):
+    """The gain of each feature, from regressions on the features before it and with it.
+
+    The table has weight 1 − s and the relevances as weights of its features; the prediction of the
+    labels has weight s. The fifth feature is a copy and adds nothing.
+    """
+    with pytest.warns(GraphSieveWarning):
+        sieve = GraphSieve(n_features_to_select=5).fit(WITH_COPY, SPECIES)
+    X = WITH_COPY.to_numpy()
+    X = X - X.mean(axis=0)
+    targets = predicted(MemoryTable(X), Supervision.from_labels(SPECIES)).values
+    targets = targets - targets.mean(axis=0)
+    share = max(LEAST_TRUST, sieve.skill_)
+
+    def explained(features):
+        basis = np.linalg.qr(X[:, features])[0]
+        of_table = (
+            ((basis.T @ X) ** 2).sum(axis=0)
+            @ sieve.relevance_
+            / ((X**2).sum(axis=0) @ sieve.relevance_)
+        )
+        of_targets = ((basis.T @ targets) ** 2).sum() / (targets**2).sum()
+        return (1 - share) * of_table + share * of_targets
+
+    before = 0.0
+    for place in range(4):
+        after = explained(ranking.order[: place + 1])
+        assert ranking.gain[ranking.order[place]] == pytest.approx(after - before, abs=1e-9)
+        before = after
+    assert ranking.gain[ranking.order[4]] == pytest.approx(0, abs=1e-9)
+    assert np.isnan(ranking.gain[ranking.order[5]])  # the constant
+
+
+def test_the_gain_of_a_feature_that_is_not_selected_is_what_it_would_add_next():
+    few = rank(FRAME, SPECIES, n_features_to_select=1)
+    more = rank(FRAME, SPECIES, n_features_to_select=2)
+    assert (few.order[:2] == more.order[:2]).all()
+    second = few.order[1]
+    assert few.gain[second] == pytest.approx(more.gain[second])
+    assert few.gain[second] == few.gain[few.order[1:]].max()
+
+
 def test_frame_and_json(ranking, scored):
     plain = ["feature", "rank", "rank_min", "score", "selected", "flag"]
     for found, columns in (
         (scored, plain),
-        (ranking, [*plain, "redundancy", "closest", "closest_correlation"]),
+        (ranking, [*plain, "gain", "redundancy", "closest", "closest_correlation"]),
     ):
         frame = found.to_frame()
         assert list(frame.columns) == columns
@@ -251,7 +296,7 @@ def test_many_features_are_cut_on_the_screen_only():
 
 def test_plot_shows_the_best(ranking, scored):
     for found, label in (
-        (ranking, "in the order of choice"),
+        (ranking, "in selection order"),
         (scored, "fisher score (large is good)"),
     ):
         axes = found.plot(n=3)
@@ -266,8 +311,7 @@ def test_plot_names_the_score_of_a_set_by_a_score():
     X = np.random.default_rng(0).normal(size=(20, 4))
     found = rank(X, np.arange(20) % 2, method="fisher", redundancy="explain")
     assert (
-        found.plot().get_xlabel()
-        == "fisher score (large is good); from top to bottom in the order of choice"
+        found.plot().get_xlabel() == "fisher score (large is good); features are in selection order"
     )
 
 
@@ -325,12 +369,12 @@ def test_names_can_be_given_to_any_table():
     assert rank(FRAME.to_numpy(), SPECIES, feature_names=names).names == tuple(names)
     assert rank(FRAME, SPECIES, feature_names=np.array(names)).names == tuple(names)
     for wrong, message in (
-        (names[:3], "must name the 4 columns of X, got 3 names"),
-        (["a", "b", "c", "a"], "holds 'a' twice"),
-        (["a", "b", "c", 4], "sequence of texts, got 4"),
-        ("abcd", "sequence of texts, got 'abcd'"),
-        (["a", "b", "c", None], "sequence of texts, got None"),
-        (set(names), "sequence of texts, got {"),  # whose order is nobody's
+        (names[:3], "must contain 4 names, one per column of X, got 3"),
+        (["a", "b", "c", "a"], "contains 'a' twice"),
+        (["a", "b", "c", 4], "sequence of strings, got 4"),
+        ("abcd", "sequence of strings, got 'abcd'"),
+        (["a", "b", "c", None], "sequence of strings, got None"),
+        (set(names), "sequence of strings, got {"),  # a set has no order
     ):
         with pytest.raises(InputError, match=message):
             rank(FRAME.to_numpy(), SPECIES, feature_names=wrong)
@@ -375,10 +419,10 @@ def test_near_the_whole_what_is_left_can_be_read():
     assert redundancy_text(0.1, "hue") == ""
     assert redundancy_text(float("nan"), "hue") == ""
     assert redundancy_text(0.9, None) == ""
-    assert redundancy_text(0.934, "hue") == "93 %, most like hue"
-    assert redundancy_text(0.9968, "hue") == "99.68 %, most like hue"
-    assert redundancy_text(0.99999, "hue") == "over 99.99 %, most like hue"
-    assert redundancy_text(1.0, "hue") == "100 %, most like hue"
+    assert redundancy_text(0.934, "hue") == "93 % (closest: hue)"
+    assert redundancy_text(0.9968, "hue") == "99.68 % (closest: hue)"
+    assert redundancy_text(0.99999, "hue") == "over 99.99 % (closest: hue)"
+    assert redundancy_text(1.0, "hue") == "100 % (closest: hue)"
 
 
 def test_searches_that_score_in_rounds_are_ranked_too():
@@ -399,7 +443,7 @@ def test_searches_that_score_in_rounds_are_ranked_too():
     assert (
         str(rank(FRAME, method="iterative"))
         .splitlines()[1]
-        .startswith("it drops the worst features")
+        .startswith("the search drops the worst features")
     )
 
 
@@ -447,7 +491,7 @@ def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
     text = rank(
         np.random.default_rng(0).normal(size=(30, 4)), method="iterative", n_features_to_select=2
     )._repr_html_()
-    assert "By <strong>iterative</strong>, which drops the worst features" in text
+    assert "<strong>iterative</strong>. The search drops the worst features" in text
     assert "as requested" not in text
     assert "2 rounds, 1 dropped in each." in text
 
