@@ -30,31 +30,31 @@ from graphsieve.cli.outputs import OutputError
 
 __all__ = ["main"]
 
-_ENDED = {signal.SIGINT: (130, "interrupted."), signal.SIGTERM: (143, "ended from outside.")}
+_ENDED = {signal.SIGINT: (130, "interrupted."), signal.SIGTERM: (143, "terminated.")}
 _MEMORY = (
-    "graphsieve: the memory does not suffice; take fewer rows or columns, or a machine with more.\n"
+    "graphsieve: not enough memory; use fewer rows or columns, or a machine with more memory.\n"
 )
 _ENDINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (OutputError, 4, None),
     (UsageError, 2, None),
     (InputError, 3, None),
     (LostProcessError, 3, None),
-    (ImportError, 3, None),  # an optional library; the message names it
+    (ImportError, 3, None),  # The message names the missing optional library.
     (KeyboardInterrupt, 130, "interrupted."),
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code.
+    """Run the command and return its exit code.
 
-    Given arguments, this is a call within Python. Without them, this process is the command: it
-    ends with the code, whatever becomes of its streams.
+    With `arguments`, this is a call from Python. Without them, this process is the command, and its
+    streams are flushed at the end.
     """
     if arguments is not None:
         return _run(list(arguments), is_process=False)
     try:
         code = _run(sys.argv[1:], is_process=True)
-    except SystemExit as end:  # of argparse: help, the version, wrong usage
+    except SystemExit as end:  # argparse ends with this after --help, --version and wrong usage
         code = end.code if isinstance(end.code, int) else 0
     lost = flush_or_discard()
     if lost is not None and code == 0:
@@ -68,7 +68,7 @@ def _run(given: list[str], *, is_process: bool) -> int:
         hear(before)
         options = parser().parse_args(given)
         options.given = given
-        if is_process:  # otherwise libraries may be loaded already
+        if is_process:  # In a call from Python, libraries may be loaded already.
             check_address_space()
         import_module(f"graphsieve.cli.{options.command}").run(options)
         hear_no_more(before)
@@ -77,44 +77,44 @@ def _run(given: list[str], *, is_process: bool) -> int:
         try:  # noqa: SIM105 - a call to `suppress` could be interrupted itself
             hear_no_more(before)
         except EndedError:
-            pass  # it is ending anyway
+            pass  # The command is ending anyway.
         code = _answer_to(error, debug="--debug" in given)
         if is_process and is_for_want_of_memory(error):
             leave(code)
     finally:
         for number, handler in before.items():
-            # A process that is about to end leaves it to the system, or Python would show where its
-            # last steps were interrupted.
+            # At the end of the process, the system handles an interrupt. Python would print a
+            # traceback.
             is_last = is_process and handler is signal.default_int_handler
             signal.signal(number, signal.SIG_DFL if is_last else handler)
     return code
 
 
 def _answer_to(error: BaseException, *, debug: bool) -> int:
-    """One sentence about what ended the run; its exit code."""
+    """Report an error in one sentence, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         return 141
     if isinstance(error, EndedError):
-        code, said = _ENDED[signal.Signals(error.number)]
-        return _complain(Message(said), code)
+        code, text = _ENDED[signal.Signals(error.number)]
+        return _report(Message(text), code)
     if is_for_want_of_memory(error):
-        # What the run held is free for the answer
+        # Release the memory of the run before the message is written.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return _put(_MEMORY, 3)
     for kind, code, message in _ENDINGS:
         if isinstance(error, kind):
-            return _complain(Message(message) if message else message_of(error), code)
+            return _report(Message(message) if message else message_of(error), code)
     if debug or not isinstance(error, Exception):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    said = f"this is a bug of ours ({what}); run it again with --debug and report what it says."
-    return _complain(Message(said), 1)
+    text = f"this is a bug in graphsieve ({what}); run again with --debug and report the output."
+    return _report(Message(text), 1)
 
 
-def _complain(message: Message, code: int) -> int:
+def _report(message: Message, code: int) -> int:
     return _put(f"graphsieve: {for_the_command(message)}\n", code)
 
 
 def _put(text: str, code: int) -> int:
-    write_error(text)  # where that fails, the exit code says it, too
+    write_error(text)  # A failure to write is ignored; the exit code reports the error as well.
     return code

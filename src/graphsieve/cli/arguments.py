@@ -1,6 +1,4 @@
-"""What can be written after ``graphsieve``. Nothing heavy is loaded here, so that --help answers
-at once.
-"""
+"""The arguments of the command. No heavy module is loaded here, so --help answers immediately."""
 
 from __future__ import annotations
 
@@ -19,51 +17,48 @@ REPRODUCTION_PAGE = "graphsieve-reproduction.html"
 DEMO_PAGE = "graphsieve-demo.html"
 FORMATS = ("table", "csv", "tsv", "json")
 ROWS_SHOWN = 20
-UNLABELED = -1  # marks an unknown class unless another number is named
+UNLABELED = -1  # default mark of an unknown class
 TABLE_HELP = (
-    "CSV, TSV, Parquet, Feather, NPZ, MTX or h5ad, also compressed by gzip or zstd; - is standard "
-    "input"
+    "file to read: CSV, TSV, Parquet, Feather, NPZ, MTX or h5ad, optionally compressed with gzip "
+    "or zstd; - reads standard input"
 )
 
 EXAMPLES = """examples:
-  graphsieve rank cells.csv                              which columns matter, nothing known of the rows
-  graphsieve rank wine.csv --target class --report wine.html
-  graphsieve compare wine.csv --target class             methods side by side, with random and all columns
-  graphsieve select wine.csv --target class -o reduced.csv
-  graphsieve demo                                        a real table, a ranking, a report
+  graphsieve rank cells.csv                                     rank without labels
+  graphsieve rank wine.csv --target class --report wine.html    rank by a target, write a report
+  graphsieve compare wine.csv --target class                    compare several methods
+  graphsieve select wine.csv --target class -o reduced.csv      write the selected columns
+  graphsieve demo                                               rank a bundled table
 """
 
 
 def _help_formatter(prog: str) -> argparse.HelpFormatter:
-    """Descriptions as they are written, with room for the longest command beside its summary."""
+    """Return a formatter that keeps line breaks and aligns the summaries of commands."""
     formatter = argparse.RawDescriptionHelpFormatter(prog, max_help_position=26)
-    formatter._action_max_length = 15  # argparse forgets how far commands are set in
+    formatter._action_max_length = 15  # argparse does not count the indentation of commands
     return formatter
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the nearest word, without the whole usage."""
+    """A parser that reports errors in one line, with a suggestion, and without the usage."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         options |= {"allow_abbrev": False, "formatter_class": _help_formatter}
         super().__init__(*arguments, **options)
 
     def error(self, message: str) -> NoReturn:
-        # What was typed is shown, not done: a line break or a colour in it must not reach the
-        # terminal.
+        # Line breaks and escape sequences in the arguments must not reach the terminal.
         message = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message)
         self.exit(2, f"{self.prog}: {message}{self._nearest(message)}; see {self.prog} --help\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; an option that is not there is answered by the command it was given
-        to.
-        """
+        """Parse as argparse does, but let the subcommand report unknown options."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
             command = getattr(options, "parser", self)
             command.error(f"unrecognized arguments: {' '.join(unknown)}")
         if "command" not in options:
-            self.error("name a command, such as rank")
+            self.error("no command given; expected one such as rank")
         return options
 
     def _nearest(self, message: str) -> str:
@@ -86,11 +81,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """Of the whole command."""
+    """Return the parser of the whole command."""
     top = Parser(
         prog="graphsieve",
-        description="Which columns of a table matter, when few, partial, uncertain or no labels "
-        "are known.",
+        description="Find the columns of a table that matter, with few, partial, uncertain or no "
+        "labels.",
         epilog=EXAMPLES,
     )
     top.add_argument("--version", action="version", version=f"graphsieve {__version__}")
@@ -106,7 +101,7 @@ def parser() -> Parser:
     ):
         command = add(commands)
         command.add_argument(
-            "--debug", action="store_true", help="show the whole trace of an unexpected error"
+            "--debug", action="store_true", help="show the traceback of an unexpected error"
         )
         command.set_defaults(parser=command)
     return top
@@ -114,10 +109,9 @@ def parser() -> Parser:
 
 def _add_rank(commands: Any) -> Parser:
     about = (
-        "Rank the columns of a table by what is known of its rows: a target, pairs, class "
-        "probabilities, or nothing.\n"
-        "Prints what was understood (to the error stream) and the ranking (to the output), and "
-        "writes a report if asked to."
+        "Rank the columns of a table, using a target, pairs of rows or class probabilities if "
+        "given.\n"
+        "The ranking goes to standard output; notes and warnings go to standard error."
     )
     command = _command(commands, "rank", "rank the columns of a table", about)
     _add_table(command)
@@ -128,30 +122,29 @@ def _add_rank(commands: Any) -> Parser:
         "--rows",
         type=_rows,
         metavar="N",
-        help=f"rows of the table to print, or all (default: {ROWS_SHOWN})",
+        help=f"number of ranked columns to print, or all (default: {ROWS_SHOWN})",
     )
     return command
 
 
 def _add_compare(commands: Any) -> Parser:
     about = (
-        "Several methods side by side: how far their rankings agree and, where a target is known, "
-        "what their first columns are\n"
-        "worth to a learner on rows held out, always beside random columns and all columns, on the "
-        "same folds."
+        "Compare several methods: how far their rankings agree and, with a target, how well their "
+        "first columns\n"
+        "predict it on held-out rows. Random columns and all columns are the baselines, on the same "
+        "folds."
     )
-    command = _command(
-        commands, "compare", "several methods side by side, with random and all columns", about
-    )
+    command = _command(commands, "compare", "compare several methods with baselines", about)
     _add_table(command)
     _add_knowledge(command)
-    how = command.add_argument_group("how")
+    how = command.add_argument_group("comparison")
     how.add_argument(
         "--methods",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="see graphsieve methods (default: those that fit what is known)",
+        help="methods to compare, as listed by graphsieve methods (default: those that fit the "
+        "supervision)",
     )
     how.add_argument(
         "--sizes",
@@ -159,36 +152,41 @@ def _add_compare(commands: Any) -> Parser:
         action="extend",
         type=at_least(1),
         metavar="N",
-        help="numbers of columns to try",
+        help="numbers of columns to evaluate (default: from 1 to all, roughly doubling)",
     )
     how.add_argument(
         "--learners",
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="who judges: 1nn, 5nn, linear, … (default: 1nn linear)",
+        help="models that predict the target: 1nn, 5nn, linear, … (default: 1nn linear)",
     )
     how.add_argument(
         "--folds",
         type=at_least(2),
         metavar="N",
-        help="parts of the rows, each held out once (default: 5)",
+        help="number of cross-validation folds (default: 5)",
     )
     how.add_argument(
-        "--repeats", type=at_least(1), metavar="N", help="how often to split anew (default: 1)"
+        "--repeats",
+        type=at_least(1),
+        metavar="N",
+        help="repetitions of the cross-validation with new folds (default: 1)",
     )
-    how.add_argument("--jobs", type=at_least(1), metavar="N", help="processes (default: 1)")
+    how.add_argument(
+        "--jobs", type=at_least(1), metavar="N", help="number of processes (default: 1)"
+    )
     _add_output(command)
     return command
 
 
 def _add_select(commands: Any) -> Parser:
     about = (
-        "Write the table with the selected columns only, in the order of the file; the columns "
-        "named by --id-column, --target\n"
-        "and --keep stay."
+        "Write the table with the selected columns only, in their original order. The columns "
+        "named by --id-column,\n"
+        "--target and --keep are written as well."
     )
-    command = _command(commands, "select", "write the table with the selected columns only", about)
+    command = _command(commands, "select", "write the selected columns of a table", about)
     _add_table(command)
     _add_knowledge(command)
     _add_method(command)
@@ -198,7 +196,8 @@ def _add_select(commands: Any) -> Parser:
         "--output",
         type=_output,
         metavar="FILE",
-        help="csv, tsv (also .gz), parquet or feather by its ending (default: CSV, to the output)",
+        help="file to write; its ending sets the format: .csv, .tsv (also .gz), .parquet or "
+        ".feather (default: CSV to standard output)",
     )
     output.add_argument(
         "--keep",
@@ -206,7 +205,7 @@ def _add_select(commands: Any) -> Parser:
         action="extend",
         default=[],
         metavar="COL",
-        help="further columns that stay",
+        help="further columns to write",
     )
     _add_writing(output)
     return command
@@ -216,8 +215,8 @@ def _add_methods(commands: Any) -> Parser:
     command = _command(
         commands,
         "methods",
-        "list the methods",
-        "Every method and search: what it needs, what it looks for.",
+        "list all methods",
+        "List all methods and searches, the supervision they need and what they do.",
     )
     _add_format(command)
     return command
@@ -227,8 +226,8 @@ def _add_explain(commands: Any) -> Parser:
     command = _command(
         commands,
         "explain",
-        "explain one method",
-        "What a method does, its formula, its parameters, its source.",
+        "explain a method",
+        "Explain a method: its purpose, formula, parameters and reference.",
     )
     command.add_argument("method", metavar="METHOD", help="a name from graphsieve methods, or auto")
     return command
@@ -236,15 +235,15 @@ def _add_explain(commands: Any) -> Parser:
 
 def _add_demo(commands: Any) -> Parser:
     about = (
-        "A real table that comes along: tumours, 30 measurements each, of which 20 are labelled. A "
-        "ranking, and a report."
+        "Rank the columns of a bundled table: 30 measurements of tumours, of which 20 are "
+        "labelled. Write a report."
     )
-    command = _command(commands, "demo", "a real table, a ranking, a report", about)
+    command = _command(commands, "demo", "rank a bundled table and write a report", about)
     command.add_argument(
         "--report",
         metavar="FILE",
         default=DEMO_PAGE,
-        help=f"where the report goes (default: {DEMO_PAGE})",
+        help=f"HTML report to write (default: {DEMO_PAGE})",
     )
     command.add_argument("--force", action="store_true", help="overwrite the report if it exists")
     command.add_argument(
@@ -252,58 +251,54 @@ def _add_demo(commands: Any) -> Parser:
         type=at_least(0),
         default=0,
         metavar="N",
-        help="of the labels that are known (default: 0)",
+        help="random seed of the labelled rows (default: 0)",
     )
-    command.add_argument(
-        "--quiet", action="store_true", help="print nothing but the result and errors"
-    )
+    command.add_argument("--quiet", action="store_true", help="print only the result and errors")
     return command
 
 
 def _add_reproduce(commands: Any) -> Parser:
     about = (
-        "Run the experiments of a paper again: its numbers beside ours, a verdict on every claim, "
-        "a page with its figures."
+        "Run the experiments of a paper again. Compare its numbers with ours, judge every claim, "
+        "and write a page with\nthe figures."
     )
     command = _command(commands, "reproduce", "run the papers' experiments again", about)
-    command.add_argument("paper", choices=[*PAPERS, "all"], help="which paper")
+    command.add_argument("paper", choices=[*PAPERS, "all"], help="paper to run, or all")
     depth = command.add_mutually_exclusive_group()
     depth.add_argument(
         "--results",
         metavar="FILE",
-        help="show what an earlier run printed with --json, run nothing",
+        help="show the results of an earlier run with --json; run nothing",
     )
     depth.add_argument(
         "--quick",
         action="store_true",
-        help="few repetitions, all papers in under three minutes (the default)",
+        help="few repetitions; all papers take less than three minutes (default)",
     )
     depth.add_argument(
-        "--full", action="store_true", help="the papers' own repetitions; takes a good while"
+        "--full",
+        action="store_true",
+        help="as many repetitions as in the papers; all papers take 15 minutes or more",
     )
-    command.add_argument(
-        "--json", action="store_true", help="print the results as JSON instead of as text"
-    )
+    command.add_argument("--json", action="store_true", help="print the results as JSON")
     page = command.add_mutually_exclusive_group()
     page.add_argument(
         "--page",
         metavar="FILE",
         default=REPRODUCTION_PAGE,
-        help=f"where the HTML page goes (default: {REPRODUCTION_PAGE})",
+        help=f"HTML page to write (default: {REPRODUCTION_PAGE})",
     )
-    page.add_argument("--no-page", action="store_true", help="write no page")
+    page.add_argument("--no-page", action="store_true", help="do not write an HTML page")
     command.add_argument("--markdown", metavar="FILE", help="also write the results as Markdown")
-    command.add_argument("--force", action="store_true", help="overwrite files that exist")
+    command.add_argument("--force", action="store_true", help="overwrite existing files")
     command.add_argument(
-        "--jobs", type=at_least(1), metavar="N", help="processes (default: one per core)"
+        "--jobs", type=at_least(1), metavar="N", help="number of processes (default: one per core)"
     )
+    command.add_argument("--seed", type=at_least(0), metavar="N", help="random seed (default: 0)")
     command.add_argument(
-        "--seed", type=at_least(0), metavar="N", help="of everything random (default: 0)"
+        "--no-download", action="store_true", help="use only data that is available locally"
     )
-    command.add_argument(
-        "--no-download", action="store_true", help="use only data that are at hand"
-    )
-    command.add_argument("--quiet", action="store_true", help="no progress display")
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
     return command
 
 
@@ -316,14 +311,16 @@ def _command(commands: Any, name: str, summary: str, about: str) -> Parser:
 def _add_table(command: Parser) -> None:
     command.add_argument("table", metavar="TABLE", help=TABLE_HELP)
     reading = command.add_argument_group("reading the table")
-    reading.add_argument("--id-column", metavar="COL", help="what the rows are called; no feature")
+    reading.add_argument(
+        "--id-column", metavar="COL", help="column with the names of the rows; not a feature"
+    )
     reading.add_argument(
         "--exclude",
         nargs="+",
         action="extend",
         default=[],
         metavar="COL",
-        help="columns that are no features",
+        help="columns that are not features",
     )
     missing = reading.add_mutually_exclusive_group()
     missing.add_argument(
@@ -331,152 +328,179 @@ def _add_table(command: Parser) -> None:
         dest="missing",
         action="store_const",
         const="drop-columns",
-        help="leave out columns with gaps",
+        help="ignore columns with missing values",
     )
     missing.add_argument(
         "--drop-missing-rows",
         dest="missing",
         action="store_const",
         const="drop-rows",
-        help="or rows",
+        help="ignore rows with missing values",
     )
     missing.add_argument(
         "--fill-missing",
         dest="missing",
         action="store_const",
         const="fill",
-        help="or put the column's median in the gaps",
+        help="replace missing values by the median of their column",
     )
     reading.add_argument(
         "--sep",
         metavar="C",
-        help="what separates columns (default: found out; tab may be written \\t)",
+        help="separator of a text file; \\t for a tab (default: detected)",
     )
-    reading.add_argument("--encoding", metavar="NAME", help="of a text (default: utf-8)")
-    reading.add_argument("--no-header", action="store_true", help="the first line is data")
-    reading.add_argument("--comment", metavar="SIGN", help="skip lines that start so")
-    reading.add_argument("--key", metavar="NAME", help="the array of an NPZ file that is the table")
+    reading.add_argument(
+        "--encoding", metavar="NAME", help="encoding of a text file (default: utf-8)"
+    )
+    reading.add_argument(
+        "--no-header", action="store_true", help="the first line is data, not column names"
+    )
+    reading.add_argument(
+        "--comment", metavar="SIGN", help="ignore lines that start with SIGN, such as '#'"
+    )
+    reading.add_argument(
+        "--key", metavar="NAME", help="name of the array in an NPZ file that holds the table"
+    )
     reading.add_argument(
         "--input-format",
         metavar="FORMAT",
-        help="what the file is (default: as its first bytes say)",
+        help="file format (default: detected from the first bytes)",
     )
     reading.add_argument(
         "--max-bytes",
         type=at_least(1),
         metavar="N",
-        help="read at most so many (default: twice the memory)",
+        help="largest uncompressed size to read (default: twice the main memory)",
     )
     command.set_defaults(missing="refuse")
 
 
 def _add_knowledge(command: Parser) -> None:
-    known = command.add_argument_group("what is known of the rows")
+    known = command.add_argument_group("supervision")
     known.add_argument(
         "--target",
         metavar="COL",
-        help="a column of classes or of a quantity; an empty cell is unknown",
+        help="column with class labels or a continuous target; empty cells are unlabelled",
     )
     known.add_argument(
         "--target-type",
         choices=("auto", "classes", "continuous"),
         default="auto",
-        help="what it is",
+        help="type of the target (default: auto, from its values)",
     )
     known.add_argument(
         "--unlabeled",
         type=_unlabeled,
         default=UNLABELED,
         metavar="N",
-        help=f"the number that marks an unknown class, or none (default: {UNLABELED})",
+        help="number that marks unlabelled rows, or none if every number is a class (default: "
+        f"{UNLABELED})",
     )
     known.add_argument(
         "--keep-na-text",
         action="store_true",
-        help="NA and the like are classes, only empty cells are unknown",
+        help="read NA, null and similar words as classes; only empty cells are unlabelled",
     )
     known.add_argument(
         "--pairs",
         metavar="FILE",
-        help="rows that belong together or apart: lines of row,row,must or cannot; or JSON",
+        help="pairs of rows, as lines row,row,must or row,row,cannot, or as JSON",
     )
     known.add_argument(
-        "--proba", metavar="FILE", help="a table of class probabilities, a row for each row"
+        "--proba", metavar="FILE", help="table of class probabilities, one row per row of TABLE"
     )
     known.add_argument(
         "--proba-columns",
         nargs="+",
         action="extend",
         metavar="COL",
-        help="or the columns of the table that hold them",
+        help="columns of TABLE that hold class probabilities",
     )
     known.add_argument(
         "--normalize-proba", action="store_true", help="divide each row of probabilities by its sum"
     )
     known.add_argument(
-        "--unsupervised", action="store_true", help="nothing is known; refuses the options above"
+        "--unsupervised",
+        action="store_true",
+        help="state that there is no supervision; excludes the options above",
     )
 
 
 def _add_method(command: Parser) -> None:
     how = command.add_argument_group("method")
     how.add_argument(
-        "--method", default="auto", metavar="NAME", help="see graphsieve methods (default: auto)"
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="method, as listed by graphsieve methods (default: auto)",
     )
     many = how.add_mutually_exclusive_group()
     many.add_argument(
         "--top",
         type=_or_auto(at_least(1)),
         metavar="N",
-        help="how many to select, or auto (the default: as many as matter)",
+        help="number of columns to select, or auto for as many as are relevant and not redundant "
+        "(default: auto)",
     )
     many.add_argument(
         "--fraction",
         type=_fraction,
         metavar="F",
-        help="or which share of them, above 0 and up to 1",
+        help="share of the columns to select, above 0 and up to 1",
     )
-    how.add_argument("--max-features", type=at_least(1), metavar="N", help="select at most so many")
+    how.add_argument(
+        "--max-features", type=at_least(1), metavar="N", help="largest number of columns to select"
+    )
     how.add_argument(
         "--redundancy",
         choices=("auto", "none", "explain", "correlation"),
         default="auto",
-        help="choose for what is new",
+        help="how to avoid redundant columns: by explained variance, by correlation, or not at all "
+        "(default: auto, explain unless a method is named)",
     )
     how.add_argument(
-        "--scale", choices=("auto", "none", "standard", "minmax", "robust", "rank"), default="auto"
+        "--scale",
+        choices=("auto", "none", "standard", "minmax", "robust", "rank"),
+        default="auto",
+        help="scaling of the columns (default: auto, standard if their units differ)",
     )
-    how.add_argument("--metric", choices=("auto", "euclidean", "cosine"), default="auto")
+    how.add_argument(
+        "--metric",
+        choices=("auto", "euclidean", "cosine"),
+        default="auto",
+        help="distance between rows (default: auto, cosine for sparse counts)",
+    )
     how.add_argument(
         "--compress",
         choices=("som", "kmeans"),
-        help="build the graph from prototypes of rows of which nothing is known",
+        help="build the graph from prototypes of the unlabelled rows: a self-organizing map or "
+        "k-means",
     )
     how.add_argument(
         "--prototypes",
         type=at_least(1),
         metavar="N",
-        help="how many at most (default: the root of their number)",
+        help="largest number of prototypes (default: square root of the number of rows replaced)",
     )
     how.add_argument(
         "--neighbors",
         type=_or_auto(at_least(1)),
         default="auto",
         metavar="K",
-        help="of the graph (default: as published)",
+        help="number of neighbours in the graph, or auto (default: as published)",
     )
     how.add_argument(
         "--neighbor-search",
         choices=("auto", "exact", "approximate"),
         default="auto",
-        help="how they are found (default: exactly, unless that takes minutes)",
+        help="search for neighbours (default: auto, exact unless that takes minutes)",
     )
     how.add_argument(
         "--bandwidth",
         type=_or_auto(_positive),
         default="auto",
         metavar="T",
-        help="of the heat kernel (default: from the data)",
+        help="bandwidth t of the heat kernel exp(-d²/t), or auto (default: from the data)",
     )
     how.add_argument(
         "--param",
@@ -484,13 +508,13 @@ def _add_method(command: Parser) -> None:
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help="further parameters of the method",
+        help="further parameters of the method; see graphsieve explain METHOD",
     )
     how.add_argument(
         "--jobs",
         type=at_least(1),
         metavar="N",
-        help="threads (default: as many as there are cores)",
+        help="number of threads (default: one per core)",
     )
 
 
@@ -502,15 +526,15 @@ def _add_output(command: Parser) -> None:
         "--output",
         type=_output,
         metavar="FILE",
-        help="write the result there instead of printing it",
+        help="file for the result (default: standard output)",
     )
     output.add_argument(
-        "--report", metavar="FILE", help="also write a report: one HTML file that opens offline"
+        "--report", metavar="FILE", help="HTML report to write; a single file that opens offline"
     )
     output.add_argument(
         "--full-paths",
         action="store_true",
-        help="show paths in report and JSON as given, not file names alone",
+        help="show full paths in the report and in JSON (default: file names only)",
     )
     _add_writing(output)
 
@@ -520,7 +544,7 @@ def _add_format(group: Any) -> None:
     formats.add_argument(
         "--format",
         choices=FORMATS,
-        help="of the result (default: table, or as the ending of --output says)",
+        help="format of the result (default: table, or by the ending of --output)",
     )
     formats.add_argument(
         "--json",
@@ -535,19 +559,17 @@ def _add_writing(output: Any) -> None:
     output.add_argument(
         "--raw-names",
         action="store_true",
-        help="in CSV, do not put ' before names that look like formulas",
+        help="in CSV and TSV, do not put ' before names that look like formulas",
     )
-    output.add_argument("--force", action="store_true", help="overwrite files that exist")
+    output.add_argument("--force", action="store_true", help="overwrite existing files")
     output.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="N", help="of everything random (default: 0)"
+        "--seed", type=at_least(0), default=0, metavar="N", help="random seed (default: 0)"
     )
-    output.add_argument(
-        "--quiet", action="store_true", help="print nothing but the result and errors"
-    )
+    output.add_argument("--quiet", action="store_true", help="print only the result and errors")
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """What argparse takes for the type of an option: a whole number, and how small it may be."""
+    """Return an argparse type: an integer of at least `least`."""
 
     def read(text: str) -> int:
         try:
@@ -564,7 +586,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def _or_auto(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The word auto, or what the type reads."""
+    """Return an argparse type that also accepts the word auto."""
 
     def read_or_auto(text: str) -> Any:
         try:
@@ -578,7 +600,7 @@ def _or_auto(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _output(text: str) -> str | None:
-    """A file; - is standard output, as it is everywhere."""
+    """Return a file name; - is standard output."""
     return None if text == "-" else text
 
 

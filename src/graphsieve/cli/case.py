@@ -1,6 +1,4 @@
-"""From a table and options to what is ranked: the numbers, what is known of the rows, and what
-to say about both.
-"""
+"""From a file and options to a case: the table, the supervision, and notes for the user."""
 
 from __future__ import annotations
 
@@ -43,25 +41,25 @@ from graphsieve.table.files.table_file import (
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6
-FEWEST_COUNTED = 10  # rows; in fewer, a measurement may well go 1, 2, 3
+FEWEST_COUNTED = 10  # rows; in a shorter table a measurement may be 1, 2, 3 by chance
 
 
 @dataclass(frozen=True)
 class Case:
-    """A table that was read, and what is known of its rows.
+    """A table and the supervision of its rows.
 
     Attributes
     ----------
     table : TableFile
-        As it is ranked: without the columns and rows that were left out.
+        The table to rank, without excluded columns and rows.
     y : array of object or None
-        The target, None where unknown.
+        The target; None for unlabelled rows.
     target : str or None
-        Its column.
+        Name of the target column.
     supervision : Supervision or None
-        What else is known: pairs, probabilities.
+        Pairs and class probabilities.
     lines : list of str
-        What was understood, for people.
+        Notes for the user on how the input was read.
     """
 
     table: TableFile
@@ -71,7 +69,7 @@ class Case:
     lines: list[str]
 
     def table_facts(self, given_name: str | None = None) -> dict[str, Any]:
-        """About the file, for reports and JSON."""
+        """Return a description of the file, for reports and JSON."""
         table = self.table
         return {
             "name": given_name or table.name,
@@ -85,7 +83,7 @@ class Case:
 
 
 def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> Case:
-    """Read the table and everything known of its rows."""
+    """Read the table and the supervision."""
     _check_knowledge_options(options)
     apart = [options.target, *(options.proba_columns or ()), *(keep or ())]
     whole = read_table(
@@ -105,8 +103,7 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     table = without_missing(_without(whole, options.exclude), options.missing)
     if not table.names:
         raise InputError(
-            f"{table.name} has no numeric column that could be a feature "
-            f"({_left_out(table) or 'none is left'})."
+            f"{table.name} has no numeric column to rank ({_left_out(table) or 'none is left'})."
         )
     _warn_of_counted_rows(_without(whole, options.exclude))
     y = None if options.target is None else table.kept[options.target]
@@ -119,9 +116,9 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     supervision = _further_knowledge(options, whole, table)
     if known is not None and supervision is not None and options.pairs is not None:
         with held_back(), _conflicts_by_name(_names_of_rows(options, whole, table)):
-            known | supervision  # joined for good by the ranking, which warns
+            known | supervision  # Only checked here. The ranking joins them and warns.
     lines = [_table_line(table), *_known_lines(options, y, known, supervision)]
-    lines += [f"left out: {_left_out(table)}"] if table.left_out else []
+    lines += [f"excluded: {_left_out(table)}"] if table.left_out else []
     return Case(table, y, options.target, supervision, lines + list(table.notes))
 
 
@@ -135,17 +132,15 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
     given = [name for name, value in named.items() if value is not None]
     if options.unsupervised and given:
         raise UsageError(
-            f"--unsupervised says that nothing is known, and {given[0]} that something is; leave "
-            "one of them out."
+            f"--unsupervised and {given[0]} exclude each other; leave one of them out."
         )
     if options.proba is not None and options.proba_columns is not None:
         raise UsageError(
-            "--proba and --proba-columns both bring class probabilities; leave one of them out."
+            "--proba and --proba-columns both give class probabilities; leave one of them out."
         )
     if options.normalize_proba and not {"--proba", "--proba-columns"} & set(given):
         raise UsageError(
-            "--normalize-proba is about --proba or --proba-columns, and neither was given; leave "
-            "it out."
+            "--normalize-proba needs --proba or --proba-columns; add one of them, or leave it out."
         )
     about_target = {
         "--target-type": options.target_type != "auto",
@@ -154,9 +149,7 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
     about_target["--keep-na-text"] = options.keep_na_text
     unused = [name for name, is_given in about_target.items() if is_given]
     if options.target is None and unused:
-        raise UsageError(
-            f"{unused[0]} is about the target, and none was named; add --target, or leave it out."
-        )
+        raise UsageError(f"{unused[0]} needs a target; add --target, or leave it out.")
     streams = [value for value in (options.table, options.pairs, options.proba) if value == "-"]
     if len(streams) > 1:
         raise UsageError("standard input can be read only once; name files for the others.")
@@ -166,13 +159,13 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
         *options.exclude,
     ):
         raise UsageError(
-            f"column {quoted(options.target)} is named as the target and as something else; name "
+            f"column {quoted(options.target)} is named as the target and in another option; name "
             "it once."
         )
 
 
 def _without(table: TableFile, excluded: list[str]) -> TableFile:
-    """The table without the columns that are to be no features."""
+    """Return the table without the columns that the user excluded."""
     check_kept(table.name, excluded, table.columns)
     return without_columns(
         table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as requested"
@@ -180,54 +173,53 @@ def _without(table: TableFile, excluded: list[str]) -> TableFile:
 
 
 def _warn_of_counted_rows(table: TableFile) -> None:
-    """A column 1, 2, 3, … says where a row stands, and in a table that is sorted it tells the
-    target better than any other.
+    """Warn of columns that number the rows.
+
+    In a table sorted by the target, such a column predicts the target better than any other.
     """
     if sp.issparse(table.matrix) or table.matrix.shape[0] < FEWEST_COUNTED:
         return
     rows, first = np.arange(table.matrix.shape[0]), table.matrix[0].astype(np.float64)
     with np.errstate(over="ignore"):
-        # So that not every column is looked through
+        # A cheap test of the last row, so that only few columns are compared as a whole
         likely = np.flatnonzero(table.matrix[-1] - first == rows[-1])
         found = [
             table.names[at] for at in likely if (table.matrix[:, at] - first[at] == rows).all()
         ]
     if found:
         warn(
-            f"{listed(found)} {'counts' if len(found) == 1 else 'count'} the rows of {table.name}; "
-            "if that is no measurement, "
-            "name it by --id-column or --exclude."
+            f"{listed(found)} {'numbers' if len(found) == 1 else 'number'} the rows of "
+            f"{table.name}; if it is not a measurement, name it in --id-column or --exclude."
         )
 
 
 def _check_mark_of_the_unknown(
     options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None
 ) -> None:
-    """The number that marks an unknown class does so among classes that are numbers; elsewhere
-    it would be data unsaid.
+    """Check that the mark of unlabelled rows applies to the target.
+
+    It applies to numeric classes only. Elsewhere it would silently be data.
     """
     mark = options.unlabeled
     if y is None or known is None or mark is None:
         return
     if known.targets is not None and mark != UNLABELED:
         raise UsageError(
-            f"--unlabeled {mark} marks an unknown class, and column {quoted(options.target)} is "
-            "taken for a quantity; "
-            "leave its unknown cells empty, or add --target-type classes."
+            f"--unlabeled {mark} needs class labels, but column {quoted(options.target)} is a "
+            "continuous target; leave unknown cells empty, or add --target-type classes."
         )
     texts = {value for value in y if isinstance(value, str) and number(value) == mark}
     if texts:
         warn(
-            f"column {quoted(options.target)} holds texts, and {quoted(min(texts))} is taken for "
-            "one of its classes; leave these "
-            "cells empty if they are unknown, or add --unlabeled none if they are not."
+            f"column {quoted(options.target)} holds text, so {quoted(min(texts))} is one of its "
+            "classes; leave these cells empty if they are unlabelled, or add --unlabeled none."
         )
 
 
 def _further_knowledge(
     options: argparse.Namespace, whole: TableFile, table: TableFile
 ) -> Supervision | None:
-    """Pairs and probabilities, of the rows that are left."""
+    """Return pairs and probabilities of the remaining rows."""
     ids = (
         row_ids(whole, options.id_column)
         if options.id_column or options.pairs or options.proba
@@ -261,16 +253,14 @@ def _further_knowledge(
 
 
 def _names_of_rows(options: argparse.Namespace, whole: TableFile, table: TableFile) -> NDArray[Any]:
-    """Of those that are left."""
+    """Return the names of the remaining rows."""
     return row_ids(whole, options.id_column)[np.isin(whole.positions, table.positions)]
 
 
 def _linked(
     source: str, ids: NDArray[Any], gone: NDArray[Any], max_bytes: int | None
 ) -> Supervision:
-    """The pairs of a file; what is wrong with them is said by the names that the rows have
-    there.
-    """
+    """Return the pairs of a file. Errors name the rows as the file does."""
     name, pairs = (
         name_of(source),
         read_pairs_file(source, list(ids), gone=list(gone), max_bytes=max_bytes),
@@ -278,23 +268,23 @@ def _linked(
     for one, other in pairs.cannot_link:
         if one == other:
             raise InputError(
-                f"{name} says that row {quoted(ids[one])} does not belong with itself; take that "
-                "pair out."
+                f"{name} has a cannot-link between row {quoted(ids[one])} and itself; remove that "
+                "pair."
             )
     must_link = [(one, other) for one, other in pairs.must_link if one != other]
     if len(must_link) < len(pairs.must_link):
         itself = next(one for one, other in pairs.must_link if one == other)
         n_left_out = counted(len(pairs.must_link) - len(must_link), "such pair")
-        warn(f"{name} links row {quoted(ids[itself])} with itself; {n_left_out} left out.")
+        warn(f"{name} links row {quoted(ids[itself])} with itself; {n_left_out} ignored.")
     if not must_link and not pairs.cannot_link:
-        warn(f"{name} holds no pair of two rows of the table: nothing is known from it.")
+        warn(f"{name} holds no pair of two different rows of the table, so it has no effect.")
     with _conflicts_by_name(ids):
         return Supervision.from_pairs(len(ids), must_link, pairs.cannot_link)
 
 
 @contextmanager
 def columns_by_name(names: Sequence[str]) -> Iterator[None]:
-    """Errors and warnings of the library with the names of columns, where it counts them from 0."""
+    """Reword errors and warnings of the library with column names instead of positions."""
 
     def by_name(part: Part) -> str:
         return column_label(names, part.value) if part.kind == "column" else part
@@ -312,9 +302,7 @@ def columns_by_name(names: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _conflicts_by_name(ids: NDArray[Any]) -> Iterator[None]:
-    """Say by name which rows contradict each other; the library counts them from 0, and people
-    do not.
-    """
+    """Reword conflicts between pairs with row names instead of positions."""
     try:
         yield
     except ConstraintConflictError as error:
@@ -328,9 +316,7 @@ def _conflicts_by_name(ids: NDArray[Any]) -> Iterator[None]:
 def _probabilities_by_name(
     file: str, rows: Sequence[str], classes: Sequence[str]
 ) -> Iterator[None]:
-    """Say in which row and column of the file a probability is wrong, where the library counts
-    both from 0.
-    """
+    """Reword errors in probabilities with the row and column names of the file."""
 
     def by_name(part: Part) -> str:
         if part.kind == "column":
@@ -374,28 +360,28 @@ def _known_lines(
     if y is not None and known is not None:
         lines.append(f"target {quoted(options.target)}: {_target_words(options, y, known)}")
     if supervision is not None:
-        lines.append(f"known: {repr(supervision).partition(': ')[2].removesuffix(')')}")
+        lines.append(f"supervision: {repr(supervision).partition(': ')[2].removesuffix(')')}")
     if not lines and not options.unsupervised:
         lines.append(
-            "nothing is known of the rows; name a column of classes or values by --target if there "
-            "is one"
+            "no supervision; use --target to name a column of labels or target values, if there is "
+            "one"
         )
     return lines
 
 
 def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Supervision) -> str:
-    """What the target was taken for, and how the other reading is asked for where there is one."""
-    share = f"{known.n_labeled:,} of {len(known):,} rows known"
+    """Describe the type of the target, and how to choose the other type."""
+    share = f"known for {known.n_labeled:,} of {len(known):,} rows"
     numbers = all(isinstance(value, int | float) for value in y if value is not None)
     if known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]
         limits = f" from {values.min():.6g} to {values.max():.6g}" if len(values) else ""
-        hint = "; --target-type classes if it is none" if options.target_type == "auto" else ""
-        return f"a quantity{limits}, {share}{hint}"
+        hint = " (--target-type classes for labels)" if options.target_type == "auto" else ""
+        return f"continuous{limits}, {share}{hint}"
     classes = [] if known.classes is None else [quoted(str(name)) for name in known.classes]
     listed = ", ".join(classes[:CLASSES_SHOWN]) + (", …" if len(classes) > CLASSES_SHOWN else "")
     hint = (
-        "; --target-type continuous if it is a quantity"
+        " (--target-type continuous for a quantity)"
         if numbers and options.target_type == "auto"
         else ""
     )

@@ -1,4 +1,4 @@
-"""``graphsieve compare``: several methods side by side, with random columns and all columns."""
+"""``graphsieve compare``: compare several methods, random columns and all columns."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def run(options: argparse.Namespace) -> None:
     if report is not None:
         write(report, _page(found, case, options, warned))
     put(_result(found, case, options, chosen, warned), output, chosen)
-    for path, what in ((output, "the comparison"), (report, "the report")):
+    for path, what in ((output, "comparison"), (report, "report")):
         if path is not None:
-            say(f"{what}: {path}", quiet=options.quiet)
+            say(f"{what} written to {path}", quiet=options.quiet)
 
 
 def _check_names(options: argparse.Namespace) -> None:
-    """A misspelt name is refused before the table is read."""
+    """Refuse a misspelt name before the table is read."""
     for option, given, names in (
         ("--methods", options.methods, NAMES),
         ("--learners", options.learners, tuple(LEARNERS)),
@@ -65,13 +65,13 @@ def _check_names(options: argparse.Namespace) -> None:
         for name in given or ():
             if name not in names:
                 raise UsageError(
-                    f"{option} holds {quoted(name)}{nearest(name, names)}; choose from "
-                    f"{', '.join(names)}."
+                    f"{option} contains the unknown name {quoted(name)}{nearest(name, names)}; "
+                    f"choose from {', '.join(names)}."
                 )
 
 
 def _check_judging(options: argparse.Namespace) -> None:
-    """Without a target nobody is judged."""
+    """Refuse options of the evaluation if there is no target."""
     judging = {
         "--learners": options.learners,
         "--folds": options.folds,
@@ -80,14 +80,11 @@ def _check_judging(options: argparse.Namespace) -> None:
     for name in (
         name for name, value in judging.items() if value is not None and options.target is None
     ):
-        raise UsageError(
-            f"{name} is about how well a target is predicted, and none was named; add --target, or "
-            "leave it out."
-        )
+        raise UsageError(f"{name} needs a target to predict; add --target, or leave it out.")
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
-    """The keyword arguments of `compare` that were asked for, without those left as they are."""
+    """Return the keyword arguments of `compare` that differ from their defaults."""
     given = {
         "methods": options.methods,
         "sizes": options.sizes,
@@ -112,15 +109,15 @@ def _of_target(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
-    """The report of the default's ranking, with the comparison in it."""
-    with told_warnings(quiet=True, debug=False):  # they have been said
+    """Return the report on the default ranking, with the comparison."""
+    with told_warnings(quiet=True, debug=False):  # They have been shown already.
         ranking = ranked(
             case,
             options,
             {"n_features_to_select": "auto", "random_state": options.seed, **_of_target(options)},
         )
     facts = ranking.report_facts(
-        title=f"Which columns of {case.table.name} matter",
+        title=f"Columns of {case.table.name} that matter",
         target=case.target,
         table=case.table_facts(options.table if options.full_paths else None),
         comparison=found.page_facts(),
@@ -143,7 +140,7 @@ def _result(
 
 
 def _ranks(found: Comparison) -> list[dict[str, Any]]:
-    """What there is to write where no target is known and nobody was judged: the rankings."""
+    """Return the rankings, which are the whole result if there is no target to predict."""
     return [
         {"method": one["method"], "feature": feature, "rank": rank}
         for one in found.facts()["rankings"]

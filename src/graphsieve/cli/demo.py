@@ -1,4 +1,4 @@
-"""``graphsieve demo``: the main job on a real table that comes with scikit-learn."""
+"""``graphsieve demo``: rank a real table that is part of scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PER_CLASS = 10
 
 
 def run(options: argparse.Namespace) -> None:
-    """Rank, compare with random columns, write the report."""
+    """Rank, compare with baselines, and write the report."""
     report = output_file(options.report)
     check_outputs([report], force=options.force)
     progress = False if options.quiet else None
@@ -30,12 +30,11 @@ def run(options: argparse.Namespace) -> None:
     names, classes = table.feature_names.tolist(), table.target_names[table.target]
     known = few_labels(classes, PER_CLASS, options.seed)
     say(
-        f"Breast cancer (Wisconsin): {len(known)} tumours, {len(names)} measurements of cell "
-        "nuclei in each.",
+        f"Breast cancer (Wisconsin): {len(known)} tumours with {len(names)} measurements each.",
         quiet=options.quiet,
     )
     say(
-        f"We pretend to know the diagnosis of {2 * PER_CLASS}. Which measurements matter?\n",
+        f"Suppose that {2 * PER_CLASS} diagnoses are known. Which measurements matter?\n",
         quiet=options.quiet,
     )
     ranking = rank(
@@ -43,8 +42,8 @@ def run(options: argparse.Namespace) -> None:
     )
     show(ranking_lines(ranking, rows=None, on_terminal=sys.stdout.isatty()) + "\n")
     say(
-        "Is that any good? Methods that see these labels, judged on tumours held out, by all "
-        "diagnoses:\n",
+        "How good is this selection? All methods use the same labels. The evaluation uses all "
+        "diagnoses\nof held-out tumours:\n",
         quiet=options.quiet,
     )
     judged = compare(
@@ -57,22 +56,21 @@ def run(options: argparse.Namespace) -> None:
     )
     show(f"{judged}\n\n")
     facts = ranking.report_facts(
-        title="Which measurements tell of a tumour",
+        title="Measurements that distinguish tumours",
         target="diagnosis",
         comparison=judged.page_facts(),
         repeat={"command": "graphsieve demo", "python": None},
     )
     write(report, page(facts))
     say(
-        "Try it on a table of yours: graphsieve rank TABLE.csv --target COLUMN --report "
-        "report.html",
+        "Next, try your own table: graphsieve rank TABLE.csv --target COLUMN --report report.html",
         quiet=options.quiet,
     )
-    show(f"The report: {report}\n")
+    show(f"report written to {report}\n")
 
 
 def few_labels(classes: Any, per_class: int, seed: int) -> Any:
-    """Labels of which all but a few per class are unknown."""
+    """Return the labels with all but a few per class set to None."""
     random = generator(seed)
     known = np.full(len(classes), None, dtype=object)
     for name in np.unique(classes):

@@ -1,4 +1,4 @@
-"""``graphsieve explain``: one method in full, from what its function says of itself."""
+"""``graphsieve explain``: describe a method, from its docstring."""
 
 from __future__ import annotations
 
@@ -12,28 +12,35 @@ from graphsieve.cli.outputs import check_outputs, show
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
 
-AUTO = """auto: columns that together explain the table and what is known of its rows
+AUTO = """auto: selects columns that together explain the table and the supervision (the search diverse)
 
-Columns are chosen one by one, each for what those before it leave unexplained (the search diverse). Every column is to be
-explained, and counts by the share of its variation that goes with what is known. What all columns together predict of the labels
-is to be explained too, and counts by how well labels left out are predicted. With nothing known, a column counts by its largest
-correlation with another one. The score is the share that a column explains alone.
+Columns are selected one by one, each by its gain: the variance that it explains and the columns
+selected before it do not. Two things are to be explained. The first is every column of the table,
+weighted by its relevance: the share of its variance that is associated with the supervision. The
+second is the prediction of the labels from all columns, weighted by its skill on held-out labels.
+Without supervision, the weight of a column is its largest correlation with another column.
 
-How many to select (--top auto) is found by tests against chance, and by what the first columns explain of the rest.
+score       share that the column explains alone
+gain        share that it added to the columns selected before it
+redundancy  share of its variance that those columns explain already
 
---redundancy none ranks by the published score for what is known instead: laplacian, fisher, constrained_laplacian,
-supervised_laplacian, semi_supervised_laplacian or weighted_laplacian.
+With --top auto, tests against chance decide which columns are relevant, and the number of columns
+depends on how much of them the first ones explain.
+
+With --redundancy none, columns are ranked one by one with the published score for the given
+supervision: laplacian, fisher, constrained_laplacian, supervised_laplacian,
+semi_supervised_laplacian or weighted_laplacian.
 """
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what the method is about."""
+    """Print the description of the method."""
     check_outputs([], force=False)
     show(explanation(options.method))
 
 
 def explanation(name: str) -> str:
-    """The text about a method, a search or auto."""
+    """Return the description of a method, a search or auto."""
     if name == "auto":
         return AUTO
     about = METHODS.get(name) or SEARCHES.get(name)
@@ -45,7 +52,7 @@ def explanation(name: str) -> str:
         )
     needs = " or ".join(about.uses) or "nothing"
     method = METHODS.get(name)
-    good = f"\n{method.direction} scores are good" if method is not None else ""
+    good = f"\ngood scores: {method.direction}" if method is not None else ""
     text = inspect.getdoc(about.function) or ""
     before_examples = re.split(r"\nExamples\n-+\n", text)[0]
     call = f"{about.function.__module__.split('.')[1]}.{about.function.__name__}"
@@ -59,9 +66,8 @@ def explanation(name: str) -> str:
         if name == "floating"
         else f"graphsieve rank TABLE --method {name}"
     )
-    subject = "a good feature" if method is not None else "it"
+    subject = "a good feature" if method is not None else "the search"
     return (
-        f"{name}: {subject} {about.summary}\n\nneeds {needs}{good}\npublished: "
-        f"{about.reference}\nhere: {use}\n\n"
-        f"in Python: {place}\n\n{before_examples.rstrip()}\n"
+        f"{name}: {subject} {about.summary}\n\nneeds: {needs}{good}\nreference: "
+        f"{about.reference}\ncommand: {use}\nPython: {place}\n\n{before_examples.rstrip()}\n"
     )

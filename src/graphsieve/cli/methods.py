@@ -1,4 +1,4 @@
-"""``graphsieve methods``: the registry as a table."""
+"""``graphsieve methods``: list all methods and searches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphsieve.search.search_registry import SEARCHES
 from graphsieve.table.files.writing import csv_text
 
 SCHEMA = 1
-HEADER = ("method", "kind", "needs", "good", "a good feature", "published")
+HEADER = ("method", "kind", "needs", "good", "summary", "reference")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def registry() -> list[dict[str, Any]]:
-    """Every method and search as plain values."""
+    """Return every method and search as plain values."""
     entries: list[tuple[Any, str, str | None]] = [
         (about, "score", about.direction) for about in METHODS.values()
     ]
@@ -65,22 +65,23 @@ def registry() -> list[dict[str, Any]]:
 def _as_text(rows: list[dict[str, Any]]) -> str:
     lines = []
     for kind, about in (
-        ("score", "Scores judge columns one by one; name one by --method. A good feature …"),
+        ("score", "Scores rank columns one by one (--method NAME). A good column …"),
         (
             "search",
-            "Searches look more than once; diverse is the default (auto), floating runs in "
-            "graphsieve compare. A search …",
+            "Searches select sets of columns. The default (auto) is diverse; floating is available "
+            "in graphsieve compare. The search …",
         ),
     ):
         some = [row for row in rows if row["kind"] == kind]
         width = max(len(row["method"]) for row in some)
         needs = max(len(row["needs"]) for row in some)
-        lines += [about, ""]
+        head = f"  {'method':<{width}}  {'needs':<{needs}}"
+        lines += [about, "", f"{head}  good" if kind == "score" else head]
         for row in some:
             good = f"  {row['good']:<5}" if row["good"] else ""
             lines.append(
                 f"  {row['method']:<{width}}  {row['needs']:<{needs}}{good}  "
-                f"{row['a good feature']} ({row['published']})"
+                f"{row['summary']} ({row['reference']})"
             )
         lines.append("")
-    return "\n".join([*lines, "graphsieve explain METHOD says more.", ""])
+    return "\n".join([*lines, "For details, run graphsieve explain METHOD.", ""])

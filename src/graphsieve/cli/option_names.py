@@ -1,6 +1,4 @@
-"""What the command line calls what Python calls otherwise: parameters are options there, and some
-advice is another.
-"""
+"""Names of Python parameters on the command line, and advice that differs there."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ OPTIONS = {
     "format": "--input-format",
     "max_bytes": "--max-bytes",
     "keep_na_text": "--keep-na-text",
-    # what is known
+    # supervision
     "target_type": "--target-type",
     "unlabeled": "--unlabeled",
     "normalize": "--normalize-proba",
@@ -45,7 +43,7 @@ OPTIONS = {
     # the papers
     "download": "--no-download",
 }
-# Parameters that are files and columns there, and other words of Python's
+# Parameters that are files or columns on the command line, and other phrases of the Python API
 WORDS = {
     "X": "the table",
     "y": "the target",
@@ -69,7 +67,7 @@ WORDS = {
 
 
 def for_the_command(message: Message) -> str:
-    """The message with options in the place of parameters; on one line."""
+    """Return the message on one line, with options instead of parameters."""
     return " ".join(message.worded(_in_options).split())
 
 

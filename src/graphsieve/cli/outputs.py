@@ -1,6 +1,4 @@
-"""Where results go: standard output or a file that is written whole, checked before any work is
-done.
-"""
+"""Output of results: to standard output, or to files that are checked first and written whole."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ _ASCII = str.maketrans(
 
 
 class OutputError(Exception):
-    """Something that was to be written cannot be."""
+    """An output cannot be written."""
 
 
 def output_file(name: str) -> Path:
-    """The path of a file to be written, by the name that somebody gave."""
+    """Return the path of an output file."""
     try:
         return named_file(name)
     except InputError as error:
@@ -33,36 +31,34 @@ def output_file(name: str) -> Path:
 
 
 def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] = ()) -> None:
-    """Refuse at once what would fail after minutes of work."""
+    """Refuse outputs that cannot be written, before any work is done."""
     if sys.stdout is None:
-        raise OutputError("standard output is closed; open it, or send it to /dev/null.")
+        raise OutputError("standard output is closed; open it, or redirect it to /dev/null.")
     if len({_real(path) for path in paths}) < len(paths):
         raise OutputError(f"{paths[0]} is named for two outputs; name two files.")
     read = {_real(name) for name in inputs if name != "-"}
     for path in paths:
         if _real(path) in read:
-            raise OutputError(f"{path} is read, and would be overwritten; write elsewhere.")
+            raise OutputError(f"{path} is an input and would be overwritten; write elsewhere.")
         try:
             _check_output(path, force=force)
-        except OSError as error:  # a name that no file can have, such as one that is too long
+        except OSError as error:  # for example, a name that is too long
             raise OutputError(
                 f"{path} cannot be written: {error.strerror}; write elsewhere."
             ) from None
 
 
 def _real(path: str | Path) -> str:
-    """Where a path leads; unlike `Path.resolve`, links that lead in a circle are no error here
-    but where they are opened.
-    """
+    """Resolve a path. Unlike `Path.resolve`, this raises no error for circular links."""
     try:
         return os.path.realpath(path)
-    except OSError:  # in a folder that was removed, where no relative path leads anywhere
+    except OSError:  # The current folder has been removed.
         return str(path)
 
 
 def _check_output(path: Path, *, force: bool) -> None:
     if str(path) == "-":
-        raise OutputError("a page cannot go to standard output; name a file.")
+        raise OutputError("a page cannot be written to standard output; name a file.")
     check_compression(path)
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it.")
@@ -73,15 +69,13 @@ def _check_output(path: Path, *, force: bool) -> None:
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"the folder {path.parent} cannot be written to; write elsewhere.")
     if path.exists() and not path.is_file():
-        raise OutputError(f"{path} is no ordinary file; write elsewhere.")
+        raise OutputError(f"{path} is not a regular file; write elsewhere.")
     if (path.exists() or path.is_symlink()) and not force:
         raise OutputError(f"{path} exists; add --force to overwrite it, or write elsewhere.")
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Put the content there: whole or not at all. A link is replaced, what it points to is not
-    touched.
-    """
+    """Write the content as a whole or not at all. A link is replaced; its target is not changed."""
     try:
         replace_file(path, content)
     except OSError as error:
@@ -91,7 +85,7 @@ def write(path: Path, content: str | bytes) -> None:
 
 
 def put(text: str, output: Path | None = None, format: str = "table") -> None:
-    """The result, to a file or to standard output."""
+    """Write the result to a file or to standard output."""
     if output is None:
         show(text, format)
     else:
@@ -99,16 +93,14 @@ def put(text: str, output: Path | None = None, format: str = "table") -> None:
 
 
 def _json_in_ascii(text: str) -> str:
-    """The same document: what is beyond ASCII stands in its strings alone."""
+    """Return the same JSON document in ASCII. Other characters occur in its strings only."""
     return "".join(
         character if character.isascii() else json.dumps(character)[1:-1] for character in text
     )
 
 
 def show(text: str, format: str = "table") -> None:
-    """To standard output; signs that it has no letters for are written otherwise, in JSON as
-    JSON writes them.
-    """
+    """Write to standard output, and replace characters that its encoding does not have."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)

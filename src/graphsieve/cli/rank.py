@@ -1,4 +1,4 @@
-"""``graphsieve rank``: a table in, an answer out."""
+"""``graphsieve rank``: rank the columns of a table."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
 from graphsieve.table.files.writing import csv_text
 
 SCHEMA = 1
-# Of numbers in CSV and JSON: the rest is rounding, which differs from machine to machine
+# Digits of numbers in CSV and JSON. Further digits are rounding errors, which differ by machine.
 DIGITS = 12
-NARROW = 104  # columns of a terminal below which what is already said is not shown
+NARROW = 114  # characters; a narrower terminal does not show the redundancy
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".txt": "table"}
 
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
         ranking = ranked(case, options, settings)
     if report is not None:
         facts = ranking.report_facts(
-            title=f"Which columns of {case.table.name} matter",
+            title=f"Columns of {case.table.name} that matter",
             target=case.target,
             table=case.table_facts(options.table if options.full_paths else None),
             repeat=repeated(options, case, settings),
@@ -54,13 +54,13 @@ def run(options: argparse.Namespace) -> None:
         facts["done"]["warnings"] = warned
         write(report, page(facts))
     put(_result(ranking, case, options, chosen, warned), output, chosen)
-    for path, what in ((output, "the ranking"), (report, "the report")):
+    for path, what in ((output, "ranking"), (report, "report")):
         if path is not None:
-            say(f"{what}: {path}", quiet=options.quiet)
+            say(f"{what} written to {path}", quiet=options.quiet)
 
 
 def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
-    """Where result and report go, if anywhere, after a look at whether they can."""
+    """Return the files for the result and the report, after checking that they can be written."""
     output = None if options.output is None else output_file(options.output)
     report = None if options.report is None else output_file(options.report)
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
@@ -71,7 +71,7 @@ def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
 
 
 def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) -> Ranking:
-    """The ranking of a case."""
+    """Return the ranking of a case."""
     with columns_by_name(case.table.names):
         return rank(
             case.table.matrix,
@@ -84,12 +84,12 @@ def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) ->
 
 
 def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The keyword arguments of `rank` that were asked for, without those left as they are."""
+    """Return the keyword arguments of `rank` that differ from their defaults."""
     names = ("auto", "diverse", *ITERATED, *METHODS)
     if options.method not in names:
         if options.method in SEARCHES:
             raise UsageError(
-                f"the search {options.method!r} finds a set and has no scores to rank by; "
+                f"the search {options.method!r} selects a set and has no scores to rank by; "
                 f"run graphsieve compare --methods {options.method}, or use it in Python."
             )
         raise UsageError(
@@ -98,8 +98,8 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         )
     if options.method in ITERATED and options.top == "auto":
         raise UsageError(
-            f"--method {options.method} does not find how many matter; ask for a number by --top, "
-            "or leave it out."
+            f"--method {options.method} does not support --top auto; give a number, or leave --top "
+            "out."
         )
     settings = {
         "n_features_to_select": options.fraction
@@ -139,12 +139,12 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _parameters(texts: list[str]) -> dict[str, Any]:
-    """NAME=VALUE as Python values: numbers, true, false, null, or else text."""
+    """Parse NAME=VALUE into Python values: numbers, true, false, null, or else text."""
     found = {}
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name:
-            raise UsageError(f"--param takes NAME=VALUE, got {quoted(text)}.")
+            raise UsageError(f"--param must be NAME=VALUE, got {quoted(text)}.")
         try:
             found[name] = json.loads(value)
         except (ValueError, RecursionError):
@@ -153,7 +153,7 @@ def _parameters(texts: list[str]) -> dict[str, Any]:
 
 
 def result_format(options: argparse.Namespace) -> str:
-    """As asked for, or as the ending of the output says."""
+    """Return the format of the result: as requested, or by the ending of the output."""
     if options.format is not None or options.output is None:
         return options.format or "table"
     file = Path(options.output)
@@ -161,23 +161,23 @@ def result_format(options: argparse.Namespace) -> str:
     ending = Path(file.name.lower().removesuffix(".gz")).suffix
     if ending not in ENDINGS:
         raise UsageError(
-            f"{quoted(file.name)} does not say how to write it; "
-            f"add --format, or let it end in {', '.join(ENDINGS)} (also with .gz)."
+            f"the ending of {quoted(file.name)} is not a known format; add --format, or use one of "
+            f"{', '.join(ENDINGS)} (also with .gz)."
         )
     return ENDINGS[ending]
 
 
 def check_options_of_results(options: argparse.Namespace, chosen: str) -> None:
-    """An option that would change nothing was meant for another kind of result."""
+    """Refuse options that have no effect on this format."""
     is_text, has_paths = chosen in ("csv", "tsv"), chosen == "json" or options.report is not None
     unused = {
-        "--rows is about the table": getattr(options, "rows", None) is not None
+        "--rows applies to the table": getattr(options, "rows", None) is not None
         and chosen != "table",
-        "--raw-names is about CSV and TSV": options.raw_names and not is_text,
-        "--full-paths is about JSON and the report": options.full_paths and not has_paths,
+        "--raw-names applies to CSV and TSV": options.raw_names and not is_text,
+        "--full-paths applies to JSON and the report": options.full_paths and not has_paths,
     }
     for what in (what for what, is_given in unused.items() if is_given):
-        raise UsageError(f"{what}, and the result is {chosen}; leave one of the two out.")
+        raise UsageError(f"{what}, but the format is {chosen}; leave one of the two out.")
 
 
 def _result(
@@ -203,7 +203,7 @@ def as_json(
     options: argparse.Namespace,
     warned: list[str],
 ) -> str:
-    """A document with a version, without NaN, and the same bytes from the same input."""
+    """Return a JSON document without NaN. The same input gives the same bytes."""
     known = {"text": facts["known"]} if ranking is None else ranking.known or {}
     further = {
         "table": case.table_facts(options.table if options.full_paths else None),
@@ -221,7 +221,7 @@ def as_json(
 
 
 def rounded(value: Any) -> Any:
-    """The same with every float rounded to the digits that mean something."""
+    """Return the same value with every float rounded to 12 digits."""
     if isinstance(value, dict):
         return {name: rounded(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -236,21 +236,16 @@ def _cell(value: Any) -> Any:
 
 
 def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> str:
-    """The ranking as lines of text, with all rows or some; in colour on a terminal, and no wider
-    than it can be.
-    """
+    """Return the ranking as text, in colour on a terminal and without redundancy on a narrow one."""
     facts = ranking.page_facts()
     features = facts["features"]
     if on_terminal and shutil.get_terminal_size().columns < NARROW and in_selection_order(facts):
-        features = [
-            {name: value for name, value in record.items() if name != "redundancy"}
-            for record in features
-        ]
+        features = [{**record, "redundancy": None} for record in features]
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts), subline(facts), *recall_line(facts)]
     why = f": {facts['count_reason']}" if facts["count_reason"] else ""
     lines.append(f"{n_selected} of {len(ranking)} selected{why}")
-    more = "--rows all, --format csv or --report have them all"
+    more = "show all with --rows all, --format csv or --report"
     paint = painter(sys.stdout) if on_terminal else painter(None)
     return (
         "\n".join(

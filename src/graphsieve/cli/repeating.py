@@ -1,5 +1,6 @@
-"""How to do it again: the command, and the same in Python. Paths are file names alone unless
-asked for in full.
+"""The command and the Python code that reproduce a result, for reports.
+
+Paths are reduced to file names, unless --full-paths is given.
 """
 
 from __future__ import annotations
@@ -15,9 +16,7 @@ from graphsieve.cli.case import Case
 def repeated(
     options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str = "rank"
 ) -> dict[str, Any]:
-    """The command and the Python that give this result; `call` is the function of ours that does
-    the work.
-    """
+    """Return the command and the Python code; `call` is the name of the function to call."""
     return {"command": _command(options), "python": _python(options, case, settings, call)}
 
 
@@ -34,7 +33,7 @@ def _command(options: argparse.Namespace) -> str:
 
 
 def shown_path(path: str, options: argparse.Namespace) -> str:
-    """The file's name, or the path as given where that was asked for."""
+    """Return the name of the file, or the full path if that was requested."""
     return path if options.full_paths else PurePath(path).name
 
 
@@ -90,7 +89,7 @@ def _reading(options: argparse.Namespace) -> list[str]:
 
 
 def _changes(options: argparse.Namespace) -> list[str]:
-    """What is done to the table before it is ranked."""
+    """Return the code that changes the table before it is ranked."""
     lines = []
     if options.pairs or options.proba:
         lines.append(f"ids = row_ids(table, {options.id_column!r})")

@@ -1,6 +1,4 @@
-"""What a person sees beside the result: lines and warnings on the error stream, colours on a
-terminal.
-"""
+"""Notes and warnings on the error stream, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -28,24 +26,20 @@ _END = "\x1b[0m"
 
 
 def has_colors(stream: IO[str] | None) -> bool:
-    """Whether the stream is a terminal that shows colours, and nobody asked for none
-    (no-color.org).
-    """
+    """Whether the stream is a terminal with colours, and NO_COLOR is not set (no-color.org)."""
     if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
 
 
 def painter(stream: IO[str] | None) -> Any:
-    """From a text and what it is to the text as the stream shows it."""
+    """Return a function that colours a text by its kind, if the stream shows colours."""
     colored = has_colors(stream)
     return lambda text, kind: f"{_COLORS[kind]}{text}{_END}" if colored and text else text
 
 
 def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
-    """A line for people, on the error stream; where that cannot be written, it is no reason to
-    lose the result.
-    """
+    """Write a line to the error stream. A failure to write is ignored, so no result is lost."""
     if quiet:
         return
     text = "".join(
@@ -57,17 +51,16 @@ def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
 
 @contextmanager
 def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
-    """Gather the warnings of the work, and say each once in the words of the command line.
+    """Collect warnings, and print each once with option names instead of parameter names.
 
-    What other libraries warn of concerns us, not the person at the terminal, unless they look for a
-    bug.
+    Warnings of other libraries are shown only with --debug.
     """
     messages: list[str] = []
     found: list[warnings.WarningMessage] = []
     try:
         with warnings_kept(everything=True) as found:
             yield messages
-    finally:  # also before an error, which a warning often explains
+    finally:  # Warnings are shown before an error as well, because they often explain it.
         _tell(found, messages, quiet=quiet, debug=debug)
 
 

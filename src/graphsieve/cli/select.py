@@ -1,4 +1,4 @@
-"""``graphsieve select``: the table with the selected columns only."""
+"""``graphsieve select``: write the selected columns of a table."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NAMES_SHOWN = 10
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, rank, and write what was selected."""
+    """Read, rank, and write the selected columns."""
     settings = rank_settings(options)
     output = None if options.output is None else output_file(options.output)
     if output is not None:
         check_writable_format(output)
     if options.raw_names and _is_binary(output):
         raise UsageError(
-            "--raw-names is about CSV and TSV, and other formats have all names as they are; leave "
-            "it out."
+            "--raw-names applies to CSV and TSV, and other formats never change names; leave it "
+            "out."
         )
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
     check_outputs([] if output is None else [output], force=options.force, inputs=inputs)
@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> None:
     }
     if not chosen:
         raise InputError(
-            f"nothing to select: none of the {len(ranking)} features of {case.table.name} can be "
-            "scored; all are constant."
+            f"no column can be selected: all {len(ranking)} feature columns of {case.table.name} "
+            "are constant."
         )
     stay = chosen | {
         name for name in (options.id_column, options.target, *options.keep) if name is not None
@@ -61,24 +61,21 @@ def run(options: argparse.Namespace) -> None:
     best = ranking.best(len(chosen))
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
     say(
-        f"{len(best)} of {len(ranking)} features selected: {', '.join(best[:NAMES_SHOWN])}{more}",
+        f"{len(best)} of {len(ranking)} columns selected: {', '.join(best[:NAMES_SHOWN])}{more}",
         quiet=options.quiet,
     )
     n_changed = 0 if options.raw_names or _is_binary(output) else _n_like_formulas(columns)
     if n_changed:
         what = (
-            "text that begins like a formula has"
+            "cell that looks like a formula starts"
             if n_changed == 1
-            else "texts that begin like formulas have"
+            else "cells that look like formulas start"
         )
-        say(
-            f"{n_changed:,} {what} a ' in front; --raw-names leaves them as they are",
-            quiet=options.quiet,
-        )
+        say(f"{n_changed:,} {what} with ' now; --raw-names keeps them", quiet=options.quiet)
     if (found := recall_text(ranking.facts())) is not None:
         say(found, quiet=options.quiet)
     if output is not None:
-        say(f"the reduced table: {output}", quiet=options.quiet)
+        say(f"reduced table written to {output}", quiet=options.quiet)
 
 
 def _is_binary(output: Path | None) -> bool:
@@ -86,9 +83,7 @@ def _is_binary(output: Path | None) -> bool:
 
 
 def _n_like_formulas(columns: dict[str, Any]) -> int:
-    """Names and texts that are written otherwise than they were read, so that no spreadsheet
-    runs them.
-    """
+    """Return the number of names and cells that are escaped, so that no spreadsheet runs them."""
     texts = [values for values in columns.values() if values.dtype.kind == "O"]
     return sum(map(is_like_a_formula, columns)) + sum(
         is_like_a_formula(value) for values in texts for value in values
