@@ -573,7 +573,7 @@ def test_row_8_text_is_left_out(ranked, refused):
     answer = ranked(with_column("city", ["Rome", "Oslo"] * 15))
     same_ranking(answer, ranked(PLAIN))
     assert answer.document["table"]["left_out"] == [{"column": "city", "why": "text"}]
-    assert "left out: 'city' (text)" in answer.err.splitlines()
+    assert "excluded: 'city' (text)" in answer.err.splitlines()
     put("t.csv", "a,b\nx,y\nz,w\n")
     refused(["rank", "t.csv"], 3, "no numeric column", "'a' (text)", "'b' (text)")
 
@@ -695,8 +695,8 @@ def test_row_62_and_64_all_constant(ranked, refused, content):
     assert any(
         f"{len(names)} of {len(names)} features" in text for text in answer.document["warnings"]
     )
-    refused(["select", "table.csv"], 3, "nothing to select")
-    refused(["select", "table.csv", "-o", "reduced.csv"], 3, "nothing to select")
+    refused(["select", "table.csv"], 3, "no column can be selected")
+    refused(["select", "table.csv", "-o", "reduced.csv"], 3, "no column can be selected")
 
 
 CONSTANT = text_of({"k": ["3"] * 30} | columns() | {"l": ["-1.5"] * 30})
@@ -783,7 +783,7 @@ def test_row_77_continuous_with_gaps(ranked):
     answer = ranked(
         with_column("y", [f"{1.5 * row}" if row % 3 else "" for row in range(30)]), *TARGET
     )
-    assert "a quantity from 1.5 to 43.5, 20 of 30 rows known" in known_line(answer)
+    assert "continuous from 1.5 to 43.5, known for 20 of 30 rows" in known_line(answer)
     assert answer.document["known"]["kind"] == "targets"
 
 
@@ -804,7 +804,7 @@ def test_row_80_one_class(ranked):
 @case(82)
 def test_row_82_minus_one_is_unknown(ranked):
     answer = ranked(with_column("y", ["0", "1", "-1"] * 10), *TARGET)
-    assert "2 classes ('0', '1'), 20 of 30 rows known" in known_line(answer)
+    assert "2 classes ('0', '1'), known for 20 of 30 rows" in known_line(answer)
     empty = ranked(with_column("y", ["0", "1", ""] * 10), *TARGET)
     same_ranking(answer, empty)
 
@@ -813,17 +813,17 @@ def test_row_82_minus_one_is_unknown(ranked):
 def test_row_83_texts_for_unknown(ranked):
     content = with_column("y", ["a", "b", "NA", "None", ""] * 6)
     answer = ranked(content, *TARGET)
-    assert "2 classes ('a', 'b'), 12 of 30 rows known" in known_line(answer)
+    assert "2 classes ('a', 'b'), known for 12 of 30 rows" in known_line(answer)
     same_ranking(answer, ranked(with_column("y", ["a", "b", "", "", ""] * 6), *TARGET))
     kept = ranked(content, *TARGET, "--keep-na-text")
-    assert "4 classes ('NA', 'None', 'a', 'b'), 24 of 30 rows known" in known_line(kept)
+    assert "4 classes ('NA', 'None', 'a', 'b'), known for 24 of 30 rows" in known_line(kept)
 
 
 @case(85)
 def test_row_85_whole_floats_with_gaps(ranked):
     answer = ranked(with_column("y", ["1.0", "2.0", ""] * 10), *TARGET)
     assert "2 classes" in known_line(answer)
-    assert "20 of 30 rows known" in known_line(answer)
+    assert "known for 20 of 30 rows" in known_line(answer)
     assert "--target-type continuous" in known_line(answer)
 
 
@@ -831,7 +831,7 @@ def test_row_85_whole_floats_with_gaps(ranked):
 def test_row_86_three_different_values(ranked):
     broken = with_column("y", ["0.5", "1.5", "2.5"] * 10)
     answer = ranked(broken, *TARGET)
-    assert "a quantity from 0.5 to 2.5" in known_line(answer)
+    assert "continuous from 0.5 to 2.5" in known_line(answer)
     assert "--target-type classes" in known_line(answer)
     assert ranked(broken, *TARGET, "--target-type", "classes").document["known"]["kind"] == "labels"
     whole = with_column("y", ["1", "2", "3"] * 10)
@@ -868,11 +868,13 @@ def test_row_92_a_class_of_one(ranked):
 def test_row_95_a_row_linked_with_itself(ranked, refused):
     put("pairs", "4,4,must\n2,3,must\n")
     answer = ranked(PLAIN, "--pairs", "pairs")
-    assert "pairs links row '4' with itself; 1 such pair left out." in answer.document["warnings"]
+    assert "pairs links row '4' with itself; 1 such pair ignored." in answer.document["warnings"]
     put("clean", "2,3,must\n")
     same_ranking(answer, ranked(PLAIN, "--pairs", "clean"))
     put("pairs", "4,4,cannot\n")
-    refused(["rank", "table.csv", "--pairs", "pairs"], 3, "row '4' does not belong with itself")
+    refused(
+        ["rank", "table.csv", "--pairs", "pairs"], 3, "a cannot-link between row '4' and itself"
+    )
 
 
 @case(97)
@@ -881,7 +883,7 @@ def test_row_97_pairs_twice_and_reversed(ranked):
     put("once", "1,2,must\n3,4,cannot\n")
     often, once = (ranked(PLAIN, "--pairs", name) for name in ("often", "once"))
     same_ranking(often, once)
-    assert "known: 1 must-link, 1 cannot-link" in often.err.splitlines()
+    assert "supervision: 1 must-link, 1 cannot-link" in often.err.splitlines()
 
 
 @case(102)
@@ -889,14 +891,14 @@ def test_row_102_pairs_of_rows_left_out_are_skipped(ranked):
     content = with_cells("f1", {3: ""})
     put("pairs", "1,2,must\n4,5,cannot\n6,7,cannot\n")
     answer = ranked(content, "--pairs", "pairs", "--drop-missing-rows")
-    assert "known: 1 must-link, 1 cannot-link" in answer.err.splitlines()
+    assert "supervision: 1 must-link, 1 cannot-link" in answer.err.splitlines()
 
 
 def test_pairs_only_of_rows_left_out_are_told(ranked):
     put("pairs", "4,5,cannot\n")
     answer = ranked(with_cells("f1", {3: ""}), "--pairs", "pairs", "--drop-missing-rows")
     assert (
-        "pairs holds no pair of two rows of the table: nothing is known from it."
+        "pairs holds no pair of two different rows of the table, so it has no effect."
         in answer.document["warnings"]
     )
 
@@ -1167,7 +1169,7 @@ def test_row_170_unknown_commands_and_flags(refused):
     refused(["compare", "t.csv", "--learners", "liner"], 2, "'liner'", "did you mean 'linear'?")
     refused(["explain", "fischer"], 2, "'fischer'", "did you mean 'fisher'?")
     refused(["rank", "t.csv", "another.csv"], 2, "another.csv")
-    refused([], 2, "name a command")
+    refused([], 2, "no command given")
     refused(["--verison"], 2, "--verison", "--version")
 
 
@@ -1273,7 +1275,7 @@ def test_output_is_input(refused):
     put("t.csv")
     put("pairs.csv", "1,2,must\n")
     for name in ("t.csv", "./t.csv", os.path.abspath("t.csv"), "pairs.csv"):
-        refused(["rank", "t.csv", "--pairs", "pairs.csv", "-o", name, "--force"], 4, "is read")
+        refused(["rank", "t.csv", "--pairs", "pairs.csv", "-o", name, "--force"], 4, "is an input")
     refused(
         ["rank", "t.csv", "-o", "out.html", "--report", "./out.html", "--format", "csv"],
         4,
@@ -1341,7 +1343,7 @@ def test_row_180_standard_output_is_full(folder):
     )
 
 
-SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended")]
+SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 
 
 @pytest.fixture

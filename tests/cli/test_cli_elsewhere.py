@@ -112,7 +112,7 @@ def test_results_are_not_overwritten_by_their_page(tmp_path, capsys):
             main(["reproduce", "sls", "--results", str(results), option, str(results), "--force"])
             == 4
         )
-        assert "is read, and would be overwritten" in capsys.readouterr().err
+        assert "is an input and would be overwritten" in capsys.readouterr().err
         assert results.read_bytes() == content
 
 
@@ -165,7 +165,8 @@ def test_a_page_does_not_go_to_standard_output(table, tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     assert main(["rank", str(table), "--target", "y", "--report", "-"]) == 4
     assert (
-        capsys.readouterr().err == "graphsieve: a page cannot go to standard output; name a file.\n"
+        capsys.readouterr().err
+        == "graphsieve: a page cannot be written to standard output; name a file.\n"
     )
     assert not Path("-").exists()
 

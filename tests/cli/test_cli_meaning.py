@@ -81,7 +81,7 @@ def test_a_column_that_counts_the_rows_is_told_of(run, name, first):
     code, _, err = run("rank", "t.csv", "--target", "kind")
     assert code == 0
     assert (
-        f"warning: {shown!r} counts the rows of t.csv; if that is no measurement, name it by "
+        f"warning: {shown!r} numbers the rows of t.csv; if it is not a measurement, name it in "
         "--id-column or --exclude." in err
     )
     for option in ("--id-column", "--exclude"):
@@ -119,9 +119,8 @@ def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
             )
             assert (code, out) == (2, "")
             assert err == (
-                "graphsieve: --unlabeled -999 marks an unknown class, and column 'price' is taken "
-                "for a quantity; "
-                "leave its unknown cells empty, or add --target-type classes.\n"
+                "graphsieve: --unlabeled -999 needs class labels, but column 'price' is a "
+                "continuous target; leave unknown cells empty, or add --target-type classes.\n"
             )
     assert run("rank", "t.csv", "--target", "price", "--unlabeled", "none")[0] == 0
 
@@ -129,7 +128,7 @@ def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
 def test_a_mark_of_the_unknown_among_texts_is_told_of(run):
     put("t.csv", {**numbers(), "kind": ["u", "v", "-1"] * 8})
     assert (
-        "and '-1' is taken for one of its classes; leave these cells empty"
+        "so '-1' is one of its classes; leave these cells empty"
         in run("rank", "t.csv", "--target", "kind")[2]
     )
     for mark in ("none", "-2"):
@@ -217,7 +216,7 @@ def test_an_option_without_effect_is_refused(run, arguments, option):
     put("t.csv", numbers())
     code, out, err = run(arguments[0], "t.csv", *arguments[1:])
     assert (code, out) == (2, "")
-    assert err.startswith(f"graphsieve: {option} is about ")
+    assert re.match(rf"graphsieve: {option} (applies to|needs) ", err)
     assert err.count("\n") == 1
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
 
@@ -505,4 +504,4 @@ def test_a_first_line_of_pairs_that_names_no_rows_is_a_header(run):
     Path("pairs.csv").write_text("from,to,musst\nx3,x4,must\n")
     code, _, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")
     assert code == 0
-    assert "known: 1 must-link, 0 cannot-link" in err
+    assert "supervision: 1 must-link, 0 cannot-link" in err

@@ -65,10 +65,7 @@ def test_select_tells_of_texts_that_it_changes(run):
     assert [row["sign"] for row in csv.DictReader(io.StringIO(out))] == [
         f"'{sign}" for sign in signs
     ]
-    assert (
-        "24 texts that begin like formulas have a ' in front; --raw-names leaves them as they are"
-        in err
-    )
+    assert "24 cells that look like formulas start with ' now; --raw-names keeps them" in err
     raw = run("select", "t.csv", "--target", "sign", "--top", "1", "--raw-names")
     assert [row["sign"] for row in csv.DictReader(io.StringIO(raw[1]))] == signs
     assert "formula" not in raw[2]
@@ -90,7 +87,7 @@ def test_select_says_how_many_names_it_does_not_list(run):
     random = np.random.default_rng(0)
     put("t.csv", {f"x{at}": random.normal(size=20).tolist() for at in range(14)})
     listed = run("select", "t.csv", "--top", "12", "-o", "r.csv")[2]
-    assert re.search(r"12 of 14 features selected: (x\d+, ){9}x\d+ and 2 more\n", listed)
+    assert re.search(r"12 of 14 columns selected: (x\d+, ){9}x\d+ and 2 more\n", listed)
     assert "more" not in run("select", "t.csv", "--top", "10", "-o", "r.csv", "--force")[2]
 
 
@@ -124,7 +121,7 @@ def test_the_report_calls_the_target_by_its_name(run):
     put("t.csv", numbers() | {"fat & co": [str(value / 7) for value in range(24)]})
     assert run("rank", "t.csv", "--target", "fat & co", "--report", "r.html")[0] == 0
     text = Path("r.html").read_text()
-    assert "the feature across, <bdi>fat &amp; co</bdi> up" in text
+    assert "<bdi>fat &amp; co</bdi> on the vertical axis" in text
     assert "The target is <bdi>fat &amp; co</bdi>." in text
 
 
@@ -132,7 +129,5 @@ def test_searches_in_rounds_do_not_find_how_many(run):
     put("t.csv", numbers())
     code, _, err = run("rank", "t.csv", "--method", "iterative", "--top", "auto")
     assert code == 2
-    assert err.endswith(
-        "does not find how many matter; ask for a number by --top, or leave it out.\n"
-    )
+    assert err.endswith("does not support --top auto; give a number, or leave --top out.\n")
     assert run("rank", "t.csv", "--method", "iterative")[0] == 0

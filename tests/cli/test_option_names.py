@@ -195,7 +195,7 @@ def test_every_phrase_has_words_and_all_words_are_used():
         (("--method", "fisher", "--compress", "som"), "leave --compress out, got 'som'"),
         (("--method", "fisher", "--param", "a=1"), "--param may hold: nothing"),
         (("--method", "fisher", "--neighbor-search", "approximate"), "leave --neighbor-search"),
-        (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy 'auto'"),
+        (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy at 'auto'"),
         (
             ("--prototypes", "5"),
             "--prototypes belongs to the methods that use a graph, and --method auto builds none",

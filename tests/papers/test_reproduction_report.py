@@ -459,7 +459,7 @@ def _loses_a_process(options):
     ("happens", "expected"),
     [
         (_is_interrupted, (130, "interrupted.")),
-        (_is_ended, (143, "ended from outside.")),
+        (_is_ended, (143, "terminated.")),
         (_loses_a_process, (3, "work: one of the processes was killed")),
     ],
 )

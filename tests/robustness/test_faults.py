@@ -48,7 +48,7 @@ INJECTED: collections.Counter[str] = collections.Counter()
 OLD = b"what was there before"
 ENDS = {
     signal.SIGINT: (130, "graphsieve: interrupted."),
-    signal.SIGTERM: (143, "graphsieve: ended from outside."),
+    signal.SIGTERM: (143, "graphsieve: terminated."),
 }
 OPENING, CLOSING = 40, 40  # calls in which the command begins and stops to listen
 COMMANDS = {
