@@ -184,7 +184,7 @@ def test_arrays_of_dask():
         IterativeSieve().fit(split)
     with pytest.raises(
         InputTypeError,
-        match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)",
+        match=r"X is a Dask array, but this function needs all of X in memory; pass X.compute\(\)",
     ):
         MemoryTable(split)
     with pytest.raises(InputError, match=r"compute_chunk_sizes\(\)"):

@@ -121,7 +121,7 @@ def test_indices_that_lead_out_of_the_matrix_are_refused_before_anybody_follows_
     ):
         with pytest.raises(
             InputError,
-            match=r"^X is a sparse matrix whose indices do not fit its shape; make it again",
+            match=r"^X is a sparse matrix with indices that do not fit its shape; build it again",
         ):
             call(spoilt)
 
@@ -163,11 +163,11 @@ def npz(spoil):
 def test_a_damaged_file_with_such_pointers_is_refused(tmp_path):
     content = npz(broken_pointers)
     with pytest.raises(
-        InputError, match="the stream is a sparse matrix whose indices do not fit its shape"
+        InputError, match="the stream is a sparse matrix with indices that do not fit its shape"
     ):
         read_table(io.BytesIO(content))
     (tmp_path / "one.npz").write_bytes(content)
-    with pytest.raises(DataUnavailableError, match="whose indices do not fit its shape"):
+    with pytest.raises(DataUnavailableError, match="indices that do not fit its shape"):
         read_ready(tmp_path / "one.npz")
 
 
