@@ -206,7 +206,7 @@ def test_reasons_name_the_number_and_the_limit():
     assert chosen_scale(MemoryTable(two_valued(1, 3000)))[1].startswith("ranges differ 3,000-fold")
     assert "not more than 100-fold" in chosen_scale(MemoryTable(two_valued(1, 3)))[1]
     assert (
-        "more than all others together, 11.0 times as widely"
+        "more than all others together and has 11.0 times the range"
         in chosen_scale(MemoryTable(two_valued(*[1] * 99, 11)))[1]
     )
     assert chosen_scale(MemoryTable(two_valued(0, 0))) == (None, "no column varies")

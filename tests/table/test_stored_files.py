@@ -570,7 +570,7 @@ def test_a_map_of_a_file_that_became_shorter_is_refused(tmp_path, offset):
     assert table.read_rows(slice(590, 600)).shape == (10, 5)
     os.truncate(tmp_path / "X.dat", offset + 600 * 5 * 8 - 1)
     with pytest.raises(
-        InputError, match=r"X\.dat' has .* bytes, and the map needs .*; write it again, then map it"
+        InputError, match=r"X\.dat' has .* bytes, but the map needs .*; write it again, then map it"
     ):
         as_table(table)
 
@@ -684,7 +684,7 @@ def test_closed_files(tmp_path):
     file.close()
     rows.close()
     with pytest.raises(
-        InputError, match="an HDF5 dataset of which the file is closed; open it again"
+        InputError, match="an HDF5 dataset of a closed file; open the file again"
     ):
         scores.variance_score(X)
     with pytest.raises(
@@ -826,7 +826,7 @@ def test_what_does_not_apply_is_refused(tmp_path):
         (lambda: stored(X, key="X"), "leave key out, got 'X'"),
         (
             lambda: stored(npy_file(tmp_path, layout), columns=["a"]),
-            "has no names of columns; leave columns out",
+            "has no column names; leave out the parameter columns",
         ),
         (lambda: stored(path, key="X"), "leave it out for .*, got 'X'"),
         (lambda: stored(hdf5_in_chunks(tmp_path, layout), columns=["a"]), "X has no names"),
