@@ -189,7 +189,7 @@ def test_a_process_that_is_killed_is_one_sentence_and_others_take_its_place(tmp_
     )
     with dask.config.set(scheduler="processes", num_workers=2):
         held = stored(X)
-        with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"):
+        with pytest.raises(LostProcessError, match=r"^a Dask worker was lost, [^\n]*$"):
             scores.variance_score(held)
         np.testing.assert_allclose(
             scores.variance_score(held), scores.variance_score(DENSE), rtol=1e-10
@@ -388,7 +388,7 @@ def test_gives_up_in_one_sentence(client, monkeypatch):
         held = stored(dask_array(DENSE, (20, 4)))
         monkeypatch.setattr(engines.Cluster, "_run", lost)
         with pytest.raises(
-            LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"
+            LostProcessError, match=r"^a Dask worker was lost, [^\n]*$"
         ) as caught:
             list(held.over_rows([slice(0, 4)], np.sum))
     assert isinstance(caught.value.__cause__, distributed.KilledWorker)
@@ -547,7 +547,7 @@ def test_warnings_come_here_once(client):
             ),
             "blocks of type builtins.list",
         ),
-        (lambda X: dask.delayed(DENSE), "is a Delayed.* of Dask; pass a dask.array.Array"),
+        (lambda X: dask.delayed(DENSE), "is a Dask Delayed.*; pass a dask.array.Array"),
     ],
 )
 def test_what_is_refused(change, message):

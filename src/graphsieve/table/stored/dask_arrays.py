@@ -1,4 +1,4 @@
-"""Arrays of Dask: the work goes to where the blocks are, and only what it finds comes back."""
+"""Dask arrays: the work is sent to the workers that hold the blocks, which return only results."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ from graphsieve.table.stored.tasks import (
     received,
 )
 
-REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
+REMEMBERED = 64  # arrays in the cache of densities
 
 _kinds: OrderedDict[Any, tuple[bool, float]] = OrderedDict()
 
 
 class Distributed(Stored):
-    """A Dask array, of blocks that are NumPy arrays or SciPy's CSR or CSC matrices, chunked in any
-    way.
+    """A Dask array with any chunks, of NumPy arrays or SciPy CSR or CSC matrices.
 
-    It is never brought to this process, however small it is: that is Dask's to say. `memory` is
-    what one worker may use.
+    The array is never loaded into this process, even if it is small, because Dask decides where it
+    is computed. `memory` is the memory limit of one worker.
     """
 
     at_hand = False
-    # Here, too: parts of blocks, what they are put together to, and the parts of the next group
+    # As for rows: parts of blocks, the piece they are joined to, and the parts of the next group.
     columns_held = ROWS_HELD
 
     def __init__(self, array: Any, memory: int) -> None:
@@ -96,7 +95,7 @@ class Distributed(Stored):
             yield from received(engine.run(name, errands, manner, work, shared))
 
     def _parts(self, group: Group, axis: int) -> list[list[tuple[Any, Place]]]:
-        """The parts of blocks that make up some rows, or some columns."""
+        """Return the parts of blocks that contain some rows or columns."""
         all_of_it = slice(0, self.shape[1 - axis])
         rows, columns = (group, all_of_it) if axis == 0 else (all_of_it, group)
         across = _met(columns, self._borders[1])
@@ -112,11 +111,12 @@ class Distributed(Stored):
         return int(self._array.chunks[0][i]), int(self._array.chunks[1][j])
 
     def _kind(self) -> tuple[bool, float]:
-        """Whether blocks are sparse, and how filled they are: Dask often believes in arrays
-        where there are matrices.
+        """Return whether blocks are sparse, and the density of the array.
+
+        The metadata of Dask often describe sparse blocks as arrays, so the first block is checked.
         """
         key = self._array.name, self._array.chunks
-        known = _kinds.get(key)  # another thread may drop it at any time
+        known = _kinds.get(key)  # One access only, because another thread may remove the key.
         if known is None:
             is_sparse = sp.issparse(self._array._meta) or self._counted(only_first=True)[0][0]
             n_entries = (
@@ -130,7 +130,7 @@ class Distributed(Stored):
         return known
 
     def _counted(self, *, only_first: bool = False) -> list[tuple[bool, int]]:
-        """Of all blocks, or of the first that holds anything."""
+        """Return sparsity and number of entries for all blocks, or for the first nonempty one."""
         places = [
             place for place in np.ndindex(*self._blocks.shape) if 0 not in self._block_shape(*place)
         ]
@@ -147,27 +147,27 @@ class Distributed(Stored):
 
 
 def is_distributed(X: Any) -> bool:
-    """Whether X is of Dask, which is not loaded for that."""
+    """Whether X is an object of Dask, without importing Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def refuse_unknown(X: Any) -> None:
-    """Only arrays, and only of blocks whose sizes are known."""
-    from dask.array import Array  # noqa: PLC0415 - whoever has something of Dask has loaded it
+    """Raise an error unless X is a Dask array with known chunk sizes."""
+    from dask.array import Array  # noqa: PLC0415 - X is an object of Dask, so Dask is loaded
 
     if not isinstance(X, Array):
         raise InputTypeError(
-            f"X is a {type(X).__name__} of Dask; pass a dask.array.Array, of a data frame for "
-            "instance "
-            "X.to_dask_array(lengths=True)."
+            f"X is a Dask {type(X).__name__}; pass a dask.array.Array, for example "
+            "X.to_dask_array(lengths=True) for a data frame."
         )
     if any(isnan(size) for sizes in X.chunks for size in sizes):
         raise InputError("X has blocks of unknown size; call X.compute_chunk_sizes() first.")
 
 
 def chosen_columns(X: Any, columns: Integers) -> Any:
-    """Some columns of a Dask array, increasing, as a Dask array of which nothing is computed;
-    the rows keep their chunks.
+    """Return some columns of a Dask array as a Dask array, without computing anything.
+
+    The columns must be in increasing order. The rows keep their chunks.
     """
     borders = np.cumsum([0, *X.chunks[1]])
     ends = np.searchsorted(columns, borders)
@@ -182,8 +182,9 @@ def chosen_columns(X: Any, columns: Integers) -> Any:
 
 
 def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
-    """The chunks that a group meets, with its positions within each: None for all, a slice where
-    they follow each other.
+    """Return the chunks that overlap with a group, and the positions of the group in each chunk.
+
+    The positions are None for a complete chunk, and a slice if they are consecutive.
     """
     met: list[tuple[int, Group | None]] = []
     if isinstance(group, slice):
