@@ -532,7 +532,7 @@ def test_warnings_come_here_once(client):
         (lambda X: X[:0], r"shape \(0, 7\); at least 2 samples"),
         (
             lambda X: X.map_blocks(lambda block: block[:1], dtype=float, meta=np.empty((0, 0))),
-            "its chunks promise",
+            "its chunks specify",
         ),
         (lambda X: da.ma.masked_array(X, X > 0), "blocks of type numpy.MaskedArray"),
         (
@@ -571,7 +571,7 @@ def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
     ):
         computed.clear()
         with pytest.raises(
-            InputError, match="needs all of X in memory, and X is read piece by piece"
+            InputError, match="needs all of X in memory, but X is read in pieces"
         ):
             call()
         assert len(computed) <= 1  # the first block says whether blocks are sparse

@@ -577,7 +577,7 @@ def test_a_map_of_a_file_that_became_shorter_is_refused(tmp_path, offset):
 
 def test_what_was_computed_from_a_map_is_in_memory(tmp_path):
     X = memory_map(tmp_path, Layout(np.ones((6, 2)), (1, 1), 1.0))
-    with pytest.raises(InputTypeError, match="pass what is in memory already as it is"):
+    with pytest.raises(InputTypeError, match="pass data in memory directly"):
         stored(X + 1)
 
 
@@ -614,10 +614,10 @@ def test_arrays_in_files_are_found_by_their_key(tmp_path):
             scores.fisher_score(file["deep"], labels), scores.fisher_score(X, labels), rtol=1e-12
         )
     with pytest.raises(
-        InputError, match=r"is not an array, it has 'deep', 'other'; name one: graphsieve\.stored"
+        InputError, match=r"is not an array, but contains 'deep', 'other'; select one with"
     ):
         stored(tmp_path / "t.h5")
-    with pytest.raises(UsageError, match="has no 'X'; it has 'deep', 'other'"):
+    with pytest.raises(UsageError, match="has no 'X'; it contains 'deep', 'other'"):
         stored(tmp_path / "t.h5", key="X")
     layout = Layout(X, (7, 2), 1.0)
     assert stored(h5ad_file(tmp_path, layout), key="X").is_sparse
@@ -715,7 +715,7 @@ def test_an_array_that_changes_its_size_is_refused(tmp_path, kind, n_rows, memor
     for score in (scores.variance_score, scores.laplacian_score):
         with pytest.raises(
             InputError,
-            match=r"^X could not be read from [^\n]* \(OSError: it has become another size: "
+            match=r"^X could not be read from [^\n]* \(OSError: its size has changed: "
             r"[^\n]*$",
         ):
             score(table)
@@ -728,7 +728,7 @@ def test_files_in_a_zarr_group_that_are_none_of_its_own(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert stored(tmp_path / "X.zarr").shape == (20, 3)
-        with pytest.raises(UsageError, match="has no 'Y'; it has 'X'"):
+        with pytest.raises(UsageError, match="has no 'Y'; it contains 'X'"):
             stored(tmp_path / "X.zarr", key="Y")
 
 
@@ -739,7 +739,7 @@ def test_a_column_that_only_later_files_have_is_not_lost(tmp_path):
     pa.parquet.write_table(pa.table({"a": [3.0, 4.0], "b": [5.0, 6.0]}), folder / "2.parquet")
     with pytest.raises(
         InputError,
-        match=r"^[^\n]*2\.parquet' holds column 'b', which the first file of the folder has not; "
+        match=r"^[^\n]*2\.parquet' has column 'b', which the first file of the folder does not have"
         r"[^\n]*$",
     ):
         stored(folder)
@@ -751,7 +751,7 @@ def test_a_column_that_only_later_files_have_is_not_lost(tmp_path):
 )
 def test_names_that_no_file_can_have(name):
     with pytest.raises(
-        UsageError, match=r"^'[^\n]{1,520} does not exist; name a file that does\.$"
+        UsageError, match=r"^'[^\n]{1,520} does not exist; pass the name of an existing file\.$"
     ):
         stored(name)
 
@@ -797,14 +797,14 @@ def unusual_parquet(folder: Path) -> Path:
     [
         (
             None,
-            "holds text in column 'text'; every feature must be numeric: name those to be read, "
-            ".*columns=",
+            "holds text in column 'text'; every feature must be numeric: select numeric columns "
+            "with .*columns=",
         ),
         (["number", "day"], "holds dates in column 'day'"),
         (["list"], "holds lists or records in column 'list'"),
         (["kind"], "holds text in column 'kind'"),
         (["number", "absent"], "has no column 'absent'"),
-        (["number", "number"], "must name each column once"),
+        (["number", "number"], "each name only once"),
         ([], "at least one"),
         ("number", "columns must be a list of names, got 'number'"),
         ([1], "columns must be a list of names"),
@@ -822,8 +822,8 @@ def test_what_does_not_apply_is_refused(tmp_path):
     layout = Layout(np.random.default_rng(0).normal(size=(40, 6)), (7, 2), 1.0)
     X, path = memory_map(tmp_path, layout), unusual_parquet(tmp_path)
     refused = [
-        (lambda: stored(X, columns=["a"]), "X has no names; leave columns out"),
-        (lambda: stored(X, key="X"), "leave key out, got 'X'"),
+        (lambda: stored(X, columns=["a"]), "X has no names; leave out columns"),
+        (lambda: stored(X, key="X"), "leave out key, got 'X'"),
         (
             lambda: stored(npy_file(tmp_path, layout), columns=["a"]),
             "has no column names; leave out the parameter columns",
@@ -836,8 +836,8 @@ def test_what_does_not_apply_is_refused(tmp_path):
         ),
         (lambda: stored(tmp_path / "none.npy"), "none.npy' does not exist"),
         (lambda: stored(X, key=3), "key must be the name of an array, got 3"),
-        (lambda: stored(stored(X)), "a stored table already"),
-        (lambda: stored(layout.X), "pass what is in memory already as it is"),
+        (lambda: stored(stored(X)), "already a stored table"),
+        (lambda: stored(layout.X), "pass data in memory directly"),
         (
             lambda: stored(pa.dataset.dataset(path).filter(pa.dataset.field("number") > 1)),
             "a dataset with a filter",

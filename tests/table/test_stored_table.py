@@ -290,7 +290,7 @@ def test_memory_that_holds_no_column_is_refused() -> None:
     X = np.zeros((1000, 3))
     with pytest.raises(
         InputError,
-        match=r"a single column of 1,000 rows takes 9.8 KiB .* memory is 4.9 KiB; pass "
+        match=r"a single column of 1,000 rows needs 9.8 KiB .* memory limit is 4.9 KiB; pass "
         r"graphsieve.stored",
     ):
         StoredTable(Pretended(X, 5000))
@@ -313,7 +313,7 @@ def test_what_needs_all_numbers_says_so() -> None:
     pretended = Pretended(X, 60 * 8 * 4)
     for call in (lambda: GraphSieve("laplacian", scale="rank").fit(pretended),):
         with pytest.raises(
-            InputError, match=r"needs all of X in memory, and X is read piece by piece \(3.8 KiB\)"
+            InputError, match=r"needs all of X in memory, but X is read in pieces \(3.8 KiB\)"
         ):
             call()
 
@@ -339,7 +339,7 @@ def searches_in_rounds(X: Any, y: np.ndarray) -> dict[str, Any]:
 def test_searches_in_rounds_refuse_pieces_before_anything_is_read(name: str) -> None:
     pretended = Pretended(np.random.default_rng(0).normal(size=(40, 4)), 1000)
     with pytest.raises(
-        InputError, match=r"needs all of X in memory, and X is read piece by piece \(1\.2 KiB\)"
+        InputError, match=r"needs all of X in memory, but X is read in pieces \(1\.2 KiB\)"
     ):
         searches_in_rounds(pretended, np.arange(40) % 2)[name]()
     assert not pretended.largest
@@ -365,7 +365,7 @@ def test_a_stored_table_is_never_taken_for_an_array() -> None:
         lambda: LabeledOnly(GaussianNB()).fit(pretended, np.where(np.arange(40) < 9, -1, y)),
     ]
     for attempt in attempts:
-        with pytest.raises(InputTypeError, match="is read piece by piece and is no array"):
+        with pytest.raises(InputTypeError, match="is read in pieces and is not an array"):
             attempt()
     assert not pretended.largest
 
@@ -396,7 +396,7 @@ def test_hours_are_a_positive_number(hours: Any, tmp_path: Any) -> None:
 
 
 def test_what_is_in_memory_is_no_stored_table() -> None:
-    with pytest.raises(InputTypeError, match="pass what is in memory already as it is"):
+    with pytest.raises(InputTypeError, match="pass data in memory directly"):
         stored(np.zeros((4, 2)))
 
 
