@@ -693,7 +693,7 @@ def test_closed_files(tmp_path):
         scores.variance_score(table)
     with pytest.raises(InputError, match="X could not be read"):
         stored(file)
-    with pytest.raises(InputError, match="ParquetFile that is closed"):
+    with pytest.raises(InputError, match="a closed ParquetFile"):
         scores.variance_score(rows)
 
 

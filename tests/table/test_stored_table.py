@@ -302,7 +302,7 @@ def test_the_memory_that_is_asked_for_is_enough(n_rows: int, tmp_path: Any) -> N
     X = np.lib.format.open_memmap(
         tmp_path / "X.npy", mode="w+", shape=(n_rows, 2), dtype=np.float64
     )
-    with pytest.raises(InputError, match="takes") as refused:
+    with pytest.raises(InputError, match="needs") as refused:
         as_table(stored(X, memory=600))
     asked = str(refused.value).split("memory='")[1].split("'")[0]
     assert isinstance(as_table(stored(X, memory=asked)), StoredTable)
