@@ -511,14 +511,14 @@ def test_a_run_of_rows_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     layout = Layout(np.random.default_rng(5).normal(size=(500, 4)), (500, 1), 1.0)
     parquet(tmp_path, layout)
     table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))
-    walks: list[Any] = []
-    towards = type(table)._towards
+    readers: list[Any] = []
+    reader_for = type(table)._reader_for
     monkeypatch.setattr(
-        type(table), "_towards", lambda *given: walks.append(towards(*given)) or walks[-1]
+        type(table), "_reader_for", lambda *given: readers.append(reader_for(*given)) or readers[-1]
     )
     read = list(table.over_rows(table.row_groups(), itself))
     assert len(read) > 3
-    assert len({id(walk) for walk in walks}) == 1
+    assert len({id(reader) for reader in readers}) == 1
     assert_array_equal(np.concatenate(read), layout.X)
 
 

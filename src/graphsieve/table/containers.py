@@ -175,7 +175,7 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
             " is a memory map of Python objects, which no file can contain; write an array of "
             "numbers and map that file.",
         )
-    _refuse_elsewhere(X)
+    _refuse_not_in_memory(X)
     if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
     if _is_frame(X, "polars"):
@@ -183,7 +183,7 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
     return _as_numbers(_as_array(unmasked(X)), names)
 
 
-def _refuse_elsewhere(X: Any) -> None:
+def _refuse_not_in_memory(X: Any) -> None:
     """Raise an error for tables that are not in memory, because they may not fit there."""
     if type(X).__module__.partition(".")[0] == "dask":
         raise InputTypeError(

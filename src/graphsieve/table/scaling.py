@@ -29,7 +29,7 @@ SMALL, LARGE = 0.05, 0.95  # quantiles of the ranges that define a small and a l
 # Ratio to the range of the median column, for a column that varies more than all others together
 OUTSIZED = 10
 # Interquartile range, relative to the largest value, below which a division by it would overflow
-NOTHING_BESIDE = 2.0**-1000
+SMALLEST_QUARTILE_RANGE = 2.0**-1000
 
 
 def rescaled(table: Table, scale: Scale) -> Table:
@@ -170,15 +170,15 @@ def _size(block: Block, scale: Scale) -> Floats:
         return _standard_deviation(block)
     between_quartiles = _quantile(block, 0.75) - _quantile(block, 0.25)
     return np.where(
-        between_quartiles > NOTHING_BESIDE, between_quartiles, _standard_deviation(block)
+        between_quartiles > SMALLEST_QUARTILE_RANGE, between_quartiles, _standard_deviation(block)
     )
 
 
 def _standard_deviation(block: Block) -> Floats:
-    return np.asarray(np.sqrt(moments(block, _everyone(block)).scatter[0] / block.n_samples))
+    return np.asarray(np.sqrt(moments(block, _equal_weights(block)).scatter[0] / block.n_samples))
 
 
-def _everyone(block: Block) -> Any:
+def _equal_weights(block: Block) -> Any:
     return dense_weighting(np.ones(block.n_samples))
 
 
@@ -218,11 +218,11 @@ def _quantile(block: Block, share: float) -> Floats:
     """Return a quantile of every column, interpolated linearly between values as in NumPy."""
     place = share * (block.values.shape[0] - 1)
     below, above = int(np.floor(place)), int(np.ceil(place))
-    low, high = _in_order(block, below), _in_order(block, above)
+    low, high = _order_statistic(block, below), _order_statistic(block, above)
     return np.asarray(low + (high - low) * (place - below))
 
 
-def _in_order(block: Block, place: int) -> Floats:
+def _order_statistic(block: Block, place: int) -> Floats:
     """Return the value at a position (from 0) of every column in sorted order."""
     if not block.is_sparse:
         return np.asarray(np.partition(block.values, place, axis=0)[place])
@@ -247,7 +247,7 @@ def _sorted_in_columns(matrix: Any) -> Floats:
 
 
 def _block_support(block: Block) -> Floats:
-    mean = moments(block, _everyone(block)).mean[0]
+    mean = moments(block, _equal_weights(block)).mean[0]
     if block.is_sparse:
         owner = np.repeat(np.arange(block.width), np.diff(block.values.indptr))
         zeros = block.values.shape[0] - np.diff(block.values.indptr)

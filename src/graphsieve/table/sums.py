@@ -96,7 +96,7 @@ def moments(block: Block, weightings: Any) -> Moments:
         return _stored_moments(block, weightings)
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings))
-    weightings, mass = _in_order(weightings)
+    weightings, mass = _sorted_weightings(weightings)
     return Moments(mass, *mean_and_scatter(block.numbers, weightings, mass))
 
 
@@ -106,11 +106,11 @@ def means(block: Block, weightings: Any) -> Floats:
         return _stored_moments(block, weightings).mean
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings)).mean
-    weightings, mass = _in_order(weightings)
+    weightings, mass = _sorted_weightings(weightings)
     return mean_alone(block.numbers, weightings, mass)
 
 
-def _in_order(weightings: Any) -> tuple[Any, Floats]:
+def _sorted_weightings(weightings: Any) -> tuple[Any, Floats]:
     """Return the weightings with sorted sample indices, and their masses.
 
     All sums run over the samples in ascending order.
@@ -156,7 +156,7 @@ def _stored_moments(block: Block, weightings: Any) -> Moments:
     if not block.held.columnwise:
         return _merged_moments(block, weightings)
     return Moments(
-        _in_order(weightings)[1],
+        _sorted_weightings(weightings)[1],
         *on_columns(block, partial(_mean_and_scatter, weightings=weightings)),
     )
 
@@ -226,12 +226,12 @@ def _sparse_moments(block: Block, weightings: Any) -> Moments:
     The weightings are split into parts, which limits the number of pairs of value and weighting
     that are in memory.
     """
-    met = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(
+    n_pairs = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(
         block.values.indices, minlength=weightings.shape[0]
     )
     parts = np.array_split(
         np.arange(weightings.shape[1]),
-        max(1, min(weightings.shape[1], 4 * int(met) // TEMPORARY_ELEMENTS)),
+        max(1, min(weightings.shape[1], 4 * int(n_pairs) // TEMPORARY_ELEMENTS)),
     )
     found = [_sparse_moments_of_part(block, sp.csc_array(weightings[:, part])) for part in parts]
     return Moments(
@@ -249,12 +249,12 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
     mass, mean, scatter = _empty_moments(weightings, block.width)
     values, by_sample = block.values.tocoo(), sp.csr_array(weightings)
     # Each nonzero value is paired with each weighting of its sample.
-    meetings = np.diff(by_sample.indptr)[values.row]
-    value = np.repeat(values.data, meetings)
-    starts = np.repeat(by_sample.indptr[values.row], meetings)
-    within = np.arange(len(value)) - np.repeat(np.cumsum(meetings) - meetings, meetings)
+    n_pairs = np.diff(by_sample.indptr)[values.row]
+    value = np.repeat(values.data, n_pairs)
+    starts = np.repeat(by_sample.indptr[values.row], n_pairs)
+    within = np.arange(len(value)) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
     weight, weighting = by_sample.data[starts + within], by_sample.indices[starts + within]
-    cell = weighting.astype(np.int64) * block.width + np.repeat(values.col, meetings)
+    cell = weighting.astype(np.int64) * block.width + np.repeat(values.col, n_pairs)
     if not len(cell):
         return Moments(mass, mean, scatter)
 
@@ -263,7 +263,7 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
         value[order],
         weight[order],
         cell[order],
-        np.repeat(values.row, meetings)[order],
+        np.repeat(values.row, n_pairs)[order],
     )
     begin = np.flatnonzero(np.diff(cell, prepend=-1))
     size = np.diff(begin, append=len(cell))

@@ -41,7 +41,7 @@ class Mapped(Local):
             return found
         for part in self._row_parts(rows, height):
             found[part] = self._array[_part(rows, part)]
-            self._give_back()
+            self._release_pages()
         return found
 
     def _row_parts(self, rows: Group, height: int) -> list[slice]:
@@ -70,7 +70,7 @@ class Mapped(Local):
         step = self._step(self._array.strides[0])
         for start in range(0, self.shape[0], step):
             found[start : start + step] = self._array[start : start + step, columns]
-            self._give_back()
+            self._release_pages()
         return found
 
     def _copy_columns(self, rows: Group, columns: Group, found: NDArray[Any]) -> None:
@@ -85,13 +85,13 @@ class Mapped(Local):
         for start in range(0, found.shape[1], step):
             part = slice(start, min(start + step, found.shape[1]))
             found[:, part] = self._array[:, _part(columns, part)][rows]
-            self._give_back()
+            self._release_pages()
 
     def _step(self, length: int) -> int:
         """Return how many rows or columns of `length` bytes are copied in one step."""
         return max(1, AT_ONCE // max(1, abs(length)))
 
-    def _give_back(self) -> None:
+    def _release_pages(self) -> None:
         # Pages of a copy-on-write map may contain changes, so they are kept.
         shared = getattr(self._array, "mode", None) in ("r", "r+", "w+")
         if shared and self._mapping is not None and hasattr(mmap, "MADV_DONTNEED"):

@@ -98,13 +98,13 @@ class Distributed(Stored):
         """Return the parts of blocks that contain some rows or columns."""
         all_of_it = slice(0, self.shape[1 - axis])
         rows, columns = (group, all_of_it) if axis == 0 else (all_of_it, group)
-        across = _met(columns, self._borders[1])
+        across = _overlaps(columns, self._borders[1])
         return [
             [
                 (self._blocks[i, j], Place(self._block_shape(i, j), inner_rows, inner_columns))
                 for j, inner_columns in across
             ]
-            for i, inner_rows in _met(rows, self._borders[0])
+            for i, inner_rows in _overlaps(rows, self._borders[0])
         ]
 
     def _block_shape(self, i: int, j: int) -> tuple[int, int]:
@@ -171,44 +171,44 @@ def chosen_columns(X: Any, columns: Integers) -> Any:
     """
     borders = np.cumsum([0, *X.chunks[1]])
     ends = np.searchsorted(columns, borders)
-    met = np.flatnonzero(np.diff(ends)).tolist()
-    if not met:
+    occupied = np.flatnonzero(np.diff(ends)).tolist()
+    if not occupied:
         return X[:, :0]
-    inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in met]
+    inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in occupied]
     sizes = X.chunks[0], tuple(len(here) for here in inner)
-    return X.blocks[:, met].map_blocks(
+    return X.blocks[:, occupied].map_blocks(
         columns_of, columns=inner, chunks=sizes, dtype=X.dtype, meta=X._meta
     )
 
 
-def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
+def _overlaps(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
     """Return the chunks that overlap with a group, and the positions of the group in each chunk.
 
     The positions are None for a complete chunk, and a slice if they are consecutive.
     """
-    met: list[tuple[int, Group | None]] = []
+    overlaps: list[tuple[int, Group | None]] = []
     if isinstance(group, slice):
         first = max(0, int(np.searchsorted(borders, group.start, side="right")) - 1)
         for place in range(first, len(borders) - 1):
             if borders[place] >= group.stop:
                 break
             ends = max(group.start, int(borders[place])), min(group.stop, int(borders[place + 1]))
-            _meet(met, place, borders, slice(*ends))
+            _add_overlap(overlaps, place, borders, slice(*ends))
     else:
         cuts = np.searchsorted(group, borders)
         for place in np.flatnonzero(np.diff(cuts)).tolist():
             here = group[cuts[place] : cuts[place + 1]]
             run = len(here) == here[-1] - here[0] + 1
-            _meet(met, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here)
-    return met or [(0, slice(0, 0))]
+            _add_overlap(overlaps, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here)
+    return overlaps or [(0, slice(0, 0))]
 
 
-def _meet(met: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group) -> None:
+def _add_overlap(overlaps: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group) -> None:
     begin, end = int(borders[place]), int(borders[place + 1])
     if not isinstance(here, slice):
-        met.append((place, here - begin))
+        overlaps.append((place, here - begin))
     elif here.stop > here.start:
-        met.append(
+        overlaps.append(
             (
                 place,
                 None

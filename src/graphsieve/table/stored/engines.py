@@ -132,7 +132,7 @@ class Apart(Engine):
         for place, (errand, parts) in enumerate(zip(errands, _all_cut(errands), strict=True)):
             needed = dask.optimize(parts)[0]  # keeps only the blocks of this group
             packet = cloudpickle.dumps((needed, _Call(manner, work, errand.given, shared)))
-            tasks.append(_task(_by_itself, name, place, packet))
+            tasks.append(_task(_compute_and_call, name, place, packet))
         pool = self._kept.pool(self.at_once)
         try:
             return _computed(tasks, chunksize=1, pool=pool)
@@ -164,7 +164,7 @@ class Cluster(Engine):
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
-        lost = _lost()
+        lost = _lost_worker_errors()
         for _ in range(TRIES):
             try:
                 return self._run(name, errands, manner, work, shared)
@@ -183,14 +183,14 @@ class Cluster(Engine):
     ) -> list[Outcome]:
         name = _unique(name)
         common, arrays = packed((work, shared))
-        everywhere = self._kept.broadcast(self._client, arrays)
+        common_futures = self._kept.broadcast(self._client, arrays)
         own = [packed(errand.given) for errand in errands]
-        somewhere = iter(
+        own_futures = iter(
             self._kept.scattered(self._client, [array for _, arrays in own for array in arrays])
         )
         tasks = []
         for place, (parts, (packet, arrays)) in enumerate(zip(_all_cut(errands), own, strict=True)):
-            travelled = [*everywhere, *(next(somewhere) for _ in arrays)]
+            futures = [*common_futures, *(next(own_futures) for _ in arrays)]
             tasks.append(
                 _task(
                     worked_afar,
@@ -199,8 +199,8 @@ class Cluster(Engine):
                     parts,
                     manner,
                     (common, packet),
-                    len(everywhere),
-                    *travelled,
+                    len(common_futures),
+                    *futures,
                 )
             )
         return _computed(tasks)
@@ -321,7 +321,7 @@ class _Call:
         return worked(parts, self._manner, self._work, self._given, self._shared)
 
 
-def _by_itself(packet: bytes) -> Outcome:
+def _compute_and_call(packet: bytes) -> Outcome:
     """Compute the parts of a call in this process, then run the call."""
     import dask  # noqa: PLC0415
 
@@ -363,12 +363,12 @@ def _computed(tasks: Sequence[Any], **options: Any) -> list[Any]:
     with reading(
         "the blocks of a Dask array",
         "X.compute() shows where it fails",
-        but=(BrokenProcessPool, *_lost()),
+        but=(BrokenProcessPool, *_lost_worker_errors()),
     ):
         return list(dask.compute(*tasks, traverse=False, **options))
 
 
-def _lost() -> tuple[type[BaseException], ...]:
+def _lost_worker_errors() -> tuple[type[BaseException], ...]:
     """Return the errors that Dask raises if data or tasks are lost with their workers.
 
     The result is empty if there is no cluster.

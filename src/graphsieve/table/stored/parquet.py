@@ -96,7 +96,7 @@ class Parquet(Local):
             1, memory // (2 * min(PAGE, max((group.n_bytes for group in groups), default=0) + 1))
         )
         self._lock = Lock()
-        self._walk: _Walk | None = None
+        self._reader: _BatchReader | None = None
 
     @property
     def row_borders(self) -> Integers:
@@ -104,16 +104,16 @@ class Parquet(Local):
 
     def read_rows(self, rows: Group) -> NDArray[Any]:
         assert self.names is not None
-        asked = positions(rows)
-        found = np.empty((len(asked), self.shape[1]), dtype=self._dtype)
+        requested = positions(rows)
+        found = np.empty((len(requested), self.shape[1]), dtype=self._dtype)
         with self._lock:
             if self._width >= self.shape[1]:
-                walk, self._walk = self._walk, None  # An error discards the walk.
-                self._walk = self._read_along(asked, self.names, found, walk)
+                reader, self._reader = self._reader, None  # An error discards the reader.
+                self._reader = self._read_with(requested, self.names, found, reader)
                 return found
             for start in range(0, self.shape[1], self._width):
                 part = slice(start, start + self._width)
-                self._read_along(asked, self.names[part], found[:, part], None)
+                self._read_with(requested, self.names[part], found[:, part], None)
         return found
 
     def read_columns(self, columns: Group) -> NDArray[Any]:
@@ -130,32 +130,32 @@ class Parquet(Local):
         _refuse_fewer(done, len(found))
         return found
 
-    def _read_along(
-        self, asked: Integers, names: Sequence[str], found: NDArray[Any], walk: _Walk | None
-    ) -> _Walk | None:
-        """Write the requested rows to `found`, and return the walk for the next request.
+    def _read_with(
+        self, requested: Integers, names: Sequence[str], found: NDArray[Any], reader: _BatchReader | None
+    ) -> _BatchReader | None:
+        """Write the requested rows to `found`, and return the reader for the next request.
 
-        The current walk continues if it can reach the rows. Otherwise a new walk is started.
+        The current reader continues if it can reach the rows. Otherwise a new reader is started.
         """
         done = 0
-        while done < len(asked):
-            walk = self._towards(int(asked[done]), names, walk)
-            first = walk.position
-            batch = walk.next(int(asked[-1]) + 1 - first)
-            end = int(np.searchsorted(asked, walk.position))
-            self._fill(found[done:end], batch, names, asked[done:end] - first)
+        while done < len(requested):
+            reader = self._reader_for(int(requested[done]), names, reader)
+            first = reader.position
+            batch = reader.next(int(requested[-1]) + 1 - first)
+            end = int(np.searchsorted(requested, reader.position))
+            self._fill(found[done:end], batch, names, requested[done:end] - first)
             done = end
-        return walk
+        return reader
 
-    def _towards(self, row: int, names: Sequence[str], walk: _Walk | None) -> _Walk:
-        """Return the walk that reaches a row with the least reading.
+    def _reader_for(self, row: int, names: Sequence[str], reader: _BatchReader | None) -> _BatchReader:
+        """Return the reader that reaches a row soonest.
 
-        This is the current walk, or a new one from the start of the row group.
+        This is the current reader, or a new one from the start of the row group.
         """
         group = int(np.searchsorted(self._borders, row, side="right")) - 1
-        if walk is not None and self._borders[group] <= walk.position <= row:
-            return walk
-        return _Walk(
+        if reader is not None and self._borders[group] <= reader.position <= row:
+            return reader
+        return _BatchReader(
             int(self._borders[group]),
             _batches(self._groups[group:], names, self._batch_rows(len(names))),
         )
@@ -184,7 +184,7 @@ class Parquet(Local):
                 self.rounded |= {place}
 
 
-class _Walk:
+class _BatchReader:
     """A sequential reader of batches, which returns each row once."""
 
     def __init__(self, position: int, batches: Iterator[Any]) -> None:
@@ -210,7 +210,7 @@ def parquet_file(file: Any, memory: int, columns: Sequence[str] | None) -> Parqu
         RowGroup(
             one.num_rows,
             one.total_byte_size // max(1, one.num_columns),
-            partial(_of_file, file, place),
+            partial(_file_batches, file, place),
         )
         for place, one in enumerate(about)
     ]
@@ -235,7 +235,7 @@ def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) ->
         RowGroup(
             info.num_rows,
             info.total_byte_size // width,
-            partial(_of_fragment, fragment.subset(row_group_ids=[info.id]), dataset.schema),
+            partial(_fragment_batches, fragment.subset(row_group_ids=[info.id]), dataset.schema),
         )
         for fragment in fragments
         for info in fragment.row_groups
@@ -280,22 +280,22 @@ def checked_names(names: Sequence[Any], source: str) -> tuple[str, ...]:
 
 def chosen_names(names: Sequence[str], columns: Sequence[str], source: str) -> list[str]:
     """Return the requested names in the order of the file."""
-    asked = set(columns)
+    requested = set(columns)
     absent = [name for name in columns if name not in set(names)]
     if absent:
         raise InputError(
             f"{source} has no {column_label(absent, 0)}; columns must contain existing names."
         )
-    if len(asked) < len(columns) or not columns:
+    if len(requested) < len(columns) or not columns:
         raise InputError("columns must contain at least one name, and each name only once.")
-    return [name for name in names if name in asked]
+    return [name for name in names if name in requested]
 
 
 def _batches(groups: Sequence[RowGroup], names: Sequence[str], n_rows: int) -> Iterator[Any]:
     return chain.from_iterable(group.batches(names, n_rows) for group in groups)
 
 
-def _of_file(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _file_batches(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterator[Any]:
     found: Iterator[Any] = file.iter_batches(
         batch_size=n_rows,
         row_groups=[place],
@@ -305,7 +305,7 @@ def _of_file(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterat
     return found
 
 
-def _of_fragment(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _fragment_batches(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
     dataset = needed("pyarrow.dataset", "pyarrow has no datasets; install it again.")
     found: Iterator[Any] = fragment.to_batches(
         schema=schema,

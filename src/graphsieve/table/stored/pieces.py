@@ -250,7 +250,7 @@ class Local(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        return _one_ahead(self._rows_read, groups, _told(work, given, shared))
+        return _read_ahead(self._rows_read, groups, _with_arguments(work, given, shared))
 
     def over_columns(
         self,
@@ -259,10 +259,10 @@ class Local(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        told = _told(work, given, shared)
+        bound = _with_arguments(work, given, shared)
         with Progress("reading groups of columns") as shown:
             for place, group in enumerate(groups):
-                yield told(usual(self._columns_read(group)), place)
+                yield bound(usual(self._columns_read(group)), place)
                 shown.tell(f"{place + 1} of {len(groups)}")
 
     def _rows_read(self, rows: Group) -> Any:
@@ -349,9 +349,9 @@ class View(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        asked = [_within(self._rows, group) for group in groups]
-        seen = partial(_seen_rows, work, self._columns, self._change)
-        return self._base.over_rows(asked, seen, *given, shared=shared)
+        requested = [_within(self._rows, group) for group in groups]
+        viewed_work = partial(_work_on_viewed_rows, work, self._columns, self._change)
+        return self._base.over_rows(requested, viewed_work, *given, shared=shared)
 
     def over_columns(
         self,
@@ -360,9 +360,9 @@ class View(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        asked = [_within(self._columns, group) for group in groups]
-        seen = partial(_seen_columns, work, self._rows, self._change)
-        return self._base.over_columns(asked, seen, list(groups), *given, shared=shared)
+        requested = [_within(self._columns, group) for group in groups]
+        viewed_work = partial(_work_on_viewed_columns, work, self._rows, self._change)
+        return self._base.over_columns(requested, viewed_work, list(groups), *given, shared=shared)
 
 
 def memory_text(n_bytes: int, *, enough: bool = False) -> str:
@@ -473,8 +473,8 @@ def reading(
     except Exception as error:
         if isinstance(error, (InputError, LostProcessError, MemoryError, *but)):
             raise
-        said = one_line(f"{type(error).__name__}: {as_text(error)}".rstrip(" .:"))
-        raise InputError(f"X could not be read from {source} ({said}); {remedy}.") from error
+        description = one_line(f"{type(error).__name__}: {as_text(error)}".rstrip(" .:"))
+        raise InputError(f"X could not be read from {source} ({description}); {remedy}.") from error
 
 
 def itself(piece: Any) -> Any:
@@ -495,7 +495,7 @@ def _rounded_columns(piece: Any) -> frozenset[int]:
     return frozenset(np.flatnonzero(beyond).tolist())
 
 
-def _one_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]:
+def _read_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]:
     """Iterate over the results of `work` for each piece and its position.
 
     A thread reads the next piece in the meantime.
@@ -511,7 +511,7 @@ def _one_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]
             del piece
 
 
-def _told(work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]) -> Work:
+def _with_arguments(work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]) -> Work:
     """Return `work` as a function of a piece and the position of its group."""
     return lambda piece, place: work(piece, *(part[place] for part in given), *shared)
 
@@ -520,14 +520,14 @@ def _within(chosen: Integers | None, group: Group) -> Group:
     return group if chosen is None else chosen[group]
 
 
-def _seen_rows(
+def _work_on_viewed_rows(
     work: Work, columns: Integers | None, change: Work | None, piece: Any, *others: Any
 ) -> Any:
     piece = piece if columns is None else piece[:, columns]
     return work(piece if change is None else change(piece, slice(0, piece.shape[1])), *others)
 
 
-def _seen_columns(
+def _work_on_viewed_columns(
     work: Work, rows: Integers | None, change: Work | None, piece: Any, group: Group, *others: Any
 ) -> Any:
     piece = piece if rows is None else _some_rows(piece, rows)

@@ -78,7 +78,7 @@ anndata.AnnData, str or pathlib.Path
     _check_columns(columns)
     if key is not None and not isinstance(key, str):
         raise InputTypeError(must_be("key", "the name of an array", key))
-    found = _found(X, _bytes(memory), columns, key)
+    found = _as_stored(X, _bytes(memory), columns, key)
     if found is None:
         raise InputTypeError(
             "stored tables are memory maps, HDF5, Zarr or Dask arrays, Parquet files and "
@@ -99,7 +99,7 @@ def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
     return _recognized(X, memory, None, None)
 
 
-def _found(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _as_stored(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
     """Return the stored table for the argument of `stored`, or None if X is not recognised."""
     if isinstance(X, str | Path):
         return _checked(opened(X, memory, key, columns))
@@ -125,7 +125,7 @@ def _recognized(
 def _from_map(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
     if X._mmap is None:  # The result of a computation with a map is in memory.
         return None
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     return Mapped(checked_array(X), memory)
 
 
@@ -137,7 +137,7 @@ def _from_array_file(
         return from_group(X, memory, key, columns)
     if type(X).__name__ not in ("Dataset", "Array"):
         return None
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     return Filed(checked_array(X), memory)
 
 
@@ -152,7 +152,7 @@ def _from_arrow(
     }.get(type(X).__name__)
     if make is None:
         return None
-    _refuse(None, key)
+    _refuse_names(None, key)
     return make(X, memory, columns)
 
 
@@ -161,11 +161,11 @@ def _from_annotated(
 ) -> Stored | None:
     """Return the stored table of a backed AnnData object, or of its sparse matrix."""
     if getattr(X, "isbacked", False):
-        _refuse(None, key)
+        _refuse_names(None, key)
         return annotated_data(X, memory, columns)
     if not hasattr(X, "group") or not hasattr(X, "format"):
         return None
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     return sparse_dataset(X, memory)
 
 
@@ -173,7 +173,7 @@ def _from_dask(
     X: Any, memory: int, columns: Sequence[str] | None, key: str | None
 ) -> Stored | None:
     refuse_unknown(X)
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     _refuse_few(checked_array(X).shape)  # before the first block is computed
     return Distributed(X, memory)
 
@@ -188,7 +188,7 @@ KINDS = {
 }
 
 
-def _refuse(columns: Sequence[str] | None, key: str | None) -> None:
+def _refuse_names(columns: Sequence[str] | None, key: str | None) -> None:
     """Raise an error for parameters that select by name, for an X without names."""
     if columns is not None:
         raise InputError(

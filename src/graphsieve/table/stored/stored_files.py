@@ -26,13 +26,13 @@ from graphsieve.table.stored.pieces import Stored, reading
 HDF5 = (".h5", ".hdf5", ".h5ad")
 SUFFIXES = (".npy", ".parquet", *HDF5, ".zarr")
 NAMES_SHOWN = 5
-MOST_OF_A_PATH = 500  # characters that a message shows
+PATH_LENGTH_SHOWN = 500  # characters that a message shows
 BUFFER = 2**16  # bytes of every column of a Parquet file that are read in one step
 
 
 def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
     """Return the table in a file, or in a Parquet or Zarr folder."""
-    place, shown = Path(path), quoted(str(path), MOST_OF_A_PATH)
+    place, shown = Path(path), quoted(str(path), PATH_LENGTH_SHOWN)
     suffix = place.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {shown}.")
@@ -141,7 +141,7 @@ def _refuse_more_columns(dataset: Any) -> None:
         )
         if place is not None:
             raise InputError(
-                f"{quoted(fragment.path, MOST_OF_A_PATH)} has {column_label(names, place)}, "
+                f"{quoted(fragment.path, PATH_LENGTH_SHOWN)} has {column_label(names, place)}, "
                 "which the first file of the folder does not have; write the same columns to all "
                 "files, or select columns with graphsieve.stored(X, columns=[…])."
             )

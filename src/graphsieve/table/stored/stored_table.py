@@ -146,7 +146,7 @@ class StoredTable(Table):
         return StoredRows(self.stored, exponent), exponent
 
     @property
-    def _most_brought(self) -> int:
+    def _most_loaded(self) -> int:
         """Maximum size of a part that is kept in memory instead of being read repeatedly.
 
         It is in bytes, and much smaller for a table on a cluster.
@@ -160,7 +160,7 @@ class StoredTable(Table):
     def take(self, rows: NDArray[Any]) -> Table:
         chosen = np.asarray(rows, dtype=np.int64)
         view = View(self.stored, rows=chosen)
-        if view.n_bytes <= self._most_brought:
+        if view.n_bytes <= self._most_loaded:
             return MemoryTable.trusted(
                 _columnwise(fetched_rows(self.stored, chosen)), self.feature_names
             )
@@ -169,7 +169,7 @@ class StoredTable(Table):
     def take_columns(self, columns: NDArray[Any]) -> Table:
         chosen = np.asarray(columns, dtype=np.int64)
         view = View(self.stored, columns=chosen)
-        if view.n_bytes <= self._most_brought:
+        if view.n_bytes <= self._most_loaded:
             piece = next(iter(self.stored.over_columns([chosen], itself)))
             return MemoryTable.trusted(piece, view.names)
         return StoredTable(view, extremes=self._extremes[:, columns])
