@@ -199,11 +199,15 @@ def _overlaps(group: Group, borders: Integers) -> list[tuple[int, Group | None]]
         for place in np.flatnonzero(np.diff(cuts)).tolist():
             here = group[cuts[place] : cuts[place + 1]]
             run = len(here) == here[-1] - here[0] + 1
-            _add_overlap(overlaps, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here)
+            _add_overlap(
+                overlaps, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here
+            )
     return overlaps or [(0, slice(0, 0))]
 
 
-def _add_overlap(overlaps: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group) -> None:
+def _add_overlap(
+    overlaps: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group
+) -> None:
     begin, end = int(borders[place]), int(borders[place + 1])
     if not isinstance(here, slice):
         overlaps.append((place, here - begin))

@@ -131,7 +131,11 @@ class Parquet(Local):
         return found
 
     def _read_with(
-        self, requested: Integers, names: Sequence[str], found: NDArray[Any], reader: _BatchReader | None
+        self,
+        requested: Integers,
+        names: Sequence[str],
+        found: NDArray[Any],
+        reader: _BatchReader | None,
     ) -> _BatchReader | None:
         """Write the requested rows to `found`, and return the reader for the next request.
 
@@ -147,7 +151,9 @@ class Parquet(Local):
             done = end
         return reader
 
-    def _reader_for(self, row: int, names: Sequence[str], reader: _BatchReader | None) -> _BatchReader:
+    def _reader_for(
+        self, row: int, names: Sequence[str], reader: _BatchReader | None
+    ) -> _BatchReader:
         """Return the reader that reaches a row soonest.
 
         This is the current reader, or a new one from the start of the row group.
@@ -305,7 +311,9 @@ def _file_batches(file: Any, place: int, names: Sequence[str], n_rows: int) -> I
     return found
 
 
-def _fragment_batches(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _fragment_batches(
+    fragment: Any, schema: Any, names: Sequence[str], n_rows: int
+) -> Iterator[Any]:
     dataset = needed("pyarrow.dataset", "pyarrow has no datasets; install it again.")
     found: Iterator[Any] = fragment.to_batches(
         schema=schema,

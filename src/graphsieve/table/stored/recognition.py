@@ -99,7 +99,9 @@ def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
     return _recognized(X, memory, None, None)
 
 
-def _as_stored(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
+def _as_stored(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
     """Return the stored table for the argument of `stored`, or None if X is not recognised."""
     if isinstance(X, str | Path):
         return _checked(opened(X, memory, key, columns))
@@ -191,9 +193,7 @@ KINDS = {
 def _refuse_names(columns: Sequence[str] | None, key: str | None) -> None:
     """Raise an error for parameters that select by name, for an X without names."""
     if columns is not None:
-        raise InputError(
-            "columns selects columns by name, but X has no names; leave out columns."
-        )
+        raise InputError("columns selects columns by name, but X has no names; leave out columns.")
     if key is not None:
         raise InputError(
             f"key selects an array in a file, but X is one table; leave out key, got {quoted(key)}."
