@@ -269,10 +269,10 @@ def scale_by_power_of_two(values: Floats, exponent: Any) -> Floats:
 
     The product has two exact steps, because float64 cannot represent ``2**1073``.
     """
-    whole = np.asarray(exponent, dtype=np.intc)
-    half = whole // 2
+    exponents = np.asarray(exponent, dtype=np.intc)
+    half = exponents // 2
     # Underflow of values that are negligible compared with the largest of their column is harmless.
     with np.errstate(under="ignore"):
         scaled: Floats = values * np.ldexp(1.0, half)
-        scaled *= np.ldexp(1.0, whole - half)
+        scaled *= np.ldexp(1.0, exponents - half)
     return scaled

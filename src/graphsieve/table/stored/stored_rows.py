@@ -57,11 +57,15 @@ class StoredRows:
         return StoredRows(View(self.pieces, rows=rows))
 
     def __getitem__(self, rows: Any) -> Any:
-        asked = np.arange(self.shape[0])[rows]
-        distinct, where = np.unique(asked, return_inverse=True)
+        requested = np.arange(self.shape[0])[rows]
+        distinct, where = np.unique(requested, return_inverse=True)
         refuse_beyond_memory(View(self.pieces, rows=distinct), f"{len(distinct)} of its rows")
         found = fetched_rows(self.pieces, distinct)
-        return found if len(distinct) == len(asked) and (distinct == asked).all() else found[where]
+        return (
+            found
+            if len(distinct) == len(requested) and (distinct == requested).all()
+            else found[where]
+        )
 
 
 def fetched_rows(stored: Stored, rows: Group) -> Any:
