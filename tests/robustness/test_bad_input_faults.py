@@ -180,11 +180,11 @@ def test_arrays_of_dask():
     dask = pytest.importorskip("dask.array")
     split = dask.from_array(np.array(X), chunks=(17, 2))
     assert_allclose(rank(split).scores, rank(X).scores, rtol=1e-10)
-    with pytest.raises(InputError, match=r"needs all of X in memory, and X is read piece by piece"):
+    with pytest.raises(InputError, match=r"needs all of X in memory, but X is read in pieces"):
         IterativeSieve().fit(split)
     with pytest.raises(
         InputTypeError,
-        match=r"X is an array of Dask, and this needs all of X in memory; pass X.compute\(\)",
+        match=r"X is a Dask array, but this function needs all of X in memory; pass X.compute\(\)",
     ):
         MemoryTable(split)
     with pytest.raises(InputError, match=r"compute_chunk_sizes\(\)"):

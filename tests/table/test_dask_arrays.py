@@ -1,5 +1,6 @@
-"""Arrays of Dask give what arrays give, however they are cut and whoever computes them, and
-never come here.
+"""Dask arrays give the results of arrays in memory, for any chunks and any scheduler.
+
+They are never collected in this process.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ SCORES = {
 }
 SIEVES = {
     "default": lambda X: GraphSieve().fit(X, LABELS).scores_,
-    "nothing known": lambda X: GraphSieve().fit(X).scores_,
+    "unsupervised": lambda X: GraphSieve().fit(X).scores_,
     "laplacian": lambda X: GraphSieve("laplacian").fit(X).scores_,
     "standard": lambda X: GraphSieve("laplacian", scale="standard").fit(X).scores_,
 }
@@ -77,7 +78,7 @@ METHODS = SCORES | SIEVES
 
 @pytest.fixture(scope="module")
 def expected():
-    """What every method gives in memory."""
+    """Results of every method in memory."""
     return {
         (name, sparse): method(sp.csr_array(SPARSE) if sparse else DENSE)
         for name, method in METHODS.items()
@@ -87,7 +88,7 @@ def expected():
 
 @pytest.fixture(scope="module")
 def client():
-    """Two worker processes of one thread each, of which nothing is left behind."""
+    """Two worker processes with one thread each, which end with the module."""
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
@@ -109,7 +110,7 @@ def is_running(pid):
 
 
 def dask_array(X, chunks, *, sparse=False, meta=True):
-    """X in chunks, dense or of CSR blocks, of which Dask may know or not."""
+    """Return X in chunks, dense or with CSR blocks. `meta` is whether Dask has their type."""
     array = da.from_array(np.ascontiguousarray(X), chunks=chunks)
     if not sparse:
         return array
@@ -119,7 +120,7 @@ def dask_array(X, chunks, *, sparse=False, meta=True):
 
 
 def cuts(total):
-    """Sizes of chunks, some of them of nothing."""
+    """Return sizes of chunks, some of which are empty."""
     return st.lists(st.integers(0, total), max_size=5).map(
         lambda ends: tuple(np.diff([0, *sorted(ends), total]).tolist())
     )
@@ -168,14 +169,14 @@ def test_processes(expected):
         held = stored(X)
         for name, method in SCORES.items():
             np.testing.assert_allclose(method(held), expected[name, True], rtol=1e-10, err_msg=name)
-    # Those that are there already
+    # Use the existing processes.
     same = dask.config.set(scheduler="processes", num_workers=2, pool=held._kept.pool(2))
     with same, pytest.raises(InputError, match=r"^X has 1 NaN [^\n]* first at row 45;[^\n]*$"):
         scores.variance_score(da.from_array(with_nan(DENSE), chunks=(20, 7)))
 
 
 def deadly_block(block, trace, block_id=None):
-    """The last block ends the process that computes it, once."""
+    """Kill the process that computes the last block, once."""
     if block_id == (2, 0) and not os.path.exists(trace):
         with open(trace, "w"):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -189,16 +190,17 @@ def test_a_process_that_is_killed_is_one_sentence_and_others_take_its_place(tmp_
     )
     with dask.config.set(scheduler="processes", num_workers=2):
         held = stored(X)
-        with pytest.raises(LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"):
+        with pytest.raises(LostProcessError, match=r"^a Dask worker was lost, [^\n]*$"):
             scores.variance_score(held)
         np.testing.assert_allclose(
             scores.variance_score(held), scores.variance_score(DENSE), rtol=1e-10
         )
 
 
-def test_who_finds_a_pool_broken_ends_no_other():
-    """Two threads use one table: the first has started new processes by the time that the second
-    finds the old ones broken.
+def test_ending_a_broken_pool_keeps_its_replacement():
+    """Two threads use one table.
+
+    The first thread starts a new pool before the second thread detects that the old pool is broken.
     """
     kept, ended = engines.Kept(), []
     old, new = (
@@ -220,7 +222,7 @@ def with_nan(X):
 
 @pytest.mark.slow
 def test_small_memory_makes_many_groups(expected):
-    """So little that groups are parts of chunks."""
+    """The memory limit is so low that groups are parts of chunks."""
     column = 4 * 8 * N_SAMPLES
     for sparse in (False, True):
         X = dask_array(SPARSE if sparse else DENSE, (25, 4), sparse=sparse)
@@ -244,7 +246,7 @@ def test_groups_for_every_worker(client):
 
 
 def large_blocks(block, block_info=None):
-    """A block of numbers that are made where it is."""
+    """Return random values, which are generated on the worker."""
     place = block_info[None]["chunk-location"]
     return np.random.default_rng(list(place)).normal(size=block.shape)
 
@@ -260,9 +262,7 @@ def large_blocks(block, block_info=None):
     ids=["laplacian_score", "fisher_score", "GraphSieve"],
 )
 def test_never_collected(client, monkeypatch, method):
-    """All that the client is given, counted in bytes: less than a quarter of X, and never as
-    much as two blocks at a time.
-    """
+    """The client receives fewer bytes than a quarter of X, and never two blocks in one step."""
     X = da.zeros((2000, 400), chunks=(250, 200)).map_blocks(large_blocks, dtype=float)
     sizes, gather = [], Client.gather
 
@@ -278,7 +278,7 @@ def test_never_collected(client, monkeypatch, method):
         assert sum(sizes) < X.nbytes / 4
         assert max(sizes) < 2 * X.nbytes / X.npartitions
         whole = X.compute()
-    assert sizes[-1] > X.nbytes  # so this is where it would have been seen
+    assert sizes[-1] > X.nbytes  # The counter detects a collected array.
     np.testing.assert_allclose(found, method(whole), rtol=1e-10)
 
 
@@ -332,13 +332,13 @@ def test_shared_arrays_are_sent_once(client, monkeypatch):
         )
         assert list(totals()) == list(totals()) == [50_016, 50_008]
         assert sent == [(list, True)]
-        offset[:] = 2  # what has changed is sent again
+        offset[:] = 2  # A changed array is sent again.
         assert list(totals()) == [100_016, 100_008]
         assert len(sent) == 2
         assert len(held._kept._known) == 1
-        del offset, totals  # and what is gone is freed
+        del offset, totals  # A deleted array is released.
         assert not held._kept._known
-        # What is given for a group goes to one worker
+        # The arguments of a group are sent to one worker.
         own = [np.full(20_000, 1.0), np.full(20_000, 2.0)]
         assert list(held.over_rows([slice(0, 1), slice(1, 2)], total_with, own)) == [20_004, 40_004]
         assert sent[2:] == [(list, None)]
@@ -351,10 +351,8 @@ def slow_total_with(piece, offset, folder):
 
 
 @pytest.mark.slow
-def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
-    """Both workers are killed while they work with an array that only they have; others take
-    their places.
-    """
+def test_arrays_lost_with_all_workers_are_sent_again(client, tmp_path):
+    """Both workers are killed while they use an array that only they hold, and are replaced."""
     pids = set(client.run(os.getpid).values())
 
     def kill():
@@ -378,7 +376,7 @@ def test_what_is_lost_with_all_workers_is_sent_again(client, tmp_path):
     assert not pids & set(client.run(os.getpid).values())
 
 
-def test_gives_up_in_one_sentence(client, monkeypatch):
+def test_repeated_loss_of_workers_is_one_sentence(client, monkeypatch):
     def lost(*args, **options):
         tries.append(1)
         raise distributed.KilledWorker("a task", None, 3)
@@ -387,23 +385,21 @@ def test_gives_up_in_one_sentence(client, monkeypatch):
     with client.as_current():
         held = stored(dask_array(DENSE, (20, 4)))
         monkeypatch.setattr(engines.Cluster, "_run", lost)
-        with pytest.raises(
-            LostProcessError, match=r"^a worker of Dask was lost, [^\n]*$"
-        ) as caught:
+        with pytest.raises(LostProcessError, match=r"^a Dask worker was lost, [^\n]*$") as caught:
             list(held.over_rows([slice(0, 4)], np.sum))
     assert isinstance(caught.value.__cause__, distributed.KilledWorker)
     assert len(tries) == engines.TRIES
 
 
 def logged_block(block, folder):
-    """A slow block that tells in which process it was made."""
+    """Return a block slowly, and record the process that computed it."""
     time.sleep(0.02)
     with open(os.path.join(folder, f"{time.time_ns()}-{os.getpid()}"), "w"):
         return block
 
 
 @pytest.mark.slow
-def test_a_worker_dies_in_the_middle(client, tmp_path):
+def test_a_worker_is_killed_during_a_run(client, tmp_path):
     X = np.random.default_rng(0).normal(size=(600, 6))
     expected = scores.laplacian_score(X)
     pids = set(client.run(os.getpid).values())
@@ -432,14 +428,14 @@ def test_a_worker_dies_in_the_middle(client, tmp_path):
     assert when < end
     made = [tuple(map(int, path.name.split("-"))) for path in tmp_path.iterdir()]
     assert any(moment < when and pid == victim for moment, pid in made)
-    # All blocks are needed again, for the sums over edges
+    # The sums over edges need all blocks again.
     assert sum(moment > when for moment, _ in made) >= 20
     assert victim not in {pid for moment, pid in made if moment > when}
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("where", ["threads", "cluster"])
-def test_errors_come_in_their_own_words(client, where):
+def test_errors_of_workers_are_raised_unchanged(client, where):
     X = da.from_array(with_nan(DENSE), chunks=(20, 4))
     scheduler = client.as_current() if where == "cluster" else dask.config.set(scheduler="threads")
     with scheduler, pytest.raises(InputError) as here:
@@ -451,11 +447,11 @@ def test_errors_come_in_their_own_words(client, where):
     assert "row 45" in str(there.value)
 
 
-class Wordless(Exception):  # noqa: N818
-    """An error that fails at its own words."""
+class Textless(Exception):  # noqa: N818
+    """An error that cannot be converted to text."""
 
     def __str__(self):
-        raise ValueError("no words")
+        raise ValueError("no text")
 
 
 def failing_at_last(block, error, block_id=None):
@@ -467,11 +463,11 @@ def failing_at_last(block, error, block_id=None):
 @pytest.mark.parametrize("where", ["threads", "cluster"])
 @pytest.mark.parametrize(
     "error",
-    [KeyError("a key"), OSError("a disk\nin two lines"), Wordless()],
+    [KeyError("a key"), OSError("a disk\nin two lines"), Textless()],
     ids=lambda error: type(error).__name__,
 )
 def test_a_block_that_fails_is_one_sentence(client, where, error):
-    """The last one, of which nobody has asked before."""
+    """The error occurs in the last block, which no earlier step computes."""
     X = da.from_array(DENSE, chunks=(20, 4)).map_blocks(
         failing_at_last, error=error, dtype=float, meta=np.empty((0, 0))
     )
@@ -487,20 +483,20 @@ def test_a_block_that_fails_is_one_sentence(client, where, error):
 
 
 def broken_work(piece):
-    raise ZeroDivisionError("of our own making")
+    raise ZeroDivisionError("a bug of the function")
 
 
-def test_an_error_of_the_work_is_not_blamed_on_the_blocks():
+def test_an_error_of_the_function_is_not_attributed_to_the_blocks():
     held = stored(dask_array(DENSE, (20, 4)))
     with (
         dask.config.set(scheduler="threads"),
-        pytest.raises(ZeroDivisionError, match="of our own making"),
+        pytest.raises(ZeroDivisionError, match="a bug of the function"),
     ):
         list(held.over_rows([slice(0, 4)], broken_work))
 
 
 @pytest.mark.parametrize("n_workers", [-1, 1.5])
-def test_a_number_of_workers_that_cannot_be_is_one_sentence(n_workers):
+def test_an_invalid_number_of_workers_is_one_sentence(n_workers):
     with (
         dask.config.set(scheduler="threads", num_workers=n_workers),
         pytest.raises(InputError, match=r"^X could not be read [^\n]*$"),
@@ -513,7 +509,7 @@ def warning_work(piece):
     return len(piece)
 
 
-def test_warnings_come_here_once(client):
+def test_warnings_are_emitted_once(client):
     with client.as_current():
         held = stored(dask_array(DENSE, (20, 4)))
         with pytest.warns(UserWarning, match=r"^something is odd\.$") as caught:
@@ -532,7 +528,7 @@ def test_warnings_come_here_once(client):
         (lambda X: X[:0], r"shape \(0, 7\); at least 2 samples"),
         (
             lambda X: X.map_blocks(lambda block: block[:1], dtype=float, meta=np.empty((0, 0))),
-            "its chunks promise",
+            "its chunks specify",
         ),
         (lambda X: da.ma.masked_array(X, X > 0), "blocks of type numpy.MaskedArray"),
         (
@@ -547,16 +543,16 @@ def test_warnings_come_here_once(client):
             ),
             "blocks of type builtins.list",
         ),
-        (lambda X: dask.delayed(DENSE), "is a Delayed.* of Dask; pass a dask.array.Array"),
+        (lambda X: dask.delayed(DENSE), "is a Dask Delayed.*; pass a dask.array.Array"),
     ],
 )
-def test_what_is_refused(change, message):
+def test_invalid_arrays_are_refused(change, message):
     with dask.config.set(scheduler="threads"), pytest.raises(InputError, match=message) as caught:
         scores.variance_score(change(da.from_array(DENSE, chunks=(20, 4))))
     assert "\n" not in str(caught.value)
 
 
-def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
+def test_searches_that_need_all_values_raise_an_error_and_collect_nothing():
     computed = []
     X = da.from_array(DENSE, chunks=(25, 3)).map_blocks(
         lambda block: computed.append(1) or block, dtype=float, meta=DENSE[:0]
@@ -570,14 +566,12 @@ def test_searches_that_need_all_numbers_refuse_and_collect_nothing():
         lambda: compare(X, LABELS),
     ):
         computed.clear()
-        with pytest.raises(
-            InputError, match="needs all of X in memory, and X is read piece by piece"
-        ):
+        with pytest.raises(InputError, match="needs all of X in memory, but X is read in pieces"):
             call()
-        assert len(computed) <= 1  # the first block says whether blocks are sparse
+        assert len(computed) <= 1  # The first block shows whether blocks are sparse.
 
 
-def test_known_when_its_sizes_are():
+def test_computed_chunk_sizes_are_accepted():
     X = da.from_array(DENSE, chunks=(20, 7))
     some = X[X[:, 1] > 0].compute_chunk_sizes()
     np.testing.assert_allclose(
@@ -622,7 +616,7 @@ def write_to(piece):
     piece[:] = 0
 
 
-def test_nobody_writes_to_the_callers_array():
+def test_the_array_of_the_caller_is_not_writeable():
     X = DENSE.copy()
     held = stored(da.from_array(X, chunks=(60, 7)))
     with pytest.raises(ValueError, match="read-only"):
@@ -660,7 +654,7 @@ def test_packets():
 
 
 def failing_block(block):
-    raise AssertionError("somebody computed this")
+    raise AssertionError("this block was computed")
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -685,7 +679,7 @@ def test_transform_is_lazy(sparse):
         sieve.transform(never[:, :5])
 
 
-def test_pipeline_and_knowledge_of_dask():
+def test_pipeline_and_supervision_with_dask_arrays():
     X, y = da.from_array(DENSE, chunks=(20, 4)), da.from_array(LABELS, chunks=11)
     pipeline = make_pipeline(GraphSieve("fisher", n_features_to_select=2))
     chosen = pipeline.fit_transform(X, y)
@@ -711,8 +705,9 @@ def test_hours():
 
 
 def test_approximate_neighbours():
-    """Of few columns the sketch is the table itself, so that scores are those of the approximate
-    search in memory.
+    """The sketch of a few columns is the table itself.
+
+    The scores therefore equal those of the approximate search in memory.
     """
     X = np.random.default_rng(3).normal(size=(20_000, 5)) @ np.random.default_rng(4).normal(
         size=(5, 8)

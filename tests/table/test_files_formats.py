@@ -454,7 +454,7 @@ def test_sparse_matrices_that_lie(tmp_path):
         "shape": np.array([2, 3]),
     }
     with pytest.raises(
-        InputError, match=r"t.npz is a sparse matrix whose indices do not fit its shape"
+        InputError, match=r"t.npz is a sparse matrix with indices that do not fit its shape"
     ):
         read_table(npz(tmp_path / "t.npz", **parts))
     with pytest.raises(InputError, match="--max-bytes"):

@@ -1,6 +1,4 @@
-"""Scales that withstand outliers, the rule of scale="auto", and on how many samples a column
-rests.
-"""
+"""Robust scales, the rule of scale="auto", and the effective support of columns."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from strategies import grid_values
 
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
 
-# Zeros abound, so that quartiles fall on them, beside them and away from them.
+# Many values are zero, so that quartiles are zero, next to zero, or far from it.
 tables = st.tuples(st.integers(2, 15), st.integers(1, 5)).flatmap(
     lambda shape: hnp.arrays(
         np.float64, shape, elements=st.one_of(st.just(0.0), grid_values(-6, 6))
@@ -32,7 +30,7 @@ def dense(table: Table) -> np.ndarray:
 
 
 def average_ranks(X: np.ndarray) -> np.ndarray:
-    """By counting: those below, and the middle of those that are equal."""
+    """Return average ranks, computed by counting smaller and equal values."""
     below = (X[None] < X[:, None]).sum(axis=1)
     equal = (X[None] == X[:, None]).sum(axis=1)
     return below + (equal + 1) / 2
@@ -74,7 +72,7 @@ def test_ranks_are_average_ranks_counted_from_zero(X):
 
 
 @given(X=tables)
-def test_ranks_see_the_order_alone(X):
+def test_ranks_depend_only_on_the_order(X):
     assert_array_equal(
         dense(rescaled(MemoryTable(X**3), "rank")), dense(rescaled(MemoryTable(X), "rank"))
     )
@@ -137,15 +135,17 @@ def test_an_outlier_moves_neither_quartiles_nor_ranks():
 
 
 def fold(X: np.ndarray) -> float:
-    """How many times the range of a large column is that of a small one."""
+    """Return the ratio of a large range to a small range."""
     ranges = np.sort(np.ptp(X, axis=0)[np.ptp(X, axis=0) > 0])
     last = len(ranges) - 1
     return float(ranges[int(np.ceil(0.95 * last))] / ranges[int(np.floor(0.05 * last))])
 
 
 def outsized(X: np.ndarray) -> float:
-    """How many times the range of the (lower) median column is that of the one whose variance
-    exceeds that of all others.
+    """Return the range of the dominant column relative to the lower median range.
+
+    A column is dominant if its variance exceeds the sum of all others. Without one, the result is
+    zero.
     """
     X = X[:, np.ptp(X, axis=0) > 0]
     ranges, variances = np.ptp(X, axis=0), X.var(axis=0)
@@ -160,7 +160,7 @@ def outsized(X: np.ndarray) -> float:
     common=st.sampled_from([-900, 0, 7, 900]),
     seed=st.integers(0, 9),
 )
-def test_the_rule_is_the_stated_one_and_asks_for_no_order_or_container(X, powers, common, seed):
+def test_the_rule_matches_its_description_for_any_order_and_container(X, powers, common, seed):
     X = np.ldexp(X, powers[: X.shape[1]])
     if (np.ptp(X, axis=0) > 0).any() and abs(fold(X) - 100) > 1e-6 and abs(outsized(X) - 10) > 1e-6:
         expected = "standard" if fold(X) > 100 or outsized(X) > 10 else None
@@ -178,27 +178,26 @@ def test_the_rule_is_the_stated_one_and_asks_for_no_order_or_container(X, powers
 
 
 def two_valued(*sizes: float) -> np.ndarray:
-    """Columns of standard deviation 1, 2, … times the given."""
+    """Return columns with two values and the given standard deviations."""
     return np.outer([0, 2, 0, 2], sizes)
 
 
 def test_the_rule_by_hand():
     assert chosen_scale(MemoryTable(two_valued(1, 99, 99)))[0] is None
     assert chosen_scale(MemoryTable(two_valued(1, 101, 101)))[0] == "standard"
-    # a constant column has no unit to differ in
+    # A constant column has no unit.
     assert chosen_scale(MemoryTable(two_valued(0, 1, 99, 99)))[0] is None
     assert chosen_scale(MemoryTable(two_valued(5)))[0] is None
-    # Of 20 columns the outermost count; of 21 one on either side may be odd, if the large one does
-    # not outweigh all others.
+    # With 20 columns, the extreme ranges count. With 21, one extreme range on each side is ignored,
+    # unless the large column outweighs all others.
     assert chosen_scale(MemoryTable(two_valued(*[1] * 19, 1e6)))[0] == "standard"
     assert chosen_scale(MemoryTable(two_valued(1e-6, *[1] * 19, 4)))[0] is None
     assert chosen_scale(MemoryTable(two_valued(*[1] * 19, 1e6, 1e6)))[0] == "standard"
-    # One column among grades that is none: more than ten times the median, and more than all others
-    # together.
+    # One column has more than ten times the median range and varies more than all others together.
     assert chosen_scale(MemoryTable(two_valued(*[1] * 99, 11)))[0] == "standard"
     assert chosen_scale(MemoryTable(two_valued(*[1] * 99, 9)))[0] is None
     assert chosen_scale(MemoryTable(two_valued(*[1] * 199, 11)))[0] is None
-    # A column that hardly ever varies, in the unit of the others, is no reason.
+    # A column in the unit of the others that hardly varies is not a reason to standardise.
     assert chosen_scale(MemoryTable(np.c_[np.arange(40000) % 2, np.arange(40000) == 0]))[0] is None
 
 
@@ -206,13 +205,13 @@ def test_reasons_name_the_number_and_the_limit():
     assert chosen_scale(MemoryTable(two_valued(1, 3000)))[1].startswith("ranges differ 3,000-fold")
     assert "not more than 100-fold" in chosen_scale(MemoryTable(two_valued(1, 3)))[1]
     assert (
-        "more than all others together, 11.0 times as widely"
+        "more than all others together and has 11.0 times the range"
         in chosen_scale(MemoryTable(two_valued(*[1] * 99, 11)))[1]
     )
     assert chosen_scale(MemoryTable(two_valued(0, 0))) == (None, "no column varies")
 
 
-def test_deviations_that_no_number_holds_are_compared():
+def test_deviations_that_overflow_are_compared():
     scale, reason = chosen_scale(MemoryTable(np.ldexp(two_valued(1, 1), [-1000, 1000])))
     assert scale == "standard"
     assert "2^2000" in reason
@@ -234,7 +233,7 @@ def test_real_tables_of_mixed_units_are_standardised_and_others_are_not(name, ex
 
 
 @given(X=tables, block_elements=st.sampled_from([1, 30, 2**22]))
-def test_support_is_the_formula_between_one_and_all(X, block_elements):
+def test_support_equals_the_formula_and_lies_between_1_and_n(X, block_elements):
     for container in (np.asarray, sp.csr_array):
         found = effective_support(MemoryTable(container(X), block_elements=block_elements))
         for column, value in zip(X.T, found, strict=True):
@@ -268,11 +267,10 @@ def test_support_ignores_units_and_offsets_and_agrees_on_copies():
     assert_allclose(effective_support(MemoryTable(X + 1e6)), found, rtol=1e-6)
 
 
-def test_support_tells_the_normal_from_the_rare():
+def test_support_distinguishes_normal_and_rare_columns():
     rng = np.random.default_rng(3)
     X = np.stack([rng.normal(size=30_000), rng.random(30_000) < 0.001], axis=1)
     found = effective_support(MemoryTable(X.astype(np.float64)))
-    assert found[0] == pytest.approx(
-        30_000 / 3, rel=0.05
-    )  # the fourth moment of a normal column is three times the squared second
+    # The fourth moment of a normal distribution is three times the squared second moment.
+    assert found[0] == pytest.approx(30_000 / 3, rel=0.05)
     assert found[1] == pytest.approx(X[:, 1].sum(), rel=0.01)

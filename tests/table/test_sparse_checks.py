@@ -1,4 +1,4 @@
-"""Sparse matrices whose indices lead out of them: whoever follows those ends the process."""
+"""Sparse matrices with indices outside their shape, which could crash the process."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def matrix(layout):
 
 
 def broken_pointers(found):
-    """As a damaged file had it: pointers far beyond the entries, of which the last says that
-    there are none.
-    """
+    """Set pointers far beyond the entries, with a last pointer of zero, as in a damaged file."""
     found.indptr = np.array([0, *[2**29] * (len(found.indptr) - 2), 0], dtype=found.indptr.dtype)
 
 
@@ -108,7 +106,7 @@ CASES += [("lil", spoil) for spoil in (column_beyond, few_cells)]
 @pytest.mark.parametrize(
     ("layout", "spoil"), CASES, ids=[f"{layout}-{spoil.__name__}" for layout, spoil in CASES]
 )
-def test_indices_that_lead_out_of_the_matrix_are_refused_before_anybody_follows_them(layout, spoil):
+def test_indices_outside_the_matrix_are_refused(layout, spoil):
     fitted = GraphSieve("variance", n_features_to_select=2).fit(VALUES)
     spoilt = matrix(layout)
     spoil(spoilt)
@@ -121,7 +119,7 @@ def test_indices_that_lead_out_of_the_matrix_are_refused_before_anybody_follows_
     ):
         with pytest.raises(
             InputError,
-            match=r"^X is a sparse matrix whose indices do not fit its shape; make it again",
+            match=r"^X is a sparse matrix with indices that do not fit its shape; build it again",
         ):
             call(spoilt)
 
@@ -140,15 +138,15 @@ def test_ordinary_matrices_are_sound(layout, values):
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc"])
-def test_room_that_is_not_used_yet_is_sound_and_left_alone(layout):
-    """scipy's own check would cut the arrays to size."""
-    roomy = matrix(layout)
-    roomy.data, roomy.indices = (
-        np.append(roomy.data, [9.0, 9.0]),
-        np.append(roomy.indices, [99, -9]),
+def test_unused_capacity_is_valid_and_not_modified(layout):
+    """The check of scipy would truncate the arrays."""
+    oversized = matrix(layout)
+    oversized.data, oversized.indices = (
+        np.append(oversized.data, [9.0, 9.0]),
+        np.append(oversized.indices, [99, -9]),
     )
-    np.testing.assert_array_equal(scores.variance_score(roomy), scores.variance_score(VALUES))
-    assert (len(roomy.data), len(roomy.indices)) == (VALUES.astype(bool).sum() + 2,) * 2
+    np.testing.assert_array_equal(scores.variance_score(oversized), scores.variance_score(VALUES))
+    assert (len(oversized.data), len(oversized.indices)) == (VALUES.astype(bool).sum() + 2,) * 2
 
 
 def npz(spoil):
@@ -163,11 +161,11 @@ def npz(spoil):
 def test_a_damaged_file_with_such_pointers_is_refused(tmp_path):
     content = npz(broken_pointers)
     with pytest.raises(
-        InputError, match="the stream is a sparse matrix whose indices do not fit its shape"
+        InputError, match="the stream is a sparse matrix with indices that do not fit its shape"
     ):
         read_table(io.BytesIO(content))
     (tmp_path / "one.npz").write_bytes(content)
-    with pytest.raises(DataUnavailableError, match="whose indices do not fit its shape"):
+    with pytest.raises(DataUnavailableError, match="indices that do not fit its shape"):
         read_ready(tmp_path / "one.npz")
 
 
@@ -184,6 +182,6 @@ def test_blocks_of_dask_with_such_pointers_are_refused():
     )
     with (
         dask.config.set(scheduler="synchronous"),
-        pytest.raises(InputError, match="a block of X is a sparse matrix whose"),
+        pytest.raises(InputError, match="a block of X is a sparse matrix with indices"),
     ):
         scores.variance_score(X)

@@ -1,6 +1,4 @@
-"""Tables in files give the scores of the same table in memory, however they are laid out and
-however little memory there is.
-"""
+"""Tables in files give the scores of the same table in memory, for any layout and memory limit."""
 
 from __future__ import annotations
 
@@ -46,25 +44,25 @@ PROMISED = [
     "fisher",
     "lsdf",
 ]
-BANDWIDTH = 50.0  # wide enough that no weight vanishes
+BANDWIDTH = 50.0  # large enough that no weight underflows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table and how it is written."""
+    """A table, the chunks of its file, and the memory limit for reading it."""
 
     X: np.ndarray
     chunks: tuple[int, int]
-    room: float  # how many columns fit into memory
+    columns_in_memory: float  # number of columns that fit into memory
 
     @property
     def names(self) -> list[str]:
         return [f"gene {place}" for place in range(self.X.shape[1])]
 
     def memory(self, kind: Any) -> int:
-        """Enough for so many columns of this kind."""
+        """Return a memory limit for `columns_in_memory` columns of this kind."""
         each = (
             max(4, self.X.itemsize)
             if kind not in (parquet, parquet_folder) or self.X.dtype == np.float32
@@ -72,7 +70,7 @@ class Layout:
         )
         if kind in SPARSE:
             each = 16 * np.count_nonzero(self.X) / self.X.size
-        return int(COLUMNS_HELD * each * len(self.X) * self.room) + 2
+        return int(COLUMNS_HELD * each * len(self.X) * self.columns_in_memory) + 2
 
 
 def memory_map(folder: Path, layout: Layout) -> Any:
@@ -87,7 +85,7 @@ def map_by_columns(folder: Path, layout: Layout) -> Any:
 
 
 def map_of_every_other(folder: Path, layout: Layout) -> Any:
-    """A view of a larger map, backwards."""
+    """Return a reversed view of a larger map."""
     wide = np.repeat(np.repeat(layout.X, 2, axis=0), 3, axis=1)
     np.save(folder / "X.npy", wide[::-1, ::-1])
     return np.load(folder / "X.npy", mmap_mode="c")[::-2, ::-3]
@@ -214,8 +212,9 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name
 
 @st.composite
 def layouts(draw: Any, dtypes: tuple[str, ...] = ("f8", "f4", "i4")) -> Layout:
-    """Columns of different sizes, many zeros, a constant, and a copy of the first column at the
-    end.
+    """Return tables with columns of different sizes and many zeros.
+
+    The second column is constant, and the last one is a copy of the first.
     """
     n, p = draw(st.integers(24, 50)), draw(st.integers(5, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -233,7 +232,7 @@ def layouts(draw: Any, dtypes: tuple[str, ...] = ("f8", "f4", "i4")) -> Layout:
 
 
 class Opened:
-    """A table in a folder that is gone afterwards."""
+    """A table in a temporary folder, which is deleted at the end."""
 
     def __init__(self, kind: Any, layout: Layout) -> None:
         self._folder = Path(tempfile.mkdtemp())
@@ -248,7 +247,7 @@ class Opened:
         shutil.rmtree(self._folder)
 
 
-def knowledge(n: int) -> dict[str, Supervision]:
+def supervisions(n: int) -> dict[str, Supervision]:
     rng = np.random.default_rng(n)
     labels, targets = np.arange(n) % 3, rng.normal(size=n)
     labels[::4], targets[::3] = -1, np.nan
@@ -263,7 +262,7 @@ def knowledge(n: int) -> dict[str, Supervision]:
 def scored(X: Any, n: int, name: str) -> np.ndarray:
     method = METHODS[name]
     parameters = {"bandwidth": BANDWIDTH} if "bandwidth" in method.defaults else {}
-    known = knowledge(n)[method.uses[0]] if method.uses else None
+    known = supervisions(n)[method.uses[0]] if method.uses else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
         return score_together(X, {name: parameters}, supervision=known)[name]
@@ -302,8 +301,9 @@ def test_scores_are_those_in_memory(kind, layout):
 @pytest.mark.parametrize("kind", [memory_map, map_by_columns, h5ad_by_rows])
 @given(layout=layouts())
 def test_all_scores_are_those_in_memory(kind, layout):
-    """Tables that lie by rows, by columns, and that are sparse: more kinds there are not, for
-    those who score.
+    """Tables stored by rows, tables stored by columns, and sparse tables.
+
+    Scores distinguish no other kinds.
     """
     with Opened(kind, layout) as table:
         assert_in_pieces(table)
@@ -338,8 +338,8 @@ def test_public_functions_take_stored_tables(kind):
 
 
 @every_kind
-def test_what_is_given_is_taken_as_it_is(kind):
-    """Without `stored`, where it is no name of a file; a small one is read whole."""
+def test_tables_are_accepted_without_stored(kind):
+    """All kinds except file names can be passed directly. A small table is read completely."""
     layout = Layout(np.random.default_rng(1).normal(size=(30, 5)), (8, 2), 1.0)
     labels = np.arange(30) % 3
     opened = Opened(kind, layout)
@@ -356,17 +356,17 @@ def test_what_is_given_is_taken_as_it_is(kind):
 @pytest.mark.parametrize(
     "kind", [memory_map, hdf5_in_chunks, parquet, h5ad_by_rows, h5ad_by_columns]
 )
-@given(layout=layouts(), room=st.floats(1, 4))
-def test_scores_do_not_depend_on_memory(kind, layout, room):
+@given(layout=layouts(), columns_in_memory=st.floats(1, 4))
+def test_scores_do_not_depend_on_memory(kind, layout, columns_in_memory):
     n = len(layout.X)
-    other = Layout(layout.X, layout.chunks, room)
+    other = Layout(layout.X, layout.chunks, columns_in_memory)
     with Opened(kind, layout) as one, Opened(kind, other) as another:
         for name in ("laplacian", "fisher", "supervised_laplacian"):
             assert_allclose(scored(one, n, name), scored(another, n, name), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", NAMED, ids=lambda kind: kind.__name__)
-def test_names_reach_the_answer(kind):
+def test_names_appear_in_the_result(kind):
     rng = np.random.default_rng(2)
     labels = np.arange(60) % 3
     X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.9)
@@ -385,7 +385,7 @@ def test_names_reach_the_answer(kind):
 
 
 @pytest.mark.parametrize("kind", NAMED, ids=lambda kind: kind.__name__)
-def test_chosen_columns_are_those_columns(kind, tmp_path):
+def test_selected_columns_are_read(kind, tmp_path):
     layout = Layout(np.random.default_rng(2).normal(size=(30, 8)), (13, 3), 1.0)
     table = stored(
         kind(tmp_path, layout), columns=["gene 6", "gene 1", "gene 4"], memory=layout.memory(kind)
@@ -428,9 +428,9 @@ def test_any_rows_and_columns_are_read_in_any_order(kind, layout, data):
 @pytest.mark.parametrize(
     "kind", [memory_map, map_by_columns, hdf5_in_one_run, hdf5_in_chunks, zarr_array]
 )
-def test_all_kinds_of_numbers(kind, dtype):
+def test_all_numeric_types(kind, dtype):
     if kind is zarr_array and dtype == "longdouble":
-        pytest.skip("Zarr has none")
+        pytest.skip("Zarr has no long double")
     X = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 9, (40, 6)).astype(dtype)
     with Opened(kind, Layout(X, (7, 2), 2.0)) as table:
         for name in ("laplacian", "fisher"):
@@ -439,7 +439,7 @@ def test_all_kinds_of_numbers(kind, dtype):
 
 @every_kind
 @pytest.mark.parametrize("memory", ["1 GiB", None])
-def test_large_integers_are_warned_of_as_in_memory(kind, memory):
+def test_large_integers_give_a_warning_as_in_memory(kind, memory):
     X = np.random.default_rng(0).integers(1, 9, (40, 6))
     X[33, 4] = 2**53 + 1
     label = "column 'gene 4'" if kind in NAMED and not (kind is h5ad and memory) else "column 4"
@@ -455,7 +455,7 @@ def test_large_integers_are_warned_of_as_in_memory(kind, memory):
 
 @every_kind
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_not_finite_is_refused_with_its_place(kind, value):
+def test_values_that_are_not_finite_are_reported_with_their_position(kind, value):
     X = np.random.default_rng(0).normal(size=(60, 7))
     layout = Layout(X, (9, 3), 1.5)
     with Opened(kind, layout) as table:
@@ -493,7 +493,7 @@ def test_nulls_are_missing_values(tmp_path):
 
 
 def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch):
-    """As where a page of every column would not fit into memory."""
+    """The page size imitates a table for which a page of every column does not fit in memory."""
     monkeypatch.setattr("graphsieve.table.stored.parquet.PAGE", 50)
     layout = Layout(np.random.default_rng(5).normal(size=(60, 40)), (23, 1), 1.0)
     parquet(tmp_path, layout)
@@ -504,26 +504,26 @@ def test_a_parquet_of_many_columns_is_read_a_few_at_a_time(tmp_path, monkeypatch
     assert_array_equal(np.concatenate(read), layout.X)
 
 
-def test_a_run_of_rows_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
-    """A group of rows is read once for all pieces of it, not once for each."""
-    # As if memory were enough for a page of every column
+def test_reading_rows_continues_where_the_last_run_ended(tmp_path, monkeypatch):
+    """A row group is read once for all its pieces, not once for each piece."""
+    # With this page size, a page of every column fits into memory.
     monkeypatch.setattr("graphsieve.table.stored.parquet.PAGE", 1)
     layout = Layout(np.random.default_rng(5).normal(size=(500, 4)), (500, 1), 1.0)
     parquet(tmp_path, layout)
     table = stored(tmp_path / "X.parquet", memory=layout.memory(parquet))
-    walks: list[Any] = []
-    towards = type(table)._towards
+    readers: list[Any] = []
+    reader_for = type(table)._reader_for
     monkeypatch.setattr(
-        type(table), "_towards", lambda *given: walks.append(towards(*given)) or walks[-1]
+        type(table), "_reader_for", lambda *given: readers.append(reader_for(*given)) or readers[-1]
     )
     read = list(table.over_rows(table.row_groups(), itself))
     assert len(read) > 3
-    assert len({id(walk) for walk in walks}) == 1
+    assert len({id(reader) for reader in readers}) == 1
     assert_array_equal(np.concatenate(read), layout.X)
 
 
 def test_names_with_dots_and_row_names_of_pandas(tmp_path):
-    """A name may begin like another one, and what pandas wrote as row names is no feature."""
+    """A name may be the beginning of another one, and row names of pandas are not a feature."""
     frame = pd.DataFrame({"a": [1.0, 2, 3], "a.b": [4.0, 5, 7]}, index=[7, 3, 5])
     frame.to_parquet(tmp_path / "t.parquet")
     table = stored(tmp_path / "t.parquet", columns=["a"])
@@ -563,21 +563,21 @@ def test_changes_of_a_shared_map_are_seen_and_kept(tmp_path):
 
 @pytest.mark.parametrize("offset", [0, 128, 8192])
 def test_a_map_of_a_file_that_became_shorter_is_refused(tmp_path, offset):
-    """Reading it would end the process."""
+    """Reading it would crash the process."""
     (tmp_path / "X.dat").write_bytes(bytes(offset + 600 * 5 * 8))
     X = np.memmap(tmp_path / "X.dat", mode="r", shape=(600, 5), dtype=float, offset=offset)
     table = stored(X, memory=8000)
     assert table.read_rows(slice(590, 600)).shape == (10, 5)
     os.truncate(tmp_path / "X.dat", offset + 600 * 5 * 8 - 1)
     with pytest.raises(
-        InputError, match=r"X\.dat' has .* bytes, and the map needs .*; write it again, then map it"
+        InputError, match=r"X\.dat' has .* bytes, but the map needs .*; write it again, then map it"
     ):
         as_table(table)
 
 
-def test_what_was_computed_from_a_map_is_in_memory(tmp_path):
+def test_the_result_of_a_computation_with_a_map_is_in_memory(tmp_path):
     X = memory_map(tmp_path, Layout(np.ones((6, 2)), (1, 1), 1.0))
-    with pytest.raises(InputTypeError, match="pass what is in memory already as it is"):
+    with pytest.raises(InputTypeError, match="pass data in memory directly"):
         stored(X + 1)
 
 
@@ -609,15 +609,15 @@ def test_arrays_in_files_are_found_by_their_key(tmp_path):
     assert stored(tmp_path / "t.h5", key="deep/inside").shape == (20, 3)
     with h5py.File(tmp_path / "t.h5") as file:
         assert stored(file, key="other").shape == (20, 2)
-        assert stored(file["deep"]).shape == (20, 3)  # the only one there
+        assert stored(file["deep"]).shape == (20, 3)  # the only array of the group
         assert_allclose(
             scores.fisher_score(file["deep"], labels), scores.fisher_score(X, labels), rtol=1e-12
         )
     with pytest.raises(
-        InputError, match=r"is not an array, it has 'deep', 'other'; name one: graphsieve\.stored"
+        InputError, match=r"is not an array, but contains 'deep', 'other'; select one with"
     ):
         stored(tmp_path / "t.h5")
-    with pytest.raises(UsageError, match="has no 'X'; it has 'deep', 'other'"):
+    with pytest.raises(UsageError, match="has no 'X'; it contains 'deep', 'other'"):
         stored(tmp_path / "t.h5", key="X")
     layout = Layout(X, (7, 2), 1.0)
     assert stored(h5ad_file(tmp_path, layout), key="X").is_sparse
@@ -628,7 +628,7 @@ def test_arrays_in_files_are_found_by_their_key(tmp_path):
 def test_annotated_data_in_zarr(tmp_path, layout_kind):
     X = np.random.default_rng(0).normal(size=(20, 3))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the library, about its formats
+        warnings.simplefilter("ignore")  # warnings of anndata about formats
         anndata.AnnData(layout_kind(X), var=pd.DataFrame(index=["a", "b", "c"])).write_zarr(
             tmp_path / "X.zarr"
         )
@@ -655,7 +655,7 @@ def broken_files(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["hdf5", "zarr", "parquet"])
-def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path, name):
+def test_read_errors_are_one_sentence(tmp_path, name):
     table = stored(broken_files(tmp_path)[name], memory=1000)
     with pytest.raises(
         InputError,
@@ -664,7 +664,7 @@ def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path, name):
         as_table(table)
 
 
-def test_a_sparse_matrix_that_contradicts_itself_is_refused(tmp_path):
+def test_an_inconsistent_sparse_matrix_is_refused(tmp_path):
     for name, values in {"indices": [99, 1], "indptr": [5, 4]}.items():
         (tmp_path / name).mkdir()
         path = h5ad_file(tmp_path / name, Layout(np.ones((6, 3)), (1, 1), 1.0))
@@ -683,9 +683,7 @@ def test_closed_files(tmp_path):
     table, file, rows = stored(X, memory=1000), X.file, parquet(tmp_path, layout)
     file.close()
     rows.close()
-    with pytest.raises(
-        InputError, match="an HDF5 dataset of which the file is closed; open it again"
-    ):
+    with pytest.raises(InputError, match="an HDF5 dataset of a closed file; open the file again"):
         scores.variance_score(X)
     with pytest.raises(
         InputError, match=r"X could not be read from the HDF5 dataset '/X' of .*X\.hdf5"
@@ -693,16 +691,14 @@ def test_closed_files(tmp_path):
         scores.variance_score(table)
     with pytest.raises(InputError, match="X could not be read"):
         stored(file)
-    with pytest.raises(InputError, match="ParquetFile that is closed"):
+    with pytest.raises(InputError, match="a closed ParquetFile"):
         scores.variance_score(rows)
 
 
 @pytest.mark.parametrize(("n_rows", "memory"), [(12, 600), (12, 10_000), (90, 600)])
 @pytest.mark.parametrize("kind", ["hdf5", "zarr"])
 def test_an_array_that_changes_its_size_is_refused(tmp_path, kind, n_rows, memory):
-    """Somebody writes to it between the opening and the reading; rows that are added hurt only
-    where columns are read.
-    """
+    """The array is resized after it is opened. Additional rows matter only if columns are read."""
     X = np.random.default_rng(0).normal(size=(40, 6))
     if kind == "hdf5":
         array = h5py.File(tmp_path / "X.hdf5", "w").create_dataset(
@@ -715,20 +711,20 @@ def test_an_array_that_changes_its_size_is_refused(tmp_path, kind, n_rows, memor
     for score in (scores.variance_score, scores.laplacian_score):
         with pytest.raises(
             InputError,
-            match=r"^X could not be read from [^\n]* \(OSError: it has become another size: "
+            match=r"^X could not be read from [^\n]* \(OSError: its size has changed: "
             r"[^\n]*$",
         ):
             score(table)
 
 
-def test_files_in_a_zarr_group_that_are_none_of_its_own(tmp_path):
+def test_unrelated_files_in_a_zarr_group(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 3))
     zarr.open_group(tmp_path / "X.zarr", mode="w").create_array("X", data=X)
     (tmp_path / "X.zarr" / "notes.txt").write_text("by hand")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert stored(tmp_path / "X.zarr").shape == (20, 3)
-        with pytest.raises(UsageError, match="has no 'Y'; it has 'X'"):
+        with pytest.raises(UsageError, match="has no 'Y'; it contains 'X'"):
             stored(tmp_path / "X.zarr", key="Y")
 
 
@@ -739,7 +735,7 @@ def test_a_column_that_only_later_files_have_is_not_lost(tmp_path):
     pa.parquet.write_table(pa.table({"a": [3.0, 4.0], "b": [5.0, 6.0]}), folder / "2.parquet")
     with pytest.raises(
         InputError,
-        match=r"^[^\n]*2\.parquet' holds column 'b', which the first file of the folder has not; "
+        match=r"^[^\n]*2\.parquet' has column 'b', which the first file of the folder does not have"
         r"[^\n]*$",
     ):
         stored(folder)
@@ -751,12 +747,12 @@ def test_a_column_that_only_later_files_have_is_not_lost(tmp_path):
 )
 def test_names_that_no_file_can_have(name):
     with pytest.raises(
-        UsageError, match=r"^'[^\n]{1,520} does not exist; name a file that does\.$"
+        UsageError, match=r"^'[^\n]{1,520} does not exist; pass the name of an existing file\.$"
     ):
         stored(name)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("suffix", [".npy", ".h5", ".parquet", ".zarr"])
 def test_a_pipe_is_not_waited_for(tmp_path, suffix):
     os.mkfifo(tmp_path / f"pipe{suffix}")
@@ -774,7 +770,7 @@ def test_hours_of_any_kind_of_number(tmp_path, hours):
 
 
 @pytest.mark.parametrize("n_neighbors", [None, "5", -1, 1.5, 10**400])
-def test_a_plan_for_a_number_of_neighbours_that_is_none(tmp_path, n_neighbors):
+def test_a_plan_for_an_invalid_number_of_neighbours(tmp_path, n_neighbors):
     table = stored(npy_file(tmp_path, Layout(np.ones((40, 6)), (1, 1), 1.0)))
     with pytest.raises(InputError, match=r"^n_neighbors must be [^\n]*, got [^\n]*\.$"):
         table.plan(n_neighbors)
@@ -797,20 +793,20 @@ def unusual_parquet(folder: Path) -> Path:
     [
         (
             None,
-            "holds text in column 'text'; every feature must be numeric: name those to be read, "
-            ".*columns=",
+            "holds text in column 'text'; every feature must be numeric: select numeric columns "
+            "with .*columns=",
         ),
         (["number", "day"], "holds dates in column 'day'"),
         (["list"], "holds lists or records in column 'list'"),
         (["kind"], "holds text in column 'kind'"),
         (["number", "absent"], "has no column 'absent'"),
-        (["number", "number"], "must name each column once"),
+        (["number", "number"], "each name only once"),
         ([], "at least one"),
         ("number", "columns must be a list of names, got 'number'"),
         ([1], "columns must be a list of names"),
     ],
 )
-def test_columns_that_cannot_be_taken(tmp_path, columns, message):
+def test_columns_that_cannot_be_selected(tmp_path, columns, message):
     path = unusual_parquet(tmp_path)
     with pytest.raises(InputError, match=message):
         stored(path, columns=columns)
@@ -818,15 +814,15 @@ def test_columns_that_cannot_be_taken(tmp_path, columns, message):
         stored(pa.dataset.dataset(path), columns=columns)
 
 
-def test_what_does_not_apply_is_refused(tmp_path):
+def test_parameters_that_do_not_apply_are_refused(tmp_path):
     layout = Layout(np.random.default_rng(0).normal(size=(40, 6)), (7, 2), 1.0)
     X, path = memory_map(tmp_path, layout), unusual_parquet(tmp_path)
     refused = [
-        (lambda: stored(X, columns=["a"]), "X has no names; leave columns out"),
-        (lambda: stored(X, key="X"), "leave key out, got 'X'"),
+        (lambda: stored(X, columns=["a"]), "X has no names; leave out columns"),
+        (lambda: stored(X, key="X"), "leave out key, got 'X'"),
         (
             lambda: stored(npy_file(tmp_path, layout), columns=["a"]),
-            "has no names of columns; leave columns out",
+            "has no column names; leave out the parameter columns",
         ),
         (lambda: stored(path, key="X"), "leave it out for .*, got 'X'"),
         (lambda: stored(hdf5_in_chunks(tmp_path, layout), columns=["a"]), "X has no names"),
@@ -836,8 +832,8 @@ def test_what_does_not_apply_is_refused(tmp_path):
         ),
         (lambda: stored(tmp_path / "none.npy"), "none.npy' does not exist"),
         (lambda: stored(X, key=3), "key must be the name of an array, got 3"),
-        (lambda: stored(stored(X)), "a stored table already"),
-        (lambda: stored(layout.X), "pass what is in memory already as it is"),
+        (lambda: stored(stored(X)), "already a stored table"),
+        (lambda: stored(layout.X), "pass data in memory directly"),
         (
             lambda: stored(pa.dataset.dataset(path).filter(pa.dataset.field("number") > 1)),
             "a dataset with a filter",
@@ -851,7 +847,7 @@ def test_what_does_not_apply_is_refused(tmp_path):
             call()
 
 
-def test_arrays_that_are_no_tables(tmp_path):
+def test_arrays_that_are_not_tables(tmp_path):
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["text"], file["line"], file["empty"] = [["a", "b"]], np.arange(3), h5py.Empty("f")
         for name, message in {
@@ -871,7 +867,7 @@ def test_annotated_data_in_other_states(tmp_path):
     with pytest.raises(InputError, match=r"pass its matrix, X=adata\.X"):
         scores.variance_score(backed.to_memory())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the library, about names
+        warnings.simplefilter("ignore")  # warnings of anndata about names
         twice = anndata.AnnData(np.ones((3, 2)), var=pd.DataFrame(index=["g", "g"]))
         twice.write_h5ad(tmp_path / "twice.h5ad")
         again = anndata.read_h5ad(tmp_path / "twice.h5ad", backed="r")
@@ -907,12 +903,10 @@ print(peak() - before)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured in /proc")
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_memory_follows_the_pieces(tmp_path, order):
-    """400 MB of numbers with 32 MiB for pieces: far less than the table, with all that comes on
-    top.
-    """
+def test_peak_memory_is_limited_by_the_pieces(tmp_path, order):
+    """A table of 400 MB with 32 MiB for pieces needs much less memory than the table in total."""
     if shutil.disk_usage(tmp_path).free < 2**30:
-        pytest.skip("the disk is full")
+        pytest.skip("not enough free disk space")
     path = tmp_path / "X.npy"
     X = np.lib.format.open_memmap(
         path, mode="w+", dtype=float, shape=(500_000, 100), fortran_order=order == "F"

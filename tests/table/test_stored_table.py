@@ -1,6 +1,4 @@
-"""Tables that are read piece by piece: the protocol itself, on arrays that only pretend to lie
-elsewhere.
-"""
+"""Tables that are read in pieces, tested with arrays in memory that imitate stored tables."""
 
 from __future__ import annotations
 
@@ -54,13 +52,13 @@ from pretended import Pretended
 
 
 def small_memory(X: Any, groups: int = 3) -> int:
-    """So little that columns and rows come in about so many groups."""
+    """Return a memory limit that splits columns and rows into about this number of groups."""
     return max(20 * len(X) + 20, X.size * 10 // groups)
 
 
 @st.composite
 def tables(draw: Any, *, least: int = 6) -> np.ndarray:
-    """With ties, copies and constants, on a grid on which sums are exact."""
+    """Return tables with ties, copies and constants, with values on a grid so that sums are exact."""
     n, p = draw(st.integers(least, 30)), draw(st.integers(1, 7))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.integers(-6, 7, size=(n, p)) / 4
@@ -79,11 +77,11 @@ def test_runs_cover_everything_once_and_are_short_enough(lengths: list[int], lon
         range(borders[-1])
     )
     assert max(run.stop - run.start for run in found) <= longest
-    if longest >= max(lengths):  # then no piece of the file is ever read twice
+    if longest >= max(lengths):  # Then no part of the file is read twice.
         assert {run.start for run in found} <= set(borders.tolist())
 
 
-def test_nobody_gets_more_than_memory_allows() -> None:
+def test_pieces_do_not_exceed_the_memory_limit() -> None:
     X = np.random.default_rng(0).normal(size=(200, 40))
     pretended = Pretended(X, 200 * 10 * 4)
     scores.fisher_score(pretended, np.arange(200) % 3)
@@ -137,7 +135,7 @@ def test_moments_merged_from_rows_are_those_of_all_rows(
             found.scatter[code] * np.exp2(2 * table.whole.exponent), scatter, rtol=1e-9, atol=1e-9
         )
         equal = (here == here[0]).all(axis=0)
-        assert (found.scatter[code][equal] == 0).all()  # exactly, however the rows are cut
+        assert (found.scatter[code][equal] == 0).all()  # exactly, for any groups of rows
 
 
 def test_extremes_and_constants_are_those_of_the_table() -> None:
@@ -167,7 +165,7 @@ def test_neighbours_by_groups_are_those_of_all_rows(
     candidates = data.draw(st.none() | subset.map(lambda chosen: np.array(sorted(chosen))))
     found = nearest_neighbors(rows, k, queries=queries, candidates=candidates)
     wanted = nearest_neighbors(whole, k, queries=queries, candidates=candidates)
-    np.testing.assert_array_equal(found[1], wanted[1])  # to the last bit, and ties by lower index
+    np.testing.assert_array_equal(found[1], wanted[1])  # bit for bit; ties go to the lower index
     np.testing.assert_array_equal(found[0], wanted[0])
 
 
@@ -202,9 +200,7 @@ def test_relieff_by_groups_is_that_of_all_rows(
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_an_offset_changes_no_neighbour_of_stored_rows(sparse: bool) -> None:
-    """Steps of a third tie on paper, which those that are divided before the offset is taken off
-    do not.
-    """
+    """Steps of one third tie exactly only if the offset is subtracted before the division."""
     rng = np.random.default_rng(3)
     X, labels = rng.integers(4, size=(60, 6)).astype(float), rng.integers(3, size=60)
     far = sp.csr_array(X + 1e8) if sparse else X + 1e8
@@ -230,7 +226,7 @@ def test_directions_are_compared_as_in_memory() -> None:
         )
 
 
-def test_approximate_neighbours_are_near_ones_and_measured_exactly() -> None:
+def test_approximate_neighbours_are_close_and_have_exact_distances() -> None:
     rng = np.random.default_rng(0)
     places = rng.normal(size=(6000, 4))
     X = np.sin(places @ rng.normal(size=(4, 150))) + 0.02 * rng.normal(size=(6000, 150))
@@ -252,14 +248,14 @@ def test_a_sketch_of_few_columns_is_the_rows_themselves() -> None:
     np.testing.assert_array_equal(sketch, X)
 
 
-# ---- refused
+# ---- errors
 
 
 def test_many_rows_of_few_columns_may_be_searched_approximately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X = np.random.default_rng(0).normal(size=(6000, 2))
-    assert searched(MemoryTable(X), "approximate").geometry is None  # by a tree, which is exact
+    assert searched(MemoryTable(X), "approximate").geometry is None  # a tree, which is exact
     table = StoredTable(Pretended(X, 90_000))
     assert searched(table, "auto").geometry is None
     near, squared = searched(table, "approximate").geometry.nearest(4, None, None)
@@ -272,9 +268,9 @@ def test_many_rows_of_few_columns_may_be_searched_approximately(
     assert searched(MemoryTable(X), "auto").geometry is None
 
 
-def test_hours_of_searching_are_refused_beforehand_with_their_number() -> None:
+def test_long_searches_are_refused_with_an_estimate() -> None:
     class Huge(Pretended):
-        """Claims more rows than it has."""
+        """A table that reports more rows than it has."""
 
     X = np.random.default_rng(0).normal(size=(50, 4))
     rows = StoredRows(Huge(X, 10_000))
@@ -290,36 +286,36 @@ def test_memory_that_holds_no_column_is_refused() -> None:
     X = np.zeros((1000, 3))
     with pytest.raises(
         InputError,
-        match=r"a single column of 1,000 rows takes 9.8 KiB .* memory is 4.9 KiB; pass "
+        match=r"a single column of 1,000 rows needs 9.8 KiB .* memory limit is 4.9 KiB; pass "
         r"graphsieve.stored",
     ):
         StoredTable(Pretended(X, 5000))
 
 
-# Of which 3.125 KiB and 1.024 MiB are rounded down
+# Two of these give 3.125 KiB and 1.024 MiB, which ordinary rounding would round down.
 @pytest.mark.parametrize("n_rows", [70, 320, 1000, 107_375])
-def test_the_memory_that_is_asked_for_is_enough(n_rows: int, tmp_path: Any) -> None:
+def test_the_suggested_memory_is_sufficient(n_rows: int, tmp_path: Any) -> None:
     X = np.lib.format.open_memmap(
         tmp_path / "X.npy", mode="w+", shape=(n_rows, 2), dtype=np.float64
     )
-    with pytest.raises(InputError, match="takes") as refused:
+    with pytest.raises(InputError, match="needs") as refused:
         as_table(stored(X, memory=600))
-    asked = str(refused.value).split("memory='")[1].split("'")[0]
-    assert isinstance(as_table(stored(X, memory=asked)), StoredTable)
+    suggested = str(refused.value).split("memory='")[1].split("'")[0]
+    assert isinstance(as_table(stored(X, memory=suggested)), StoredTable)
 
 
-def test_what_needs_all_numbers_says_so() -> None:
+def test_methods_that_need_all_values_raise_an_error() -> None:
     X = np.random.default_rng(0).normal(size=(60, 8))
     pretended = Pretended(X, 60 * 8 * 4)
     for call in (lambda: GraphSieve("laplacian", scale="rank").fit(pretended),):
         with pytest.raises(
-            InputError, match=r"needs all of X in memory, and X is read piece by piece \(3.8 KiB\)"
+            InputError, match=r"needs all of X in memory, but X is read in pieces \(3.8 KiB\)"
         ):
             call()
 
 
 def searches_in_rounds(X: Any, y: np.ndarray) -> dict[str, Any]:
-    """Whoever needs all of X at once."""
+    """Return calls of all functions that need the whole of X in memory."""
     selectors = IterativeSieve, FloatingSieve, HybridSieve
     return {
         one.__name__: lambda one=one: one(n_features_to_select=2).fit(X, y) for one in selectors
@@ -339,13 +335,13 @@ def searches_in_rounds(X: Any, y: np.ndarray) -> dict[str, Any]:
 def test_searches_in_rounds_refuse_pieces_before_anything_is_read(name: str) -> None:
     pretended = Pretended(np.random.default_rng(0).normal(size=(40, 4)), 1000)
     with pytest.raises(
-        InputError, match=r"needs all of X in memory, and X is read piece by piece \(1\.2 KiB\)"
+        InputError, match=r"needs all of X in memory, but X is read in pieces \(1\.2 KiB\)"
     ):
         searches_in_rounds(pretended, np.arange(40) % 2)[name]()
     assert not pretended.largest
 
 
-def test_searches_in_rounds_take_what_fits_into_memory() -> None:
+def test_searches_in_rounds_accept_tables_that_fit_into_memory() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 2
     found = FloatingSieve(n_features_to_select=2).fit(Pretended(X, 10**6), y)
     np.testing.assert_array_equal(
@@ -365,7 +361,7 @@ def test_a_stored_table_is_never_taken_for_an_array() -> None:
         lambda: LabeledOnly(GaussianNB()).fit(pretended, np.where(np.arange(40) < 9, -1, y)),
     ]
     for attempt in attempts:
-        with pytest.raises(InputTypeError, match="is read piece by piece and is no array"):
+        with pytest.raises(InputTypeError, match="is read in pieces and is not an array"):
             attempt()
     assert not pretended.largest
 
@@ -383,7 +379,7 @@ def test_memory_is_a_number_of_bytes(memory: Any, tmp_path: Any) -> None:
     ("text", "n_bytes"),
     [("1.5 GiB", 3 * 2**29), ("512MB", 2**29), ("100", 100), (2**20, 2**20), ("2 k", 2048)],
 )
-def test_memory_as_people_write_it(text: Any, n_bytes: int, tmp_path: Any) -> None:
+def test_memory_as_text(text: Any, n_bytes: int, tmp_path: Any) -> None:
     X = np.memmap(tmp_path / "x.dat", mode="w+", shape=(4, 2), dtype=float)
     assert stored(X, memory=text).memory == n_bytes
 
@@ -395,15 +391,15 @@ def test_hours_are_a_positive_number(hours: Any, tmp_path: Any) -> None:
         stored(X, hours=hours)
 
 
-def test_what_is_in_memory_is_no_stored_table() -> None:
-    with pytest.raises(InputTypeError, match="pass what is in memory already as it is"):
+def test_an_array_in_memory_is_not_a_stored_table() -> None:
+    with pytest.raises(InputTypeError, match="pass data in memory directly"):
         stored(np.zeros((4, 2)))
 
 
-# ---- said
+# ---- messages
 
 
-def test_bytes_in_words() -> None:
+def test_bytes_as_text() -> None:
     assert [memory_text(size) for size in (5, 2048, 3 * 2**29, 2**41)] == [
         "5 bytes",
         "2.0 KiB",
@@ -412,18 +408,18 @@ def test_bytes_in_words() -> None:
     ]
 
 
-def test_the_plan_is_told_before_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_is_printed_before_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     X = np.random.default_rng(0).normal(size=(60, 8))
     GraphSieve("fisher", progress=True).fit(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
-    told = capsys.readouterr().err
-    assert told.startswith("graphsieve: 60 × 8 numbers (3.8 KiB), read in ")
+    printed = capsys.readouterr().err
+    assert printed.startswith("graphsieve: 60 × 8 numbers (3.8 KiB), read in ")
     GraphSieve("fisher", progress=False).fit(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
-    # The error stream is no terminal here
+    # The error stream is not a terminal here.
     scores.fisher_score(Pretended(X, 60 * 8 * 4), np.arange(60) % 2)
     assert capsys.readouterr().err == ""
 
 
-def test_showing_holds_inside_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_only_inside_the_context(capsys: pytest.CaptureFixture[str]) -> None:
     with showing(True):
         assert Progress("work").shown
         say("inside")
@@ -432,10 +428,10 @@ def test_showing_holds_inside_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "inside\n"
 
 
-# ---- the whole way
+# ---- complete runs
 
 
-def test_small_ones_are_read_whole_and_large_ones_are_not() -> None:
+def test_only_small_tables_are_read_completely() -> None:
     X = np.random.default_rng(0).normal(size=(20, 3))
     assert type(as_table(Pretended(X, 10**6))) is MemoryTable
     assert isinstance(as_table(Pretended(X, 300)), StoredTable)
@@ -460,7 +456,7 @@ def test_ranking_of_a_stored_table_is_that_of_the_array() -> None:
         assert found.to_json().count("gene 3") == 1
 
 
-def test_partly_known_rows_may_be_too_many_for_memory() -> None:
+def test_labelled_rows_may_exceed_memory() -> None:
     rng = np.random.default_rng(0)
     X, target = rng.normal(size=(80, 9)), rng.normal(size=80)
     target[::5] = np.nan
@@ -471,7 +467,7 @@ def test_partly_known_rows_may_be_too_many_for_memory() -> None:
 
 
 def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    # So that pairs are made on the fly
+    # The limit is low, so that pairs are generated on the fly.
     monkeypatch.setattr("graphsieve.graphs.builders.EDGES_KEPT", 10)
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(60, 9)), rng.integers(2, size=60)
@@ -484,7 +480,7 @@ def test_labels_that_imply_many_pairs_on_a_stored_table(monkeypatch: pytest.Monk
     )
 
 
-@pytest.mark.parametrize("kept", [10, 2**21])  # pairs made on the fly, or kept
+@pytest.mark.parametrize("kept", [10, 2**21])  # pairs generated on the fly, or kept
 def test_labels_imply_pairs_on_a_sparse_stored_table(
     kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -517,7 +513,7 @@ def test_transform_reads_the_selected_columns(sparse: bool) -> None:
         sieve.transform(Pretended(kept[:, :11], 60 * 12 * 4))
 
 
-def test_transform_refuses_columns_of_other_names() -> None:
+def test_transform_refuses_other_column_names() -> None:
     X, labels = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
     first, other = Pretended(X, 60 * 25), Pretended(X, 60 * 25)
     first.names, other.names = ("a", "b", "c"), ("a", "c", "b")

@@ -1,1 +1,1 @@
-"""X in any form: columns, scaling and sums; stored tables that are read in pieces; files."""
+"""Input tables: columns, scaling and sums, out-of-core tables, and files."""

@@ -1,4 +1,7 @@
-"""Conversion of X of any kind to a table, in memory or, if X is stored and large, in pieces."""
+"""Conversion of any supported X to a table.
+
+The table is in memory, or is read in pieces if X is stored and large.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,16 @@ from graphsieve.table.stored.stored_table import StoredTable, refuse_pieces
 
 
 def as_table(X: Any) -> Table:
-    """X as a table, which is read in pieces if it is stored and too large for memory."""
+    """Return X as a table, which is read in pieces if X is stored and too large for memory."""
     stored = stored_in(X) if may_be_stored(X) else None
     return MemoryTable(X) if stored is None else table_of(stored)
 
 
 def table_in_memory(X: Any) -> Table:
-    """X as a table for methods that need all numbers at once.
+    """Return X as a table for methods that need all values in memory.
 
-    A stored table is read whole if it fits into its memory, and refused unread otherwise.
+    A stored table is read completely if it fits into its memory limit. Otherwise an error is
+    raised before anything is read.
     """
     stored = stored_in(X) if may_be_stored(X) else None
     if stored is None:
@@ -34,17 +38,20 @@ def table_in_memory(X: Any) -> Table:
 
 
 def may_be_stored(X: Any) -> bool:
-    """Whether X may be a stored table: it is one, a memory map, or from a library that has them."""
+    """Whether X may be a stored table.
+
+    This is the case for stored tables, memory maps and objects of a library with stored tables.
+    """
     return isinstance(X, Stored | np.memmap) or type(X).__module__.partition(".")[0] in KINDS
 
 
 def is_read_whole(stored: Stored) -> bool:
-    """Whether it fits into its memory, and this process reads it."""
+    """Whether this process reads the stored table, and the table fits into its memory limit."""
     return stored.at_hand and stored.n_bytes <= stored.memory
 
 
 def table_of(stored: Stored) -> Table:
-    """A stored table, read whole if it fits into its memory and is at hand."""
+    """Return the table for a stored table, in memory if `is_read_whole` allows it."""
     if is_read_whole(stored):
         over, length = (
             (stored.over_columns, stored.shape[1])
@@ -55,7 +62,7 @@ def table_of(stored: Stored) -> Table:
         check_finite_piece(whole, stored.names, 0)
         table: Table = MemoryTable(whole)
         table.feature_names = stored.names
-        if whole.dtype.kind in "iu":  # of which it has warned itself
+        if whole.dtype.kind in "iu":  # MemoryTable has already warned about rounded integers.
             return table
     else:
         say(f"graphsieve: {stored.plan()}.")

@@ -1,4 +1,4 @@
-"""What the columns of an Arrow schema hold, as far as features go."""
+"""Checks of whether the columns of an Arrow schema can serve as features."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def is_pandas_index(name: str) -> bool:
-    """Whether a column is the row names that pandas wrote beside the table."""
+    """Whether a column contains the row names that pandas stored with the table."""
     return _PANDAS_INDEX.fullmatch(name) is not None
 
 
 def why_no_numbers(field: Any, pa: Any) -> str | None:
-    """Why a column holds no numbers; None if it does."""
+    """Return what a column contains instead of numbers, or None if it contains numbers."""
     kind, types = field.type, pa.types
     if is_pandas_index(field.name):
         return "the row names of pandas"
@@ -30,13 +30,13 @@ def why_no_numbers(field: Any, pa: Any) -> str | None:
 
 
 def is_text(kind: Any, pa: Any) -> bool:
-    """Whether a type is one of the kinds of text."""
+    """Whether an Arrow type is a text type."""
     views = (pa.string_view(),) if hasattr(pa, "string_view") else ()
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind in views)
 
 
 def is_plain(kind: Any, pa: Any) -> bool:
-    """Whether a type is one of numbers, truth values, or nothing at all."""
+    """Whether an Arrow type is an integer, floating-point, Boolean or null type."""
     types = pa.types
     return bool(
         types.is_integer(kind)

@@ -1,11 +1,11 @@
 """Blocks: a few columns of a table, scaled and shifted so that sums over them lose no digits.
 
-Every sum in graphsieve is taken over a `Block`, which holds a few columns in float64. Each column
-is scaled by a power of two, which is exact, so that its largest magnitude is about 1. It is then
-shifted by its value of least magnitude.
+Every sum in graphsieve is computed over a `Block`, which holds a few columns in float64. Each
+column is scaled by a power of two, which is exact, so that its largest magnitude is about 1. The
+value of least magnitude is then subtracted.
 
-An offset of 1e8, a scale of 1e-300 or values whose squares overflow therefore make no difference.
-All quadratic forms are invariant to shifts, and their ratios are invariant to scales.
+An offset of 1e8, a scale of 1e-300 or values with overflowing squares therefore make no
+difference. All quadratic forms are invariant to shifts, and their ratios are invariant to scales.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from graphsieve._base.array_types import Booleans, Floats
 from graphsieve._kernels.column_sums import Numbers, column_extremes, readable
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
-# Columns that are scaled in one step: 2**1000 and its inverse are float64.
+# Columns up to this exponent are scaled in one step: float64 holds 2**1000 and its inverse.
 LARGEST_EXPONENT = 1000
-# Numbers whose squares neither overflow nor vanish, nor those of their differences.
+# Up to this exponent, squares of values and of differences neither overflow nor underflow.
 ORDINARY_EXPONENT = 100
 
-# A number for every column of a block, or several: the last axis is that of the columns.
+# A function that returns one or several numbers for every column of a block. The last axis of its
+# result is the axis of the columns.
 Form = Callable[["Block"], Any]
 
 
@@ -36,8 +37,8 @@ Form = Callable[["Block"], Any]
 class Block:
     """Columns ``start:stop`` of a table as ``original = (values + shift) * 2**exponent``.
 
-    Here `held` is the array of values, in C order. Other kinds of blocks hold other data and make
-    the values from it when they are needed.
+    In this class, `held` is the array of values in C order. Subclasses hold other data and compute
+    the values on demand.
     """
 
     start: int
@@ -57,7 +58,7 @@ class Block:
 
     @property
     def numbers(self) -> Numbers:
-        """The values of a dense block as sums read them, without making them."""
+        """The values of a dense block for compiled sums, without a scaled copy."""
         return Numbers(self.held)
 
     @cached_property
@@ -76,16 +77,16 @@ class Block:
         return np.asarray(self.values.max(axis=0) - self.values.min(axis=0))
 
     def with_values(self, values: Floats) -> Block:
-        """Other values of the same features: one row for each of other samples."""
+        """Return a block of the same features with the values of other samples."""
         return Block(self.start, self.stop, values, self.shift, self.exponent, self.constant)
 
     def parts(self, width: int) -> Iterator[Block]:
-        """The same columns, at most `width` at a time."""
+        """Iterate over the columns as blocks of at most `width` columns."""
         for start in range(0, self.width, width):
             yield self._part(slice(start, min(start + width, self.width)))
 
     def dense_parts(self) -> Iterator[tuple[slice, Floats]]:
-        """The values as dense arrays of a few columns each."""
+        """Iterate over the values as dense arrays of a few columns each."""
         return iter(((slice(0, self.width), self.values),))
 
     def _part(self, part: slice) -> Block:
@@ -101,7 +102,7 @@ class Block:
 
 
 class UnreadBlock(Block):
-    """A block that holds the original columns. Compiled sums scale and shift them while reading."""
+    """A block of the original columns, which compiled sums scale and shift while reading."""
 
     @cached_property
     def values(self) -> Any:
@@ -117,7 +118,7 @@ class UnreadBlock(Block):
 
 
 class SparseBlock(Block):
-    """A block that holds a CSC matrix. Its implicit zeros are zeros of the values."""
+    """A block that holds a CSC matrix, in which implicit entries are zeros of the values."""
 
     is_sparse = True
 
@@ -134,21 +135,22 @@ class SparseBlock(Block):
 
 
 def dense_block(values: Floats, start: int) -> Block:
-    """A block of the given fresh array, which is overwritten."""
+    """Return a block of a new array, which this function may overwrite."""
     low, high, least = column_extremes(values)
     exponent = exponents_above(np.maximum(np.abs(high), np.abs(low)))
     values = scale_by_power_of_two(values, -exponent)
-    # The value of least magnitude is the one shift that costs no value a digit: nothing where the
-    # column passes near zero, all of the offset where it does not. A constant column becomes
-    # exactly zero.
+    # Subtracting the value of least magnitude never costs a value any digits. The shift is close to
+    # zero if the column has values near zero; otherwise it removes the offset. A constant column
+    # becomes exactly zero.
     shift = scale_by_power_of_two(least, -exponent)
     values -= shift
     return Block(start, start + values.shape[1], values, shift, exponent, high == low)
 
 
 def unread_block(part: NDArray[Any], extremes: Floats, start: int) -> Block | None:
-    """A block of columns that are scaled and shifted when they are read, as `dense_block` does;
-    None if that takes two steps.
+    """Return a block of columns that are scaled and shifted while they are read.
+
+    The values equal those of `dense_block`. The result is None if the scaling needs two steps.
     """
     low, high, least = extremes
     exponent = exponents_of(extremes)
@@ -160,7 +162,7 @@ def unread_block(part: NDArray[Any], extremes: Floats, start: int) -> Block | No
 
 
 def sparse_block(part: Any, start: int) -> SparseBlock:
-    """A block of some columns of a CSC matrix."""
+    """Return a block of some columns of a CSC matrix."""
     n_samples, width = part.shape
     filled = np.diff(part.indptr)
     owner = np.repeat(np.arange(width), filled)
@@ -168,25 +170,23 @@ def sparse_block(part: Any, start: int) -> SparseBlock:
     np.maximum.at(largest, owner, np.abs(part.data))
     exponent = exponents_above(largest)
     data = scale_by_power_of_two(part.data, -exponent[owner])
-    # As in a dense block, the value of least magnitude; that is zero itself unless the column has
-    # none.
+    # As in a dense block, the shift is the value of least magnitude. It is zero if the column has
+    # any zero.
     least = np.full(width, np.inf)
     np.minimum.at(least, owner, np.abs(data))
     shift = np.zeros(width)
     chosen = (np.abs(data) == least[owner]) & (filled == n_samples)[owner]
-    shift[owner[chosen][::-1]] = data[chosen][::-1]  # the first of several, as argmin has it
+    shift[owner[chosen][::-1]] = data[chosen][::-1]  # first of several, as in argmin
     data = data - shift[owner]
     values = sp.csc_array((data, part.indices, part.indptr), shape=part.shape, copy=True)
     values.eliminate_zeros()
-    # Empty: all zeros. Full and equal: nothing left after the shift. A column with both zeros and
-    # other values varies.
+    # A column without entries is constant: it has only zeros, or the shift has removed equal
+    # values. A column with both zeros and other values varies.
     return SparseBlock(start, start + width, values, shift, exponent, np.diff(values.indptr) == 0)
 
 
 def row_block(piece: Any, columns: slice, shift: Floats, exponent: NDArray[np.intc]) -> Block:
-    """Some rows of the given columns of a table, as those columns are scaled and shifted in all
-    of it.
-    """
+    """Return a block of some rows, with the scales and shifts of the columns of the whole table."""
     ends = (columns.start, columns.stop)
     never = np.zeros(columns.stop - columns.start, dtype=bool)
     if sp.issparse(piece):
@@ -203,12 +203,12 @@ def row_block(piece: Any, columns: slice, shift: Floats, exponent: NDArray[np.in
 
 
 def replace_start(block: Block, start: int) -> Block:
-    """The same block, whose columns are counted from `start` on."""
+    """Return the same block with `start` added to its column positions."""
     return replace(block, start=start + block.start, stop=start + block.stop)
 
 
 def dense_values(part: Any, exponent: NDArray[np.intc], shift: Floats) -> Any:
-    """Columns, scaled and shifted; dense, whatever they were."""
+    """Return dense or sparse columns as a dense array, scaled and shifted."""
     dense = part.toarray() if sp.issparse(part) else part
     values = scale_by_power_of_two(np.array(dense, dtype=np.float64, order="C"), -exponent)
     values -= shift
@@ -216,13 +216,13 @@ def dense_values(part: Any, exponent: NDArray[np.intc], shift: Floats) -> Any:
 
 
 def scaled_range(extremes: Floats, exponent: NDArray[np.intc], shift: Floats) -> Floats:
-    """The range of every column from its extremes, with the bits that its values would give."""
+    """Return the range of every column from its extremes, bit for bit as from its values."""
     low, high = scale_by_power_of_two(extremes[:2], -exponent) - shift
     return np.asarray(high - low)
 
 
 def extremes_of(piece: Any) -> Floats:
-    """As `column_extremes`, also of a sparse matrix, with its zeros."""
+    """Return the `column_extremes` of an array or a sparse matrix, including implicit zeros."""
     if not sp.issparse(piece):
         return column_extremes(
             piece if piece.dtype.kind == "f" else np.asarray(piece, dtype=np.float64)
@@ -233,42 +233,46 @@ def extremes_of(piece: Any) -> Floats:
     owner, found = np.repeat(np.arange(width), filled), np.zeros((3, width))
     full = filled == n_samples
     found[0, full], found[1, full], found[2, full] = np.inf, -np.inf, np.inf
-    with np.errstate(invalid="ignore"):  # what is no number stays to be seen
+    with np.errstate(invalid="ignore"):  # NaN propagates, so that the finite check finds it.
         np.minimum.at(found[0], owner, columns.data)
         np.maximum.at(found[1], owner, columns.data)
-    first = np.lexsort((np.abs(columns.data), owner))  # stable: of equal magnitudes the upper one
+    # The sort is stable, so the uppermost of equal magnitudes comes first.
+    first = np.lexsort((np.abs(columns.data), owner))
     begin = columns.indptr[:-1][full]
     found[2, full] = columns.data[first[begin]]
     return found
 
 
 def unit_exponent(largest: int) -> int:
-    """The power of two that a table is divided by where distances are taken, given that of its
-    largest magnitude.
+    """Return the exponent of the power of two that divides a table before distances are computed.
+
+    `largest` is the exponent of its largest magnitude.
     """
     return 0 if abs(largest) <= ORDINARY_EXPONENT else largest
 
 
 def exponents_of(extremes: Floats) -> NDArray[np.intc]:
-    """The power of two just above the largest magnitude of every column, given its smallest and
-    its largest value.
+    """Return the exponent of the power of two just above the largest magnitude of every column.
+
+    The first two rows of `extremes` are the smallest and the largest values.
     """
     return exponents_above(np.maximum(np.abs(extremes[0]), np.abs(extremes[1])))
 
 
 def exponents_above(largest: Floats) -> NDArray[np.intc]:
-    """The power of two just above each magnitude."""
+    """Return the exponent of the power of two just above each magnitude."""
     return np.frexp(np.asarray(largest, dtype=np.float64))[1].astype(np.intc)
 
 
 def scale_by_power_of_two(values: Floats, exponent: Any) -> Floats:
-    """``values * 2**exponent`` in two exact steps, because ``2**1073`` itself is no float64;
-    always a new array.
+    """Return ``values * 2**exponent`` as a new array.
+
+    The product has two exact steps, because float64 cannot represent ``2**1073``.
     """
-    whole = np.asarray(exponent, dtype=np.intc)
-    half = whole // 2
-    # What vanishes beside the largest value of its column does no harm
+    exponents = np.asarray(exponent, dtype=np.intc)
+    half = exponents // 2
+    # Underflow of values that are negligible compared with the largest of their column is harmless.
     with np.errstate(under="ignore"):
         scaled: Floats = values * np.ldexp(1.0, half)
-        scaled *= np.ldexp(1.0, whole - half)
+        scaled *= np.ldexp(1.0, exponents - half)
     return scaled

@@ -1,10 +1,9 @@
-"""The columns as vectors with mean zero in common units, for everything that is made of inner
-products between columns.
+"""Inner products between the columns of a table, with mean zero and in common units.
 
-Two forms that answer alike: all numbers in memory (dense, or sparse with the means kept apart), or,
-where the table is too large for that, a sketch: every sample is added to one of a few thousand
-sums, with a sign drawn by chance. Inner products between columns survive that up to an error of
-about one over the root of the number of sums, as a share of the product of their lengths.
+The columns are in memory, either dense or sparse with separate means. If the table is too large,
+its samples are sketched: every sample is added to one of a few thousand sums, with a random sign.
+The error of an inner product, relative to the product of the column norms, is then about one over
+the square root of the number of sums.
 """
 
 from __future__ import annotations
@@ -20,16 +19,18 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table
 
-MOST_ELEMENTS = 2**26  # numbers held at once: 512 MiB
-MOST_ROWS = 2**12  # the first gains cost (the smaller side of the table) passes over it
+MOST_ELEMENTS = 2**26  # values in memory: 512 MiB
+# Upper limit of the smaller side of the table, because the first gains need one pass over the table
+# per row or column of that side.
+MOST_ROWS = 2**12
 FEWEST_SUMS = 2**8
-PART_ELEMENTS = 2**20  # numbers of a part that is made dense
-# a sparse column with fewer than one in so many entries is looked at entry by entry
+PART_ELEMENTS = 2**20  # values of a dense part
+# A sparse column with a smaller share of entries than 1/24 is evaluated entry by entry.
 FEW_ENTRIES = 24
 MOST_COMPARED = 2**11  # columns with which all others are compared
 SEED = 20110
-# Exponent of the factor of a column: its fourth powers are still numbers, and it counts for nothing
-# either way
+# Smallest exponent of the factor of a column. The fourth power of 2**-250 does not underflow, and
+# a column this small is negligible in any case.
 SMALLEST = -250
 
 
@@ -39,15 +40,17 @@ class ColumnSpace:
     Parameters
     ----------
     table : Table
-        The features; they are compared as they are, so scale them first where their units differ.
-    most_elements, most_rows : int
-        Above so many numbers, or where both sides are longer than so many, the samples are
-        sketched; those of a table on other machines as soon as there are more than `most_rows`.
+        The features. They are not rescaled, so scale them first if their units differ.
+    most_elements : int
+        The samples are sketched if the table has more values than this.
+    most_rows : int
+        The samples are sketched if the table has more rows and more columns than this. For a table
+        on other machines, more rows are sufficient.
 
     Attributes
     ----------
     squares : array of shape (n_features,)
-        The squared length of every column; zero where it is constant.
+        Squared norm of every column, which is zero for a constant column.
     sketched : bool
         Whether inner products are estimates.
     """
@@ -73,18 +76,19 @@ class ColumnSpace:
         )
 
     def project(self, vectors: Floats) -> Floats:
-        """Vectors with one entry per sample (in columns, each with mean zero) as the space has
-        them.
+        """Return vectors over the samples as vectors of this space, sketched if the space is.
+
+        The vectors are columns with mean zero.
         """
         return vectors if self._signs is None else np.asarray(self._signs @ vectors)
 
     def times(self, weights: Floats) -> Floats:
-        """The sum of all columns, each times its weight."""
+        """Return the weighted sum of all columns."""
         total = np.asarray(self._columns @ weights)
         return total if self._means is None else total - self._means @ weights
 
     def against(self, vectors: Floats) -> Floats:
-        """The inner products of vectors, which lie in rows, with every column."""
+        """Return the inner products of vectors, given as rows, with every column."""
         if self._means is None:
             return np.asarray(vectors @ self._columns)
         return np.asarray(
@@ -92,13 +96,13 @@ class ColumnSpace:
         )
 
     def column(self, position: int) -> Floats:
-        """One column."""
+        """Return the column at a position."""
         if self._means is None:
             return np.array(self._columns[:, position])
         return np.asarray(self._columns[:, [position]].toarray()[:, 0] - self._means[position])
 
     def products(self, positions: Integers) -> Floats:
-        """The inner products of some columns, in rows, with every column."""
+        """Return the inner products of some columns (rows of the result) with every column."""
         some = self._columns[:, positions]
         if self._means is None:
             return np.asarray(some.T @ self._columns)
@@ -108,8 +112,9 @@ class ColumnSpace:
         )
 
     def parts(self, *, first: int = 0) -> Iterator[tuple[slice, Floats]]:
-        """All columns from the first on as dense arrays, a few at a time; they must not be
-        changed.
+        """Iterate over the columns from `first` on as dense arrays of a few columns each.
+
+        The arrays must not be modified.
         """
         width = max(1, PART_ELEMENTS // self.n_rows)
         for start in range(first, self.n_features, width):
@@ -118,8 +123,9 @@ class ColumnSpace:
             yield part, values if self._means is None else values.toarray() - self._means[part]
 
     def kernel(self, weights: Floats) -> Floats:
-        """Inner products between rows, each column counting by its weight; those of no weight
-        cost nothing.
+        """Return the inner products between rows, with weighted columns.
+
+        Columns with zero weight take no time.
         """
         if self._means is None:
             total = np.zeros((self.n_rows, self.n_rows))
@@ -127,7 +133,7 @@ class ColumnSpace:
                 some = weights[part] != 0
                 total += (values[:, some] * weights[part][some]) @ values[:, some].T
             return total
-        # (A − 1mᵀ) W (A − 1mᵀ)ᵀ, of which only the first product has to look at the entries.
+        # In (A − 1mᵀ) W (A − 1mᵀ)ᵀ, only the product A W Aᵀ needs pairs of entries.
         some = np.flatnonzero(weights)
         columns, means, weights = self._columns[:, some], self._means[some], weights[some]
         product = (columns @ sp.diags_array(weights) @ columns.T).toarray()
@@ -135,7 +141,7 @@ class ColumnSpace:
         return np.asarray(product - mixed - mixed[:, None] + float(weights @ means**2))
 
     def forms(self, kernel: Floats) -> Floats:
-        """sᵀ K s of every column s, for the kernel K of rows whose sum is zero."""
+        """Return sᵀ K s for every column s. The rows of the kernel K must sum to zero."""
         if self._means is None:
             return np.concatenate(
                 [np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()]
@@ -158,10 +164,10 @@ class ColumnSpace:
 
 
 def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPARED) -> Floats:
-    """The largest absolute correlation of every column with another one; 0 for a constant.
+    """Return the largest absolute correlation of every column with another column.
 
-    Of more columns than `most_compared`, all are compared with as many of them: those that explain
-    most of the others.
+    A constant column has the value 0. If there are more columns than `most_compared`, every column
+    is compared only with this number of columns, which are those that explain most of the others.
     """
     length = np.sqrt(space.squares)
     compared = np.flatnonzero(length > 0)
@@ -180,13 +186,11 @@ def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPAR
 
 
 def centered_parts(block: Block, top: int) -> Iterator[tuple[slice, Floats]]:
-    """The columns of a block with mean zero in common units, those of ``2**top``: all samples, a
-    few columns at a time.
-    """
+    """Iterate over the centred columns of a block in units of ``2**top``, a few at a time."""
     factor = _factor(block, top)
     for part, values in block.dense_parts():
-        # Each column was already shifted by its value of least magnitude, so that an offset costs
-        # no digits here.
+        # The block has already subtracted the value of least magnitude, so an offset costs no
+        # digits here.
         centered = values - values.mean(axis=0)
         centered *= np.where(block.constant[part], 0.0, factor[part])
         yield part, centered
@@ -201,11 +205,13 @@ def _centered_and_added(block: Block, *, top: int, signs: Any) -> Floats:
 
 
 def _factor(block: Block, top: int) -> Floats:
-    """What brings each column to common units; one of vanishing size keeps its direction, by
-    which it can explain others.
+    """Return the factor that converts each column to common units.
+
+    The factor is never zero, so a negligibly small column keeps its direction and can explain
+    others.
     """
-    # Of the columns that vary none is above the top; a huge constant may be, and must not overflow
-    # before it is left out.
+    # No varying column exceeds `top`. A huge constant may exceed it, and must not overflow before
+    # its factor is replaced by zero.
     return np.asarray(np.ldexp(1.0, np.clip(block.exponent - top, SMALLEST, 0)))
 
 
@@ -219,7 +225,7 @@ def _sparse_columns(table: Table) -> tuple[Any, Floats]:
 
 
 def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | None:
-    """Into how many sums the samples go, or None where the table can be held as it is."""
+    """Return the number of sums of the sketch, or None if the table needs no sketch."""
     n_samples, n_features = table.n_samples, table.n_features
     held = table.n_entries <= most_elements and min(n_samples, n_features) <= most_rows
     if held and (table.at_hand or n_samples <= most_rows):
@@ -231,7 +237,7 @@ def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | N
 
 
 def _signs(n_samples: int, n_sums: int) -> Any:
-    """The matrix that adds every sample to one of the sums, with a sign."""
+    """Return the matrix that adds every sample to one of the sums with a random sign."""
     random = np.random.default_rng(SEED)
     into, sign = random.integers(n_sums, size=n_samples), random.choice([-1.0, 1.0], size=n_samples)
     return sp.csr_array((sign, (into, np.arange(n_samples))), shape=(n_sums, n_samples))

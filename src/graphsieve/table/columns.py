@@ -1,6 +1,6 @@
 """Tables of features: the interface of all tables, and the table in memory.
 
-Scores, graphs and searches depend only on `Table`. `MemoryTable` holds its numbers in memory;
+Scores, graphs and searches depend only on `Table`. `MemoryTable` holds its values in memory.
 `StoredTable` (`table.stored`) reads them in pieces. Both provide their columns as blocks
 (`table.blocks`).
 """
@@ -32,34 +32,35 @@ from graphsieve.table.blocks import (
 )
 from graphsieve.table.containers import column_label, read_matrix, sums_are_finite
 
-NO_EXPONENT = -(2**15)  # of zero, below that of any number
-DENSE_FROM = 0.3  # a sparse block filled beyond this share is cheaper to treat as dense
-# Columns that are read together where nothing is copied: enough to read whole rows of most tables
+NO_EXPONENT = -(2**15)  # exponent of zero, below the exponent of any other number
+DENSE_FROM = 0.3  # share of nonzero values above which a dense block is faster
+# Minimum number of columns that are read together without a copy. Most tables have fewer columns,
+# so that their rows are read completely.
 WIDE = 512
 
 
 class Geometry(Protocol):
-    """The positions of the samples, for a table whose distances are not those of its own rows."""
+    """The positions of the samples, for a table with distances other than those of its rows."""
 
     @property
     def rows(self) -> tuple[Any, int]:
-        """As `Table.rows`."""
+        """The positions, in the form of `Table.rows`."""
 
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> tuple[Integers, Floats]:
-        """As `graphsieve.graphs.neighbors.nearest.nearest_neighbors`."""
+        """Search neighbours as in `graphsieve.graphs.neighbors.nearest.nearest_neighbors`."""
 
 
 class Table(ABC):
-    """Samples × features, checked once.
+    """A matrix of samples × features, which is checked once.
 
     Attributes
     ----------
     n_samples, n_features : int
         The shape of the table.
     is_sparse : bool
-        Whether the numbers are held as a sparse matrix.
+        Whether the values are a sparse matrix.
     feature_names : tuple of str or None
         The names of the columns.
     geometry : Geometry or None
@@ -67,11 +68,11 @@ class Table(ABC):
     compressed : object or None
         The prototypes from which graphs are built (`graphs.prototypes.Compressed`).
     at_hand : bool
-        Whether this process has the numbers. Those of a cluster should not be brought here.
+        Whether this process has or reads the values. The values of a cluster should stay there.
     most_held : int
-        The maximum number of values that may be made of the table at once.
+        Maximum number of values that may be extracted from the table in one step.
     n_entries : int
-        The number of values that are held; for a sparse table, of nonzero values.
+        Number of values, or of nonzero values for a sparse table.
     """
 
     n_samples: int
@@ -86,78 +87,86 @@ class Table(ABC):
 
     @abstractmethod
     def _same(self) -> Self:
-        """A table of the same numbers and names, without a geometry or prototypes."""
+        """Return a table of the same values and names, without geometry and prototypes."""
 
     @abstractmethod
     def take(self, rows: NDArray[Any]) -> Table:
-        """The table of the given rows."""
+        """Return the table of the given rows."""
 
     @abstractmethod
     def take_columns(self, columns: NDArray[Any]) -> Table:
-        """The table of the given columns."""
+        """Return the table of the given columns."""
 
     @abstractmethod
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
-        """The table with column j divided by ``size[j] * 2**exponent[j]``; zeros stay zeros."""
+        """Return the table with column j divided by ``size[j] * 2**exponent[j]``.
+
+        Zeros remain zeros.
+        """
 
     @abstractmethod
     def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
-        """Some rows of some columns, or of all, in their own units; nothing larger is made on the
-        way.
+        """Return some rows of some or all columns in their original units.
+
+        No larger array is created in the process.
         """
 
     @property
     @abstractmethod
     def matrix(self) -> Any:
-        """The numbers as they were given: an array, or CSC; a stored table refuses."""
+        """The values as an array or a CSC matrix. A stored table raises an error."""
 
     @abstractmethod
     def need_memory(self) -> None:
-        """Say that all numbers are needed at once; a stored table refuses."""
+        """Raise an error if the values are not in memory."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """The columns from left to right, a few at a time."""
+        """Iterate over blocks of a few columns, from left to right."""
 
     @abstractmethod
     def wide_blocks(self) -> Iterator[Block]:
-        """As `blocks`, but with many columns at a time, for forms that do not ask for values."""
+        """Iterate over blocks of many columns, for forms that do not access `Block.values`."""
 
     @abstractmethod
     def evaluations(self, form: Form, *, wide: bool = False) -> Iterator[tuple[slice, Any]]:
-        """What the form makes of some columns after the other, and which ones these are."""
+        """Iterate over the columns of each block and the result of the form for them."""
 
     @property
     @abstractmethod
     def only_block(self) -> Block | None:
-        """The one block of a dense table that has only one."""
+        """The block of a dense table that consists of a single block, otherwise None."""
 
     @property
     @abstractmethod
     def rows(self) -> tuple[Any, int]:
-        """All samples for distances, scaled by ``2**-exponent`` as a whole; and the exponent.
+        """All samples for distances, multiplied by ``2**-exponent``, and the exponent.
 
-        The rows are float64 in C order, CSR, or `StoredRows`. Never to be written to: where the
-        numbers are of an ordinary size already, these are those of X itself.
+        The rows are a float64 array in C order, a CSR matrix, or `StoredRows`. They must not be
+        modified, because they may be X itself if its values need no scaling.
         """
 
     @abstractmethod
     def column_exponents(self) -> NDArray[np.intc]:
-        """The power of two just above the largest magnitude of every column; `NO_EXPONENT` where
-        there are only zeros.
+        """Return the exponent of the power of two just above the largest magnitude of each column.
+
+        It is `NO_EXPONENT` for a column of zeros.
         """
 
     @property
     @abstractmethod
     def smallest(self) -> float:
-        """The smallest of all numbers; of a sparse table, of those that are held."""
+        """The smallest value. A sparse table in memory ignores its implicit zeros."""
 
     @abstractmethod
     def entries_by_row(self) -> Integers:
-        """The number of values other than zero in every row."""
+        """Return the number of nonzero values in every row."""
 
     def evaluated(self, form: Form, *, wide: bool = False) -> Any:
-        """What the form makes of all columns; one that takes only sums can do with wide blocks."""
+        """Return the results of the form for all columns.
+
+        Wide blocks are suitable for a form that needs only sums.
+        """
         return np.concatenate([found for _, found in self.evaluations(form, wide=wide)], axis=-1)
 
     @cached_property
@@ -167,24 +176,25 @@ class Table(ABC):
         return int(max((part.max() for part in exponents if len(part)), default=0))
 
     def label(self, position: int) -> str:
-        """How a message names the column at `position`."""
+        """Return the name of the column at `position` for messages."""
         return column_label(self.feature_names, position)
 
     def named(self, names: tuple[str, ...] | None) -> Self:
-        """The same table with other names of its columns."""
+        """Return the same table with other column names."""
         table = self._same()
         table.feature_names = names
         return table
 
     def within(self, geometry: Geometry) -> Self:
-        """The same features, on samples whose distances are those of `geometry`."""
+        """Return the same table with the distances of `geometry`."""
         table = self._same()
         table.geometry = geometry
         return table
 
     def represented_by(self, compressed: Any) -> Self:
-        """The same samples, whose graphs are to be built from the kept samples and prototypes of a
-        `prototypes.Compressed`.
+        """Return the same table with prototypes.
+
+        Graphs are then built from the kept samples and prototypes of a `prototypes.Compressed`.
         """
         table = self._same()
         table.compressed = compressed
@@ -192,14 +202,14 @@ class Table(ABC):
 
 
 class MemoryTable(Table):
-    """A table whose numbers are in memory.
+    """A table with its values in memory.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Real, finite numbers. X is never modified.
     block_elements : int
-        The maximum number of values in one block. Results do not depend on it.
+        Maximum number of values in one block. Results do not depend on it.
     """
 
     at_hand = True
@@ -216,7 +226,7 @@ class MemoryTable(Table):
         *,
         block_elements: int = BLOCK_ELEMENTS,
     ) -> MemoryTable:
-        """A table of numbers that another table has already checked."""
+        """Return a table of values that another table has already checked."""
         table = cls.__new__(cls)
         table._hold(matrix, names, block_elements)
         return table
@@ -227,7 +237,7 @@ class MemoryTable(Table):
         self.is_sparse = bool(sp.issparse(matrix))
         self.most_held = self.n_samples * self.n_features
         self.n_entries = int(matrix.nnz) if self.is_sparse else self.most_held
-        self._readable = readable(matrix)  # whether compiled sums read the matrix itself
+        self._readable = readable(matrix)  # whether compiled sums can read the matrix
 
     def _same(self) -> MemoryTable:
         return type(self).trusted(
@@ -266,7 +276,7 @@ class MemoryTable(Table):
         )
         table = MemoryTable.trusted(matrix, names, block_elements=self._block_elements)
         whole = self.only_block
-        # A column is scaled and shifted by itself, so what is done need not be done again
+        # Each column has its own scale and shift, so the computed ones are reused.
         if whole is not None:
             table.only_block = Block(
                 0,
@@ -327,7 +337,7 @@ class MemoryTable(Table):
         return float(values.min()) if values.size else 0.0
 
     def entries_by_row(self) -> Integers:
-        if self.is_sparse:  # of which no zero is stored
+        if self.is_sparse:  # The matrix stores no explicit zeros.
             return np.bincount(self._matrix.indices, minlength=self.n_samples).astype(np.int64)
         return np.asarray(np.count_nonzero(self._matrix, axis=1), dtype=np.int64)
 
@@ -353,7 +363,7 @@ class MemoryTable(Table):
         return sparse, exponent
 
     def _largest_exponent(self) -> int:
-        """The power of two just above the largest magnitude."""
+        """Return the exponent of the power of two just above the largest magnitude."""
         if self._readable:
             low, high = self._extremes[:2]
         else:
@@ -366,7 +376,10 @@ class MemoryTable(Table):
         return column_extremes(self._matrix)
 
     def _all_finite(self, matrix: NDArray[Any]) -> bool:
-        """By its extremes, where sums will need them: so one reading of X does for both."""
+        """Whether all values are finite.
+
+        The extremes of the columns are kept if sums will need them, so that X is read only once.
+        """
         if not readable(matrix):
             return sums_are_finite(matrix)
         self._extremes = column_extremes(matrix)
@@ -385,11 +398,10 @@ class MemoryTable(Table):
 
     def _sparse_blocks(self) -> Iterator[Block]:
         matrix, start = self._matrix, 0
-        # The edges multiply the entries of a sparse block by about the number of neighbours, so it
-        # starts smaller.
+        # Sums over edges multiply the entries of a sparse block by about the number of neighbours,
+        # so the block is smaller.
         entries = max(1, self._block_elements // 16)
-        # However empty the columns, some results are dense in them, so a block is not too wide
-        # either.
+        # Some results are dense even if the columns are almost empty, so the width is limited too.
         widest = max(1, 16 * self._block_elements // self.n_samples)
         while start < self.n_features:
             last = np.searchsorted(matrix.indptr, matrix.indptr[start] + entries, side="right")
@@ -404,14 +416,15 @@ class MemoryTable(Table):
 
 
 def on_columns(block: Block, form: Form) -> Any:
-    """What the form makes of the columns of a stored block, a few of them at a time, wherever they
-    are read.
+    """Return the results of a form for a stored block, computed for a few columns at a time.
+
+    The form runs where the columns are read, possibly on another machine.
     """
     return np.concatenate([found for _, found in by_columns(block, form)], axis=-1)
 
 
 def by_columns(block: Block, form: Form) -> Iterator[tuple[slice, Any]]:
-    """The same, some columns after the other, and which ones these are."""
+    """Iterate over the groups of columns of a stored block and the result of the form for each."""
     groups = block.held.column_groups(block.start, block.stop)
     starts = [group.start for group in groups]
     for found in block.held.over_columns(groups, _on_read_columns, starts, shared=(form,)):

@@ -1,8 +1,8 @@
-"""Whatever a person calls a table (array, frame, sparse matrix) → a checked matrix and its column
-names.
+"""Conversion of arrays, data frames and sparse matrices to checked matrices with column names.
 
-The only file that knows pandas, polars and the oddities of numpy containers. Neither frame library
-is imported here: a frame is recognised by its module, so graphsieve needs neither.
+Only this file deals with pandas, polars and the special cases of numpy containers. It imports
+neither pandas nor polars, so graphsieve does not depend on them. A data frame is recognised by the
+module of its class.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from graphsieve.table.sparse_checks import refuse_unsound
 
 LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5
-WORTH_THREADS = 2**22  # numbers to look at
+WORTH_THREADS = 2**22  # values from which on several threads are faster than one
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
 def read_matrix(
     X: Any, all_finite: Callable[[NDArray[Any]], bool] | None = None
 ) -> tuple[Any, tuple[str, ...] | None]:
-    """A finite real 2-D array or canonical CSC matrix of the numbers in `X`, and the names of its
-    columns if it has any.
+    """Return the values of `X` as a finite real 2-D array or CSC matrix, and its column names.
 
-    Whoever reads all numbers of an array anyway may say whether they are finite, as far as it can
-    tell.
+    The CSC matrix is in canonical form. The names are None if X has none.
+
+    `all_finite` is a fast check of an array, for callers that read all values for another reason.
+    If it returns False, a slower check decides.
     """
     names = column_names(X)
     matrix = _read_sparse(X) if sp.issparse(X) else _read_dense(X, names)
@@ -46,7 +47,10 @@ def read_matrix(
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """The column names of a frame; several levels are joined by ``/``; None for anything else."""
+    """Return the column names of a data frame, or None for any other object.
+
+    Several levels of names are joined by ``/``.
+    """
     if not (_is_frame(X, "pandas") or _is_frame(X, "polars")):
         return None
     if not hasattr(X, "to_numpy"):
@@ -76,19 +80,20 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
-    """How an error names a column: ``column 'age'``, or ``column 3`` where there are no names."""
+    """Return a column as in messages: ``column 'age'``, or ``column 3`` if there are no names."""
     return numbered("column", position) if names is None else f"column {_short(names[position])!r}"
 
 
 def is_date(value: Any) -> bool:
-    """Whether a value is a date, a time or a duration of any library."""
+    """Whether a value is a date, a time or a duration of Python, numpy or pandas."""
     dates = (date, time, timedelta, np.datetime64, np.timedelta64)
     return isinstance(value, dates) or type(value).__name__ == "Period"
 
 
 def _is_frame(X: Any, library: str) -> bool:
-    """Whether X is a table (not a series) of the library, or of a class derived from one; a lazy
-    frame is not asked anything.
+    """Whether X is a data frame (not a series) of the library, or of a derived class.
+
+    Only the class of X is inspected, because attributes of a lazy frame may be expensive.
     """
     return hasattr(type(X), "columns") and any(
         base.__module__.partition(".")[0] == library for base in type(X).__mro__
@@ -101,8 +106,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def shown_name(name: str, width: int) -> str:
-    """A column's name in a table on the screen: no line breaks or other control characters, and
-    cut where it is too long.
+    """Return a column name for display in a terminal table.
+
+    Control characters such as line breaks are replaced, and long names are truncated.
     """
     printable = (
         "".join(character if character.isprintable() else "·" for character in name) or "(no name)"
@@ -121,8 +127,8 @@ def _read_sparse(X: Any) -> sp.csc_array:
         )
     _check_kind(X.dtype)
     refuse_unsound(X, "X")
-    # A copy in canonical form: the caller's matrix keeps its explicit zeros and its order of
-    # indices. a sum of duplicates beyond the largest number is infinite, and refused as such
+    # The copy is in canonical form, and the caller's matrix keeps its explicit zeros and its order
+    # of indices. If a sum of duplicates overflows, the finite check finds the infinite value.
     with np.errstate(over="ignore"):
         exact = sp.csc_array(X, copy=True)
         exact.sum_duplicates()
@@ -134,7 +140,7 @@ def _read_sparse(X: Any) -> sp.csc_array:
         )
     with np.errstate(over="ignore"):
         matrix = exact.astype(np.float64, copy=False)
-    # The libraries below read 32-bit indices only, wherever those suffice.
+    # Some compiled code reads only 32-bit indices, so they are used if they are large enough.
     index = sp.get_index_dtype(maxval=max(*matrix.shape, matrix.nnz))
     matrix.indices, matrix.indptr = (
         matrix.indices.astype(index, copy=False),
@@ -157,19 +163,19 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
             " is an AnnData object; pass its matrix, X=adata.X (or adata.to_df() to keep "
             "gene names).",
         )
-    if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, NaN where nobody has counted
+    if hasattr(X, "compute_chunk_sizes") and any(size != size for size in X.shape):  # noqa: PLR0124, an unknown size is NaN
         raise InputError(
             parameter("X"), " is a Dask array of unknown size; call X.compute_chunk_sizes() first."
         )
     if (
         isinstance(X, np.memmap) and X.dtype.hasobject and getattr(X, "_mmap", None) is not None
-    ):  # to look at one would end the process
+    ):  # Reading an element would crash the process.
         raise InputError(
             parameter("X"),
-            " is a memory map of Python objects, which are not in any file; write numbers, "
-            "and map those.",
+            " is a memory map of Python objects, which no file can contain; write an array of "
+            "numbers and map that file.",
         )
-    _refuse_elsewhere(X)
+    _refuse_not_in_memory(X)
     if _is_frame(X, "pandas"):
         return _read_pandas(X, names)
     if _is_frame(X, "polars"):
@@ -177,24 +183,24 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
     return _as_numbers(_as_array(unmasked(X)), names)
 
 
-def _refuse_elsewhere(X: Any) -> None:
-    """What lies elsewhere is not brought here unasked: it may be larger than memory."""
+def _refuse_not_in_memory(X: Any) -> None:
+    """Raise an error for tables that are not in memory, because they may not fit there."""
     if type(X).__module__.partition(".")[0] == "dask":
         raise InputTypeError(
             parameter("X"),
-            " is an array of Dask, and this needs all of X in memory; pass X.compute() if "
+            " is a Dask array, but this function needs all of X in memory; pass X.compute() if "
             "it fits there.",
         )
     if hasattr(X, "over_columns"):
         raise InputTypeError(
             parameter("X"),
-            " is a stored table, and this needs all of X in memory; pass the array itself "
+            " is a stored table, but this function needs all of X in memory; pass an array "
             "if it fits there.",
         )
 
 
 def unmasked(X: Any) -> Any:
-    """A masked array with missing values in place of what is masked; anything else as it is."""
+    """Return a masked array with missing values at masked positions, or any other X unchanged."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if X.dtype.kind not in "biufO" or not np.ma.is_masked(X):
@@ -253,8 +259,10 @@ def _row_size(row: Any) -> str:
 
 
 def _as_numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[Any]:
-    """The array with a native real dtype: integers and booleans as they are, odd precisions as
-    the next usual one.
+    """Return the array with a real dtype in native byte order.
+
+    Integers and Booleans keep their dtype. float16 becomes float32, and long double becomes
+    float64.
     """
     if array.dtype.kind == "O":
         array = _objects_to_floats(array, names)
@@ -290,12 +298,13 @@ def _check_kind(dtype: np.dtype[Any]) -> None:
 def _warn_of_large_integers(
     array: NDArray[Any], names: tuple[str, ...] | None, column: Callable[[int], Any]
 ) -> None:
-    """Warn of integers that float64 rounds; `column` gives the numbers as they came, or
-    something without integers.
+    """Warn about integers that float64 rounds.
+
+    `column` returns a column before its conversion to the dtype of `array`.
     """
     if not array.size:
         return
-    with np.errstate(over="ignore"):  # float16 knows no 2**53, and long double more than float64
+    with np.errstate(over="ignore"):  # 2**53 overflows float16; long double may overflow float64.
         high, low = (
             extreme.reduce(array, axis=0).astype(np.float64) for extreme in (np.fmax, np.fmin)
         )
@@ -313,7 +322,7 @@ def _is_rounded(value: Any) -> bool:
 
 
 def warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...] | None) -> None:
-    """Warn of columns whose integers are beyond those that float64 holds."""
+    """Warn about columns with integers that float64 cannot represent exactly."""
     if len(columns):
         where = column_label(names, int(columns[0]))
         warn(
@@ -385,12 +394,12 @@ def _read_pandas(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
             )
     if not X.size:
         return np.empty(X.shape)
-    # Numbers as objects, or anything: looked at one by one
+    # Object columns may contain any values, so each value is checked separately.
     if any(dtype.kind == "O" for dtype in X.dtypes):
         return _as_numbers(X.to_numpy(dtype=object), names)
     if all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
         array = X.to_numpy(dtype=np.result_type(*set(X.dtypes)))
-    else:  # nullable columns: pandas' NA becomes NaN, which the finite check names
+    else:  # Nullable columns: NA becomes NaN, which the finite check reports.
         array = X.to_numpy(dtype=np.float64, na_value=np.nan)
     if array.dtype.kind == "f" and any(dtype.kind in "iu" for dtype in X.dtypes):
         _warn_of_large_integers(array, names, lambda j: X.iloc[:, j])
@@ -432,8 +441,10 @@ def _check_shape(shape: tuple[int, int]) -> None:
 
 
 def sums_are_finite(values: NDArray[Any]) -> bool:
-    """Finite sums prove that all is finite; only an odd one needs the slow look. It may overflow
-    without harm.
+    """Whether the sums of the values are finite, which proves that all values are finite.
+
+    The converse does not hold: sums of finite values may overflow. Only then is a slower check
+    needed.
     """
     n_threads = available_threads() if values.size >= WORTH_THREADS else 1
     parts = np.array_split(values, n_threads)
@@ -454,8 +465,9 @@ def sums_are_finite(values: NDArray[Any]) -> bool:
 def check_finite_piece(
     piece: Any, names: tuple[str, ...] | None, first_row: int, first_column: int = 0
 ) -> None:
-    """Refuse what is not finite in a piece of a table, counting rows and columns from its first
-    ones.
+    """Raise an error if a piece of a table has values that are not finite.
+
+    `first_row` and `first_column` are the position of the piece in the table.
     """
     _check_finite(piece, names, sums_are_finite, first=(first_row, first_column))
 

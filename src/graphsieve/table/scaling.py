@@ -1,8 +1,8 @@
-"""Columns on a common scale, so that no unit of measurement decides who is near whom.
+"""Scaling of columns, so that distances do not depend on units of measurement.
 
-Only differences matter to every score, so columns are divided and never shifted; sparse tables stay
-sparse. Ranks are the one exception: they are counted from the rank of zero, which leaves zeros
-where they are.
+All scores depend only on differences, so columns are divided but not shifted, and sparse tables
+remain sparse. Ranks are the only exception. They are relative to the rank of zero, so zeros remain
+zeros.
 """
 
 from __future__ import annotations
@@ -23,28 +23,30 @@ from graphsieve.table.sums import dense_weighting, moments
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
 SCALES: tuple[Scale, ...] = ("standard", "minmax", "robust", "rank", None)
 
-# Times the range of a small column, from which a large one must be measured in another unit
+# Ratio of a large to a small range above which the columns must have different units
 MIXED_UNITS = 100
-SMALL, LARGE = 0.05, 0.95  # which columns, by the order of their ranges, are called small and large
-# Times the range of the median column, for one that varies more than all others together
+SMALL, LARGE = 0.05, 0.95  # quantiles of the ranges that define a small and a large range
+# Ratio to the range of the median column, for a column that varies more than all others together
 OUTSIZED = 10
-# Of an interquartile range in units of the largest value, which it could not divide
-NOTHING_BESIDE = 2.0**-1000
+# Interquartile range, relative to the largest value, below which a division by it would overflow
+SMALLEST_QUARTILE_RANGE = 2.0**-1000
 
 
 def rescaled(table: Table, scale: Scale) -> Table:
-    """The table on a common scale; constant columns stay constant, and zeros stay zeros.
+    """Return the table on a common scale.
 
-    - ``"standard"``: every column divided by its standard deviation.
-    - ``"minmax"``: by its range.
-    - ``"robust"``: by its interquartile range, which no outlier moves. Where that is zero, because
-      half of the values or more are equal, or so small beside the largest value that there is no
-      number for their ratio, by the standard deviation: the column varies, and left as it is it
-      alone would keep its unit.
-    - ``"rank"``: every value replaced by its average rank among those of its column, counted from
-      the rank of zero and divided by the number of samples. This changes the features themselves,
-      not only their units.
-    - None: as it is.
+    Constant columns remain constant, and zeros remain zeros.
+
+    - ``"standard"``: every column is divided by its standard deviation.
+    - ``"minmax"``: every column is divided by its range.
+    - ``"robust"``: every column is divided by its interquartile range, which is insensitive to
+      outliers. This range is zero if half of the values or more are equal. If it is zero, or so
+      small that the division would overflow, the standard deviation is used. Otherwise such a
+      column would be the only one to keep its unit.
+    - ``"rank"``: every value is replaced by its average rank in its column, relative to the rank of
+      zero and divided by the number of samples. This changes the features themselves, not only
+      their units.
+    - None: the table is unchanged.
 
     Examples
     --------
@@ -63,17 +65,16 @@ def rescaled(table: Table, scale: Scale) -> Table:
 
 
 def _divisors(block: Block, *, scale: Scale) -> Floats:
-    """What the columns are divided by: powers of two, and what is left."""
+    """Return the divisors of the columns as exponents of powers of two and remaining factors."""
     size = _size(block, scale)
     return np.stack([block.exponent, np.where(block.constant | (size == 0), 1.0, size)])
 
 
 def of_unit_variance(table: Table) -> Table:
-    """The whole table divided by one number, so that the variance of its columns, of those that
-    vary, is 1 on average.
+    """Return the table divided by one number, so that its varying columns have mean variance 1.
 
-    For comparisons with what has a unit of its own, such as a standardised target: how large the
-    columns are beside each other stays as it is.
+    The relative sizes of the columns do not change. This is for comparisons with values in fixed
+    units, such as a standardised target.
 
     Examples
     --------
@@ -93,24 +94,25 @@ def of_unit_variance(table: Table) -> Table:
 
 
 def chosen_scale(table: Table) -> tuple[Scale, str]:
-    """The scale that suits a table, and why: its own units, unless the columns are plainly measured
-    in different ones.
+    """Return a suitable scale for a table, and the reason.
 
-    Spectra, pixels, counts and expression levels share a unit, and how much a column varies in it
-    says something: standardising would blow up those that hardly vary. So columns are divided by
-    their standard deviations only
+    Spectra, pixels, counts and expression levels share a unit, and the variation of a column in
+    this unit is informative. Standardisation would inflate columns that hardly vary. Columns are
+    therefore divided by their standard deviations only in two cases:
 
-    - where the ranges of the large ones are more than 100 times those of the small ones. Large and
-      small are the 95 % and 5 % quantiles over the columns that vary, taken outwards: of up to 20
-      columns, the largest and the smallest. Ranges and not deviations, because a pixel that is dark
-      in nearly all images has the range of the others and a small deviation;
-    - or where one column varies more than all others together and has more than 10 times the range
-      of the median one: an age among grades.
+    - Large ranges are more than 100 times small ranges. Large and small ranges are the 95 % and 5 %
+      quantiles over the columns that vary, rounded outwards: the largest and the smallest range for
+      up to 20 columns. Standard deviations are unsuitable for this rule. A pixel that is dark in
+      nearly all images has the range of the other pixels but a small standard deviation.
+    - One column varies more than all others together and has more than 10 times the range of the
+      median column, for instance an age among grades.
 
     Returns
     -------
     scale : {"standard", None}
+        The scale, where None keeps the units of the table.
     reason : str
+        The reason as a phrase.
 
     Examples
     --------
@@ -137,19 +139,20 @@ def chosen_scale(table: Table) -> tuple[Scale, str]:
     ):
         return (
             "standard",
-            f"one column varies more than all others together, {_times(above)} times as widely as "
-            "the median one",
+            f"one column varies more than all others together and has {_times(above)} times the "
+            "range of the median column",
         )
     return None, f"{_fold(apart)}, not more than {MIXED_UNITS}-fold: they may share a unit"
 
 
 def effective_support(table: Table) -> Floats:
-    """On how many samples the spread of each column rests: (Σ d²)² / Σ d⁴ of the deviations d from
-    its mean.
+    """Return the effective number of samples that contribute to the variance of each column.
 
-    It is n where all deviate equally (half of the samples 0, half 1), about n/3 for a normal
-    column, about m where m ≪ n samples differ from all others by the same amount, and about 1 where
-    a single one does. A constant column is NaN.
+    It is (Σ d²)² / Σ d⁴, where d are the deviations from the mean of the column.
+
+    The value is n if all samples deviate equally (half of them 0, half 1), and about n/3 for a
+    normal distribution. It is about m if m ≪ n samples differ from all others by the same amount,
+    and about 1 if a single sample does. It is NaN for a constant column.
 
     Examples
     --------
@@ -160,28 +163,29 @@ def effective_support(table: Table) -> Floats:
 
 
 def _size(block: Block, scale: Scale) -> Floats:
-    """What every column is divided by, in the block's units."""
+    """Return the divisor of every column in the units of the block."""
     if scale == "minmax":
         return block.range
     if scale == "standard":
         return _standard_deviation(block)
     between_quartiles = _quantile(block, 0.75) - _quantile(block, 0.25)
     return np.where(
-        between_quartiles > NOTHING_BESIDE, between_quartiles, _standard_deviation(block)
+        between_quartiles > SMALLEST_QUARTILE_RANGE, between_quartiles, _standard_deviation(block)
     )
 
 
 def _standard_deviation(block: Block) -> Floats:
-    return np.asarray(np.sqrt(moments(block, _everyone(block)).scatter[0] / block.n_samples))
+    return np.asarray(np.sqrt(moments(block, _equal_weights(block)).scatter[0] / block.n_samples))
 
 
-def _everyone(block: Block) -> Any:
+def _equal_weights(block: Block) -> Any:
     return dense_weighting(np.ones(block.n_samples))
 
 
 def _binary_logarithms_of_sizes(table: Table) -> tuple[Floats, Floats]:
-    """Ranges and standard deviations of the columns that vary, as logarithms, since they
-    themselves may overflow.
+    """Return binary logarithms of the ranges and standard deviations of the varying columns.
+
+    Logarithms are used because the values themselves may overflow.
     """
     ranges, deviations = table.evaluated(_logarithms_of_sizes, wide=True)
     varying = ~np.isnan(deviations)
@@ -211,15 +215,15 @@ def _fold(apart: float) -> str:
 
 
 def _quantile(block: Block, share: float) -> Floats:
-    """A quantile of every column, interpolated as NumPy does, from its two neighbours in order."""
+    """Return a quantile of every column, interpolated linearly between values as in NumPy."""
     place = share * (block.values.shape[0] - 1)
     below, above = int(np.floor(place)), int(np.ceil(place))
-    low, high = _in_order(block, below), _in_order(block, above)
+    low, high = _order_statistic(block, below), _order_statistic(block, above)
     return np.asarray(low + (high - low) * (place - below))
 
 
-def _in_order(block: Block, place: int) -> Floats:
-    """The value of every column that is at this place, from 0, if sorted."""
+def _order_statistic(block: Block, place: int) -> Floats:
+    """Return the value at a position (from 0) of every column in sorted order."""
     if not block.is_sparse:
         return np.asarray(np.partition(block.values, place, axis=0)[place])
     n_samples = block.values.shape[0]
@@ -227,8 +231,8 @@ def _in_order(block: Block, place: int) -> Floats:
     filled = np.diff(begin)
     owner = np.repeat(np.arange(block.width), filled)
     negative = np.bincount(owner, weights=data < 0, minlength=block.width).astype(np.int64)
-    zeros = n_samples - filled  # of which none is stored
-    # Sorted, a column is its negative values, its zeros, its positive values.
+    zeros = n_samples - filled  # implicit zeros; there are no explicit ones
+    # A sorted column consists of its negative values, its zeros and its positive values.
     before, after = place < negative, place >= negative + zeros
     stored = begin[:-1] + np.where(before, place, place - zeros)
     result = np.zeros(block.width)
@@ -237,13 +241,13 @@ def _in_order(block: Block, place: int) -> Floats:
 
 
 def _sorted_in_columns(matrix: Any) -> Floats:
-    """The stored values of a CSC matrix, ascending within each column."""
+    """Return the entries of a CSC matrix in ascending order within each column."""
     owner = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
     return np.asarray(matrix.data[np.lexsort((matrix.data, owner))])
 
 
 def _block_support(block: Block) -> Floats:
-    mean = moments(block, _everyone(block)).mean[0]
+    mean = moments(block, _equal_weights(block)).mean[0]
     if block.is_sparse:
         owner = np.repeat(np.arange(block.width), np.diff(block.values.indptr))
         zeros = block.values.shape[0] - np.diff(block.values.indptr)
@@ -267,8 +271,9 @@ def _block_support(block: Block) -> Floats:
 
 
 def _ranked(table: Table) -> Table:
-    """Average ranks, less that of zero (or the one that zero would have between its neighbours),
-    as shares of the samples.
+    """Return a table of average ranks relative to the rank of zero, as shares of the samples.
+
+    If a column has no zero, the rank of zero is the rank between its neighbours.
     """
     table.need_memory()
     matrix = _sparse_ranks(table.matrix) if table.is_sparse else np.empty(table.matrix.shape)
@@ -293,8 +298,8 @@ def _sparse_ranks(matrix: Any) -> Any:
     begin = np.flatnonzero(fresh)
     size = np.diff(begin, append=len(data))
     column = owner[begin]
-    # The middle of the run among the stored values of its column, from 1; the zeros lie between
-    # negative and positive ones.
+    # Average rank of the run among the nonzero values of its column, from 1. The zeros lie between
+    # the negative and the positive values.
     middle = begin - matrix.indptr[column] + (size + 1) / 2
     negative = np.bincount(owner, weights=matrix.data < 0, minlength=matrix.shape[1])
     zeros = n_samples - filled
@@ -307,16 +312,17 @@ def _sparse_ranks(matrix: Any) -> Any:
 
 
 def standardized_target(target: Floats) -> Floats:
-    """A target with mean 0 and standard deviation 1 over its known values; only centred where it
-    does not vary.
+    """Return a target with mean 0 and standard deviation 1 over its known values.
+
+    A constant target is only centred.
     """
     known = ~np.isnan(target)
     if not known.any():
         return target
     exponent = int(np.frexp(np.abs(target[known]).max())[1])
     scaled = np.ldexp(target, -exponent)
-    # Sums of sorted values: in another order of the samples they would round otherwise, and equal
-    # gaps be broken otherwise.
+    # Sums run over sorted values, so their rounding does not depend on the order of the samples.
+    # Otherwise ties between equal gaps could be broken differently.
     ordered = np.sort(scaled[known])
     mean = ordered.mean()
     deviation = (ordered - mean).std()

@@ -1,5 +1,6 @@
-"""Sparse matrices whose indices stay inside of them: whoever follows others reads and writes
-anywhere in memory.
+"""Checks that the indices of a sparse matrix lie within the matrix.
+
+Compiled code that follows invalid indices reads and writes arbitrary memory.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from graphsieve._base.errors import InputError
 
 
 def refuse_unsound(matrix: Any, name: str) -> None:
-    """Refuse a sparse matrix, perhaps from a damaged file, that would end the process.
+    """Raise an error for an invalid sparse matrix, which could crash the process.
 
-    scipy's own check passes over those whose last pointer says that they have no entries, and cuts
-    the caller's arrays to size.
+    Such a matrix may come from a damaged file. The check of scipy is not sufficient. It skips
+    matrices with a last pointer of zero, and it truncates the arrays of the caller.
     """
     if not _is_sound(matrix):
         raise InputError(
-            f"{name} is a sparse matrix whose indices do not fit its shape; make it again from its "
-            "rows, columns and values."
+            f"{name} is a sparse matrix with indices that do not fit its shape; build it again "
+            "from its rows, columns and values."
         )
 
 
@@ -38,7 +39,7 @@ def _is_sound(matrix: Any) -> bool:
         return same and _are_within(
             np.array([*chain.from_iterable(matrix.rows)], dtype=object), matrix.shape[1]
         )
-    return True  # the others have no pointers
+    return True  # The other formats have no pointers.
 
 
 def _has_sound_pointers(matrix: Any) -> bool:

@@ -1,18 +1,19 @@
-"""The two sums that every graph energy is made of, over a block of columns.
+"""The two sums over a block of columns from which every graph energy is computed.
 
 - `edge_sum`: Σ_e w_e |f_i − f_j|^power over a list of edges.
 - `moments`: mass, mean and scatter Σ_i p_i (f_i − mean)² of each feature under several weightings p
   of the samples.
 
-A low-rank graph needs no more than the moments, because for two weightings a, b of total mass A, B
+A low-rank graph needs only the moments, because for two weightings a, b of total mass A, B
 
     Σ_ij a_i b_j (f_i − f_j)²  =  B·scatter_a + A·scatter_b + A·B·(mean_a − mean_b)² .
 
-Both only ever add squares of differences, so nothing cancels, and what is equal in the data gives
+Both sums add only powers of differences. There is no cancellation, and equal values contribute
 exactly zero.
 
-Of a table that is read piece by piece, edges are summed by groups of columns, each with all its
-rows, and moments by groups of rows: they are merged, again by differences alone.
+For a table that is read in pieces, edges are summed by groups of columns, each with all rows.
+Moments are computed by groups of rows if rows are faster to read. They are then merged, again only
+with differences.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ from graphsieve.table.blocks import BLOCK_ELEMENTS, Block, row_block
 from graphsieve.table.columns import on_columns
 from graphsieve.table.stored.pieces import BYTES
 
-# Arrays of weightings × columns that are in memory at once while moments are merged
+# Arrays of shape weightings × columns that are in memory while moments are merged
 MOMENTS_HELD = 8
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Per weighting (rows) and feature (columns): the mean in the block's units, and the scatter
-    around it.
+    """Mean and scatter of every feature (columns) under every weighting (rows).
+
+    They are in the units of the block.
     """
 
     mass: Floats  # (n_weightings,)
@@ -52,14 +54,15 @@ class Moments:
     scatter: Floats  # (n_weightings, width)
 
     def scatter_around(self, center: Floats) -> Floats:
-        """Σ_i p_i (f_i − center)²."""
+        """Return Σ_i p_i (f_i − center)²."""
         shifted: Floats = self.scatter + self.mass[:, None] * (self.mean - center) ** 2
         return shifted
 
 
 def cross_energy(one: Moments, other: Moments) -> Floats:
-    """Σ_ij a_i b_j (f_i − f_j)², summed over every weighting a of `one` and b of `other` that
-    stand at different places.
+    """Return Σ_ij a_i b_j (f_i − f_j)² for every feature, summed over pairs of weightings.
+
+    The pairs are all weightings a of `one` and b of `other` at different positions.
     """
     total = np.zeros(one.mean.shape[1])
     for place in range(len(other.mass)):
@@ -72,7 +75,7 @@ def cross_energy(one: Moments, other: Moments) -> Floats:
 def edge_sum(
     block: Block, first: Integers, second: Integers, weights: Floats, *, power: int = 2
 ) -> Floats:
-    """Σ_e w_e |f_first − f_second|^power for every feature of the block."""
+    """Return Σ_e w_e |f_first − f_second|^power for every feature of the block."""
     if block.is_stored:
         return np.asarray(
             on_columns(
@@ -85,33 +88,35 @@ def edge_sum(
 
 
 def moments(block: Block, weightings: Any) -> Moments:
-    """Mass, mean and scatter of each feature under each column of the non-negative array or
-    sparse matrix `weightings`.
+    """Return mass, mean and scatter of each feature under each weighting.
+
+    The weightings are the columns of a non-negative array or sparse matrix.
     """
     if block.is_stored:
         return _stored_moments(block, weightings)
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings))
-    weightings, mass = _in_order(weightings)
+    weightings, mass = _sorted_weightings(weightings)
     return Moments(mass, *mean_and_scatter(block.numbers, weightings, mass))
 
 
 def means(block: Block, weightings: Any) -> Floats:
-    """The mean alone of the `moments`: for every weighting (rows) and feature (columns)."""
+    """Return the mean of every feature (columns) under every weighting (rows)."""
     if block.is_stored:
         return _stored_moments(block, weightings).mean
     if block.is_sparse:
         return _sparse_moments(block, sp.csc_array(weightings)).mean
-    weightings, mass = _in_order(weightings)
+    weightings, mass = _sorted_weightings(weightings)
     return mean_alone(block.numbers, weightings, mass)
 
 
-def _in_order(weightings: Any) -> tuple[Any, Floats]:
-    """The weightings with their samples in ascending order, which is the order of all sums; and
-    their masses.
+def _sorted_weightings(weightings: Any) -> tuple[Any, Floats]:
+    """Return the weightings with sorted sample indices, and their masses.
+
+    All sums run over the samples in ascending order.
     """
     if isinstance(weightings, np.ndarray):
-        # A single one to the bits of a sparse one, which scipy sums like this.
+        # scipy sums a sparse weighting with `reduceat`, so a single dense one gives the same bits.
         total = (
             np.add.reduceat(weightings[:, 0], [0])
             if weightings.shape[1] == 1
@@ -124,10 +129,9 @@ def _in_order(weightings: Any) -> tuple[Any, Floats]:
 
 
 def columns_at_once(block: Block, n_weightings: int) -> int:
-    """Of how many columns of a block the moments under so many weightings are small enough to be
-    taken together.
+    """Return how many columns of a block have moments that fit into memory together.
 
-    A stored table is read once for every part, so that parts are as wide as its memory allows.
+    A stored table is read once for every part, so parts are as wide as its memory limit allows.
     """
     elements = BLOCK_ELEMENTS
     if block.is_stored:
@@ -136,8 +140,9 @@ def columns_at_once(block: Block, n_weightings: int) -> int:
 
 
 def projection(block: Block, vector: Floats) -> Floats:
-    """Σ_i v_i f_i for every feature, for a vector whose entries sum to zero (so that shifts do
-    not matter).
+    """Return Σ_i v_i f_i for every feature.
+
+    The entries of the vector must sum to zero, so that the shifts of the block do not matter.
     """
     if block.is_stored:
         return np.asarray(on_columns(block, partial(projection, vector=vector)))
@@ -147,11 +152,11 @@ def projection(block: Block, vector: Floats) -> Floats:
 
 
 def _stored_moments(block: Block, weightings: Any) -> Moments:
-    """The moments of a stored table by columns or by rows, as it is read with less effort."""
+    """Return the moments of a stored table, read by columns or by rows, whichever is faster."""
     if not block.held.columnwise:
         return _merged_moments(block, weightings)
     return Moments(
-        _in_order(weightings)[1],
+        _sorted_weightings(weightings)[1],
         *on_columns(block, partial(_mean_and_scatter, weightings=weightings)),
     )
 
@@ -162,7 +167,7 @@ def _mean_and_scatter(block: Block, weightings: Any) -> Floats:
 
 
 def _merged_moments(block: Block, weightings: Any) -> Moments:
-    """The moments of a stored table from those of its groups of rows."""
+    """Return the moments of a stored table, merged from those of its groups of rows."""
     groups = block.held.row_groups()
     rows = weightings if isinstance(weightings, np.ndarray) else sp.csr_array(weightings)
     work = partial(
@@ -176,8 +181,8 @@ def _merged_moments(block: Block, weightings: Any) -> Moments:
         if mass is None:
             mass, mean, scatter = found.mass.copy(), found.mean, found.scatter
             continue
-        # The mean moves by a share of the difference, so that equal means stay what they are, and
-        # the scatter grows by squares.
+        # The mean changes by a share of the difference, so equal means are preserved exactly. The
+        # scatter increases only by squares.
         total = mass + found.mass
         share = np.divide(found.mass, total, out=np.zeros(len(total)), where=total > 0)[:, None]
         apart = found.mean - mean
@@ -216,13 +221,17 @@ def _sparse_edge_sum(
 
 
 def _sparse_moments(block: Block, weightings: Any) -> Moments:
-    """In as many parts of the weightings as keep the meetings of values and weightings few."""
-    met = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(
+    """Return the moments of a sparse block.
+
+    The weightings are split into parts, which limits the number of pairs of value and weighting
+    that are in memory.
+    """
+    n_pairs = np.diff(sp.csr_array(weightings).indptr) @ np.bincount(
         block.values.indices, minlength=weightings.shape[0]
     )
     parts = np.array_split(
         np.arange(weightings.shape[1]),
-        max(1, min(weightings.shape[1], 4 * int(met) // TEMPORARY_ELEMENTS)),
+        max(1, min(weightings.shape[1], 4 * int(n_pairs) // TEMPORARY_ELEMENTS)),
     )
     found = [_sparse_moments_of_part(block, sp.csc_array(weightings[:, part])) for part in parts]
     return Moments(
@@ -233,18 +242,19 @@ def _sparse_moments(block: Block, weightings: Any) -> Moments:
 
 
 def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
-    """As the dense version, over the stored entries; the implicit zeros of a weighting enter by
-    their mass alone.
+    """Return the moments under some weightings, from the nonzero values of a sparse block.
+
+    The implicit zeros of a feature enter only through their total mass.
     """
     mass, mean, scatter = _empty_moments(weightings, block.width)
     values, by_sample = block.values.tocoo(), sp.csr_array(weightings)
-    # Each stored value meets each weighting of its sample.
-    meetings = np.diff(by_sample.indptr)[values.row]
-    value = np.repeat(values.data, meetings)
-    starts = np.repeat(by_sample.indptr[values.row], meetings)
-    within = np.arange(len(value)) - np.repeat(np.cumsum(meetings) - meetings, meetings)
+    # Each nonzero value is paired with each weighting of its sample.
+    n_pairs = np.diff(by_sample.indptr)[values.row]
+    value = np.repeat(values.data, n_pairs)
+    starts = np.repeat(by_sample.indptr[values.row], n_pairs)
+    within = np.arange(len(value)) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
     weight, weighting = by_sample.data[starts + within], by_sample.indices[starts + within]
-    cell = weighting.astype(np.int64) * block.width + np.repeat(values.col, meetings)
+    cell = weighting.astype(np.int64) * block.width + np.repeat(values.col, n_pairs)
     if not len(cell):
         return Moments(mass, mean, scatter)
 
@@ -253,13 +263,13 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
         value[order],
         weight[order],
         cell[order],
-        np.repeat(values.row, meetings)[order],
+        np.repeat(values.row, n_pairs)[order],
     )
     begin = np.flatnonzero(np.diff(cell, prepend=-1))
     size = np.diff(begin, append=len(cell))
     group = np.repeat(np.arange(len(begin)), size)
     present = cell[begin]
-    # Where no sample of the weighting is zero, work relative to the first value, as in the dense
+    # If no sample of the weighting is zero, values are relative to the first one, as in the dense
     # version.
     full = size == np.diff(weightings.indptr)[present // block.width]
     origin = np.where(full, value[begin], 0.0)
@@ -268,7 +278,7 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
     center = np.add.reduceat(weight * value, begin) / total
     stored_mass = np.add.reduceat(weight, begin)
     zero_mass = np.where(full, 0.0, total - stored_mass)
-    # There the difference would lose digits
+    # In these cells the difference loses digits, so the mass of the zeros is summed directly.
     for place in np.flatnonzero(~full & (stored_mass > total / 2)):
         stored = sample[begin[place] : begin[place] + size[place]]
         zero_mass[place] = _mass_of_others(weightings, int(present[place] // block.width), stored)
@@ -279,14 +289,15 @@ def _sparse_moments_of_part(block: Block, weightings: Any) -> Moments:
 
 
 def _mass_of_others(weightings: Any, which: int, samples: NDArray[Any]) -> float:
-    """The mass that one weighting gives to all but the given samples."""
+    """Return the mass of one weighting without the given samples."""
     part = slice(weightings.indptr[which], weightings.indptr[which + 1])
     return float(weightings.data[part][~np.isin(weightings.indices[part], samples)].sum())
 
 
 def dense_weighting(weights: Floats) -> Any:
-    """One weighting as the array, or where most weights are zero the sparse matrix, of shape (n,
-    1) that `moments` takes.
+    """Return one weighting in the form that `moments` expects, of shape (n, 1).
+
+    The result is an array, or a sparse matrix if most weights are zero.
     """
     nonzero = np.flatnonzero(weights)
     if 2 * len(nonzero) >= len(weights):
@@ -299,8 +310,9 @@ def dense_weighting(weights: Floats) -> Any:
 
 
 def group_weightings(codes: NDArray[Any], n_groups: int, weights: Floats | None = None) -> Any:
-    """One weighting per group: `weights` (or 1) for the samples whose code is that group's; code
-    −1 is in no group.
+    """Return one weighting per group: `weights` (or 1) for the samples with the code of the group.
+
+    Samples with code −1 belong to no group.
     """
     member = np.flatnonzero(codes >= 0)
     values = np.ones(len(member)) if weights is None else weights[member]

@@ -1,1 +1,1 @@
-"""Tables in files or on other machines that are larger than memory and are read in pieces."""
+"""Out-of-core tables, which lie in files or on other machines and are read in pieces."""

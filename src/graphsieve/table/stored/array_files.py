@@ -1,4 +1,4 @@
-"""Arrays that lie in a file: memory maps, HDF5 and Zarr."""
+"""Arrays in files: memory maps, HDF5 and Zarr."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError
 from graphsieve.table.stored.pieces import BYTES, Group, Local, length_of
 
-AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are given back
-PAGES = 2**16  # bytes that a system maps around a page that is asked for
-NEAR = 2**16  # bytes between two rows that are rather read than left out
+AT_ONCE = 2**22  # bytes of a memory map that are copied before their pages are released
+PAGES = 2**16  # bytes around a requested page that an operating system maps with it
+NEAR = 2**16  # bytes between two rows up to which reading them is faster than skipping them
 
 
 class Mapped(Local):
-    """A memory map. Pages that have been read are given back, so that it never takes more memory
-    than its pieces.
+    """A memory map.
+
+    Pages are released after they have been read, so that only the pieces occupy memory.
     """
 
     def __init__(self, array: NDArray[Any], memory: int) -> None:
@@ -40,12 +41,13 @@ class Mapped(Local):
             return found
         for part in self._row_parts(rows, height):
             found[part] = self._array[_part(rows, part)]
-            self._give_back()
+            self._release_pages()
         return found
 
     def _row_parts(self, rows: Group, height: int) -> list[slice]:
-        """So many rows at a time as bring few pages; one that stands alone brings those around
-        it, too.
+        """Return parts of the rows that load only a limited number of pages each.
+
+        An isolated row also loads the pages around it.
         """
         if isinstance(rows, slice):
             step = self._step(self._array.strides[0])
@@ -68,12 +70,14 @@ class Mapped(Local):
         step = self._step(self._array.strides[0])
         for start in range(0, self.shape[0], step):
             found[start : start + step] = self._array[start : start + step, columns]
-            self._give_back()
+            self._release_pages()
         return found
 
     def _copy_columns(self, rows: Group, columns: Group, found: NDArray[Any]) -> None:
-        """A few columns at a time, each of which is a run of pages, or many where rows are far
-        apart.
+        """Copy some columns of a matrix in column order, a few at a time.
+
+        Each column is a contiguous run of pages. More columns are copied at a time if only a few
+        isolated rows are requested.
         """
         height, length = length_of(rows), abs(self._array.strides[1])
         apart = abs(self._array.strides[0]) if isinstance(rows, slice) else PAGES
@@ -81,20 +85,20 @@ class Mapped(Local):
         for start in range(0, found.shape[1], step):
             part = slice(start, min(start + step, found.shape[1]))
             found[:, part] = self._array[:, _part(columns, part)][rows]
-            self._give_back()
+            self._release_pages()
 
     def _step(self, length: int) -> int:
-        """How many lines of so many bytes are copied at once."""
+        """Return how many rows or columns of `length` bytes are copied in one step."""
         return max(1, AT_ONCE // max(1, abs(length)))
 
-    def _give_back(self) -> None:
-        # Of a copy on write, the changes live in the pages themselves.
+    def _release_pages(self) -> None:
+        # Pages of a copy-on-write map may contain changes, so they are kept.
         shared = getattr(self._array, "mode", None) in ("r", "r+", "w+")
         if shared and self._mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
             self._mapping.madvise(mmap.MADV_DONTNEED)
 
     def _refuse_truncated(self) -> None:
-        """Reading beyond the end of a file would end the process."""
+        """Raise an error if the file is too short, because reading past its end would crash."""
         if self._mapping is None:
             return
         offset = getattr(self._array, "offset", None) or 0
@@ -102,13 +106,13 @@ class Mapped(Local):
         size = self._mapping.size()
         if size < needed:
             raise InputError(
-                f"the file behind {self.source} has {size:,} bytes, and the map needs {needed:,}; "
+                f"the file behind {self.source} has {size:,} bytes, but the map needs {needed:,}; "
                 "write it again, then map it."
             )
 
 
 class Filed(Local):
-    """An array of HDF5 or Zarr, which is read by the chunks in which it was written."""
+    """An HDF5 or Zarr array, which is read along its chunks."""
 
     def __init__(self, array: Any, memory: int, names: tuple[str, ...] | None = None) -> None:
         self._array, self.shape, self.memory = (
@@ -122,7 +126,7 @@ class Filed(Local):
 
     @property
     def columnwise(self) -> bool:  # type: ignore[override]
-        """Whether fewer chunks are read several times by columns than by rows."""
+        """Whether chunks are read less often by columns than by rows."""
         if not self._chunks:
             return False
         return max(1, self._chunks[1] / self.fitting_columns()) < max(
@@ -158,10 +162,11 @@ class Filed(Local):
         return np.append(np.arange(0, self.shape[axis], step), self.shape[axis])
 
     def _spans(self, places: Integers, axis: int) -> list[tuple[slice, slice, Integers]]:
-        """Places far apart, run by run: libraries are slow with long lists, and a chunk is read as
-        a whole anyway.
+        """Split scattered positions into runs, each of which is read as one slice.
 
-        For each run, which of the places it serves, what is read, and where in that they are.
+        The libraries are slow with long lists of positions, and they read complete chunks anyway.
+        For each run, the result contains the slice of `places`, the slice to read, and the
+        positions relative to its start.
         """
         longest = self.fitting(self.shape[1 - axis], 8 * BYTES)
         step = self._chunks[axis] if self._chunks else self.shape[axis]
@@ -181,9 +186,9 @@ class Filed(Local):
 
 
 def checked_array(X: Any) -> Any:
-    """An array in a file, if it may be a table at all."""
+    """Return an array after checking that its file is open, and that it is 2-D and numeric."""
     if X is None or (type(X).__module__.startswith("h5py") and not X):
-        raise InputError("X is an HDF5 dataset of which the file is closed; open it again.")
+        raise InputError("X is an HDF5 dataset of a closed file; open the file again.")
     if X.shape is None or len(X.shape) != 2:
         n_axes, shape = (0, ()) if X.shape is None else (len(X.shape), tuple(X.shape))
         raise InputError(
@@ -208,8 +213,9 @@ def _mapping(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 def _chunks(array: Any) -> tuple[int, int] | None:
-    """How much is read together: of a sharded Zarr array, a shard; None where the numbers lie
-    one after the other.
+    """Return the shape of the units in which an array is read, or None if it is contiguous.
+
+    For a sharded Zarr array this is the shape of a shard.
     """
     try:
         found = getattr(array, "shards", None) or array.chunks

@@ -1,6 +1,4 @@
-"""Matrices of AnnData that stay in their file: dense ones, and sparse ones by rows (CSR) or by
-columns (CSC).
-"""
+"""Matrices of backed AnnData objects: dense, sparse by rows (CSR), or sparse by columns (CSC)."""
 
 from __future__ import annotations
 
@@ -26,30 +24,30 @@ from graphsieve.table.stored.pieces import (
     positions,
 )
 
-NEAR = 2**14  # entries between two lines that are rather read than left out
+NEAR = 2**14  # entries between two lines up to which reading them is faster than skipping them
 
 
 class Compressed(Local):
-    """A sparse matrix in HDF5 or Zarr as AnnData writes it: three arrays, of which lines (rows or
-    columns) are runs.
+    """A sparse matrix in HDF5 or Zarr, in the format of AnnData.
 
-    Lines are read as they lie there; for a part of every line all lines are passed by, so many at a
-    time as fit into memory.
+    The format has three arrays. A line of the matrix (a row in CSR, a column in CSC) is a
+    contiguous run of entries, and is read directly. To read a part of every line, all lines are
+    read, as many at a time as fit into memory.
 
     Parameters
     ----------
     arrays : mapping of str to array
-        Those called ``data``, ``indices`` and ``indptr``.
+        The arrays ``data``, ``indices`` and ``indptr``.
     shape : (int, int)
-        Samples and features.
+        Numbers of samples and features.
     by_rows : bool
-        Whether its lines are rows (CSR), or columns (CSC).
+        Whether the lines are rows (CSR) or columns (CSC).
     memory : int
-        Bytes that pieces may take.
+        Memory limit for pieces, in bytes.
     names : tuple of str or None
-        The columns' names.
+        Column names.
     source : str
-        Where it lies, as a message says it.
+        Description of the source for messages.
     """
 
     is_sparse = True
@@ -77,7 +75,7 @@ class Compressed(Local):
 
     @cached_property
     def _starts(self) -> Integers:
-        """Where every line begins, and where the last one ends."""
+        """Position of the first entry of every line, and the end of the last line."""
         starts = np.asarray(self._arrays["indptr"][:]).astype(np.int64)
         n_entries = min(int(self._arrays["indices"].shape[0]), int(self._arrays["data"].shape[0]))
         if (
@@ -100,7 +98,7 @@ class Compressed(Local):
         )
 
     def _lines(self, group: Group) -> sp.csr_array:
-        """Some lines, in runs with little between them."""
+        """Return some lines, read in runs that contain few other entries."""
         if isinstance(group, slice):
             return self._run(group.start, group.stop)
         ends = [0, *(np.flatnonzero(self._apart(group)) + 1).tolist(), len(group)]
@@ -114,12 +112,12 @@ class Compressed(Local):
         return (between > NEAR) | (np.diff(passed) > 0)
 
     def _across(self, group: Group) -> sp.csr_array:
-        """The same part of every line."""
+        """Return the same part of every line."""
         part = group if isinstance(group, slice) else positions(group)
         return gathered([self._run(*ends)[:, part] for ends in self._runs()])
 
     def _runs(self) -> Iterator[tuple[int, int]]:
-        """All lines, so many at a time as fit into memory."""
+        """Iterate over the ends of runs that cover all lines, where each run fits into memory."""
         cuts = (
             np.searchsorted(
                 self._starts, np.arange(0, self._starts[-1], self._most_entries), side="right"
@@ -140,18 +138,18 @@ class Compressed(Local):
             np.asarray(self._arrays["indices"][entries]),
         )
         if len(indices) and not 0 <= indices.min() <= indices.max() < self._length:
-            raise OSError("indices point beyond the matrix")
+            raise OSError("indices lie outside the matrix")
         kind = sp.get_index_dtype(maxval=max(self._length, end - begin, len(data)))
         parts = (data, indices.astype(kind, copy=False), (starts - starts[0]).astype(kind))
         return sp.csr_array(parts, shape=(end - begin, self._length))
 
 
 def annotated_data(adata: Any, memory: int, columns: Sequence[str] | None = None) -> Stored:
-    """A backed AnnData object."""
+    """Return the stored table of a backed AnnData object."""
     if adata.is_view:
         raise InputError(
-            "X is a view of a backed AnnData; write it as a file of its own, X.copy(filename=…), "
-            "or read it, X.to_memory()."
+            "X is a view of a backed AnnData; write it to a separate file with "
+            "X.copy(filename=…), or read it with X.to_memory()."
         )
     source = f"the AnnData file {str(adata.filename)!r}"
     names = checked_names(adata.var_names, source)
@@ -165,12 +163,12 @@ def annotated_data(adata: Any, memory: int, columns: Sequence[str] | None = None
 
 
 def sparse_dataset(dataset: Any, memory: int, names: tuple[str, ...] | None = None) -> Compressed:
-    """What AnnData calls a sparse dataset: a group of three arrays."""
+    """Return the stored table of a sparse dataset of AnnData."""
     return _compressed(dataset.group, tuple(dataset.shape), str(dataset.format), memory, names)
 
 
 def encoded(group: Any) -> str:
-    """What AnnData says that a group is: ``"csr_matrix"``, ``"anndata"`` and the like."""
+    """Return the AnnData encoding of a group, such as ``"csr_matrix"`` or ``"anndata"``."""
     return str(
         group.attrs.get("encoding-type", "")
         or (f"{group.attrs['h5sparse_format']}_matrix" if "h5sparse_format" in group.attrs else "")
@@ -178,17 +176,17 @@ def encoded(group: Any) -> str:
 
 
 def sparse_group(group: Any, memory: int, names: tuple[str, ...] | None = None) -> Compressed:
-    """A group of HDF5 or Zarr with a sparse matrix in it."""
+    """Return the stored table of an HDF5 or Zarr group that contains a sparse matrix."""
     shape = group.attrs["shape"] if "shape" in group.attrs else group.attrs["h5sparse_shape"]
     return _compressed(group, tuple(int(size) for size in shape), encoded(group)[:3], memory, names)
 
 
 def with_columns(found: Stored, columns: Sequence[str] | None, source: str) -> Stored:
-    """Some columns of a table by their names."""
+    """Return the columns of a table that have the given names, or the table if there are none."""
     if columns is None:
         return found
     if found.names is None:
-        raise InputError(f"{source} has no names of columns; leave columns out.")
+        raise InputError(f"{source} has no column names; leave out the parameter columns.")
     chosen = set(chosen_names(found.names, columns, source))
     return View(
         found, columns=np.array([place for place, name in enumerate(found.names) if name in chosen])

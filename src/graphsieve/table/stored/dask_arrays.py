@@ -1,4 +1,4 @@
-"""Arrays of Dask: the work goes to where the blocks are, and only what it finds comes back."""
+"""Dask arrays: the work is sent to the workers that hold the blocks, which return only results."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ from graphsieve.table.stored.tasks import (
     received,
 )
 
-REMEMBERED = 64  # arrays of which it is remembered whether they are sparse
+REMEMBERED = 64  # arrays in the cache of densities
 
 _kinds: OrderedDict[Any, tuple[bool, float]] = OrderedDict()
 
 
 class Distributed(Stored):
-    """A Dask array, of blocks that are NumPy arrays or SciPy's CSR or CSC matrices, chunked in any
-    way.
+    """A Dask array with any chunks, of NumPy arrays or SciPy CSR or CSC matrices.
 
-    It is never brought to this process, however small it is: that is Dask's to say. `memory` is
-    what one worker may use.
+    The array is never loaded into this process, even if it is small, because Dask decides where it
+    is computed. `memory` is the memory limit of one worker.
     """
 
     at_hand = False
-    # Here, too: parts of blocks, what they are put together to, and the parts of the next group
+    # As for rows: parts of blocks, the piece they are joined to, and the parts of the next group.
     columns_held = ROWS_HELD
 
     def __init__(self, array: Any, memory: int) -> None:
@@ -96,27 +95,28 @@ class Distributed(Stored):
             yield from received(engine.run(name, errands, manner, work, shared))
 
     def _parts(self, group: Group, axis: int) -> list[list[tuple[Any, Place]]]:
-        """The parts of blocks that make up some rows, or some columns."""
+        """Return the parts of blocks that contain some rows or columns."""
         all_of_it = slice(0, self.shape[1 - axis])
         rows, columns = (group, all_of_it) if axis == 0 else (all_of_it, group)
-        across = _met(columns, self._borders[1])
+        across = _overlaps(columns, self._borders[1])
         return [
             [
                 (self._blocks[i, j], Place(self._block_shape(i, j), inner_rows, inner_columns))
                 for j, inner_columns in across
             ]
-            for i, inner_rows in _met(rows, self._borders[0])
+            for i, inner_rows in _overlaps(rows, self._borders[0])
         ]
 
     def _block_shape(self, i: int, j: int) -> tuple[int, int]:
         return int(self._array.chunks[0][i]), int(self._array.chunks[1][j])
 
     def _kind(self) -> tuple[bool, float]:
-        """Whether blocks are sparse, and how filled they are: Dask often believes in arrays
-        where there are matrices.
+        """Return whether blocks are sparse, and the density of the array.
+
+        The metadata of Dask often describe sparse blocks as arrays, so the first block is checked.
         """
         key = self._array.name, self._array.chunks
-        known = _kinds.get(key)  # another thread may drop it at any time
+        known = _kinds.get(key)  # One access only, because another thread may remove the key.
         if known is None:
             is_sparse = sp.issparse(self._array._meta) or self._counted(only_first=True)[0][0]
             n_entries = (
@@ -130,7 +130,7 @@ class Distributed(Stored):
         return known
 
     def _counted(self, *, only_first: bool = False) -> list[tuple[bool, int]]:
-        """Of all blocks, or of the first that holds anything."""
+        """Return sparsity and number of entries for all blocks, or for the first nonempty one."""
         places = [
             place for place in np.ndindex(*self._blocks.shape) if 0 not in self._block_shape(*place)
         ]
@@ -147,67 +147,72 @@ class Distributed(Stored):
 
 
 def is_distributed(X: Any) -> bool:
-    """Whether X is of Dask, which is not loaded for that."""
+    """Whether X is an object of Dask, without importing Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def refuse_unknown(X: Any) -> None:
-    """Only arrays, and only of blocks whose sizes are known."""
-    from dask.array import Array  # noqa: PLC0415 - whoever has something of Dask has loaded it
+    """Raise an error unless X is a Dask array with known chunk sizes."""
+    from dask.array import Array  # noqa: PLC0415 - X is an object of Dask, so Dask is loaded
 
     if not isinstance(X, Array):
         raise InputTypeError(
-            f"X is a {type(X).__name__} of Dask; pass a dask.array.Array, of a data frame for "
-            "instance "
-            "X.to_dask_array(lengths=True)."
+            f"X is a Dask {type(X).__name__}; pass a dask.array.Array, for example "
+            "X.to_dask_array(lengths=True) for a data frame."
         )
     if any(isnan(size) for sizes in X.chunks for size in sizes):
         raise InputError("X has blocks of unknown size; call X.compute_chunk_sizes() first.")
 
 
 def chosen_columns(X: Any, columns: Integers) -> Any:
-    """Some columns of a Dask array, increasing, as a Dask array of which nothing is computed;
-    the rows keep their chunks.
+    """Return some columns of a Dask array as a Dask array, without computing anything.
+
+    The columns must be in increasing order. The rows keep their chunks.
     """
     borders = np.cumsum([0, *X.chunks[1]])
     ends = np.searchsorted(columns, borders)
-    met = np.flatnonzero(np.diff(ends)).tolist()
-    if not met:
+    occupied = np.flatnonzero(np.diff(ends)).tolist()
+    if not occupied:
         return X[:, :0]
-    inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in met]
+    inner = [columns[ends[place] : ends[place + 1]] - borders[place] for place in occupied]
     sizes = X.chunks[0], tuple(len(here) for here in inner)
-    return X.blocks[:, met].map_blocks(
+    return X.blocks[:, occupied].map_blocks(
         columns_of, columns=inner, chunks=sizes, dtype=X.dtype, meta=X._meta
     )
 
 
-def _met(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
-    """The chunks that a group meets, with its positions within each: None for all, a slice where
-    they follow each other.
+def _overlaps(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
+    """Return the chunks that overlap with a group, and the positions of the group in each chunk.
+
+    The positions are None for a complete chunk, and a slice if they are consecutive.
     """
-    met: list[tuple[int, Group | None]] = []
+    overlaps: list[tuple[int, Group | None]] = []
     if isinstance(group, slice):
         first = max(0, int(np.searchsorted(borders, group.start, side="right")) - 1)
         for place in range(first, len(borders) - 1):
             if borders[place] >= group.stop:
                 break
             ends = max(group.start, int(borders[place])), min(group.stop, int(borders[place + 1]))
-            _meet(met, place, borders, slice(*ends))
+            _add_overlap(overlaps, place, borders, slice(*ends))
     else:
         cuts = np.searchsorted(group, borders)
         for place in np.flatnonzero(np.diff(cuts)).tolist():
             here = group[cuts[place] : cuts[place + 1]]
             run = len(here) == here[-1] - here[0] + 1
-            _meet(met, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here)
-    return met or [(0, slice(0, 0))]
+            _add_overlap(
+                overlaps, place, borders, slice(int(here[0]), int(here[-1]) + 1) if run else here
+            )
+    return overlaps or [(0, slice(0, 0))]
 
 
-def _meet(met: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group) -> None:
+def _add_overlap(
+    overlaps: list[tuple[int, Group | None]], place: int, borders: Integers, here: Group
+) -> None:
     begin, end = int(borders[place]), int(borders[place + 1])
     if not isinstance(here, slice):
-        met.append((place, here - begin))
+        overlaps.append((place, here - begin))
     elif here.stop > here.start:
-        met.append(
+        overlaps.append(
             (
                 place,
                 None

@@ -1,5 +1,6 @@
-"""Who does the tasks of a distributed table, by the scheduler that Dask would choose: threads,
-processes, or a cluster.
+"""Engines that run the tasks of a Dask table: threads, processes, or a cluster.
+
+The engine corresponds to the scheduler that Dask would use.
 """
 
 from __future__ import annotations
@@ -25,32 +26,32 @@ from graphsieve._base.errors import LostProcessError
 from graphsieve.table.stored.pieces import Work, reading
 from graphsieve.table.stored.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
 
-# For each that is worked on, so many groups are asked for, so that the next one is there in time
+# Groups that are requested for each group in progress, so that the next one is ready in time
 GROUPS_BEFORE = 2
-TRIES = 4  # of a call whose data were lost with workers
+TRIES = 4  # attempts of a call that loses its data with workers
 LOST = (
-    "a worker of Dask was lost, perhaps for want of memory; pass graphsieve.stored(X, memory=…) "
-    "with less."
+    "a Dask worker was lost, perhaps because memory ran out; pass graphsieve.stored(X, memory=…) "
+    "with a lower limit."
 )
 
 
 @dataclass(frozen=True)
 class Errand:
-    """The parts of blocks that one group needs, row by row of blocks, and what is given for it."""
+    """The parts of blocks for one group, by rows of blocks, and the arguments of the group."""
 
     parts: list[list[tuple[Any, Place]]]
     given: tuple[Any, ...]
 
 
 class Engine(ABC):
-    """Runs errands.
+    """Base class of engines, which run errands.
 
     Attributes
     ----------
     at_once : int
-        How many it works on at the same time.
+        Number of errands that run at the same time.
     beside : int
-        How many of them in the memory of one process.
+        Number of these errands that share the memory of one process.
     """
 
     at_once: int
@@ -65,23 +66,24 @@ class Engine(ABC):
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
-        """What becomes of each."""
+        """Return the outcome of each errand."""
 
     @property
     def wave(self) -> int:
-        """How many errands are given at a time: whoever gave all at once would ask for all of
-        the table.
+        """Number of errands that are submitted together.
+
+        Submitting all errands would load the whole table.
         """
         return GROUPS_BEFORE * self.at_once
 
     @property
     def threads(self) -> int | None:
-        """How many share the cores of a process; None where one has them alone."""
+        """Number of errands that share the cores, or None if an errand may use all of them."""
         return self.beside if self.beside > 1 else None
 
 
 class Here(Engine):
-    """Threads of this process, or none but the caller's."""
+    """Threads of this process, or only the thread of the caller."""
 
     def __init__(self, n_threads: int) -> None:
         self.at_once = self.beside = n_threads
@@ -105,8 +107,9 @@ class Here(Engine):
 
 
 class Apart(Engine):
-    """Processes on this machine. All that these exchange passes through this one, so each
-    computes its blocks itself.
+    """Processes on this machine.
+
+    All data between them pass through this process, so each process computes its own blocks.
     """
 
     def __init__(self, n_processes: int, kept: Kept) -> None:
@@ -121,20 +124,20 @@ class Apart(Engine):
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
-        import cloudpickle  # noqa: PLC0415 - comes with Dask
+        import cloudpickle  # noqa: PLC0415 - a dependency of Dask
         import dask  # noqa: PLC0415
 
         name = _unique(name)
         tasks = []
         for place, (errand, parts) in enumerate(zip(errands, _all_cut(errands), strict=True)):
-            needed = dask.optimize(parts)[0]  # of all blocks, only those of this group
+            needed = dask.optimize(parts)[0]  # keeps only the blocks of this group
             packet = cloudpickle.dumps((needed, _Call(manner, work, errand.given, shared)))
-            tasks.append(_task(_by_itself, name, place, packet))
+            tasks.append(_task(_compute_and_call, name, place, packet))
         pool = self._kept.pool(self.at_once)
         try:
             return _computed(tasks, chunksize=1, pool=pool)
         except BrokenProcessPool:
-            self._kept.end_pool(pool)  # it would refuse all that is to come, too
+            self._kept.end_pool(pool)  # A broken pool accepts no further tasks.
             raise LostProcessError(LOST) from None
 
     @property
@@ -143,8 +146,9 @@ class Apart(Engine):
 
 
 class Cluster(Engine):
-    """Workers of `dask.distributed`. What is large travels once, and again if it is lost with
-    the last worker that had it.
+    """Workers of `dask.distributed`.
+
+    Large arrays are sent once, and again only if all workers that hold them are lost.
     """
 
     def __init__(self, client: Any, kept: Kept) -> None:
@@ -160,7 +164,7 @@ class Cluster(Engine):
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
-        lost = _lost()
+        lost = _lost_worker_errors()
         for _ in range(TRIES):
             try:
                 return self._run(name, errands, manner, work, shared)
@@ -179,14 +183,14 @@ class Cluster(Engine):
     ) -> list[Outcome]:
         name = _unique(name)
         common, arrays = packed((work, shared))
-        everywhere = self._kept.broadcast(self._client, arrays)
+        common_futures = self._kept.broadcast(self._client, arrays)
         own = [packed(errand.given) for errand in errands]
-        somewhere = iter(
+        own_futures = iter(
             self._kept.scattered(self._client, [array for _, arrays in own for array in arrays])
         )
         tasks = []
         for place, (parts, (packet, arrays)) in enumerate(zip(_all_cut(errands), own, strict=True)):
-            travelled = [*everywhere, *(next(somewhere) for _ in arrays)]
+            futures = [*common_futures, *(next(own_futures) for _ in arrays)]
             tasks.append(
                 _task(
                     worked_afar,
@@ -195,16 +199,18 @@ class Cluster(Engine):
                     parts,
                     manner,
                     (common, packet),
-                    len(everywhere),
-                    *travelled,
+                    len(common_futures),
+                    *futures,
                 )
             )
         return _computed(tasks)
 
 
 class Kept:
-    """What is kept from call to call: the arrays that every worker has, each as long as it is there
-    itself, and unchanged; or the processes that Dask would otherwise start for every call.
+    """State that is kept between calls: arrays on the workers, and a pool of processes.
+
+    An array stays on the workers as long as it exists in this process and does not change. Without
+    the pool, Dask would start new processes for every call.
     """
 
     def __init__(self) -> None:
@@ -213,7 +219,7 @@ class Kept:
         self._client: Any = None
 
     def broadcast(self, client: Any, arrays: Sequence[NDArray[Any]]) -> list[Any]:
-        """The futures of the arrays on all workers, sent if they are not there yet."""
+        """Return futures of arrays on all workers, and send the arrays that are not there yet."""
         if client is not self._client:
             self.forget()
             self._client = client
@@ -235,20 +241,21 @@ class Kept:
 
     @staticmethod
     def scattered(client: Any, arrays: Sequence[NDArray[Any]]) -> list[Any]:
-        """The futures of arrays that one worker each will need."""
+        """Return futures of arrays that only one worker each needs."""
         return list(client.scatter(list(arrays), hash=False)) if arrays else []
 
     def drop(self, place: int) -> None:
-        """Free what is needed no more."""
+        """Release the array with this id from the workers."""
         self._known.pop(place, None)
 
     def forget(self) -> None:
-        """Send everything again when it is needed."""
+        """Release all arrays, which are sent again when they are needed."""
         self._known.clear()
 
     def pool(self, n_processes: int) -> Any:
-        """Processes as Dask would start them, or those that somebody told Dask to use; they end
-        with the table.
+        """Return the pool of processes from the configuration of Dask, or start one as Dask does.
+
+        A started pool ends with the table.
         """
         import dask  # noqa: PLC0415
         from dask.multiprocessing import get_context  # noqa: PLC0415
@@ -263,7 +270,7 @@ class Kept:
         return self._pool
 
     def end_pool(self, pool: Any) -> None:
-        """Start other processes when they are needed, unless another thread has done so already."""
+        """Shut down the pool, unless another thread has already replaced it."""
         if pool is not None and pool is self._pool:
             self._pool = None
             pool.shutdown()
@@ -282,8 +289,8 @@ class Kept:
 
 
 def engine_of(array: Any, kept: Kept) -> Engine:
-    """What Dask would compute this array with now."""
-    import dask  # noqa: PLC0415 - only who has an array of Dask needs it
+    """Return the engine for the scheduler that Dask would currently use for this array."""
+    import dask  # noqa: PLC0415 - only needed for Dask arrays
     from dask import local, multiprocessing  # noqa: PLC0415
     from dask.base import get_scheduler  # noqa: PLC0415
 
@@ -300,7 +307,10 @@ def engine_of(array: Any, kept: Kept) -> Engine:
 
 
 class _Call:
-    """Work with all that it needs but the parts: one value, into which Dask does not look."""
+    """A function with all its arguments except the parts.
+
+    Dask treats it as one value and does not search it for further tasks.
+    """
 
     def __init__(
         self, manner: Manner, work: Work, given: tuple[Any, ...], shared: tuple[Any, ...]
@@ -311,8 +321,8 @@ class _Call:
         return worked(parts, self._manner, self._work, self._given, self._shared)
 
 
-def _by_itself(packet: bytes) -> Outcome:
-    """A call in a process that computes the parts that it needs."""
+def _compute_and_call(packet: bytes) -> Outcome:
+    """Compute the parts of a call in this process, then run the call."""
     import dask  # noqa: PLC0415
 
     parts, call = pickle.loads(packet)
@@ -322,7 +332,7 @@ def _by_itself(packet: bytes) -> Outcome:
 
 
 def _all_cut(errands: Sequence[Errand]) -> list[list[list[Any]]]:
-    """For each errand the tasks that cut what it needs from the blocks."""
+    """Return the tasks that cut the parts of each errand from the blocks."""
     name, place = _unique("graphsieve-cut"), count()
     return [
         [[_task(cut, name, next(place), *part) for part in row] for row in errand.parts]
@@ -337,8 +347,10 @@ def _task(function: Work, name: str, place: int, *arguments: Any) -> Any:
 
 
 def _unique(name: str) -> str:
-    """Dask shows what stands before the first word that is not of letters alone, and takes equal
-    names for equal results.
+    """Return a unique task name.
+
+    Dask treats tasks with equal names as equal results. It displays the words of a name up to the
+    first word that does not consist of letters only.
     """
     return f"{name}-{uuid.uuid4().hex}"
 
@@ -346,19 +358,20 @@ def _unique(name: str) -> str:
 def _computed(tasks: Sequence[Any], **options: Any) -> list[Any]:
     import dask  # noqa: PLC0415
 
-    # Blocks are computed by code of others, any one of them for the first time. Who was lost is
-    # known to whoever asked.
+    # Blocks are computed by external code, which may raise any error. Errors about lost workers
+    # are handled by the caller.
     with reading(
         "the blocks of a Dask array",
         "X.compute() shows where it fails",
-        but=(BrokenProcessPool, *_lost()),
+        but=(BrokenProcessPool, *_lost_worker_errors()),
     ):
         return list(dask.compute(*tasks, traverse=False, **options))
 
 
-def _lost() -> tuple[type[BaseException], ...]:
-    """What Dask says when data or tasks were lost with their workers; nothing where there is no
-    cluster.
+def _lost_worker_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors that Dask raises if data or tasks are lost with their workers.
+
+    The result is empty if there is no cluster.
     """
     if "distributed" not in sys.modules:
         return ()
@@ -370,7 +383,7 @@ def _lost() -> tuple[type[BaseException], ...]:
 
 
 def _digest(array: NDArray[Any]) -> bytes:
-    """What an array held when it was sent: some are filled anew from round to round."""
+    """Return a digest of an array, because some arrays are refilled between calls."""
     ordered = np.ascontiguousarray(array.T if array.flags.f_contiguous else array)
     found = hashlib.blake2b(f"{array.dtype.str}{array.shape}{array.strides}".encode())
     found.update(ordered.reshape(-1).view(np.uint8).data)

@@ -1,9 +1,9 @@
-"""Parquet: columns in groups of rows, each of which can be read alone.
+"""Parquet files, which store columns in row groups.
 
-A group of rows may be larger than memory, and its rows can only be read from its first one on. So
-rows come in small batches, and who asks for rows one run after the other goes on where the last run
-ended. That takes a page of every column in memory; where there are too many columns for that, they
-are read a few at a time, from the first row of their group on.
+A row group may be larger than memory, and its rows can be read only from its first row on. Rows are
+therefore read in small batches. A request for rows continues where the previous request ended, if
+possible. This keeps a page of every column in memory. If there are too many columns for that, a few
+columns are read at a time, each from the first row of the row group on.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ from graphsieve.table.arrow_columns import is_pandas_index, why_no_numbers
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, column_label
 from graphsieve.table.stored.pieces import Group, Local, positions
 
-MOST_ROWS = 2**16  # in a batch
-BATCH_BYTES = 128  # a batch is so small that it would fit into memory with as many for every number
-# Bytes of a column that are in memory while it is read: a page and a dictionary, as most writers
-# make them
+MOST_ROWS = 2**16  # maximum number of rows in a batch
+BATCH_BYTES = 128  # bytes per value that a batch is assumed to need, which keeps batches small
+# Bytes of a column that are in memory while it is read: a page and a dictionary of usual size
 PAGE = 2**21
 
-# Of some columns by their names, at most so many rows at a time
+# A function that iterates over batches, given column names and the maximum number of rows per batch
 Batches = Callable[[Sequence[str], int], Iterator[Any]]
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Rows that lie together in a file, so many bytes in each column."""
+    """A row group of a file, with its number of rows and its mean number of bytes per column."""
 
     n_rows: int
     n_bytes: int
@@ -46,20 +45,21 @@ class RowGroup:
 
 
 class Parquet(Local):
-    """A Parquet file, or several of them one below the other.
+    """A Parquet file, or the concatenated rows of several files.
 
     Parameters
     ----------
     groups : sequence of RowGroup
-        All rows.
+        Row groups of all files.
     schema : pyarrow.Schema
-        The columns; all that are taken must hold numbers.
+        Schema of the columns. All selected columns must be numeric.
     memory : int
-        Bytes that pieces may take.
+        Memory limit for pieces, in bytes.
     columns : sequence of str or None
-        The columns to be taken, in the order of the file; None for all but the row names of pandas.
+        Names of the selected columns, which keep the order of the file. None selects all columns
+        except the row names of pandas.
     source : str
-        What it is called.
+        Description of the source for messages.
     """
 
     columnwise = True
@@ -96,7 +96,7 @@ class Parquet(Local):
             1, memory // (2 * min(PAGE, max((group.n_bytes for group in groups), default=0) + 1))
         )
         self._lock = Lock()
-        self._walk: _Walk | None = None
+        self._reader: _BatchReader | None = None
 
     @property
     def row_borders(self) -> Integers:
@@ -104,16 +104,16 @@ class Parquet(Local):
 
     def read_rows(self, rows: Group) -> NDArray[Any]:
         assert self.names is not None
-        asked = positions(rows)
-        found = np.empty((len(asked), self.shape[1]), dtype=self._dtype)
+        requested = positions(rows)
+        found = np.empty((len(requested), self.shape[1]), dtype=self._dtype)
         with self._lock:
             if self._width >= self.shape[1]:
-                walk, self._walk = self._walk, None  # an error on the way ends it
-                self._walk = self._read_along(asked, self.names, found, walk)
+                reader, self._reader = self._reader, None  # An error discards the reader.
+                self._reader = self._read_with(requested, self.names, found, reader)
                 return found
             for start in range(0, self.shape[1], self._width):
                 part = slice(start, start + self._width)
-                self._read_along(asked, self.names[part], found[:, part], None)
+                self._read_with(requested, self.names[part], found[:, part], None)
         return found
 
     def read_columns(self, columns: Group) -> NDArray[Any]:
@@ -130,30 +130,38 @@ class Parquet(Local):
         _refuse_fewer(done, len(found))
         return found
 
-    def _read_along(
-        self, asked: Integers, names: Sequence[str], found: NDArray[Any], walk: _Walk | None
-    ) -> _Walk | None:
-        """Write the rows that are asked for; the walk that is under way, or another one, goes on
-        from there.
+    def _read_with(
+        self,
+        requested: Integers,
+        names: Sequence[str],
+        found: NDArray[Any],
+        reader: _BatchReader | None,
+    ) -> _BatchReader | None:
+        """Write the requested rows to `found`, and return the reader for the next request.
+
+        The current reader continues if it can reach the rows. Otherwise a new reader is started.
         """
         done = 0
-        while done < len(asked):
-            walk = self._towards(int(asked[done]), names, walk)
-            first = walk.position
-            batch = walk.next(int(asked[-1]) + 1 - first)
-            end = int(np.searchsorted(asked, walk.position))
-            self._fill(found[done:end], batch, names, asked[done:end] - first)
+        while done < len(requested):
+            reader = self._reader_for(int(requested[done]), names, reader)
+            first = reader.position
+            batch = reader.next(int(requested[-1]) + 1 - first)
+            end = int(np.searchsorted(requested, reader.position))
+            self._fill(found[done:end], batch, names, requested[done:end] - first)
             done = end
-        return walk
+        return reader
 
-    def _towards(self, row: int, names: Sequence[str], walk: _Walk | None) -> _Walk:
-        """The walk that reaches a row soonest: the one under way, or one from the beginning of
-        the group of the row.
+    def _reader_for(
+        self, row: int, names: Sequence[str], reader: _BatchReader | None
+    ) -> _BatchReader:
+        """Return the reader that reaches a row soonest.
+
+        This is the current reader, or a new one from the start of the row group.
         """
         group = int(np.searchsorted(self._borders, row, side="right")) - 1
-        if walk is not None and self._borders[group] <= walk.position <= row:
-            return walk
-        return _Walk(
+        if reader is not None and self._borders[group] <= reader.position <= row:
+            return reader
+        return _BatchReader(
             int(self._borders[group]),
             _batches(self._groups[group:], names, self._batch_rows(len(names))),
         )
@@ -164,7 +172,7 @@ class Parquet(Local):
     def _fill(
         self, found: NDArray[Any], batch: Any, names: Sequence[str], rows: Integers | None
     ) -> None:
-        """Write the columns of a batch, or some of its rows, where they belong."""
+        """Write some or all rows of a batch to `found`."""
         if rows is not None and not len(rows):
             return
         every = rows is None or len(rows) == batch.num_rows
@@ -182,14 +190,14 @@ class Parquet(Local):
                 self.rounded |= {place}
 
 
-class _Walk:
-    """Batches one after the other, each row handed out once."""
+class _BatchReader:
+    """A sequential reader of batches, which returns each row once."""
 
     def __init__(self, position: int, batches: Iterator[Any]) -> None:
         self.position, self._batches, self._rest = position, batches, None
 
     def next(self, most: int) -> Any:
-        """The next rows, at least one and at most so many."""
+        """Return the next rows, at least one and at most `most`."""
         while self._rest is None or not self._rest.num_rows:
             self._rest = next(self._batches, None)
             _refuse_fewer(self._rest is not None, True)
@@ -200,15 +208,15 @@ class _Walk:
 
 
 def parquet_file(file: Any, memory: int, columns: Sequence[str] | None) -> Parquet:
-    """A `pyarrow.parquet.ParquetFile`."""
+    """Return the stored table of a `pyarrow.parquet.ParquetFile`."""
     if file.closed:
-        raise InputError("X is a ParquetFile that is closed; open it again.")
+        raise InputError("X is a closed ParquetFile; open it again.")
     about = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
     groups = [
         RowGroup(
             one.num_rows,
             one.total_byte_size // max(1, one.num_columns),
-            partial(_of_file, file, place),
+            partial(_file_batches, file, place),
         )
         for place, one in enumerate(about)
     ]
@@ -216,22 +224,24 @@ def parquet_file(file: Any, memory: int, columns: Sequence[str] | None) -> Parqu
 
 
 def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) -> Parquet:
-    """A `pyarrow.dataset.Dataset` of Parquet files."""
+    """Return the stored table of a `pyarrow.dataset.Dataset` of Parquet files."""
     try:
         fragments = list(dataset.get_fragments())
     except ValueError:
         raise InputError(
-            "X is a dataset with a filter; write what it selects as Parquet files, and pass these."
+            "X is a dataset with a filter; write the selected rows to Parquet files and pass these."
         ) from None
     odd = next((fragment for fragment in fragments if not hasattr(fragment, "row_groups")), None)
     if odd is not None:
-        raise InputError(f"X is a dataset with {type(odd).__name__} in it; expected Parquet files.")
+        raise InputError(
+            f"X is a dataset that contains a {type(odd).__name__}; expected Parquet files."
+        )
     width = max(1, len(dataset.schema))
     groups = [
         RowGroup(
             info.num_rows,
             info.total_byte_size // width,
-            partial(_of_fragment, fragment.subset(row_group_ids=[info.id]), dataset.schema),
+            partial(_fragment_batches, fragment.subset(row_group_ids=[info.id]), dataset.schema),
         )
         for fragment in fragments
         for info in fragment.row_groups
@@ -242,7 +252,7 @@ def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) ->
 def numeric_names(
     schema: Any, columns: Sequence[str] | None, source: str, pa: Any
 ) -> tuple[str, ...]:
-    """The names of the columns that are taken, all of which hold numbers."""
+    """Return the names of the selected columns after checking that all of them are numeric."""
     names = checked_names(schema.names, source)
     chosen = (
         [name for name in names if not is_pandas_index(name)]
@@ -254,8 +264,7 @@ def numeric_names(
         if reason is not None:
             raise InputError(
                 f"{source} holds {reason} in {column_label(chosen, place)}; every feature must be "
-                "numeric: name those to be "
-                "read, graphsieve.stored(X, columns=[…])."
+                "numeric: select numeric columns with graphsieve.stored(X, columns=[…])."
             )
     if not chosen:
         raise InputError(f"{source} has no columns; at least 1 feature is needed.")
@@ -263,37 +272,36 @@ def numeric_names(
 
 
 def checked_names(names: Sequence[Any], source: str) -> tuple[str, ...]:
-    """Names as texts, none of them twice."""
+    """Return the names as strings after checking that they are unique."""
     found = tuple(str(name) for name in names)
     seen: set[str] = set()
     for place, name in enumerate(found):
         if name in seen:
             raise InputError(
-                f"{source} has {column_label(found, place)} twice; give every column a name of its "
-                "own."
+                f"{source} has {column_label(found, place)} twice; give every column a unique name."
             )
         seen.add(name)
     return found
 
 
 def chosen_names(names: Sequence[str], columns: Sequence[str], source: str) -> list[str]:
-    """Those of the names that were asked for, in the order of the file."""
-    asked = set(columns)
+    """Return the requested names in the order of the file."""
+    requested = set(columns)
     absent = [name for name in columns if name not in set(names)]
     if absent:
         raise InputError(
-            f"{source} has no {column_label(absent, 0)}; columns must name columns of it."
+            f"{source} has no {column_label(absent, 0)}; columns must contain existing names."
         )
-    if len(asked) < len(columns) or not columns:
-        raise InputError("columns must name each column once, and at least one.")
-    return [name for name in names if name in asked]
+    if len(requested) < len(columns) or not columns:
+        raise InputError("columns must contain at least one name, and each name only once.")
+    return [name for name in names if name in requested]
 
 
 def _batches(groups: Sequence[RowGroup], names: Sequence[str], n_rows: int) -> Iterator[Any]:
     return chain.from_iterable(group.batches(names, n_rows) for group in groups)
 
 
-def _of_file(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _file_batches(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterator[Any]:
     found: Iterator[Any] = file.iter_batches(
         batch_size=n_rows,
         row_groups=[place],
@@ -303,7 +311,9 @@ def _of_file(file: Any, place: int, names: Sequence[str], n_rows: int) -> Iterat
     return found
 
 
-def _of_fragment(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _fragment_batches(
+    fragment: Any, schema: Any, names: Sequence[str], n_rows: int
+) -> Iterator[Any]:
     dataset = needed("pyarrow.dataset", "pyarrow has no datasets; install it again.")
     found: Iterator[Any] = fragment.to_batches(
         schema=schema,
@@ -319,7 +329,7 @@ def _of_fragment(fragment: Any, schema: Any, names: Sequence[str], n_rows: int) 
 
 
 def _numbers(column: Any, pa: Any) -> NDArray[Any]:
-    """NaN where a value is missing."""
+    """Return a column as an array, with NaN for missing values."""
     if not pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
@@ -341,4 +351,4 @@ def _is_long(kind: Any, pa: Any) -> bool:
 
 def _refuse_fewer(found: int, expected: int) -> None:
     if found < expected:
-        raise OSError("fewer rows than the file says")
+        raise OSError("the file has fewer rows than its metadata state")

@@ -1,8 +1,9 @@
-"""What every table that is read piece by piece can do, wherever its pieces lie.
+"""The interface of all tables that are read in pieces.
 
-Two verbs are enough for all of graphsieve: *do this with each of these groups of rows*, and the
-same with columns. A file reads one group after the other; a cluster sends the work to where the
-pieces are. Nobody who asks knows which, and nobody holds more than a group at a time.
+Two operations are sufficient for graphsieve: apply a function to groups of rows, or to groups of
+columns. A table in a file reads one group after another. A table on a cluster sends the function to
+the workers that hold the pieces. The caller does not need to distinguish these cases, and no
+process holds more than a few groups in memory.
 """
 
 from __future__ import annotations
@@ -24,63 +25,60 @@ from graphsieve._base.parameters import as_text, count, one_line
 from graphsieve._base.progress import Progress
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 
-MEMORY = 2**30  # bytes that pieces may take unless somebody says otherwise
-HOURS = 2.0  # that an exact search may take unless somebody says otherwise
-BYTES = 8  # of a number while it is worked on
-# Groups of rows in memory at once: one worked on, its copy for distances, one being read, and some
-# room
+MEMORY = 2**30  # default memory limit for pieces, in bytes
+HOURS = 2.0  # default maximum duration of an exact search
+BYTES = 8  # bytes per value during computation
+# Groups of rows in memory: one in use, its copy for distances, one being read, and a reserve
 ROWS_HELD = 4
-# Of columns: the fewer groups there are, the less often a file of rows is read, so nothing is read
-# ahead
+# Groups of columns in memory. A file stored by rows is read once per group of columns, so groups
+# are as large as possible and no group is read ahead.
 COLUMNS_HELD = 1.25
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-# Of a neighbour while a graph is built: where it is, how far, and the same again while edges are
-# sorted
+# Bytes per neighbour while a graph is built: index and distance, and copies while edges are sorted
 EDGE_BYTES = 64
 
 NO_ARRAY = (
-    "X is a stored table, which is read piece by piece and is no array; pass it to a score, rank "
-    "or GraphSieve, or pass the "
-    "array itself to what takes arrays."
+    "X is a stored table, which is read in pieces and is not an array; pass it to a score, rank "
+    "or GraphSieve, or pass an array to this function."
 )
 
-Group = slice | Integers  # which rows, or which columns: a run of them, or their positions
-Work = Callable[..., Any]  # of a piece, what is given for its group, and what is shared by all
+Group = slice | Integers  # a range of rows or columns, or their positions
+Work = Callable[..., Any]  # a function of a piece, the arguments of its group, and common arguments
 
 
 class Stored(ABC):
-    """A table that is read piece by piece.
+    """A table that is read in pieces.
 
     Attributes
     ----------
     shape : (int, int)
-        Samples and features.
+        Numbers of samples and features.
     is_sparse : bool
-        Whether pieces are sparse: rows as CSR, columns as CSC; otherwise they are 2-D arrays.
+        Whether pieces are sparse matrices (CSR for rows, CSC for columns) instead of 2-D arrays.
     density : float
-        The share of all numbers that are kept: 1 where it is dense.
+        Share of stored values, which is 1 for a dense table.
     names : tuple of str or None
-        The columns' names.
+        Column names.
     memory : int
-        Bytes that the pieces in use may take together.
+        Memory limit for all pieces in use, in bytes.
     itemsize : int
-        Bytes of a number as it is kept.
+        Bytes per stored value.
     hours : float
-        The longest exact search for neighbours that is begun.
+        Maximum duration of an exact neighbour search.
     at_hand : bool
-        Whether this process reads it, so that a small one may as well be read whole.
+        Whether this process reads the table, so that a small table can be read completely.
     at_once : int
-        Groups that are worked on at the same time, so that there should be as many.
+        Number of groups that are processed at the same time. There should be at least as many
+        groups.
     beside : int
-        How many of them share one memory.
+        Number of these groups that share the memory of one process.
     columns_held : float
-        Groups of columns that each of them has in memory.
+        Number of groups of columns in memory for each group in progress.
     columnwise : bool
-        Whether columns are read with less effort than rows.
+        Whether columns are faster to read than rows.
     rounded : frozenset of int
-        Columns whose whole numbers are beyond those that float64 holds, as far as they have been
-        read.
+        Columns read so far with integers that float64 cannot represent exactly.
     """
 
     shape: tuple[int, int]
@@ -105,8 +103,10 @@ class Stored(ABC):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        """What ``work(rows, *given of the group, *shared)`` returns for each group, in their
-        order.
+        """Iterate over the results of `work` for groups of rows, in the order of the groups.
+
+        The call is ``work(rows, *arguments, *shared)``, where `arguments` has the element of every
+        sequence in `given` that belongs to the group.
         """
 
     @abstractmethod
@@ -117,21 +117,21 @@ class Stored(ABC):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        """The same for groups of columns."""
+        """Iterate over the results of `work` for groups of columns, as `over_rows` for rows."""
 
     @property
     def row_borders(self) -> Integers:
-        """Where reading rows may begin and end without reading anything twice."""
+        """Row positions at which groups can begin and end without reading any data twice."""
         return np.array([0, self.shape[0]])
 
     @property
     def column_borders(self) -> Integers:
-        """The same for columns."""
+        """Column positions at which groups can begin and end without reading any data twice."""
         return np.array([0, self.shape[1]])
 
     @property
     def n_bytes(self) -> int:
-        """What all numbers would take in memory."""
+        """Number of bytes of the whole table in memory."""
         return int(
             self.shape[0]
             * self.shape[1]
@@ -140,11 +140,10 @@ class Stored(ABC):
         )
 
     def plan(self, n_neighbors: int = 10) -> str:
-        """What a run will take, in words: how the table is read, the memory for pieces and for a
-        graph of so many neighbours.
+        """Describe how the table is read, and the memory for pieces and for a graph.
 
-        Methods without neighbours need no graph, and twice as many neighbours take twice the
-        memory.
+        Methods without neighbours need no graph. The memory for a graph is proportional to the
+        number of neighbours.
         """
         n_neighbors = count(0, sensible=2**31)("n_neighbors", n_neighbors)
         size, pieces = memory_text(self.n_bytes), memory_text(self.memory)
@@ -168,18 +167,17 @@ class Stored(ABC):
         )
 
     def __getitem__(self, _: Any) -> Any:
-        """Refuse to be cut, as scikit-learn's folds would: whoever gets a part might hold all of
-        it.
-        """
+        """Raise an error for slices such as cross-validation folds, which may not fit in memory."""
         raise InputTypeError(NO_ARRAY)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        """Refuse to be collected unasked."""
+        """Raise an error for implicit conversions to an array, which may not fit in memory."""
         raise InputTypeError(NO_ARRAY)
 
     def row_groups(self, share: float = 1.0) -> list[slice]:
-        """All rows in runs that fit into a share of the memory, along the borders where those
-        allow it.
+        """Return ranges of rows that fit into a share of the memory, and together cover all rows.
+
+        The ranges follow the borders where possible.
         """
         return runs(
             self.row_borders, min(self.fitting_rows(share), -(-self.shape[0] // self.at_once))
@@ -188,8 +186,9 @@ class Stored(ABC):
     def column_groups(
         self, start: int = 0, stop: int | None = None, share: float = 1.0
     ) -> list[slice]:
-        """Columns from `start` to `stop` in runs that fit into a share of the memory, along the
-        borders where those allow it.
+        """Return ranges of columns from `start` to `stop` that fit into a share of the memory.
+
+        The ranges follow the borders where possible.
         """
         stop = self.shape[1] if stop is None else stop
         within = self.column_borders
@@ -197,16 +196,16 @@ class Stored(ABC):
         return runs(borders, min(self.fitting_columns(share), -(-(stop - start) // self.at_once)))
 
     def fitting_rows(self, share: float = 1.0) -> int:
-        """How many rows may be read at once, within a share of the memory."""
+        """Return how many rows fit into a share of the memory."""
         return self.fitting(self.shape[1], BYTES * ROWS_HELD / share)
 
     def fitting_columns(self, share: float = 1.0) -> int:
-        """How many columns may be read at once, within a share of the memory."""
+        """Return how many columns fit into a share of the memory."""
         return self.fitting(self.shape[0], self.itemsize * self.columns_held / share)
 
     @property
     def column_bytes(self) -> int:
-        """What a single column takes while it is worked on."""
+        """Number of bytes that a single column needs while it is processed."""
         return int(
             self.columns_held
             * self.shape[0]
@@ -215,29 +214,34 @@ class Stored(ABC):
         )
 
     def fitting(self, length: int, bytes_each: float) -> int:
-        """How many lines of so many numbers fit into memory, if each number takes so many bytes."""
+        """Return how many rows or columns of `length` values fit into memory.
+
+        `bytes_each` is the number of bytes per value.
+        """
         each = self.beside * (bytes_each if not self.is_sparse else 2 * bytes_each * self.density)
         return max(1, int(self.memory / (each * max(1, length)))) if each else max(1, length)
 
 
 class Local(Stored):
-    """A table of which this process reads the pieces, the next one while the last is worked on.
+    """A table that this process reads.
+
+    The next group of rows is read while the previous one is processed.
 
     Attributes
     ----------
     source : str
-        Where it lies, as a message says it.
+        Description of the source for messages.
     """
 
     source: str = "where it is stored"
 
     @abstractmethod
     def read_rows(self, rows: Group) -> Any:
-        """Some rows as an array or a CSR matrix; positions are increasing."""
+        """Return some rows as an array or a CSR matrix. Positions must be increasing."""
 
     @abstractmethod
     def read_columns(self, columns: Group) -> Any:
-        """Some columns as an array or a CSC matrix; positions are increasing."""
+        """Return some columns as an array or a CSC matrix. Positions must be increasing."""
 
     def over_rows(
         self,
@@ -246,7 +250,7 @@ class Local(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        return _one_ahead(self._rows_read, groups, _told(work, given, shared))
+        return _read_ahead(self._rows_read, groups, _with_arguments(work, given, shared))
 
     def over_columns(
         self,
@@ -255,10 +259,10 @@ class Local(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        told = _told(work, given, shared)
+        bound = _with_arguments(work, given, shared)
         with Progress("reading groups of columns") as shown:
             for place, group in enumerate(groups):
-                yield told(usual(self._columns_read(group)), place)
+                yield bound(usual(self._columns_read(group)), place)
                 shown.tell(f"{place + 1} of {len(groups)}")
 
     def _rows_read(self, rows: Group) -> Any:
@@ -279,18 +283,17 @@ class Local(Stored):
 
 
 class View(Stored):
-    """Some rows or some columns of a stored table, or all of it with every piece changed in
-    passing.
+    """A view of a stored table, with some of its rows or columns, or with transformed pieces.
 
     Parameters
     ----------
     base : Stored
-        The table behind it.
+        The underlying table.
     rows, columns : array of int or None
-        Positions, increasing; None for all.
+        Increasing positions, or None for all.
     change : callable or None
-        Of a piece and the columns that it has, as positions of this view: the piece as it is to be
-        seen.
+        Function that transforms a piece. Its arguments are the piece and the positions of its
+        columns in this view.
     """
 
     def __init__(
@@ -346,9 +349,9 @@ class View(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        asked = [_within(self._rows, group) for group in groups]
-        seen = partial(_seen_rows, work, self._columns, self._change)
-        return self._base.over_rows(asked, seen, *given, shared=shared)
+        requested = [_within(self._rows, group) for group in groups]
+        viewed_work = partial(_work_on_viewed_rows, work, self._columns, self._change)
+        return self._base.over_rows(requested, viewed_work, *given, shared=shared)
 
     def over_columns(
         self,
@@ -357,13 +360,15 @@ class View(Stored):
         *given: Sequence[Any],
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
-        asked = [_within(self._columns, group) for group in groups]
-        seen = partial(_seen_columns, work, self._rows, self._change)
-        return self._base.over_columns(asked, seen, list(groups), *given, shared=shared)
+        requested = [_within(self._columns, group) for group in groups]
+        viewed_work = partial(_work_on_viewed_columns, work, self._rows, self._change)
+        return self._base.over_columns(requested, viewed_work, list(groups), *given, shared=shared)
 
 
 def memory_text(n_bytes: int, *, enough: bool = False) -> str:
-    """A number of bytes as people say it; rounded up where it is to be enough.
+    """Return a number of bytes as text with a binary unit.
+
+    The number is rounded up if `enough` is true, so that it is sufficient as a limit.
 
     Examples
     --------
@@ -380,8 +385,9 @@ def memory_text(n_bytes: int, *, enough: bool = False) -> str:
 
 
 def runs(borders: Integers, longest: int) -> list[slice]:
-    """From the first border to the last, at most so many at a time, with as few cuts between
-    borders as that needs.
+    """Return ranges from the first to the last border, each at most `longest` long.
+
+    The ranges have as few ends between borders as possible.
 
     Examples
     --------
@@ -405,25 +411,27 @@ def runs(borders: Integers, longest: int) -> list[slice]:
 
 
 def positions(group: Group) -> Integers:
-    """The members of a group."""
+    """Return the positions in a group as an array."""
     return np.arange(group.start, group.stop) if isinstance(group, slice) else group
 
 
 def length_of(group: Group) -> int:
-    """How many rows or columns a group has."""
+    """Return the number of rows or columns in a group."""
     return int(group.stop - group.start) if isinstance(group, slice) else len(group)
 
 
 def _refuse_other_shape(found: tuple[int, ...], expected: tuple[int, int]) -> None:
-    """Others may write to a file while it is read, and libraries cut what is asked for to what
-    there is.
+    """Raise an error if a piece has an unexpected shape.
+
+    Another process may write to the file while it is read. Libraries then return fewer rows or
+    columns than requested.
     """
     if found != expected:
-        raise OSError(f"it has become another size: {found} where {expected} was asked for")
+        raise OSError(f"its size has changed: got {found}, expected {expected}")
 
 
 def gathered(pieces: Sequence[Any]) -> Any:
-    """Row pieces of one kind, one below the other."""
+    """Return the concatenated rows of several pieces, which are all dense or all sparse."""
     if len(pieces) == 1:
         return pieces[0]
     return (
@@ -434,8 +442,10 @@ def gathered(pieces: Sequence[Any]) -> Any:
 
 
 def usual(piece: Any) -> Any:
-    """A piece in the types that are worked with: native numbers, CSR and CSC without zeros that
-    are stored.
+    """Return a piece in a supported type.
+
+    Arrays have native byte order and at most 64-bit numbers. Sparse matrices have float64 values,
+    without duplicates and explicit zeros.
     """
     if sp.issparse(piece):
         piece = piece.astype(np.float64)
@@ -443,7 +453,7 @@ def usual(piece: Any) -> Any:
         piece.eliminate_zeros()
         return piece
     if piece.dtype.kind == "f" and piece.dtype.itemsize not in (4, 8):
-        with np.errstate(over="ignore"):  # what becomes infinite is refused
+        with np.errstate(over="ignore"):  # The finite check reports infinite values.
             return piece.astype(np.float32 if piece.dtype.itemsize == 2 else np.float64)
     return piece if piece.dtype.isnative else piece.astype(piece.dtype.newbyteorder("="))
 
@@ -454,23 +464,26 @@ def reading(
     remedy: str = "open it again, or write it again",
     but: tuple[type[BaseException], ...] = (),
 ) -> Iterator[None]:
-    """Libraries raise whatever they like while they read; a person gets one sentence."""
+    """Convert any error of a library during reading to an `InputError` with one sentence.
+
+    Errors of the types in `but` are raised unchanged.
+    """
     try:
         yield
     except Exception as error:
         if isinstance(error, (InputError, LostProcessError, MemoryError, *but)):
             raise
-        said = one_line(f"{type(error).__name__}: {as_text(error)}".rstrip(" .:"))
-        raise InputError(f"X could not be read from {source} ({said}); {remedy}.") from error
+        description = one_line(f"{type(error).__name__}: {as_text(error)}".rstrip(" .:"))
+        raise InputError(f"X could not be read from {source} ({description}); {remedy}.") from error
 
 
 def itself(piece: Any) -> Any:
-    """The work that only brings a piece."""
+    """Return the piece, for callers that need the values themselves."""
     return piece
 
 
 def _rounded_columns(piece: Any) -> frozenset[int]:
-    """Columns with whole numbers that float64 does not hold."""
+    """Return the columns with integers that float64 cannot represent exactly."""
     if piece.dtype.kind not in "iu" or piece.dtype.itemsize < BYTES or not piece.size:
         return frozenset()
     if sp.issparse(piece):
@@ -482,8 +495,11 @@ def _rounded_columns(piece: Any) -> frozenset[int]:
     return frozenset(np.flatnonzero(beyond).tolist())
 
 
-def _one_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]:
-    """What `work` makes of each piece and its place, while the next one is read."""
+def _read_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]:
+    """Iterate over the results of `work` for each piece and its position.
+
+    A thread reads the next piece in the meantime.
+    """
     with ThreadPoolExecutor(1) as reader, Progress("reading groups of rows") as shown:
         coming = reader.submit(read, groups[0]) if len(groups) else None
         for place in range(len(groups)):
@@ -495,8 +511,8 @@ def _one_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any]
             del piece
 
 
-def _told(work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]) -> Work:
-    """The work on a piece and its place among the groups."""
+def _with_arguments(work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]) -> Work:
+    """Return `work` as a function of a piece and the position of its group."""
     return lambda piece, place: work(piece, *(part[place] for part in given), *shared)
 
 
@@ -504,14 +520,14 @@ def _within(chosen: Integers | None, group: Group) -> Group:
     return group if chosen is None else chosen[group]
 
 
-def _seen_rows(
+def _work_on_viewed_rows(
     work: Work, columns: Integers | None, change: Work | None, piece: Any, *others: Any
 ) -> Any:
     piece = piece if columns is None else piece[:, columns]
     return work(piece if change is None else change(piece, slice(0, piece.shape[1])), *others)
 
 
-def _seen_columns(
+def _work_on_viewed_columns(
     work: Work, rows: Integers | None, change: Work | None, piece: Any, group: Group, *others: Any
 ) -> Any:
     piece = piece if rows is None else _some_rows(piece, rows)

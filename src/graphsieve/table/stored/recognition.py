@@ -1,7 +1,6 @@
-"""Tables that are larger than memory: in files, or on other machines.
+"""Recognition of tables in files or on other machines, which may be larger than memory.
 
-`stored_in` recognises them by the library that they come from, which is loaded by then or not at
-all.
+`stored_in` recognises an object by the library of its class, without importing that library.
 """
 
 from __future__ import annotations
@@ -32,37 +31,37 @@ def stored(
     columns: Sequence[str] | None = None,
     key: str | None = None,
 ) -> Stored:
-    """A table that is read piece by piece, for every score and for `GraphSieve`.
+    """Return a table that is read in pieces, for all scores and for `GraphSieve`.
 
-    Arrays of HDF5, Zarr and Dask, Parquet files, backed AnnData and memory maps are taken as they
-    are, too; this is for saying how much memory they may take, which columns are meant, or just the
-    name of a file.
+    Memory maps, HDF5, Zarr and Dask arrays, Parquet files and backed AnnData objects can also be
+    passed directly. Use this function to set a memory limit, to select columns, or to pass the name
+    of a file.
 
     Parameters
     ----------
     X : np.memmap, h5py.Dataset, zarr.Array, dask.array.Array, pyarrow.parquet.ParquetFile, pyarrow.dataset.Dataset, \
 anndata.AnnData, str or pathlib.Path
-        The table, of shape (n_samples, n_features); or the name of a file that ends in .npy,
-        .parquet, .h5, .hdf5, .h5ad or .zarr. A file is opened for reading only, and closed when the
-        table is no longer used.
+        Table of shape (n_samples, n_features), or the name of a file that ends in .npy, .parquet,
+        .h5, .hdf5, .h5ad or .zarr. A file is opened for reading only, and closed when the table is
+        no longer used.
     memory : int or str
-        Bytes that the pieces in use may take together, such as ``"512 MiB"`` or ``"4 GB"`` (units
-        are powers of 1,024), with Dask on each worker. The graph comes on top of that. A table that
-        is smaller than that is read whole, unless it is one of Dask.
+        Memory limit for all pieces in use, in bytes or as a text such as ``"512 MiB"`` or
+        ``"4 GB"`` (units are powers of 1,024). With Dask, it applies to each worker. The graph
+        needs additional memory. A smaller table is read completely, except for a Dask array.
     hours : float
-        The longest exact search for neighbours that is begun; beyond, there is an error that says
-        how long it would take.
+        Maximum duration of an exact neighbour search. If the estimated duration is longer, an error
+        reports it.
     columns : sequence of str, optional
-        The names of the columns to be read, of a table that has names; they come in the order of
+        Names of the columns to read, for a table with column names. The columns keep the order of
         the file.
     key : str, optional
-        The name of the array in a file of HDF5 or Zarr, such as ``"X"`` or ``"layers/counts"``,
-        where it has several.
+        Name of the array in an HDF5 or Zarr file with several arrays, such as ``"X"`` or
+        ``"layers/counts"``.
 
     Returns
     -------
     Stored
-        To be passed as X.
+        Table that can be passed as X.
 
     Examples
     --------
@@ -79,38 +78,37 @@ anndata.AnnData, str or pathlib.Path
     _check_columns(columns)
     if key is not None and not isinstance(key, str):
         raise InputTypeError(must_be("key", "the name of an array", key))
-    found = _found(X, _bytes(memory), columns, key)
+    found = _as_stored(X, _bytes(memory), columns, key)
     if found is None:
         raise InputTypeError(
-            "stored tables are memory maps, arrays of HDF5, Zarr or Dask, Parquet files and "
-            f"backed AnnData, got {quoted(X)}; "
-            "pass what is in memory already as it is."
+            "stored tables are memory maps, HDF5, Zarr or Dask arrays, Parquet files and "
+            f"backed AnnData, got {quoted(X)}; pass data in memory directly."
         )
     found.hours = as_float(hours)
     return found
 
 
 def stored_in(X: Any, *, memory: int = MEMORY) -> Stored | None:
-    """What X is, if it is read piece by piece; None where it is in memory, or small enough to be
-    read as any array is.
-    """
+    """Return X as a stored table, or None if X is in memory or a small memory map."""
     if isinstance(X, Stored):
         return _checked(X)
     if isinstance(X, np.memmap) and (
         X.nbytes <= memory or X.ndim != 2 or X.dtype.kind not in "biuf"
     ):
-        return None  # to be read or refused as any other array is
+        return None  # handled like any other array
     return _recognized(X, memory, None, None)
 
 
-def _found(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
-    """What `stored` was given."""
+def _as_stored(
+    X: Any, memory: int, columns: Sequence[str] | None, key: str | None
+) -> Stored | None:
+    """Return the stored table for the argument of `stored`, or None if X is not recognised."""
     if isinstance(X, str | Path):
         return _checked(opened(X, memory, key, columns))
     if isinstance(X, Stored):
         raise InputTypeError(
-            "X is a stored table already; pass it as it is, or say memory and columns where it is "
-            "made."
+            "X is already a stored table; pass it unchanged, or set memory and columns when it is "
+            "created."
         )
     return _recognized(X, memory, columns, key)
 
@@ -118,37 +116,37 @@ def _found(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) 
 def _recognized(
     X: Any, memory: int, columns: Sequence[str] | None, key: str | None
 ) -> Stored | None:
-    """X by the library that it comes from."""
+    """Return the stored table of an object, recognised by the library of its class."""
     library = type(X).__module__.partition(".")[0]
     make = KINDS.get(library) if not isinstance(X, np.memmap) else _from_map
-    with reading(f"what it lies in, a {type(X).__name__} of {library}"):
+    with reading(f"its source, a {type(X).__name__} of {library}"):
         found = None if make is None else make(X, memory, columns, key)
     return None if found is None else _checked(found)
 
 
 def _from_map(X: Any, memory: int, columns: Sequence[str] | None, key: str | None) -> Stored | None:
-    if X._mmap is None:  # what was computed from a map is in memory
+    if X._mmap is None:  # The result of a computation with a map is in memory.
         return None
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     return Mapped(checked_array(X), memory)
 
 
 def _from_array_file(
     X: Any, memory: int, columns: Sequence[str] | None, key: str | None
 ) -> Stored | None:
-    """Arrays and groups of HDF5 and Zarr."""
+    """Return the stored table of an HDF5 or Zarr array or group."""
     if type(X).__name__ in ("Group", "File"):
         return from_group(X, memory, key, columns)
     if type(X).__name__ not in ("Dataset", "Array"):
         return None
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     return Filed(checked_array(X), memory)
 
 
 def _from_arrow(
     X: Any, memory: int, columns: Sequence[str] | None, key: str | None
 ) -> Stored | None:
-    """Parquet files, one or many."""
+    """Return the stored table of one or several Parquet files."""
     make = {
         "ParquetFile": parquet_file,
         "FileSystemDataset": parquet_dataset,
@@ -156,20 +154,20 @@ def _from_arrow(
     }.get(type(X).__name__)
     if make is None:
         return None
-    _refuse(None, key)
+    _refuse_names(None, key)
     return make(X, memory, columns)
 
 
 def _from_annotated(
     X: Any, memory: int, columns: Sequence[str] | None, key: str | None
 ) -> Stored | None:
-    """AnnData whose matrix is in a file, and that matrix itself, if it is sparse."""
+    """Return the stored table of a backed AnnData object, or of its sparse matrix."""
     if getattr(X, "isbacked", False):
-        _refuse(None, key)
+        _refuse_names(None, key)
         return annotated_data(X, memory, columns)
     if not hasattr(X, "group") or not hasattr(X, "format"):
         return None
-    _refuse(columns, key)
+    _refuse_names(columns, key)
     return sparse_dataset(X, memory)
 
 
@@ -177,8 +175,8 @@ def _from_dask(
     X: Any, memory: int, columns: Sequence[str] | None, key: str | None
 ) -> Stored | None:
     refuse_unknown(X)
-    _refuse(columns, key)
-    _refuse_few(checked_array(X).shape)  # before its first block is asked what it is
+    _refuse_names(columns, key)
+    _refuse_few(checked_array(X).shape)  # before the first block is computed
     return Distributed(X, memory)
 
 
@@ -192,13 +190,13 @@ KINDS = {
 }
 
 
-def _refuse(columns: Sequence[str] | None, key: str | None) -> None:
-    """What says something about names that there are none of."""
+def _refuse_names(columns: Sequence[str] | None, key: str | None) -> None:
+    """Raise an error for parameters that select by name, for an X without names."""
     if columns is not None:
-        raise InputError("columns names columns, and X has no names; leave columns out.")
+        raise InputError("columns selects columns by name, but X has no names; leave out columns.")
     if key is not None:
         raise InputError(
-            f"key names an array in a file, and X is one table; leave key out, got {quoted(key)}."
+            f"key selects an array in a file, but X is one table; leave out key, got {quoted(key)}."
         )
 
 

@@ -1,6 +1,6 @@
-"""Files by their names → tables that are read piece by piece.
+"""Opening of files by name as tables that are read in pieces.
 
-Everything is opened for reading only, and closed when the table is no longer used.
+Files are opened for reading only, and closed when the table is no longer used.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from graphsieve.table.stored.pieces import Stored, reading
 HDF5 = (".h5", ".hdf5", ".h5ad")
 SUFFIXES = (".npy", ".parquet", *HDF5, ".zarr")
 NAMES_SHOWN = 5
-MOST_OF_A_PATH = 500  # characters that a message shows
-BUFFER = 2**16  # bytes of every column of a Parquet file that are read at once
+PATH_LENGTH_SHOWN = 500  # characters that a message shows
+BUFFER = 2**16  # bytes of every column of a Parquet file that are read in one step
 
 
 def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
-    """The table in a file, or in a folder of Parquet or Zarr."""
-    place, shown = Path(path), quoted(str(path), MOST_OF_A_PATH)
+    """Return the table in a file, or in a Parquet or Zarr folder."""
+    place, shown = Path(path), quoted(str(path), PATH_LENGTH_SHOWN)
     suffix = place.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"stored tables are files that end in {', '.join(SUFFIXES)}, got {shown}.")
     if not os.path.exists(place):
-        raise UsageError(f"{shown} does not exist; name a file that does.")
-    # Whoever opens a pipe waits for somebody to write
+        raise UsageError(f"{shown} does not exist; pass the name of an existing file.")
+    # Opening a pipe would block until another process writes to it.
     if not (os.path.isfile(place) or os.path.isdir(place)):
         raise UsageError(
-            f"{shown} is neither a file nor a folder; pieces are read in any order, so write them "
-            "to a file."
+            f"{shown} is neither a file nor a folder; pieces are read in any order, so write the "
+            "table to a file."
         )
     if key is not None and suffix in (".npy", ".parquet"):
         raise InputError(
-            f"key names an array of HDF5 or Zarr; leave it out for {shown}, got {quoted(key)}."
+            f"key selects an HDF5 or Zarr array; leave it out for {shown}, got {quoted(key)}."
         )
     with reading(shown):
         if suffix == ".npy":
@@ -57,12 +57,13 @@ def opened(path: str | Path, memory: int, key: str | None, columns: Sequence[str
 
 
 def from_group(group: Any, memory: int, key: str | None, columns: Sequence[str] | None) -> Stored:
-    """An array, a sparse matrix or an AnnData in a group of HDF5 or Zarr; with a key, what is
-    there of that name.
+    """Return the array, sparse matrix or AnnData in an HDF5 or Zarr group.
+
+    With a key, it is the member of the group with that name.
     """
     if key is not None:
         if key not in group:
-            raise UsageError(f"{_named(group)} has no {quoted(key)}; it has {_listed(group)}.")
+            raise UsageError(f"{_named(group)} has no {quoted(key)}; it contains {_listed(group)}.")
         return from_group(group[key], memory, None, columns)
     if hasattr(group, "shape"):
         return with_columns(Filed(checked_array(group), memory), columns, _named(group))
@@ -74,14 +75,15 @@ def from_group(group: Any, memory: int, key: str | None, columns: Sequence[str] 
     if len(members) == 1:
         return from_group(group, memory, members[0], columns)
     raise InputError(
-        f"{_named(group)} is not an array, it has {_listed(group)}; name one: graphsieve.stored(X, "
-        "key=…)."
+        f"{_named(group)} is not an array, but contains {_listed(group)}; select one with "
+        "graphsieve.stored(X, key=…)."
     )
 
 
 def _annotated(group: Any, memory: int, columns: Sequence[str] | None) -> Stored:
-    """Only X and the names of its columns are read: layers, embeddings and graphs may be far
-    larger.
+    """Return the table of an AnnData group.
+
+    Only X and its column names are read, because layers, embeddings and graphs may be much larger.
     """
     io = needed(
         "anndata.io",
@@ -92,7 +94,7 @@ def _annotated(group: Any, memory: int, columns: Sequence[str] | None) -> Stored
     found = from_group(group["X"], memory, None, None)
     if len(names) != found.shape[1]:
         raise InputError(
-            f"{_named(group)} has X of shape {found.shape} and {len(names)} rows of var; write it "
+            f"{_named(group)} has X of shape {found.shape}, but {len(names)} rows in var; write it "
             "again."
         )
     found.names = names
@@ -122,8 +124,9 @@ def _parquet(path: Path, memory: int, columns: Sequence[str] | None) -> Stored:
 
 
 def _refuse_more_columns(dataset: Any) -> None:
-    """The first file says which columns there are; those that only others have would be lost
-    without a word.
+    """Raise an error if a file of a folder has more columns than the first file.
+
+    The first file defines the columns, so additional ones would be ignored silently.
     """
     known = set(dataset.schema.names)
     for fragment in dataset.get_fragments():
@@ -138,10 +141,9 @@ def _refuse_more_columns(dataset: Any) -> None:
         )
         if place is not None:
             raise InputError(
-                f"{quoted(fragment.path, MOST_OF_A_PATH)} holds {column_label(names, place)}, "
-                "which the first file of the folder "
-                "has not; write the same columns to all files, or name those to be read, "
-                "graphsieve.stored(X, columns=[…])."
+                f"{quoted(fragment.path, PATH_LENGTH_SHOWN)} has {column_label(names, place)}, "
+                "which the first file of the folder does not have; write the same columns to all "
+                "files, or select columns with graphsieve.stored(X, columns=[…])."
             )
 
 
@@ -166,9 +168,7 @@ def _named(group: Any) -> str:
 
 
 def _members(group: Any) -> list[str]:
-    """The names in a group. Zarr warns of files that are none of its own, which concern nobody
-    here.
-    """
+    """Return the names in a group, without the warnings of Zarr about unrelated files."""
     with warnings_ignored("Object at .* is not recognized"):
         return [str(name) for name in group]
 

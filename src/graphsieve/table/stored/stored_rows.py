@@ -1,4 +1,4 @@
-"""The rows of a stored table, in the form in which distances between them are computed."""
+"""The rows of a stored table, prepared for the computation of distances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphsieve.table.stored.pieces import Group, Stored, View, itself, memory_t
 
 
 class StoredRows:
-    """The rows of a stored table, in the form in which distances between them are computed.
+    """The rows of a stored table, prepared for the computation of distances.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class StoredRows:
     pieces : Stored
         The converted rows, read group by group.
     hours : float
-        The longest exact search that may be started among the rows.
+        Maximum duration of an exact search among the rows.
     turned : bool
         Whether the rows are directions.
     shape : (int, int)
@@ -53,35 +53,38 @@ class StoredRows:
         self.shape = (stored.shape[0], stored.shape[1] + self.turned)
 
     def only(self, rows: Integers) -> StoredRows:
-        """Some of the rows, left where they are."""
+        """Return some of the rows without reading them."""
         return StoredRows(View(self.pieces, rows=rows))
 
     def __getitem__(self, rows: Any) -> Any:
-        asked = np.arange(self.shape[0])[rows]
-        distinct, where = np.unique(asked, return_inverse=True)
+        requested = np.arange(self.shape[0])[rows]
+        distinct, where = np.unique(requested, return_inverse=True)
         refuse_beyond_memory(View(self.pieces, rows=distinct), f"{len(distinct)} of its rows")
         found = fetched_rows(self.pieces, distinct)
-        return found if len(distinct) == len(asked) and (distinct == asked).all() else found[where]
+        return (
+            found
+            if len(distinct) == len(requested) and (distinct == requested).all()
+            else found[where]
+        )
 
 
 def fetched_rows(stored: Stored, rows: Group) -> Any:
-    """Some rows, brought here."""
+    """Read some rows into this process."""
     return next(iter(stored.over_rows([rows], itself)))
 
 
 def refuse_beyond_memory(stored: Stored, what: str) -> None:
-    """What is to be brought into memory as a whole must fit there."""
+    """Raise an error if a table does not fit into its memory limit."""
     if stored.n_bytes > stored.memory:
         raise InputError(
-            f"this method needs {what} in memory at once, {memory_text(stored.n_bytes)}, and "
-            "memory is "
-            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, memory=…) with more, or use "
-            "another method."
+            f"this method needs {what} in memory ({memory_text(stored.n_bytes)}), but the memory "
+            f"limit is {memory_text(stored.memory)}; increase it with graphsieve.stored(X, "
+            "memory=…), or use another method."
         )
 
 
 def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:
-    """A piece as distances are taken: float64, multiplied by a power of two."""
+    """Return a piece as float64, multiplied by ``2**-exponent``."""
     if sp.issparse(piece):
         scaled = piece.astype(np.float64)
         if exponent:

@@ -38,17 +38,17 @@ from graphsieve.table.stored.pieces import (
 )
 from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
 
-FEW_BYTES = 2**24  # of a part of a table that lies elsewhere, up to which it is brought here
+FEW_BYTES = 2**24  # maximum size of a part that is loaded from another machine
 
 
 @dataclass(frozen=True)
 class StoredBlock(Block):
-    """A block that holds the whole stored table. Its sums are computed where the pieces are.
+    """A block that refers to the whole stored table, with sums computed where the pieces are.
 
     Access to `values` reads the columns from storage, so avoid it where possible.
     """
 
-    extremes: Floats  # of the original columns: smallest and largest
+    extremes: Floats  # smallest and largest values of the original columns
 
     is_stored = True
 
@@ -76,9 +76,9 @@ class StoredBlock(Block):
 
 
 class StoredTable(Table):
-    """Samples × features, read piece by piece.
+    """A matrix of samples × features that is read in pieces.
 
-    The numbers are checked once, while their extremes are found.
+    The values are checked once, while their extremes are computed.
     """
 
     def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
@@ -97,7 +97,7 @@ class StoredTable(Table):
 
     @property
     def matrix(self) -> Any:
-        """Refused: take a part of the table first."""
+        """Raise an error, because only parts of the table can be in memory."""
         return self.need_memory()
 
     def need_memory(self) -> None:
@@ -114,7 +114,7 @@ class StoredTable(Table):
         )
 
     def blocks(self) -> Iterator[Block]:
-        """The columns from left to right, brought here a few at a time."""
+        """Iterate over blocks of a few columns, which are read into this process."""
         for group in self.stored.column_groups():
             piece = next(iter(self.stored.over_columns([group], itself)))
             for block in MemoryTable.trusted(piece, None).blocks():
@@ -146,9 +146,10 @@ class StoredTable(Table):
         return StoredRows(self.stored, exponent), exponent
 
     @property
-    def _most_brought(self) -> int:
-        """Bytes of a part that is rather held here than read again and again; of a cluster's
-        table very few.
+    def _most_loaded(self) -> int:
+        """Maximum size of a part that is kept in memory instead of being read repeatedly.
+
+        It is in bytes, and much smaller for a table on a cluster.
         """
         return (
             self.stored.memory // 2
@@ -159,7 +160,7 @@ class StoredTable(Table):
     def take(self, rows: NDArray[Any]) -> Table:
         chosen = np.asarray(rows, dtype=np.int64)
         view = View(self.stored, rows=chosen)
-        if view.n_bytes <= self._most_brought:
+        if view.n_bytes <= self._most_loaded:
             return MemoryTable.trusted(
                 _columnwise(fetched_rows(self.stored, chosen)), self.feature_names
             )
@@ -168,7 +169,7 @@ class StoredTable(Table):
     def take_columns(self, columns: NDArray[Any]) -> Table:
         chosen = np.asarray(columns, dtype=np.int64)
         view = View(self.stored, columns=chosen)
-        if view.n_bytes <= self._most_brought:
+        if view.n_bytes <= self._most_loaded:
             piece = next(iter(self.stored.over_columns([chosen], itself)))
             return MemoryTable.trusted(piece, view.names)
         return StoredTable(view, extremes=self._extremes[:, columns])
@@ -178,11 +179,14 @@ class StoredTable(Table):
             self.stored,
             change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size),
         )
-        # Division keeps the order, so that the extremes are those of before.
+        # Division preserves the order, so the new extremes are the divided old ones.
         return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
 
     def on_unit_ranges(self) -> StoredRows:
-        """The rows on features whose range is 1; a column without zeros loses its offset first."""
+        """Return the rows with all features scaled to range 1.
+
+        The offset of a column without zeros is subtracted first.
+        """
         block = self.whole
         size = np.where(block.range > 0, block.range, 1.0)
         return StoredRows(
@@ -212,7 +216,7 @@ class StoredTable(Table):
 
 
 def read_columns(stored: Stored, columns: Integers) -> Any:
-    """Some columns, all samples, brought into memory: an array, or CSR."""
+    """Read some columns of all samples into memory, as an array or a CSR matrix."""
     view = View(stored, columns=columns)
     groups, found = view.column_groups(), None
     pieces = view.over_columns(groups, itself)
@@ -227,8 +231,9 @@ def read_columns(stored: Stored, columns: Integers) -> Any:
 
 
 def checked_extremes(stored: Stored) -> Floats:
-    """The smallest and the largest value of every column, and the first of least magnitude; all
-    of them finite.
+    """Return the smallest and largest value of every column, and the first of least magnitude.
+
+    An error is raised if any value is not finite.
     """
     groups = stored.column_groups() if stored.columnwise else stored.row_groups()
     starts, shared = [group.start for group in groups], (stored.names, stored.columnwise)
@@ -248,22 +253,20 @@ def checked_extremes(stored: Stored) -> Floats:
 
 
 def refuse_pieces(stored: Stored) -> NoReturn:
-    """Some methods have to see all numbers at once."""
+    """Raise an error for methods that need all values in memory."""
     raise InputError(
-        "this method needs all of X in memory, and X is read piece by piece "
-        f"({memory_text(stored.n_bytes)}); use a method that "
-        "does not, or pass X as an array."
+        "this method needs all of X in memory, but X is read in pieces "
+        f"({memory_text(stored.n_bytes)}); use another method, or pass X as an array."
     )
 
 
 def refuse_narrow_memory(stored: Stored) -> None:
-    """A column is always read as a whole."""
+    """Raise an error if one column exceeds the memory limit, because columns are never split."""
     needed = stored.column_bytes
     if needed > stored.memory:
         raise InputError(
-            f"a single column of {stored.shape[0]:,} rows takes {memory_text(needed)} while it is "
-            "worked on, and memory is "
-            f"{memory_text(stored.memory)}; pass graphsieve.stored(X, "
+            f"a single column of {stored.shape[0]:,} rows needs {memory_text(needed)} of memory, "
+            f"but the memory limit is {memory_text(stored.memory)}; pass graphsieve.stored(X, "
             f"memory={memory_text(needed, enough=True)!r}) or more."
         )
 
@@ -286,8 +289,9 @@ def _entries(piece: Any) -> Integers:
 def _divided(
     piece: Any, columns: Group, *, exponent: NDArray[np.intc], shift: Floats, size: Floats
 ) -> Any:
-    """As `Table.divided`, of a piece that has these columns; less a shift, which columns with
-    zeros do not have.
+    """Divide a piece with the given columns, as in `Table.divided`, after subtracting a shift.
+
+    The shift is zero for columns with zeros, so sparse pieces remain sparse.
     """
     exponent, shift, size = exponent[columns], shift[columns], size[columns]
     if not sp.issparse(piece):

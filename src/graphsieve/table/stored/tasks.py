@@ -1,8 +1,8 @@
-"""What a worker does with its blocks of a distributed table: cut, put together, work; and how the
-work travels to it.
+"""Tasks of a worker of a distributed table, and the transfer of functions to workers.
 
-Nothing here knows Dask. What is refused and what is warned of comes back as a value, so that it can
-be raised where somebody reads it, in its own words.
+A worker cuts parts from its blocks, joins them to a piece, and calls a function with this piece.
+The module does not depend on Dask. Errors and warnings are returned as values, so that the process
+of the user can raise them unchanged.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from graphsieve._base.threads import at_most_jobs, cores
 from graphsieve.table.sparse_checks import refuse_unsound
 from graphsieve.table.stored.pieces import Group, Work, itself, usual
 
-LARGE = 2**16  # bytes of an array that travels by itself
+LARGE = 2**16  # bytes from which on an array is sent separately
 
 
 @dataclass(frozen=True)
 class Place:
-    """Which part of a block is wanted, of one that ought to have this shape; None for all of it."""
+    """The required part of a block, and the expected shape of the block.
+
+    None stands for all rows or all columns.
+    """
 
     shape: tuple[int, int]
     rows: Group | None
@@ -40,20 +43,20 @@ class Place:
 
 @dataclass(frozen=True)
 class Manner:
-    """How pieces are made and worked on."""
+    """Options of how pieces are joined and processed."""
 
-    axis: int  # along which there are groups
-    is_sparse: bool | None  # None for one block alone, as it is
-    # Groups that are worked on at the same time in one process; None to leave threads alone
+    axis: int  # axis of the groups: 0 for rows, 1 for columns
+    is_sparse: bool | None  # None for a single block without conversion
+    # Number of groups that share the cores, or None to leave the number of threads unchanged
     threads: int | None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a group: what was found, or why nothing was, and what there is to warn of.
+    """The result for a group, or the error, and the warnings.
 
-    An error of the work comes back like that, too. So whatever Dask raises is of the blocks, or of
-    Dask.
+    Errors of the called function are returned as well. Errors that Dask raises therefore come from
+    the blocks or from Dask itself.
     """
 
     found: Any = None
@@ -62,8 +65,9 @@ class Outcome:
 
 
 def received(outcomes: Sequence[Outcome]) -> list[Any]:
-    """What was found, where it is asked for: the first refusal is raised, and each warning given
-    once.
+    """Return the results of all groups, after raising the first error or emitting the warnings.
+
+    Equal warnings are emitted once.
     """
     refused = next((outcome.refused for outcome in outcomes if outcome.refused is not None), None)
     if refused is not None:
@@ -74,9 +78,7 @@ def received(outcomes: Sequence[Outcome]) -> list[Any]:
 
 
 def cut(block: Any, place: Place) -> Any:
-    """The part of a block that a group needs; an `Outcome` where the block is none that can be
-    used.
-    """
+    """Return the part of a block that a group needs, or an `Outcome` if the block is invalid."""
     try:
         check_block(block, place.shape)
     except InputError as error:
@@ -85,26 +87,24 @@ def cut(block: Any, place: Place) -> Any:
         block = sp.csr_array(block)
     part = block if place.rows is None else block[place.rows]
     part = part if place.columns is None else part[:, place.columns]
-    # A view would keep all of the block in memory.
+    # A view would keep the whole block in memory.
     return part if part is block or sp.issparse(part) else np.array(part)
 
 
 def check_block(block: Any, shape: tuple[int, int]) -> None:
-    """Blocks are plain arrays or scipy's sparse matrices, of numbers, and as large as the table
-    believes.
-    """
+    """Raise an error unless a block is a numeric array or sparse matrix of the expected shape."""
     plain = isinstance(block, np.ndarray) and not isinstance(block, np.ma.MaskedArray)
     if not plain and not sp.issparse(block):
         kind = f"{type(block).__module__.partition('.')[0]}.{type(block).__name__}"
         raise InputTypeError(
-            f"X has blocks of type {kind}; expected NumPy arrays or SciPy's CSR matrices, so "
-            "convert by map_blocks."
+            f"X has blocks of type {kind}, but NumPy arrays or SciPy CSR matrices are required; "
+            "convert them with map_blocks."
         )
     if block.dtype.kind not in "biuf":
         raise InputError(f"X holds values of type {block.dtype}; every feature must be numeric.")
     if tuple(block.shape) != shape:
         raise InputError(
-            f"X has a block of shape {tuple(block.shape)} where its chunks promise {shape}; call "
+            f"X has a block of shape {tuple(block.shape)}, but its chunks specify {shape}; call "
             "X.compute_chunk_sizes() first."
         )
     if sp.issparse(block):
@@ -114,7 +114,10 @@ def check_block(block: Any, shape: tuple[int, int]) -> None:
 def worked(
     parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[Any], shared: Sequence[Any]
 ) -> Outcome:
-    """The work on one group, of which `parts` are the parts of all blocks, row by row of blocks."""
+    """Return the outcome of a function for one group.
+
+    `parts` contains the parts of all blocks, by rows of blocks.
+    """
     refused = next((part for row in parts for part in row if isinstance(part, Outcome)), None)
     if refused is not None:
         return refused
@@ -123,13 +126,13 @@ def worked(
         try:
             return Outcome(work(joined(parts, manner), *given, *shared), warned=warned)
         except Exception as error:
-            if not isinstance(error, InputError):  # a fault of ours, which happened elsewhere
+            if not isinstance(error, InputError):  # A bug: keep the traceback of this worker.
                 error.add_note(traceback.format_exc())
             return Outcome(refused=error)
 
 
 def joined(parts: list[list[Any]], manner: Manner) -> Any:
-    """The parts as one piece, as those who work on pieces expect them; never to be written to."""
+    """Return the parts as one piece of a supported type, which must not be modified."""
     if manner.is_sparse is None:
         return parts[0][0]
     if manner.is_sparse:
@@ -149,23 +152,24 @@ def joined(parts: list[list[Any]], manner: Manner) -> Any:
     if len(dense) * len(dense[0]) > 1:
         return usual(np.block(dense))
     alone = np.require(usual(dense[0][0]), requirements=["ALIGNED"]).view()
-    alone.flags.writeable = False  # it may be the caller's own array
+    alone.flags.writeable = False  # It may be the caller's own array.
     return alone
 
 
 def count_entries(block: Any) -> tuple[bool, int]:
-    """Whether a block is sparse, and how many numbers other than zero it has."""
+    """Return whether a block is sparse, and its number of nonzero values."""
     return (True, int(block.nnz)) if sp.issparse(block) else (False, int(np.count_nonzero(block)))
 
 
 def columns_of(block: Any, columns: Sequence[Integers], block_id: tuple[int, int]) -> Any:
-    """Some columns of a block, by its place among the blocks of columns."""
+    """Return some columns of a block; `columns` has the positions for every column of blocks."""
     return block[:, columns[block_id[1]]]
 
 
 def name_of(work: Work, shared: Sequence[Any] = ()) -> str:
-    """How a dashboard is to call some work: as the function that does it, or the one that is shared
-    with all groups.
+    """Return the name of a task for the dashboard of Dask.
+
+    It is the name of the function, or of the first function among the common arguments.
 
     Examples
     --------
@@ -180,15 +184,14 @@ def name_of(work: Work, shared: Sequence[Any] = ()) -> str:
         return "graphsieve-fetch"
     named = getattr(innermost, "__qualname__", type(innermost).__qualname__)
     words = re.findall("[a-z]+", named.partition(".<locals>")[0].rpartition(".")[2].lower())
-    # Dask takes a word of eight letters that begins with one from a to f for a hash, and does not
-    # show it.
+    # Dask mistakes a word of eight letters that begins with a to f for a hash and does not show it.
     return "-".join(
         ["graphsieve", *(word[:7] if re.fullmatch("[a-f].{7}", word) else word for word in words)]
     )
 
 
 def _innermost(work: Any) -> Any:
-    """Behind `partial`, and behind what a view does to a piece before it passes it on."""
+    """Return the function inside nested `partial` objects, such as those of a view."""
     while isinstance(work, partial):
         behind = work.args[0] if work.args and callable(work.args[0]) else work.func
         work = behind
@@ -196,8 +199,9 @@ def _innermost(work: Any) -> Any:
 
 
 def packed(value: Any) -> tuple[bytes, list[NDArray[Any]]]:
-    """A value as it travels: a few bytes, and the large arrays in it, each by itself so that
-    none travels twice.
+    """Serialise a value to bytes and a list of the large arrays that it contains.
+
+    The arrays are separate, so that no array is sent twice.
     """
     arrays: list[NDArray[Any]] = []
     buffer = io.BytesIO()
@@ -206,7 +210,7 @@ def packed(value: Any) -> tuple[bytes, list[NDArray[Any]]]:
 
 
 def unpacked(packet: bytes, arrays: Sequence[NDArray[Any]]) -> Any:
-    """The value again, given its arrays."""
+    """Return the value of serialised bytes and their arrays."""
     return _Unpacker(io.BytesIO(packet), arrays).load()
 
 
@@ -217,18 +221,19 @@ def worked_afar(
     n_shared: int,
     *arrays: Any,
 ) -> Outcome:
-    """As `worked`, of work that has travelled: first the arrays that it shares with other
-    groups, then those of this one.
+    """Return the outcome of a serialised function, as in `worked`.
+
+    The first `n_shared` arrays are common to all groups, and the others belong to this group.
     """
     work, shared = unpacked(packets[0], arrays[:n_shared])
     return worked(parts, manner, work, unpacked(packets[1], arrays[n_shared:]), shared)
 
 
 def _packer(buffer: io.BytesIO, arrays: list[NDArray[Any]]) -> Any:
-    import cloudpickle  # noqa: PLC0415 - it comes with Dask, and closures need it
+    import cloudpickle  # noqa: PLC0415 - a dependency of Dask, needed for closures
 
     class Packer(cloudpickle.Pickler):  # type: ignore[misc]
-        """Puts large arrays aside."""
+        """A pickler that puts large arrays into a list instead of the stream."""
 
         def persistent_id(self, value: Any) -> int | None:
             if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
@@ -244,12 +249,12 @@ def _packer(buffer: io.BytesIO, arrays: list[NDArray[Any]]) -> Any:
 
 
 class _Unpacker(pickle.Unpickler):
-    """Puts them back."""
+    """An unpickler that inserts the large arrays again."""
 
     def __init__(self, buffer: io.BytesIO, arrays: Sequence[NDArray[Any]]) -> None:
         super().__init__(buffer)
         self._arrays = arrays
 
     def persistent_load(self, place: Any) -> Any:
-        # What comes over a network may begin anywhere
+        # Arrays from a network may be unaligned.
         return np.require(self._arrays[place], requirements=["ALIGNED"])
