@@ -2795,7 +2795,7 @@ def test_probabilities_of_another_shape():
             GraphSieve().fit(X, supervision=Supervision.from_probabilities(proba))
     with pytest.raises(InputError, match=r"name the 3 columns .* shape \(2,\)"):
         Supervision.from_probabilities(PROBA, classes=["a", "b"])
-    with pytest.raises(InputError, match="differently"):
+    with pytest.raises(InputError, match="a different name for each column"):
         Supervision.from_probabilities(PROBA, classes=["a", "b", "a"])
 
 
@@ -2820,7 +2820,7 @@ def test_labels_win_over_probabilities_with_a_warning(kind):
     proba = Supervision.from_probabilities(PROBA, classes=names)
     published = scores.weighted_laplacian_score(X, certain)
     by_search = by_default("probabilities", X, Supervision.from_probabilities(certain)).scores_
-    message = "2 known labels disagree with the most probable class; the labels win"
+    message = "2 known labels disagree with the most probable class; the labels take precedence"
     for fit in (
         lambda how: GraphSieve(redundancy=how).fit(X, y, supervision=proba).scores_,
         lambda how: rank(X, y, supervision=proba, redundancy=how).scores,

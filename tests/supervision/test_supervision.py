@@ -51,7 +51,7 @@ def test_classes_are_told_from_quantities(y, expected):
 
 
 def test_what_could_be_either_is_refused_with_a_hint():
-    with pytest.raises(InputError, match="201 different whole numbers, -1 among them"):
+    with pytest.raises(InputError, match="201 different integers including -1"):
         Supervision.from_y(np.arange(-1, 200))
     assert Supervision.from_y(np.arange(-1, 200), target_type="classes").n_labeled == 200
     assert Supervision.from_y(np.arange(-1, 200), target_type="continuous").n_labeled == 201
@@ -131,7 +131,7 @@ def test_a_missing_target_may_be_any_nan():
 def test_joining_needs_the_same_samples_and_different_knowledge():
     with pytest.raises(InputError, match=r"3 samples .* 4"):
         Supervision.from_labels([0, 1, 0]) | Supervision.from_labels([0, 1, 0, 1])
-    with pytest.raises(InputError, match=r"both sides of \| bring labels"):
+    with pytest.raises(InputError, match=r"both sides of \| have labels"):
         Supervision.from_labels([0, 1]) | Supervision.from_labels([0, 1])
     with pytest.raises(TypeError):
         Supervision.from_labels([0, 1]) | [0, 1]
@@ -201,7 +201,7 @@ def test_classes_of_small_integer_types_do_not_overflow(kind, low, high):
 )
 def test_rows_that_are_not_there_are_an_error_of_ours(rows):
     with pytest.raises(
-        InputError, match=r"what is known of 4 samples cannot be indexed by .*; index it by rows"
+        InputError, match=r"supervision of 4 samples cannot be indexed by .*; index it by rows"
     ):
         Supervision.from_labels([0, 1, 0, 1])[rows]
 
@@ -224,8 +224,8 @@ def test_what_was_checked_stays_so():
 
 def test_odd_arguments_of_what_is_known():
     for make, message in (
-        (lambda: Supervision.nothing(-3), "a positive whole number, got -3"),
-        (lambda: Supervision.nothing("3"), "a positive whole number, got '3'"),
+        (lambda: Supervision.nothing(-3), "a positive integer, got -3"),
+        (lambda: Supervision.nothing("3"), "a positive integer, got '3'"),
         (
             lambda: Supervision.from_probabilities([[5, 5]], normalize="no"),
             "normalize must be True or False, got 'no'",

@@ -414,7 +414,7 @@ def test_duplicate_names():
 def test_empty_names():
     table = read("a,, ,column_2\n1,2,3,4\n")
     assert table.columns == ("a", "column_2_", "column_3", "column_2")
-    assert table.notes == ("2 columns without a name called 'column_2_', 'column_3'",)
+    assert table.notes == ("names generated for 2 columns: 'column_2_', 'column_3'",)
 
 
 def test_comments():
@@ -450,7 +450,7 @@ def test_endless_cells_and_lines_are_refused(monkeypatch):
     monkeypatch.setattr(text_module, "LONGEST_CELL", 1000)
     with pytest.raises(
         InputError,
-        match=r"begins in line 2 has more than 1,000 characters; is a quote there not closed\?",
+        match=r"begins in line 2 has more than 1,000 characters; check that every quote there is closed",
     ):
         read('a,b\n1,"x\n' + "2,y\n" * 1000)
     monkeypatch.setattr(text_module, "LONGEST_LINE", 500)
@@ -580,7 +580,7 @@ def test_unknown_columns_and_options():
     with pytest.raises(UsageError, match="key"):
         read("a,b\n1,2\n", key="X")
     for encoding in ("utf-99", "rot13", "hex"):
-        with pytest.raises(UsageError, match="no encoding"):
+        with pytest.raises(UsageError, match="not a text encoding"):
             read("a,b\n1,2\n", encoding=encoding)
     with pytest.raises(UsageError, match="comment"):
         read("a,b\n1,2\n", comment="")

@@ -215,7 +215,7 @@ def test_a_name_that_promises_something_else(tmp_path, suffix):
     path = tmp_path / f"t.{suffix}"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(
-        InputError, match=f"is called .{suffix} but does not begin like such a file"
+        InputError, match=f"has the suffix .{suffix} but does not begin like such a file"
     ):
         read_table(path)
     assert read_table(path, format="csv").matrix.tolist() == [[1, 2]]
@@ -240,7 +240,7 @@ def test_options_that_the_format_cannot_use(tmp_path):
     write_npz(tmp_path / "t.npz")
     for options in ({"sep": ";"}, {"encoding": "latin-1"}, {"header": False}, {"comment": "#"}):
         with pytest.raises(
-            UsageError, match=f"NPZ file; {next(iter(options))} can be used for text only"
+            UsageError, match=f"NPZ file; {next(iter(options))} can only be used for text"
         ):
             read_table(tmp_path / "t.npz", **options)
     write_parquet(tmp_path / "t.parquet")
@@ -336,7 +336,7 @@ def test_row_names_of_pandas_are_left_out(tmp_path):
     table = read_table(tmp_path / "t.parquet")
     assert table.names == ("a",)
     assert list(table.left_out) == ["__index_level_0__"]
-    assert "row names by pandas" in table.notes[0]
+    assert "pandas row names" in table.notes[0]
 
 
 def test_duplicate_names_of_parquet(tmp_path):
@@ -406,7 +406,9 @@ def test_arrays_of_an_archive(tmp_path):
     assert table.kept["y"].tolist() == [0.5, None, 2]
     assert table.kept["when"].tolist() == ["2020-01-31", None, "2020-02-01"]
     assert table.left_out == {"column": "a further array; name it as target to use it"}
-    assert table.notes == ("arrays that are no columns of the table are not used: 'target_names'",)
+    assert table.notes == (
+        "arrays that are not columns of the table are not used: 'target_names'",
+    )
     assert table.row_label(2) == "row 2 (counted from 0)"
     assert read_table(path, key="table", keep=["x1"]).kept["x1"].tolist() == [1, 3, 5]
     with pytest.raises(
@@ -460,7 +462,7 @@ def test_sparse_matrices_that_lie(tmp_path):
     with pytest.raises(InputError, match="--max-bytes"):
         read_table(npz(tmp_path / "t.npz", **parts | {"shape": np.array([2, 10**15])}))
     sp.save_npz(tmp_path / "t.npz", sp.dia_array(np.eye(3)))
-    with pytest.raises(InputError, match="sparse matrix of the format 'dia'"):
+    with pytest.raises(InputError, match="sparse matrix in the format 'dia'"):
         read_table(tmp_path / "t.npz")
 
 
@@ -592,9 +594,9 @@ SPARSE = "%%MatrixMarket matrix coordinate real general\n"
         (SPARSE + "2 2 1\nnan 1 1.0\n", "entry at nan, 1"),
         (SPARSE + "2 2 1\n1 1 x\n", "cannot be read as MTX"),
         (SPARSE + "2 2 2\n1 1 5\0 2 2 7\n", "cannot be read as MTX"),
-        (SPARSE + "2 2\n", "does not say its size"),
-        (SPARSE, "does not say its size"),
-        (SPARSE + "-2 2 1\n", "does not say its size"),
+        (SPARSE + "2 2\n", "has no valid size line"),
+        (SPARSE, "has no valid size line"),
+        (SPARSE + "-2 2 1\n", "has no valid size line"),
         (SPARSE.replace("real", "pattern") + "2 2 1\n1 1\n", "pattern"),
         (SPARSE.replace("real", "complex") + "2 2 1\n1 1 1 2\n", "complex"),
         (SPARSE.replace("general", "symmetric") + "2 3 1\n1 1 1\n", "2 rows and 3 columns"),
@@ -658,7 +660,7 @@ def test_duplicate_genes(tmp_path):
             tmp_path / "t.h5ad"
         )
     with pytest.raises(
-        InputError, match=r"duplicated names of genes \('g'\).*var_names_make_unique"
+        InputError, match=r"duplicated gene names \('g'\).*var_names_make_unique"
     ):
         read_table(tmp_path / "t.h5ad")
 

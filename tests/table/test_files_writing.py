@@ -107,7 +107,7 @@ def test_a_lonely_empty_cell_is_a_row():
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out", "out.csv.zip", "out.json", "csv"])
 def test_unknown_endings_are_refused_before_the_work(tmp_path, name):
-    with pytest.raises(UsageError, match=r"let its name end in one of .csv, .tsv"):
+    with pytest.raises(UsageError, match=r"use one of .csv, .tsv"):
         check_writable_format(tmp_path / name)
     with pytest.raises(UsageError):
         write_table(tmp_path / name, {"a": [1]})
@@ -123,7 +123,7 @@ def test_same_table_same_bytes_and_nothing_half_written(tmp_path):
     assert gzip.decompress(first) == b"a\n1\n2\n"
     write_table(path, {"a": np.array([1, 2])})
     assert path.read_bytes() == first
-    with pytest.raises(ValueError, match=r"shorter|longer"):
+    with pytest.raises(ValueError, match=r"equal length"):
         write_table(path, {"a": [1, 2], "b": [1]})
     assert path.read_bytes() == first
     assert [file.name for file in tmp_path.iterdir()] == ["out.csv.gz"]
