@@ -327,7 +327,7 @@ def test_experts_are_the_same_by_seed_and_need_classes():
         with pytest.raises(InputError, match="class codes") as error:
             datasets.make_expert_labels(y, doubt=0.3)
         sentence(error)
-    with pytest.raises(InputError, match="one class only"):
+    with pytest.raises(InputError, match="only one class"):
         datasets.make_expert_labels([0, 0], doubt=0.3)
     for doubt, variance in ((0.1, 0.1), (1.0, 0.1), (0.3, 0.21)):
         with pytest.raises(InputError, match="no distribution on"):
@@ -477,20 +477,20 @@ BROKEN = {
     "short y": (lambda path: write(path, y=np.array([0, 1])), "X has 3 rows, y has 2"),
     "y of bytes": (
         lambda path: write(path, y=np.array([0, 1, 1], dtype=np.int8)),
-        "y is no list of int64",
+        "y is not a list of int64",
     ),
     "negative y": (lambda path: write(path, y=np.array([0, -1, 1])), "negative class codes"),
     "a quantity as codes": (
         lambda path: write(path, y=np.array([0, 10**12, 1])),
-        "class code 1000000000000 of 3 samples",
+        "class code 1000000000000, but only 3 samples",
     ),
     "few names": (
         lambda path: write(path, feature_names=np.array(["a"])),
-        "another number of feature_names",
+        "a different number of feature_names",
     ),
     "few classes": (
         lambda path: write(path, target_names=np.array(["a"])),
-        "codes up to 1, and target_names only 1",
+        "codes up to 1, but target_names has only 1",
     ),
     "names that are numbers": (
         lambda path: write(path, feature_names=np.array([1, 2])),
@@ -498,7 +498,7 @@ BROKEN = {
     ),
     "a short extra": (
         lambda path: write(path, is_train=np.array([True])),
-        "is_train has another length",
+        "is_train and y differ in length",
     ),
     "sparse of nonsense": (
         lambda path: without(
@@ -687,7 +687,7 @@ def test_the_folder_of_data_may_be_relative_or_in_the_home(monkeypatch, tmp_path
         monkeypatch.setenv("GRAPHSIEVE_DATA", folder)
         assert load("my own set").X.shape == (3, 2)
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path / "another"))
-    with pytest.raises(InputError, match="but '~/another' is none; correct or unset it"):
+    with pytest.raises(InputError, match="but '~/another' is not a folder; correct or unset it"):
         load("iris")
 
 
@@ -700,7 +700,7 @@ def test_unknown_names_are_corrected(monkeypatch, tmp_path):
             load(wrong)
         sentence(error)
     for wrong in (None, 3, b"iris"):
-        with pytest.raises(InputError, match="must be a text"):
+        with pytest.raises(InputError, match="must be text"):
             load(wrong)
     with pytest.raises(InputError, match="download must be True or False"):
         load("iris", download=1)
@@ -1337,7 +1337,7 @@ def test_a_full_disk_or_no_cache_is_a_warning(monkeypatch, toy, network, tmp_pat
     network[TOY_ADDRESSES[0]] = toy_arff()
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.warns(GraphSieveWarning, match="'toy' cannot be kept in") as caught:
+    with pytest.warns(GraphSieveWarning, match="'toy' cannot be stored in") as caught:
         assert load("toy").X.shape == (3, 2)
     assert len(caught) == 1
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path / "cache"))
@@ -1499,7 +1499,7 @@ def test_files_of_r_are_read(version):
     assert found["c"]["m"].column_names == ["u", "v", "w"]
     assert found["c"]["f"].labels.tolist() == ["no", "yes", "no"]
     for length in range(len(content)):
-        with pytest.raises(ValueError, match=r"cut short|begin like"):
+        with pytest.raises(ValueError, match=r"truncated|begin like"):
             read_rdata(content[:length])
 
 
@@ -1543,7 +1543,7 @@ def test_what_is_no_table_of_r_is_refused():
     for other in (environment, closure, promise, struct.pack(">i", 238)):
         with pytest.raises(ValueError):
             read_rdata(RWriter().file(x=lambda _, other=other: other + struct.pack(">i", 0) * 20))
-    with pytest.raises(ValueError, match="which is not read here"):
+    with pytest.raises(ValueError, match="which is not supported"):
         read_rdata(RWriter(3).file(x=r_compact("mmap_real", r_real([1]))))
     with pytest.raises(ValueError, match="no named variables"):
         read_rdata(RWriter().head + r_real([1.0])(RWriter()))

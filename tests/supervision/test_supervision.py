@@ -55,7 +55,7 @@ def test_what_could_be_either_is_refused_with_a_hint():
         Supervision.from_y(np.arange(-1, 200))
     assert Supervision.from_y(np.arange(-1, 200), target_type="classes").n_labeled == 200
     assert Supervision.from_y(np.arange(-1, 200), target_type="continuous").n_labeled == 201
-    with pytest.raises(InputError, match="numbers below -1, so that -1 looks like a class"):
+    with pytest.raises(InputError, match="numbers below -1, so that -1 may be a class"):
         Supervision.from_labels([-2, -1, 0, 1])
     assert Supervision.from_labels([-2, -1, 0, 1], unlabeled=None).n_labeled == 4
 
