@@ -413,7 +413,7 @@ class ExpertLabels:
 def make_expert_labels(
     y: Any, *, doubt: float, variance: float = 0.1, random_state: Any = None
 ) -> ExpertLabels:
-    """Simulate class probabilities of an uncertain expert, who sometimes confuses two classes.
+    """Simulate class probabilities and labels of an uncertain expert.
 
     For every sample, a doubt β is drawn from the Beta distribution with mean `doubt` and the given
     variance. One of the other classes is drawn with equal probabilities. The true class has the

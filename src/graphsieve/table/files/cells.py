@@ -121,7 +121,8 @@ class CellColumns:
         """Add lines without quotes with numpy, or return False if they have to be added as rows.
 
         This is possible if the kinds of almost all columns are already decided. numpy reads such
-        lines twice as fast and accepts the same numbers, see `test_two_ways_to_the_same_numbers`.
+        lines twice as fast and accepts the same numbers
+        (`test_both_parsers_give_the_same_numbers`).
         """
         undecided = [at for at in self._numeric if self._whole[at] or not self._has_numbers[at]]
         apart = [*self._kept, *undecided]

@@ -272,7 +272,9 @@ def _from_json(name: str, text: str) -> Iterator[_NamedPair]:
                     f"{name} has {quoted(pair)} as pair {number} of {key}; expected the names of "
                     "two rows."
                 )
-            yield _NamedPair(str(pair[0]), str(pair[1]), key == "must_link", f"pair {number} of {key}")
+            yield _NamedPair(
+                str(pair[0]), str(pair[1]), key == "must_link", f"pair {number} of {key}"
+            )
 
 
 def _each_once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
