@@ -2750,7 +2750,7 @@ def test_probabilities_in_any_container():
 @pytest.mark.parametrize("value", [-0.1, -1e-12, 1.5, np.nan, np.inf, -np.inf])
 def test_probabilities_below_zero_or_above_one(value):
     odd = proba_with(value, column=1)
-    refused(odd, "row 4, column 1", f"{value:g}", "from 0 to 1", doors=PROBA_DOORS)
+    refused(odd, "row 4, column 1", f"{value:g}", "between 0 and 1", doors=PROBA_DOORS)
     if value != 1.5:
         with pytest.raises(InputError, match="row 4, column 1"):
             Supervision.from_probabilities(odd, normalize=True)
