@@ -178,7 +178,7 @@ class CellColumns:
         return final, result
 
     def whole(self) -> frozenset[str]:
-        """Return the names of the columns with numbers that all are written as integers."""
+        """Return the names of the numeric columns in which all numbers are written as integers."""
         return frozenset(self.names[column] for column in self._numeric if self._whole[column])
 
     def booleans(self) -> list[str]:
@@ -213,7 +213,7 @@ class CellColumns:
         }
 
     def _shared(self, cells: Iterable[str]) -> Iterable[str]:
-        """Return the cells with equal texts shared, because labels repeat many times."""
+        """Return the cells, with one object for equal texts, because labels repeat many times."""
         if len(self._held) > MOST_HELD:
             return cells
         return [self._held.setdefault(cell, cell) for cell in cells]
