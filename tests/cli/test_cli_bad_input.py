@@ -1023,7 +1023,7 @@ def test_row_151_header_that_is_data(ranked):
 def test_row_153_empty_column_name(ranked):
     answer = ranked(PLAIN.replace("f1", "", 1))
     assert "column_2" in answer.order
-    assert answer.document["table"]["notes"] == ["1 column without a name called 'column_2'"]
+    assert answer.document["table"]["notes"] == ["names generated for 1 column: 'column_2'"]
 
 
 @case(154)

@@ -128,7 +128,7 @@ def test_what_was_typed_does_not_reach_the_terminal_as_it_is(table, capsys):
 @pytest.mark.parametrize("name", ["\udcff", "ütf-8"])
 def test_an_encoding_by_a_name_that_cannot_be_written(table, capsys, name):
     assert main(["rank", str(table), "--encoding", name]) == 2
-    assert "is no encoding of text" in capsys.readouterr().err
+    assert "is not a text encoding" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])

@@ -349,9 +349,8 @@ def test_the_first_line_of_excel_says_the_separator(run, line, sep, named):
     code, out, err = run("rank", "t.csv", "--target", "kind", "--sep", ":")
     assert (code, out) == (2, "")
     assert err == (
-        f"graphsieve: t.csv says in line 1 that columns are separated by {named}, and --sep that "
-        "they are by ':'; "
-        "leave --sep out, or take that line out.\n"
+        f"graphsieve: t.csv says in line 1 that columns are separated by {named}, but --sep says "
+        "':'; leave --sep out, or remove line 1.\n"
     )
 
 
@@ -495,7 +494,7 @@ def test_a_first_line_of_pairs_that_names_rows_is_no_header(run, first):
     code, out, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")
     assert (code, out) == (3, "")
     assert re.fullmatch(
-        r"graphsieve: pairs.csv says '.*' in line [12]; expected must or cannot\.\n", err
+        r"graphsieve: pairs.csv has '.*' in line [12]; expected must or cannot\.\n", err
     )
 
 

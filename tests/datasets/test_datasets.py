@@ -1,5 +1,5 @@
-"""Artificial problems by their formulas; real sets from files, scikit-learn, a pretended network
-and a real local one.
+"""Data sets: artificial problems, and real data from files, scikit-learn, and simulated or local
+servers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ GENERATORS = {
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch, tmp_path):
-    """No network, no data at hand, and an empty cache."""
+    """Run every test without network, without local data and with an empty cache."""
 
     def refuse(*_, **__):
         pytest.fail("a download was started")
@@ -68,7 +68,7 @@ def alone(monkeypatch, tmp_path):
 
 @pytest.fixture
 def real(monkeypatch):
-    """The folder that the user has named, for what can only be seen there."""
+    """Use the folder GRAPHSIEVE_DATA of the environment, for tests that need real data."""
     if not REAL_DATA.is_dir():
         pytest.skip("GRAPHSIEVE_DATA names no folder of real data sets")
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(REAL_DATA))
@@ -76,7 +76,7 @@ def real(monkeypatch):
 
 @pytest.fixture
 def stand_ins(monkeypatch):
-    """A loader of made-up sets under the names of real ones, with the catalog changed to them."""
+    """Return a function that puts a generated stand-in for a real data set into the catalog."""
 
     def make(name):
         source, data = lookalikes.stand_in(name)
@@ -95,27 +95,27 @@ def sentence(error) -> str:
 
 
 def kept() -> list[str]:
-    """What lies in the cache, half-written files included."""
+    """Return the names of all files in the cache, including half-written ones."""
     return sorted(path.name for path in cache_folder().glob("**/*") if path.is_file())
 
 
-# --- artificial problems: what the formulas say ---
+# --- artificial problems and their formulas ---
 
 
 def assert_uniform(values, low=0.0, high=1.0):
-    """Mean and variance of the uniform distribution, within five standard errors."""
+    """Check the mean and variance of a uniform distribution within five standard errors."""
     n, width = values.size, high - low
     assert values.min() >= low
     assert values.max() <= high
     assert abs(values.mean() - (low + high) / 2) < 5 * width / np.sqrt(12 * n)
-    # The variance of (u − ½)² is 1/180
+    # The variance of (u − ½)² is 1/180.
     assert abs(values.var() - width**2 / 12) < 5 * width**2 * np.sqrt(1 / 180 / n)
 
 
 @pytest.mark.parametrize(
     ("problem", "n_relevant", "n_irrelevant"), [("Y1", 3, 6), ("Y2", 4, 8), ("Y3", 2, 4)]
 )
-def test_regression_problems_are_their_formulas(problem, n_relevant, n_irrelevant):
+def test_regression_problems_follow_their_formulas(problem, n_relevant, n_irrelevant):
     data = datasets.make_regression_problem(problem, random_state=1)
     assert data.X.shape == (1000, n_relevant + n_irrelevant)
     assert_array_equal(data.relevant, range(n_relevant))
@@ -134,17 +134,17 @@ def test_regression_problems_are_their_formulas(problem, n_relevant, n_irrelevan
     )
 
 
-def test_spheres_are_full_and_hold_all_points():
+def test_spheres_are_filled_uniformly_and_contain_all_points():
     data = datasets.make_spheres(20_000, random_state=2)
     centers = np.array([(1, 1, 1), (1, 3, 3), (3, 3, 1), (3, 1, 3)]) / 4
     away = data.X[:, :3] - centers[data.y]
     radius = np.linalg.norm(away, axis=1)
     assert radius.max() <= 0.25 + 1e-12
-    # The four spheres do not meet, so that every point has one class only.
+    # The four spheres do not overlap, so every point has only one class.
     others = np.linalg.norm(data.X[:, None, :3] - centers, axis=2)
     assert ((others < 0.25).sum(axis=1) == 1).all()
     assert_uniform((radius / 0.25) ** 3)  # uniform in a ball
-    # The variance of a coordinate is R²/5
+    # The variance of a coordinate is R²/5.
     assert_allclose(away.mean(axis=0), 0, atol=5 * np.sqrt(0.25**2 / 5 / 20_000))
     assert_uniform(data.X[:, 3:])
     assert (np.abs(np.bincount(data.y) - 5000) < 5 * np.sqrt(20_000 * 3 / 16)).all()
@@ -219,7 +219,7 @@ def test_waveforms_have_breimans_means_and_variances():
         assert_allclose(X[:, :21].var(axis=0), variance, rtol=0.06)
         assert (np.abs(X[:, 21:].mean(axis=0)) < 5 / np.sqrt(len(X))).all()
         assert_allclose(X[:, 21:].var(axis=0), 1, rtol=0.06)
-        # One share mixes the whole wave: neighbours on its flank move together.
+        # All points of a sample have the same share, so adjacent points of a wave are correlated.
         steps = (WAVES[one] - WAVES[other])[[6, 7]]
         assert np.cov(X[:, 6], X[:, 7])[0, 1] == pytest.approx(steps.prod() / 12, abs=0.05)
     assert (np.abs(np.bincount(data.y) - 20_000) < 5 * np.sqrt(60_000 * 2 / 9)).all()
@@ -230,7 +230,7 @@ def test_waveforms_have_breimans_means_and_variances():
 
 @pytest.mark.slow
 def test_waveforms_are_those_of_the_uci_repository(real):
-    """There, classes 0 and 2 are exchanged."""
+    """Classes 0 and 2 are exchanged in the repository."""
     data = load("waveform40")
     for code, (one, other) in enumerate(reversed(MIXTURES)):
         found = data.X[data.y == code].mean(axis=0)
@@ -238,7 +238,7 @@ def test_waveforms_are_those_of_the_uci_repository(real):
 
 
 @pytest.mark.parametrize(("name", "make"), GENERATORS.items())
-def test_generators_share_their_manners(name, make):
+def test_common_behaviour_of_the_generators(name, make):
     data = make(random_state=0)
     assert data.name == name
     assert data.task == "classification"
@@ -254,7 +254,7 @@ def test_generators_share_their_manners(name, make):
     assert_array_equal(old.X, same.X)
     going_on = np.random.default_rng(0)
     assert not np.array_equal(make(random_state=going_on).X, make(random_state=going_on).X)
-    again = pickle.loads(pickle.dumps(data))  # experiments send them to other processes
+    again = pickle.loads(pickle.dumps(data))  # Experiments send data sets to other processes.
     assert_array_equal(again.y, data.y)
     for wrong in (0, -3, 2.5, True, None):
         with pytest.raises(InputError, match="n_samples must be a whole number"):
@@ -265,7 +265,7 @@ def test_generators_share_their_manners(name, make):
         sentence(error)
 
 
-def test_generators_reject_what_they_cannot_make():
+def test_generators_reject_invalid_arguments():
     with pytest.raises(InputError, match=r"problem must be one of 'Y1', 'Y2', 'Y3', got 'Y4'"):
         datasets.make_regression_problem("Y4")
     with pytest.raises(InputError, match="form must be one of"):
@@ -288,7 +288,7 @@ def test_generators_reject_what_they_cannot_make():
 
 
 @pytest.mark.parametrize(("doubt", "variance"), [(0.2, 0.1), (0.3, 0.1), (0.45, 0.1), (0.5, 0.02)])
-def test_experts_doubt_as_they_are_told(doubt, variance):
+def test_expert_labels_have_the_given_distribution(doubt, variance):
     n = 40_000
     y = np.arange(n) % 4
     labels = datasets.make_expert_labels(y, doubt=doubt, variance=variance, random_state=7)
@@ -298,7 +298,7 @@ def test_experts_doubt_as_they_are_told(doubt, variance):
     assert ((P > 0).sum(axis=1) <= 2).all()  # the true class and one other
     beta = 1 - P[np.arange(n), y]
     assert abs(beta.mean() - doubt) < 5 * np.sqrt(variance / n)
-    # The fourth moment is at most variance / 4
+    # The fourth moment is at most variance / 4.
     assert abs(beta.var() - variance) < 5 * np.sqrt(variance / 4 / n)
     # The third moment of a Beta distribution with these parameters.
     total = doubt * (1 - doubt) / variance - 1
@@ -309,13 +309,13 @@ def test_experts_doubt_as_they_are_told(doubt, variance):
     wrong = labels.observed != y
     assert abs(wrong.mean() - doubt) < 5 * 0.5 / np.sqrt(n)
     assert_allclose(P[np.arange(n), labels.observed][wrong], beta[wrong], rtol=0, atol=1e-15)
-    # Wrong where the doubt is large: the chance is the doubt itself.
+    # The probability of a wrong label is the doubt.
     assert beta[wrong].mean() == pytest.approx((doubt**2 + variance) / doubt, abs=0.02)
     shift = (labels.observed - y)[wrong] % 4
     assert_allclose(np.bincount(shift, minlength=4)[1:] / wrong.sum(), 1 / 3, atol=0.03)
 
 
-def test_experts_are_the_same_by_seed_and_need_classes():
+def test_expert_labels_depend_on_the_seed_and_need_classes():
     one, other = (
         datasets.make_expert_labels([0, 1, 1, 2], doubt=0.3, random_state=9) for _ in range(2)
     )
@@ -327,7 +327,7 @@ def test_experts_are_the_same_by_seed_and_need_classes():
         with pytest.raises(InputError, match="class codes") as error:
             datasets.make_expert_labels(y, doubt=0.3)
         sentence(error)
-    with pytest.raises(InputError, match="one class only"):
+    with pytest.raises(InputError, match="only one class"):
         datasets.make_expert_labels([0, 0], doubt=0.3)
     for doubt, variance in ((0.1, 0.1), (1.0, 0.1), (0.3, 0.21)):
         with pytest.raises(InputError, match="no distribution on"):
@@ -347,7 +347,7 @@ def small(X=((1.5, 2.0), (0.0, -1.0)), y=(0, 1), **extras) -> Dataset:
     )
 
 
-def test_the_hash_is_what_its_description_says():
+def test_the_hash_agrees_with_its_description():
     data = small(part=np.array(["é", ""]), is_train=np.array([True, False]))
     by_hand = (
         b"X real 2x2\n"
@@ -374,13 +374,13 @@ def test_the_hash_is_what_its_description_says():
     assert content_hash(sparse) == hashlib.sha256(by_hand).hexdigest()
 
 
-def test_the_hash_sees_numbers_not_how_they_are_stored():
+def test_the_hash_depends_on_numbers_not_on_storage():
     data = small()
     assert content_hash(small(X=[[1.5, 2.0], [-0.0, -1.0]])) == content_hash(data)
     assert content_hash(replace(data, X=np.asfortranarray(data.X).astype(">f8"))) == content_hash(
         data
     )
-    # The last bit
+    # A difference in the last bit has no effect.
     assert content_hash(replace(data, X=np.nextafter(data.X, 9) * (data.X != 0))) == content_hash(
         data
     )
@@ -388,7 +388,7 @@ def test_the_hash_sees_numbers_not_how_they_are_stored():
         (np.array([2.0, 1.5, 0.0, -1.0]), [1, 0, 0, 1], [0, 2, 4]), shape=(2, 2)
     )
     assert content_hash(small(X=unsorted)) == content_hash(small(X=sp.csr_array(data.X)))
-    assert unsorted.nnz == 4  # and the data are left as they were
+    assert unsorted.nnz == 4  # The data are not changed.
     missing = np.array([1.0, np.nan])
     odd = np.array(
         [
@@ -396,7 +396,7 @@ def test_the_hash_sees_numbers_not_how_they_are_stored():
             for bits in (0x3FF0000000000000, 0x7FF00000000007A2)
         ]
     )
-    # R's missing value
+    # The bits of a missing value in R.
     assert content_hash(replace(data, y=missing)) == content_hash(replace(data, y=odd))
     for other in (
         small(X=[[1.5, 2.0], [0.0, -1.1]]),
@@ -417,7 +417,7 @@ def test_the_hash_sees_numbers_not_how_they_are_stored():
     st.booleans(),
     st.data(),
 )
-def test_ready_files_give_back_what_was_written(tmp_path_factory, X, sparse, data):
+def test_ready_files_are_read_back(tmp_path_factory, X, sparse, data):
     X = np.nan_to_num(X)
     n, p = X.shape
     y = data.draw(
@@ -477,20 +477,20 @@ BROKEN = {
     "short y": (lambda path: write(path, y=np.array([0, 1])), "X has 3 rows, y has 2"),
     "y of bytes": (
         lambda path: write(path, y=np.array([0, 1, 1], dtype=np.int8)),
-        "y is no list of int64",
+        "y is not a list of int64",
     ),
     "negative y": (lambda path: write(path, y=np.array([0, -1, 1])), "negative class codes"),
     "a quantity as codes": (
         lambda path: write(path, y=np.array([0, 10**12, 1])),
-        "class code 1000000000000 of 3 samples",
+        "class code 1000000000000, but only 3 samples",
     ),
     "few names": (
         lambda path: write(path, feature_names=np.array(["a"])),
-        "another number of feature_names",
+        "a different number of feature_names",
     ),
     "few classes": (
         lambda path: write(path, target_names=np.array(["a"])),
-        "codes up to 1, and target_names only 1",
+        "codes up to 1, but target_names has only 1",
     ),
     "names that are numbers": (
         lambda path: write(path, feature_names=np.array([1, 2])),
@@ -498,7 +498,7 @@ BROKEN = {
     ),
     "a short extra": (
         lambda path: write(path, is_train=np.array([True])),
-        "is_train has another length",
+        "is_train and y differ in length",
     ),
     "sparse of nonsense": (
         lambda path: without(
@@ -520,7 +520,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_files_that_are_no_data_sets_are_refused(monkeypatch, tmp_path, what):
+def test_invalid_data_set_files_are_refused(monkeypatch, tmp_path, what):
     damage, message = BROKEN[what]
     damage(tmp_path / "mine.npz")
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
@@ -542,7 +542,7 @@ def test_a_truncated_file_is_refused(monkeypatch, tmp_path):
             load("mine")
 
 
-def test_ones_own_file_needs_no_hash_and_no_names(monkeypatch, tmp_path):
+def test_a_user_file_needs_no_hash_and_no_names(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     write(tmp_path / "mine.npz")
     data = load("mine", download=False)
@@ -561,7 +561,7 @@ def test_ones_own_file_needs_no_hash_and_no_names(monkeypatch, tmp_path):
     assert load("mine").target_name == "y"
 
 
-# --- real data, at hand ---
+# --- real data in local files ---
 
 
 def check_against_catalog(data, source):
@@ -581,8 +581,8 @@ def check_against_catalog(data, source):
 
 
 @pytest.mark.parametrize("name", ["sonar", "tecator", "basehock", "nirsoil", "leukemia"])
-def test_a_set_at_hand_is_what_the_catalog_says(monkeypatch, tmp_path, stand_ins, name):
-    """Classes and targets, sparse and dense, of single and double precision, with extras."""
+def test_a_local_data_set_agrees_with_the_catalog(monkeypatch, tmp_path, stand_ins, name):
+    """The data sets cover classes, targets, sparse and dense data, both precisions and extras."""
     source, made = stand_ins(name)
     (tmp_path / f"{name}.npz").write_bytes(ready_file(made))
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
@@ -600,12 +600,12 @@ def test_a_set_at_hand_is_what_the_catalog_says(monkeypatch, tmp_path, stand_ins
 
 
 @pytest.mark.slow
-def test_every_real_set_at_hand_is_what_the_catalog_says(real):
+def test_every_local_real_data_set_agrees_with_the_catalog(real):
     for name in sorted({path.stem for path in REAL_DATA.glob("*.npz")} & DATASETS.keys()):
         check_against_catalog(load(name, download=False), DATASETS[name])
 
 
-def test_the_catalog_is_whole():
+def test_the_catalog_is_complete():
     assert len(DATASETS) == 53
     for name, source in DATASETS.items():
         assert source.name == name
@@ -616,7 +616,7 @@ def test_the_catalog_is_whole():
         assert bool(source.class_names) != bool(source.target_name)
         assert sum(source.class_counts) == (source.shape[0] if source.class_names else 0)
         assert len(source.class_names) == len(source.class_counts)
-        # It is bundled, or fetched, or one is told how to get it.
+        # A data set is bundled, or downloaded, or has instructions for a download by hand.
         assert source.bundled + (source.recipe is not None) + bool(source.by_hand) == 1
         assert bool(source.files) == (source.recipe is not None)
         for addresses in source.files:
@@ -649,10 +649,10 @@ def test_a_file_with_other_numbers_is_named_with_both_hashes(monkeypatch, tmp_pa
         assert f"{name}.npz" in text
         assert DATASETS[name].sha256 in text
         assert content_hash(small()) in text
-    assert load("wine").X.shape == (178, 13)  # what is not in the folder comes from elsewhere
+    assert load("wine").X.shape == (178, 13)  # Other data sets do not come from the folder.
 
 
-def test_messages_do_not_tell_whose_home_it_is(monkeypatch, tmp_path):
+def test_messages_do_not_contain_the_home_folder(monkeypatch, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "sonar.npz").write_bytes(ready_file(small()))
     (tmp_path / "data" / "wpbc.npz").write_bytes(b"")
@@ -664,20 +664,20 @@ def test_messages_do_not_tell_whose_home_it_is(monkeypatch, tmp_path):
             load(name)
 
 
-def test_the_folder_of_data_must_be_one(monkeypatch, tmp_path):
+def test_the_data_folder_must_be_a_folder(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     for wrong in (tmp_path / "nowhere", tmp_path / "file"):
         monkeypatch.setenv("GRAPHSIEVE_DATA", str(wrong))
         with pytest.raises(InputError, match="GRAPHSIEVE_DATA must name a folder") as error:
             load("iris")
-        # An experiment must not take it for missing data
+        # An experiment must not treat this error as missing data.
         assert not isinstance(error.value, DataUnavailableError)
         sentence(error)
     monkeypatch.setenv("GRAPHSIEVE_DATA", "")
     assert load("iris").X.shape == (150, 4)
 
 
-def test_the_folder_of_data_may_be_relative_or_in_the_home(monkeypatch, tmp_path):
+def test_the_data_folder_may_be_relative_or_in_the_home_folder(monkeypatch, tmp_path):
     (tmp_path / "folder").mkdir()
     write(tmp_path / "folder" / "my own set.npz")
     monkeypatch.chdir(tmp_path)
@@ -687,7 +687,7 @@ def test_the_folder_of_data_may_be_relative_or_in_the_home(monkeypatch, tmp_path
         monkeypatch.setenv("GRAPHSIEVE_DATA", folder)
         assert load("my own set").X.shape == (3, 2)
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path / "another"))
-    with pytest.raises(InputError, match="but '~/another' is none; correct or unset it"):
+    with pytest.raises(InputError, match="but '~/another' is not a folder; correct or unset it"):
         load("iris")
 
 
@@ -700,7 +700,7 @@ def test_unknown_names_are_corrected(monkeypatch, tmp_path):
             load(wrong)
         sentence(error)
     for wrong in (None, 3, b"iris"):
-        with pytest.raises(InputError, match="must be a text"):
+        with pytest.raises(InputError, match="must be text"):
             load(wrong)
     with pytest.raises(InputError, match="download must be True or False"):
         load("iris", download=1)
@@ -712,7 +712,7 @@ def test_unknown_names_are_corrected(monkeypatch, tmp_path):
             load(wrong)
 
 
-def test_what_cannot_be_fetched_says_where_it_is():
+def test_data_sets_without_a_download_name_their_source():
     for name, source in DATASETS.items():
         if source.by_hand:
             with pytest.raises(DataUnavailableError) as error:
@@ -739,7 +739,7 @@ def test_importing_opens_no_connection():
     assert done.stdout.strip() == "quiet", done.stderr
 
 
-def test_the_cache_is_where_the_platform_keeps_such_things(monkeypatch, tmp_path):
+def test_the_cache_folder_follows_the_platform(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("GRAPHSIEVE_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -754,11 +754,11 @@ def test_the_cache_is_where_the_platform_keeps_such_things(monkeypatch, tmp_path
     assert cache_folder() == tmp_path / ".cache" / "graphsieve"
 
 
-# --- real data, fetched: their files written anew as their authors publish them ---
+# --- downloads of real data, with files in the formats of the original publications ---
 
 
 class RWriter:
-    """Writes R's files, after the section on serialization of "R Internals"."""
+    """Writer of R data files, according to "Serialization Formats" in "R Internals"."""
 
     def __init__(self, version=2):
         self.symbols = []
@@ -782,8 +782,10 @@ class RWriter:
         return struct.pack(">2i", 9 | 64 << 12, len(text.encode())) + text.encode()
 
     def pairs(self, named):
-        """A function makes the bytes of each value, in order, so that symbols are numbered as
-        they are written.
+        """Return the bytes of a pairlist.
+
+        The values are functions that are called in order, so that symbols are numbered in the order
+        in which they are written.
         """
         parts = []
         for name, make in named.items():
@@ -849,7 +851,7 @@ def shortest(value):
 
 
 def as_arff(name, columns, rows):
-    """Columns as (name, kind); the kind of a nominal one is the list of its values."""
+    """Return an ARFF file. Columns are (name, kind), and a nominal kind is its list of values."""
     lines = ["% a comment", f"@relation {name}", ""]
     for title, kind in columns:
         lines.append(
@@ -887,7 +889,7 @@ def published_zoo(data):
 
 
 def published_anneal(data):
-    """'?' is a value like others, and comes first; one class is empty."""
+    """'?' is an ordinary value, the first in the list, and one class is empty."""
     numeric = {"carbon", "hardness", "strength", "thick", "width", "len"}
     kinds = {}
     for name, column in zip(data.feature_names, data.X.T, strict=True):
@@ -924,7 +926,7 @@ def published_dermatology(data):
 
 
 def published_horse_colic(data):
-    """The label is the 24th of 28 columns; nominal values are numbers, in any order."""
+    """The label is the 24th of 28 columns, and nominal values are numbers in any order."""
     measured = {
         "rectal temperature",
         "pulse",
@@ -980,7 +982,7 @@ def published_tecator(data):
 
 
 def published_csv(data, labels, *, before=(), label_first=False, head=()):
-    """Rows of text: what stands before, the features, and the label at one end."""
+    """Return rows of text: leading cells, the features, and the label at one end."""
     rows = []
     for at, (x, code) in enumerate(zip(data.X, data.y, strict=True)):
         cells = list(map(shortest, x))
@@ -1111,7 +1113,7 @@ PUBLISHED = {
     "wpbc": lambda data: published_csv(
         data, "NR", before=[lambda at: f"8{at:03d}"], label_first=True
     ),
-    "parkinsons": lambda data: published_csv(data, "10"),  # the other way round than here
+    "parkinsons": lambda data: published_csv(data, "10"),  # the codes of the classes are exchanged
     "breast_tissue": lambda data: published_csv(data, "012345"),
     "cassava_nir": published_cassava,
     "chemotools_coffee": published_coffee,
@@ -1133,7 +1135,7 @@ PUBLISHED = {
 
 
 class Response(io.BytesIO):
-    """What an address answers."""
+    """The response of an address."""
 
     def __init__(self, content, length=None):
         super().__init__(content)
@@ -1142,9 +1144,7 @@ class Response(io.BytesIO):
 
 @pytest.fixture
 def network(monkeypatch):
-    """A pretended network: a dict of contents by address, or of exceptions; and the list of what
-    was asked for.
-    """
+    """A simulated network: a dict of contents or exceptions by address, and a list of requests."""
 
     class Network(dict):
         def __init__(self):
@@ -1169,7 +1169,7 @@ def network(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FETCHED)
-def test_every_set_is_made_of_its_published_files(stand_ins, network, name):
+def test_every_data_set_is_built_from_its_published_files(stand_ins, network, name):
     source, expected = stand_ins(name)
     files = PUBLISHED.get(name, published_mat)(expected)
     for addresses, content in zip(source.files, files, strict=True):
@@ -1190,7 +1190,7 @@ def test_every_set_is_made_of_its_published_files(stand_ins, network, name):
         assert found.licence.startswith(source.licence)
 
 
-# --- what can go wrong on the way ---
+# --- failing downloads ---
 
 TOY_ROWS = [[0.5, 1.0], [2.0, np.nan], [3.0, 7.25]]
 TOY_ADDRESSES = ("https://toy.example/first.arff", "https://toy.example/second.arff")
@@ -1227,11 +1227,11 @@ def toy_source(files=(TOY_ADDRESSES,), **options) -> Source:
 
 @pytest.fixture
 def toy(monkeypatch):
-    """A set called toy, at two addresses."""
+    """A data set with the name toy and two addresses."""
     monkeypatch.setattr(loading, "DATASETS", {"toy": toy_source()})
 
 
-def test_a_fetched_set_is_kept_and_the_kept_one_is_used(toy, network):
+def test_a_fetched_data_set_is_cached_and_reused(toy, network):
     network[TOY_ADDRESSES[0]] = toy_arff()
     data = load("toy")
     assert_array_equal(data.X, TOY_ROWS)
@@ -1243,7 +1243,7 @@ def test_a_fetched_set_is_kept_and_the_kept_one_is_used(toy, network):
     assert network.asked == [TOY_ADDRESSES[0]]
 
 
-def test_the_second_address_serves_where_the_first_does_not(toy, network):
+def test_the_second_address_is_used_if_the_first_fails(toy, network):
     for wrong in (HTTPError("", 404, "Not Found", None, None), toy_arff(labels="bab"), b"nonsense"):
         network.update({TOY_ADDRESSES[0]: wrong, TOY_ADDRESSES[1]: toy_arff()})
         assert load("toy").y.tolist() == [1, 0, 0]
@@ -1309,8 +1309,8 @@ def test_failures_are_one_sentence_and_leave_nothing(monkeypatch, toy, network, 
     assert not cache_folder().exists()
 
 
-def test_what_readers_warn_of_is_not_passed_on(monkeypatch, network):
-    """As numpy does of a file without a line."""
+def test_warnings_of_readers_are_suppressed(monkeypatch, network):
+    """numpy warns about a file without lines."""
     monkeypatch.setattr(
         loading, "DATASETS", {"toy": toy_source(recipe=lambda contents: read_numbers(contents[0]))}
     )
@@ -1337,7 +1337,7 @@ def test_a_full_disk_or_no_cache_is_a_warning(monkeypatch, toy, network, tmp_pat
     network[TOY_ADDRESSES[0]] = toy_arff()
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.warns(GraphSieveWarning, match="'toy' cannot be kept in") as caught:
+    with pytest.warns(GraphSieveWarning, match="'toy' cannot be stored in") as caught:
         assert load("toy").X.shape == (3, 2)
     assert len(caught) == 1
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path / "cache"))
@@ -1354,7 +1354,7 @@ def test_a_full_disk_or_no_cache_is_a_warning(monkeypatch, toy, network, tmp_pat
     assert kept() == ["toy.npz"]
 
 
-def test_a_damaged_copy_is_fetched_anew(toy, network):
+def test_a_damaged_copy_is_fetched_again(toy, network):
     network[TOY_ADDRESSES[0]] = toy_arff()
     load("toy")
     copy = cache_folder() / "toy.npz"
@@ -1373,7 +1373,7 @@ def test_a_damaged_copy_is_fetched_anew(toy, network):
         load("toy")
 
 
-def test_a_long_download_is_told_on_the_terminal(monkeypatch, toy, network, capsys):
+def test_a_long_download_is_shown_on_the_terminal(monkeypatch, toy, network, capsys):
     monkeypatch.setattr("graphsieve._base.progress.PATIENCE", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     network[TOY_ADDRESSES[0]] = toy_arff()
@@ -1382,7 +1382,7 @@ def test_a_long_download_is_told_on_the_terminal(monkeypatch, toy, network, caps
 
 
 def test_through_a_real_server(monkeypatch, tmp_path):
-    """Nothing pretended but the place: another process on this machine would do the same."""
+    """Downloads from a server on this machine, without a simulated network."""
     contents = {"/good.csv": b"1.5,2,x\n3,?,y\n", "/bad.csv": b"1.5,2,x\n3,4,y\n"}
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -1446,14 +1446,14 @@ def test_through_a_real_server(monkeypatch, tmp_path):
     assert_array_equal(load("toy").X, data.X)
 
 
-# --- the readers of foreign formats ---
+# --- readers of external formats ---
 
 
 def test_class_codes_follow_the_sizes():
     assert class_codes(np.array(["b", "a", "b"]), (1, 2)).tolist() == [1, 0, 1]
     assert class_codes(np.array(["b", "a", "b"]), (2, 1)).tolist() == [0, 1, 0]
     assert class_codes(np.array([3, 1, 2, 3, 3, 2]), (3, 1, 2)).tolist() == [0, 1, 2, 0, 0, 2]
-    # a: 1, b: 1, c: 2 to sizes 2, 1, 1: those of one size keep their order.
+    # The sizes a: 1, b: 1, c: 2 are assigned to 2, 1, 1. Classes of equal size keep their order.
     assert class_codes(np.array(["c", "a", "b", "c"]), (2, 1, 1)).tolist() == [0, 1, 2, 0]
     with pytest.raises(ValueError, match="its classes have 1, 2 samples, not 3"):
         class_codes(np.array(["b", "a", "b"]), (3,))
@@ -1480,7 +1480,7 @@ def test_matlab_files_are_read_by_the_shape_of_their_variables():
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_files_of_r_are_read(version):
+def test_r_data_files_are_read(version):
     content = RWriter(version).file(
         a=r_real([1.5, np.nan]),
         b=r_integers([3, -(2**31)], names=r_texts(["é", None])),
@@ -1499,13 +1499,13 @@ def test_files_of_r_are_read(version):
     assert found["c"]["m"].column_names == ["u", "v", "w"]
     assert found["c"]["f"].labels.tolist() == ["no", "yes", "no"]
     for length in range(len(content)):
-        with pytest.raises(ValueError, match=r"cut short|begin like"):
+        with pytest.raises(ValueError, match=r"truncated|begin like"):
             read_rdata(content[:length])
 
 
 def r_compact(name, state):
-    """A vector in one of the forms of R 3.5: a list of class, package and type, then the state,
-    then attributes.
+    """A compact vector of R 3.5: a list of class, package and type, then the state, then
+    attributes.
     """
 
     def make(writer):
@@ -1524,7 +1524,7 @@ def r_compact(name, state):
     return make
 
 
-def test_the_newer_forms_of_rs_vectors_are_read():
+def test_compact_r_vectors_are_read():
     def wrapped(writer):
         parts = [r_real([7.5, 8.5]), r_integers([0, 0])]
         return struct.pack(">2i", 19, 2) + b"".join(make(writer) for make in parts)
@@ -1534,16 +1534,16 @@ def test_the_newer_forms_of_rs_vectors_are_read():
             a=r_compact("compact_intseq", r_real([4, 10, -1])), b=r_compact("wrap_real", wrapped)
         )
     )
-    assert found["a"].values.tolist() == [10, 9, 8, 7]  # how many, from where, by which step
+    assert found["a"].values.tolist() == [10, 9, 8, 7]  # count, start and step
     assert found["b"].values.tolist() == [7.5, 8.5]
 
 
-def test_what_is_no_table_of_r_is_refused():
+def test_other_r_content_is_refused():
     environment, closure, promise = (struct.pack(">i", code) for code in (4, 3, 5))
     for other in (environment, closure, promise, struct.pack(">i", 238)):
         with pytest.raises(ValueError):
             read_rdata(RWriter().file(x=lambda _, other=other: other + struct.pack(">i", 0) * 20))
-    with pytest.raises(ValueError, match="which is not read here"):
+    with pytest.raises(ValueError, match="which is not supported"):
         read_rdata(RWriter(3).file(x=r_compact("mmap_real", r_real([1]))))
     with pytest.raises(ValueError, match="no named variables"):
         read_rdata(RWriter().head + r_real([1.0])(RWriter()))
@@ -1575,8 +1575,8 @@ def test_the_names_of_the_package_are_documented():
             assert "Parameters" in thing.__doc__ or "Attributes" in thing.__doc__
 
 
-def test_too_little_memory_does_not_make_a_file_a_damaged_one(monkeypatch, tmp_path):
-    """Or a good one in the cache would be fetched again."""
+def test_too_little_memory_is_not_reported_as_a_damaged_file(monkeypatch, tmp_path):
+    """Otherwise an intact file in the cache would be fetched again."""
 
     def no_memory(*_, **__):
         raise MemoryError

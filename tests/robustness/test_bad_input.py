@@ -2750,7 +2750,7 @@ def test_probabilities_in_any_container():
 @pytest.mark.parametrize("value", [-0.1, -1e-12, 1.5, np.nan, np.inf, -np.inf])
 def test_probabilities_below_zero_or_above_one(value):
     odd = proba_with(value, column=1)
-    refused(odd, "row 4, column 1", f"{value:g}", "from 0 to 1", doors=PROBA_DOORS)
+    refused(odd, "row 4, column 1", f"{value:g}", "between 0 and 1", doors=PROBA_DOORS)
     if value != 1.5:
         with pytest.raises(InputError, match="row 4, column 1"):
             Supervision.from_probabilities(odd, normalize=True)
@@ -2795,7 +2795,7 @@ def test_probabilities_of_another_shape():
             GraphSieve().fit(X, supervision=Supervision.from_probabilities(proba))
     with pytest.raises(InputError, match=r"name the 3 columns .* shape \(2,\)"):
         Supervision.from_probabilities(PROBA, classes=["a", "b"])
-    with pytest.raises(InputError, match="differently"):
+    with pytest.raises(InputError, match="a different name for each column"):
         Supervision.from_probabilities(PROBA, classes=["a", "b", "a"])
 
 
@@ -2820,7 +2820,7 @@ def test_labels_win_over_probabilities_with_a_warning(kind):
     proba = Supervision.from_probabilities(PROBA, classes=names)
     published = scores.weighted_laplacian_score(X, certain)
     by_search = by_default("probabilities", X, Supervision.from_probabilities(certain)).scores_
-    message = "2 known labels disagree with the most probable class; the labels win"
+    message = "2 known labels disagree with the most probable class; the labels take precedence"
     for fit in (
         lambda how: GraphSieve(redundancy=how).fit(X, y, supervision=proba).scores_,
         lambda how: rank(X, y, supervision=proba, redundancy=how).scores,

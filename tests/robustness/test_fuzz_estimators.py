@@ -308,7 +308,7 @@ def test_words_of_any_length_in_one_sentence():
     )
     refused(
         lambda: Supervision.from_probabilities(np.full((4, 2), 0.5), classes=["long\n" * 1000] * 2),
-        "differently",
+        "a different name for each column",
     )
 
 

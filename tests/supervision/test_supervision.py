@@ -1,4 +1,4 @@
-"""What is known of the samples: read, checked, joined, sliced."""
+"""Supervision of the samples: parsing, checks, joining and slicing."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from strategies import problems
         ([True, False, True, True], "classes"),
         (pd.Series(["a", None, "b", "a"], dtype="category"), "classes"),
         (pd.array([1, 2, None, 1], dtype="Int64"), "classes"),
-        ([1.0, 2.0, np.nan, 1.0], "classes"),  # integers with a missing value, as numpy stores them
+        ([1.0, 2.0, np.nan, 1.0], "classes"),  # integers with a missing value
         ([0.5, 2.0, np.nan, 1.0], "continuous"),
         (np.arange(100), "classes"),
         (np.arange(101), "continuous"),
         (np.arange(-1, 90), "classes"),
-        ([-2, -1, 0, 1, 2], "continuous"),  # codes of classes do not go below −1
+        ([-2, -1, 0, 1, 2], "continuous"),  # Class codes are not below −1.
         ([-2.0, -1.0, 0.0, np.nan], "continuous"),
         (np.arange(20.0), "classes"),
         (np.arange(21.0), "continuous"),
         ([0.1, 0.5, 0.9, 0.1], "continuous"),
     ],
 )
-def test_classes_are_told_from_quantities(y, expected):
+def test_classes_and_continuous_targets_are_distinguished(y, expected):
     known = Supervision.from_y(y)
     assert (known.labels is not None) == (expected == "classes")
     assert (known.targets is not None) == (expected == "continuous")
@@ -50,12 +50,12 @@ def test_classes_are_told_from_quantities(y, expected):
     assert (forced.targets is not None) == numeric
 
 
-def test_what_could_be_either_is_refused_with_a_hint():
-    with pytest.raises(InputError, match="201 different whole numbers, -1 among them"):
+def test_ambiguous_targets_are_refused_with_a_hint():
+    with pytest.raises(InputError, match="201 different integers including -1"):
         Supervision.from_y(np.arange(-1, 200))
     assert Supervision.from_y(np.arange(-1, 200), target_type="classes").n_labeled == 200
     assert Supervision.from_y(np.arange(-1, 200), target_type="continuous").n_labeled == 201
-    with pytest.raises(InputError, match="numbers below -1, so that -1 looks like a class"):
+    with pytest.raises(InputError, match="numbers below -1, so that -1 may be a class"):
         Supervision.from_labels([-2, -1, 0, 1])
     assert Supervision.from_labels([-2, -1, 0, 1], unlabeled=None).n_labeled == 4
 
@@ -88,12 +88,12 @@ def test_contradictions_show_their_chain():
         ConstraintConflictError, match=r"samples 0 and 3 are cannot-linked.*both labelled 'a'"
     ):
         labels | Supervision.from_pairs(4, cannot_link=[(0, 3)])
-    # What merely follows from the labels is no contradiction.
+    # Pairs that already follow from the labels are not a contradiction.
     joined = labels | Supervision.from_pairs(4, must_link=[(0, 3)], cannot_link=[(0, 2)])
     assert joined.kinds == ("labels", "pairs")
 
 
-def test_pairs_come_in_any_collection():
+def test_pairs_are_accepted_in_any_collection():
     for pairs in (
         [(2, 0)],
         ((2, 0),),
@@ -105,39 +105,37 @@ def test_pairs_come_in_any_collection():
         assert_array_equal(Supervision.from_pairs(3, must_link=pairs).must_link, [[0, 2]])
 
 
-def test_what_was_checked_cannot_be_changed():
+def test_checked_arrays_are_read_only():
     known = Supervision.from_labels([0, 1]) | Supervision.from_pairs(2, cannot_link=[(0, 1)])
     for values in (known.labels, known.cannot_link, known[[0, 1]].labels):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1
 
 
-def test_a_frame_of_probabilities_brings_the_names_of_its_classes():
+def test_class_names_come_from_a_data_frame():
     doubt = Supervision.from_probabilities(pd.DataFrame({1: [0.9, 0.2], 0: [0.1, 0.8]}))
     joined = doubt | Supervision.from_labels(["1", None])
     assert_allclose(joined.label_probabilities(), [[1.0, 0.0], [0.2, 0.8]])
 
 
 def test_a_missing_target_may_be_any_nan():
-    """Files from R mark the missing by a NaN with a message in its bits, which warns when it is
-    computed with.
-    """
+    """Files from R mark missing values by a signalling NaN, which causes warnings in use."""
     y = np.array([0.5, 1.5, 2.5, np.nan])
     y.view(np.uint64)[3] = 0x7FF00000000007A2
     found = Supervision.from_targets(y).targets
     assert found.view(np.uint64)[3] == np.array([np.nan]).view(np.uint64)[0]
 
 
-def test_joining_needs_the_same_samples_and_different_knowledge():
+def test_joining_needs_the_same_samples_and_different_kinds():
     with pytest.raises(InputError, match=r"3 samples .* 4"):
         Supervision.from_labels([0, 1, 0]) | Supervision.from_labels([0, 1, 0, 1])
-    with pytest.raises(InputError, match=r"both sides of \| bring labels"):
+    with pytest.raises(InputError, match=r"both sides of \| have labels"):
         Supervision.from_labels([0, 1]) | Supervision.from_labels([0, 1])
     with pytest.raises(TypeError):
         Supervision.from_labels([0, 1]) | [0, 1]
 
 
-def test_labels_win_over_probabilities_and_find_their_column():
+def test_labels_take_precedence_over_probabilities():
     doubt = Supervision.from_probabilities(
         [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], classes=["yes", "no"]
     )
@@ -149,7 +147,7 @@ def test_labels_win_over_probabilities_and_find_their_column():
 
 
 @given(problem=problems(ties=True), data=st.data())
-def test_rows_keep_what_is_known_of_them(problem, data):
+def test_indexing_keeps_the_supervision_of_the_rows(problem, data):
     n = len(problem.X)
     rows = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=2 * n)))
     pairs = problem.known("pairs")
@@ -180,7 +178,7 @@ def test_every_way_to_index_rows():
         known[0]
 
 
-def test_it_says_what_it_holds():
+def test_repr():
     assert repr(Supervision.nothing(3)) == "Supervision(3 samples: nothing known)"
     assert "2 targets" in repr(Supervision.from_targets([1.0, np.nan, 2.0]))
     assert "probabilities of 2 classes" in repr(Supervision.from_probabilities([[0.5, 0.5]]))
@@ -201,15 +199,13 @@ def test_classes_of_small_integer_types_do_not_overflow(kind, low, high):
 )
 def test_rows_that_are_not_there_are_an_error_of_ours(rows):
     with pytest.raises(
-        InputError, match=r"what is known of 4 samples cannot be indexed by .*; index it by rows"
+        InputError, match=r"supervision of 4 samples cannot be indexed by .*; index it by rows"
     ):
         Supervision.from_labels([0, 1, 0, 1])[rows]
 
 
 def test_what_was_checked_stays_so():
-    """Neither the array that the names came in nor a journey through a pickle opens a way to
-    change it.
-    """
+    """Changes of the given array of names have no effect, and unpickled arrays are read-only."""
     names = np.array(["a", "b"])
     known = Supervision.from_probabilities(
         [[0.5, 0.5]] * 3, classes=names
@@ -222,10 +218,10 @@ def test_what_was_checked_stays_so():
                 values[...] = 0
 
 
-def test_odd_arguments_of_what_is_known():
+def test_invalid_arguments():
     for make, message in (
-        (lambda: Supervision.nothing(-3), "a positive whole number, got -3"),
-        (lambda: Supervision.nothing("3"), "a positive whole number, got '3'"),
+        (lambda: Supervision.nothing(-3), "a positive integer, got -3"),
+        (lambda: Supervision.nothing("3"), "a positive integer, got '3'"),
         (
             lambda: Supervision.from_probabilities([[5, 5]], normalize="no"),
             "normalize must be True or False, got 'no'",

@@ -1,4 +1,4 @@
-"""Texts as tables: what is a number, what is missing, what is wrong and in which line."""
+"""Reading of text files: numbers, missing values, and errors with their lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(content: str | bytes, **options) -> TableFile:
     )
 
 
-def test_numbers_text_and_what_is_asked_for():
+def test_numbers_text_and_requested_columns():
     table = read("id,a,b,kind\nx1,1,2.5,red\nx2, -3 ,1e2,\nx3,+4,.5,blue\n", keep=["kind"])
     assert table.format == "csv"
     assert table.columns == ("id", "a", "b", "kind")
@@ -45,7 +45,7 @@ def test_numbers_text_and_what_is_asked_for():
     assert [table.row_label(i) for i in range(3)] == ["line 2", "line 3", "line 4"]
 
 
-def test_missing_tokens_are_missing_and_nothing_else_is():
+def test_only_missing_tokens_are_missing():
     tokens = [
         "",
         "NA",
@@ -85,22 +85,22 @@ def test_infinite_values_are_numbers_and_refused_later(token):
             without_missing(table, how)
 
 
-def test_too_small_to_be_told_from_zero():
+def test_tiny_numbers_become_zero():
     assert read("a\n1e-400\n-0.0\n").matrix.tolist() == [[0], [0]]
 
 
 @pytest.mark.parametrize("token", ["1_000", "١٢", "１", "0x10", "1d5", "1 000", "--1", "1.2.3"])
-def test_what_only_python_takes_for_numbers_is_text(token):
+def test_numbers_that_only_python_accepts_are_text(token):
     assert read(f"a,b\n{token},1\n5,2\n6,3\n").left_out == {"a": f"text ({token!r} in line 2)"}
     assert read(f"a,b\n5,1\n6,2\n{token},3\n").left_out == {"a": f"text ({token!r} in line 4)"}
 
 
-def test_odd_text_elsewhere_does_no_harm_to_numbers():
+def test_odd_text_does_not_affect_numeric_columns():
     table = read("a,naïve_name\n\u00a01\u00a0,ü_\n2,x\n")
     assert table.matrix.tolist() == [[1], [2]]
 
 
-def test_thousands_separators_and_decimal_commas_are_told_apart():
+def test_thousands_separators_and_decimal_commas_are_distinguished():
     table = read('a;b;c\n1,000;1,5;2020-01-31\n"12,345,678";2,125;2020-02-01 10:00\n')
     assert table.left_out == {
         "a": "text such as '1,000'; remove thousands separators to use it",
@@ -122,8 +122,10 @@ def test_booleans_are_zero_and_one_with_a_note():
 
 @pytest.mark.parametrize("n_cells", [1, 3, 7, 10**6])
 def test_chunks_of_rows_change_nothing(monkeypatch, n_cells):
-    """Columns whose kind shows late: numbers after gaps, text after numbers, truth values after
-    gaps and before numbers.
+    """The kind of a column may only show in a later chunk.
+
+    Examples are numbers after missing values, text after numbers, and booleans after missing values
+    or before numbers.
     """
     monkeypatch.setattr(text_module, "CELLS_AT_ONCE", n_cells)
     content = "gap,late,truth,mixed,late truth,empty,real,y\n"
@@ -163,13 +165,13 @@ def test_the_text_na_can_be_kept():
     assert read("a,y\n1,NA\n2,\n", keep=["y"], keep_na_text=True).kept["y"].tolist() == ["NA", None]
 
 
-def test_integers_beyond_what_a_float_holds():
+def test_integers_that_float64_cannot_represent():
     with pytest.warns(GraphSieveWarning, match=r"precision lost in column 'b'.*1 such"):
         table = read("a,b,c\n9007199254740992,9007199254740993,1e300\n1,2,3\n")
     assert table.whole == {"a", "b"}
 
 
-# Section G of the list of bad input.
+# Input files in docs/bad-input.md.
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
@@ -189,7 +191,7 @@ def test_byte_order_mark_is_removed():
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_utf_16_is_named_and_then_read(encoding):
+def test_utf_16_is_suggested_and_then_read(encoding):
     content = "größe,b\n1,2\n3,4\n".encode(encoding)
     with pytest.raises(InputError, match=f"--encoding {encoding}"):
         read(content)
@@ -197,7 +199,7 @@ def test_utf_16_is_named_and_then_read(encoding):
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 5000])
-def test_latin_1_is_named_with_its_place(n_before):
+def test_latin_1_is_reported_with_its_position(n_before):
     content = b"a,b\n" + b"1,2\n" * n_before + "3,gr\xfcn\n".encode("latin-1") + b"4,x\n" * 5000
     offset = content.index(b"\xfc")
     with pytest.raises(
@@ -228,7 +230,7 @@ def test_binary_files_are_not_text(tmp_path, content):
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t"])
 @pytest.mark.parametrize("packer", ["gzip", "zstd", "zstd twice"])
-def test_compressed_by_magic_whatever_the_name(tmp_path, name, packer):
+def test_compression_is_detected_independently_of_the_name(tmp_path, name, packer):
     content = b"a,b\n" + b"1,2\n" * 40_000
     path = tmp_path / name
     path.write_bytes(packed(content, packer))
@@ -254,7 +256,7 @@ def test_damaged_compression(packer):
         read(bytes(broken))
 
 
-def test_a_bomb_is_refused_without_its_memory():
+def test_a_decompression_bomb_is_refused_before_it_fills_memory():
     pytest.importorskip("zstandard")
     bomb = packed(b"a,b\n" + b"1,2\n" * 2**24, "zstd")
     assert len(bomb) < 20_000
@@ -296,7 +298,7 @@ def test_blank_lines_are_skipped_and_counted():
     assert table.row_label(1) == "line 7"
 
 
-def test_a_single_column_may_have_gaps():
+def test_a_single_column_may_have_missing_values():
     assert np.isnan(read('a\n1\n""\n3\n').matrix[1, 0])
 
 
@@ -327,14 +329,14 @@ def test_line_endings(content):
         ('"x\n,y,z";"b"\n1;2\n', "columns are separated by semicolons"),
     ],
 )
-def test_separators_are_sniffed_and_said(content, note):
+def test_separators_are_detected_and_reported(content, note):
     table = read(content)
     assert len(table.columns) == 2
     assert table.matrix.tolist() == [[1, 2]]
     assert table.notes == (note,)
 
 
-def test_a_name_that_promises_tabs(tmp_path):
+def test_the_suffix_tsv_prefers_tabs(tmp_path):
     for name, expected in (("t.tsv", ("a,b,c", "d")), ("t.csv", ("a", "b", "c\td"))):
         path = tmp_path / name
         path.write_text("a,b,c\td\n" + ("1\t2\n" if name == "t.tsv" else "1,2,3\n"))
@@ -344,7 +346,7 @@ def test_a_name_that_promises_tabs(tmp_path):
     assert read_table(path).columns == ("a", "b")
 
 
-def test_memory_that_does_not_suffice(monkeypatch):
+def test_insufficient_memory(monkeypatch):
     def add(self, *rows):
         raise MemoryError
 
@@ -362,7 +364,7 @@ def test_the_separator_can_be_given():
             read("a,b\n1,2\n", sep=sep)
 
 
-def test_unclosed_quote_is_named_by_the_line_where_it_opens():
+def test_unclosed_quote_is_reported_with_its_line():
     with pytest.raises(InputError, match="quote that opens in line 3 is not closed"):
         read('a,b\n1,x\n2,"y\n3,z\n')
     with pytest.raises(InputError, match="quote that opens in line 4 is not closed"):
@@ -401,8 +403,8 @@ def test_header_of_mostly_unordered_numbers_looks_like_data(header):
 
 
 @pytest.mark.parametrize("header", ["fat,400,402,404", "id,1999,1998,1997", "a,b,2,1", "a,b,c,1"])
-def test_header_of_wavelengths_or_years_is_one(header):
-    # a warning would be an error here
+def test_header_of_wavelengths_or_years_is_a_header(header):
+    # A warning would be an error here.
     assert read(f"{header}\n1,2,3,4\n5,6,7,8\n").columns == tuple(header.split(","))
 
 
@@ -414,7 +416,7 @@ def test_duplicate_names():
 def test_empty_names():
     table = read("a,, ,column_2\n1,2,3,4\n")
     assert table.columns == ("a", "column_2_", "column_3", "column_2")
-    assert table.notes == ("2 columns without a name called 'column_2_', 'column_3'",)
+    assert table.notes == ("names generated for 2 columns: 'column_2_', 'column_3'",)
 
 
 def test_comments():
@@ -450,7 +452,7 @@ def test_endless_cells_and_lines_are_refused(monkeypatch):
     monkeypatch.setattr(text_module, "LONGEST_CELL", 1000)
     with pytest.raises(
         InputError,
-        match=r"begins in line 2 has more than 1,000 characters; is a quote there not closed\?",
+        match=r"begins in line 2 has more than 1,000 characters; check that every quote",
     ):
         read('a,b\n1,"x\n' + "2,y\n" * 1000)
     monkeypatch.setattr(text_module, "LONGEST_LINE", 500)
@@ -458,10 +460,10 @@ def test_endless_cells_and_lines_are_refused(monkeypatch):
         read("a,b\n" + "1" * 1000)
 
 
-# Section H 167, 188: where the bytes come from.
+# Cases 167 and 188 of docs/bad-input.md: sources of the bytes.
 
 
-def test_files_that_are_not_there(tmp_path):
+def test_files_that_do_not_exist(tmp_path):
     (tmp_path / "wine.csv").write_text("a\n1\n")
     with pytest.raises(UsageError, match=r"no file 'wines.csv' \(did you mean 'wine.csv'\?\)"):
         read_table(tmp_path / "wines.csv")
@@ -547,7 +549,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
 
 
 class Breaking(io.RawIOBase):
-    """Fails at the n-th read, as a disk does."""
+    """A stream that fails at the n-th read, like a defective disk."""
 
     def __init__(self, content: bytes, n: int) -> None:
         self._content, self._n = io.BytesIO(content), n
@@ -567,7 +569,7 @@ def test_a_disk_that_fails(n):
     assert read_table(Breaking(content, 100)).matrix.shape == (40_000, 2)
 
 
-# Arguments that name what is not there.
+# Arguments with unknown names.
 
 
 def test_unknown_columns_and_options():
@@ -580,7 +582,7 @@ def test_unknown_columns_and_options():
     with pytest.raises(UsageError, match="key"):
         read("a,b\n1,2\n", key="X")
     for encoding in ("utf-99", "rot13", "hex"):
-        with pytest.raises(UsageError, match="no encoding"):
+        with pytest.raises(UsageError, match="not a text encoding"):
             read("a,b\n1,2\n", encoding=encoding)
     with pytest.raises(UsageError, match="comment"):
         read("a,b\n1,2\n", comment="")
@@ -591,7 +593,7 @@ def test_unknown_columns_and_options():
 GAPS = "id,a,b,c,d\nu,1,,3,\nv,,2,3,\nw,4,2,3,x\nx,5,4,3,\ny,,6,3,\n"
 
 
-def test_missing_values_are_refused_with_their_place():
+def test_missing_values_are_refused_with_their_position():
     table = read(GAPS, keep=["id"])
     with pytest.raises(
         InputError,
@@ -619,12 +621,12 @@ def test_columns_rows_or_cells_with_missing_values():
     filled = without_missing(table, "fill")
     assert filled.matrix[:, 0].tolist() == [1, 4, 4, 5, 4]
     assert filled.matrix[:, 1].tolist() == [3, 2, 2, 4, 6]
-    assert np.isnan(table.matrix).sum() == 3  # the table itself stays as it was
+    assert np.isnan(table.matrix).sum() == 3  # The table itself is unchanged.
     assert filled.notes == ("3 missing values filled with the column's median ('a': 2, 'b': 1)",)
     assert without_missing(read("a\n1\n\n2\n" + '""\n'), "fill").whole == frozenset()
 
 
-def test_no_row_would_be_left():
+def test_no_row_remains():
     with pytest.raises(InputError, match="missing value in every row"):
         without_missing(read("a,b\n,1\n2,\n"), "drop-rows")
 
@@ -634,7 +636,7 @@ def test_how_is_checked():
         without_missing(read("a\n1\n"), "guess")
 
 
-# Laws.
+# Properties that hold for all tables.
 
 CELLS = st.one_of(
     st.floats(allow_nan=False).map(repr),
@@ -692,8 +694,8 @@ def test_what_the_standard_library_writes_is_read(rows, separator, ending, n_cel
     ),
     st.sampled_from(["\n", "\r\n", "\r"]),
 )
-def test_two_ways_to_the_same_numbers(rows, ending):
-    """After the first chunk, lines without quotes are read by numpy; with quotes they never are."""
+def test_both_parsers_give_the_same_numbers(rows, ending):
+    """After the first chunk, numpy reads lines without quotes, but never lines with quotes."""
     first = [["0.5", "1", "a"]]
     body = [*first, *([*row, "b"] for row in rows)]
     found = []
@@ -715,7 +717,7 @@ def test_two_ways_to_the_same_numbers(rows, ending):
 
 
 def plain_value(cell: str) -> float | bool | str | None:
-    """What a cell means, said in the plainest way."""
+    """Convert a cell with the simplest possible code."""
     text = cell.strip()
     if text in (
         "",
@@ -789,7 +791,7 @@ def test_real_data_reads_back(tmp_path):
 
 
 class Once(io.RawIOBase):
-    """What can be read only once, like a pipe."""
+    """A stream that can be read only once, like a pipe."""
 
     def __init__(self, content):
         super().__init__()
@@ -815,7 +817,7 @@ def through_a_pipe(tmp_path, content):
 )
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_probabilities_without_names_of_rows_from_a_stream(tmp_path, how, compress):
-    """Whether the column is there shows only once the stream has been read."""
+    """Whether the column exists is known only after the stream has been read."""
     content = compress(b"a,b\n0.25,0.75\n0.5,0.5\n")
     proba, classes = read_probabilities_file(how(tmp_path, content), ["x", "y"], id_column="id")
     assert proba.tolist() == [[0.25, 0.75], [0.5, 0.5]]

@@ -1,6 +1,4 @@
-"""Parquet, Feather, NPZ, MTX and h5ad: the same table, whatever holds it; and files that hold
-none.
-"""
+"""Reading of Parquet, Feather, NPZ, MTX and h5ad: the same table in every format, and bad files."""
 
 from __future__ import annotations
 
@@ -135,7 +133,7 @@ def test_the_same_table_in_every_format(tmp_path, name):
         check_same(read_table(stream, keep=["kind"]))
     other = path.rename(tmp_path / "without an ending")
     check_same(read_table(other, keep=["kind"]))
-    # A number may be asked for as well, and text that nobody asks for is left out.
+    # Numeric columns can also be requested separately, and text columns are otherwise left out.
     table = read_table(other, keep=["whole"])
     assert table.kept["whole"].tolist() == [1, 2, 3]
     assert table.names == NAMES[1:]
@@ -204,18 +202,18 @@ def read_or_refuse(path: Path, keep=()) -> TableFile | None:
     ],
 )
 @given(rest=st.binary(max_size=200))
-def test_anything_behind_a_known_beginning(tmp_path_factory, beginning, rest):
+def test_arbitrary_bytes_after_a_known_beginning(tmp_path_factory, beginning, rest):
     path = tmp_path_factory.mktemp("hostile") / "file"
     path.write_bytes(beginning + rest)
     read_or_refuse(path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather", "npz", "npy", "mtx", "h5ad"])
-def test_a_name_that_promises_something_else(tmp_path, suffix):
+def test_a_suffix_of_another_format(tmp_path, suffix):
     path = tmp_path / f"t.{suffix}"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(
-        InputError, match=f"is called .{suffix} but does not begin like such a file"
+        InputError, match=f"has the suffix .{suffix} but does not begin like such a file"
     ):
         read_table(path)
     assert read_table(path, format="csv").matrix.tolist() == [[1, 2]]
@@ -240,7 +238,7 @@ def test_options_that_the_format_cannot_use(tmp_path):
     write_npz(tmp_path / "t.npz")
     for options in ({"sep": ";"}, {"encoding": "latin-1"}, {"header": False}, {"comment": "#"}):
         with pytest.raises(
-            UsageError, match=f"NPZ file; {next(iter(options))} can be used for text only"
+            UsageError, match=f"NPZ file; {next(iter(options))} can only be used for text"
         ):
             read_table(tmp_path / "t.npz", **options)
     write_parquet(tmp_path / "t.parquet")
@@ -248,7 +246,7 @@ def test_options_that_the_format_cannot_use(tmp_path):
         read_table(tmp_path / "t.parquet", key="X")
 
 
-def test_archives_that_are_no_table(tmp_path):
+def test_archives_that_are_not_tables(tmp_path):
     path = tmp_path / "t.csv"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("t.csv", "a,b\n1,2\n")
@@ -316,7 +314,7 @@ def test_types_of_parquet(tmp_path):
             read_table(path, keep=[name])
 
 
-def test_categories_are_no_numbers(tmp_path):
+def test_categories_are_not_numbers(tmp_path):
     pa = pytest.importorskip("pyarrow")
     table = pa.table(
         {
@@ -336,7 +334,7 @@ def test_row_names_of_pandas_are_left_out(tmp_path):
     table = read_table(tmp_path / "t.parquet")
     assert table.names == ("a",)
     assert list(table.left_out) == ["__index_level_0__"]
-    assert "row names by pandas" in table.notes[0]
+    assert "pandas row names" in table.notes[0]
 
 
 def test_duplicate_names_of_parquet(tmp_path):
@@ -360,8 +358,8 @@ def test_parquet_without_rows(tmp_path):
         read_table(parquet({"a": pa.array([], pa.float64())}, tmp_path / "t.parquet"))
 
 
-def test_parquet_that_swells(tmp_path):
-    """Ten million equal values take a few kB on the disk."""
+def test_parquet_larger_than_the_limit_after_decompression(tmp_path):
+    """Ten million equal values need only a few kB on disk."""
     path = parquet({"a": np.zeros(10**7, np.int8)}, tmp_path / "t.parquet")
     assert path.stat().st_size < 10**6
     with pytest.raises(InputError, match="--max-bytes"):
@@ -372,7 +370,7 @@ def test_parquet_that_swells(tmp_path):
     ("library", "extra", "name"),
     [("pyarrow", "arrow", "t.parquet"), ("anndata.io", "anndata", "t.h5ad")],
 )
-def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch, library, extra, name):
+def test_a_missing_library_is_named(tmp_path, monkeypatch, library, extra, name):
     WRITERS[name](tmp_path / name)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(InputError, match=rf'pip install "graphsieve\[{extra}\]"'):
@@ -406,7 +404,7 @@ def test_arrays_of_an_archive(tmp_path):
     assert table.kept["y"].tolist() == [0.5, None, 2]
     assert table.kept["when"].tolist() == ["2020-01-31", None, "2020-02-01"]
     assert table.left_out == {"column": "a further array; name it as target to use it"}
-    assert table.notes == ("arrays that are no columns of the table are not used: 'target_names'",)
+    assert table.notes == ("arrays that are not columns of the table are not used: 'target_names'",)
     assert table.row_label(2) == "row 2 (counted from 0)"
     assert read_table(path, key="table", keep=["x1"]).kept["x1"].tolist() == [1, 3, 5]
     with pytest.raises(
@@ -446,7 +444,7 @@ def test_sparse_matrices_as_scipy_saves_them(tmp_path, layout):
     assert np.array_equal(table.matrix.toarray(), X, equal_nan=True)
 
 
-def test_sparse_matrices_that_lie(tmp_path):
+def test_inconsistent_sparse_matrices(tmp_path):
     parts = {
         "data": np.ones(2),
         "indices": np.array([0, 99]),
@@ -460,7 +458,7 @@ def test_sparse_matrices_that_lie(tmp_path):
     with pytest.raises(InputError, match="--max-bytes"):
         read_table(npz(tmp_path / "t.npz", **parts | {"shape": np.array([2, 10**15])}))
     sp.save_npz(tmp_path / "t.npz", sp.dia_array(np.eye(3)))
-    with pytest.raises(InputError, match="sparse matrix of the format 'dia'"):
+    with pytest.raises(InputError, match="sparse matrix in the format 'dia'"):
         read_table(tmp_path / "t.npz")
 
 
@@ -479,7 +477,7 @@ def test_a_single_array(tmp_path):
             read_table(tmp_path / "t.npy")
 
 
-def test_an_array_that_claims_too_much(tmp_path):
+def test_an_array_with_a_huge_shape_in_its_header(tmp_path):
     content = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         content, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)}
@@ -515,7 +513,7 @@ def test_real_data(tmp_path):
         assert table.kept["y"].tolist() == y.tolist()
 
 
-# Missing values in matrices that are sparse or of whole numbers.
+# Missing values in matrices that are sparse or contain integers.
 
 
 def test_missing_values_of_sparse_tables(tmp_path):
@@ -535,7 +533,7 @@ def test_missing_values_of_sparse_tables(tmp_path):
     assert without_missing(table, "drop-columns").names == ("x0",)
 
 
-def test_row_names_go_with_their_rows(tmp_path):
+def test_row_names_follow_their_rows(tmp_path):
     gaps = np.array([[1, 2.0], [np.nan, 3], [4, 5]])
     write_h5ad(tmp_path / "t.h5ad", np.column_stack([gaps, gaps]))
     table = read_table(tmp_path / "t.h5ad", keep=["kind"])
@@ -564,7 +562,7 @@ def test_matrix_market_as_scipy_writes_it(tmp_path, field, symmetry):
     )
     table = read_table(tmp_path / "t.mtx")
     assert sp.issparse(table.matrix)
-    # The last column of the general one has no entries: it is one of zeros, not one without values.
+    # The last column of the general matrix has no entries, so it contains zeros and is not empty.
     assert (table.format, table.names) == ("mtx", ("x0", "x1", "x2"))
     assert table.matrix.toarray().tolist() == square.tolist()
 
@@ -592,9 +590,9 @@ SPARSE = "%%MatrixMarket matrix coordinate real general\n"
         (SPARSE + "2 2 1\nnan 1 1.0\n", "entry at nan, 1"),
         (SPARSE + "2 2 1\n1 1 x\n", "cannot be read as MTX"),
         (SPARSE + "2 2 2\n1 1 5\0 2 2 7\n", "cannot be read as MTX"),
-        (SPARSE + "2 2\n", "does not say its size"),
-        (SPARSE, "does not say its size"),
-        (SPARSE + "-2 2 1\n", "does not say its size"),
+        (SPARSE + "2 2\n", "has no valid size line"),
+        (SPARSE, "has no valid size line"),
+        (SPARSE + "-2 2 1\n", "has no valid size line"),
         (SPARSE.replace("real", "pattern") + "2 2 1\n1 1\n", "pattern"),
         (SPARSE.replace("real", "complex") + "2 2 1\n1 1 1 2\n", "complex"),
         (SPARSE.replace("general", "symmetric") + "2 3 1\n1 1 1\n", "2 rows and 3 columns"),
@@ -604,7 +602,7 @@ SPARSE = "%%MatrixMarket matrix coordinate real general\n"
         ("%%MatrixMarket nonsense\n", "does not begin like an MTX file"),
     ],
 )
-def test_wrong_matrix_market(tmp_path, text, message):
+def test_invalid_matrix_market(tmp_path, text, message):
     path = tmp_path / "t.mtx"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -614,7 +612,7 @@ def test_wrong_matrix_market(tmp_path, text, message):
 # AnnData.
 
 
-def test_an_annotated_table_without_its_parts(tmp_path):
+def test_anndata_files_with_missing_parts(tmp_path):
     h5py = pytest.importorskip("h5py")
     write_h5ad(tmp_path / "t.h5ad")
     with h5py.File(tmp_path / "t.h5ad", "a") as file:
@@ -631,7 +629,7 @@ def test_an_annotated_table_without_its_parts(tmp_path):
         read_table(tmp_path / "t.h5ad")
 
 
-def test_annotated_tables_do_not_reach_into_other_files(tmp_path):
+def test_anndata_files_do_not_read_other_files(tmp_path):
     h5py = pytest.importorskip("h5py")
     write_h5ad(tmp_path / "secret.h5ad")
     for link in (h5py.ExternalLink(tmp_path / "secret.h5ad", "X"), h5py.SoftLink("/elsewhere")):
@@ -657,9 +655,7 @@ def test_duplicate_genes(tmp_path):
         anndata.AnnData(X=np.ones((2, 2)), var=pandas.DataFrame(index=["g", "g"])).write_h5ad(
             tmp_path / "t.h5ad"
         )
-    with pytest.raises(
-        InputError, match=r"duplicated names of genes \('g'\).*var_names_make_unique"
-    ):
+    with pytest.raises(InputError, match=r"duplicated gene names \('g'\).*var_names_make_unique"):
         read_table(tmp_path / "t.h5ad")
 
 

@@ -1,4 +1,4 @@
-"""Data sets: the artificial problems of the papers, generated anew, and real data by name."""
+"""Data sets: generators for the artificial problems of the papers, and real data by name."""
 
 from graphsieve.datasets.artificial import (
     ExpertLabels,

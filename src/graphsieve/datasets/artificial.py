@@ -1,6 +1,6 @@
-"""The papers' artificial problems, made anew for every seed; which features matter is known.
+"""Generators for the artificial problems of the papers, with known relevant features.
 
-What the papers leave open, and misprint, is said at each problem.
+The docstrings describe what the papers leave open, and their misprints.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from graphsieve._base.randomness import generator
 from graphsieve.datasets.dataset import Dataset, numbered
 
 SLS_PAPER = (
-    "made anew after Doquire, Verleysen (2013), A graph Laplacian based approach to "
+    "generated as in Doquire, Verleysen (2013), A graph Laplacian based approach to "
     "semi-supervised feature selection"
 )
 WLS_PAPER = (
-    "made anew after Doquire, Verleysen (2012), Handling imprecise labels in feature selection "
+    "generated as in Doquire, Verleysen (2012), Handling imprecise labels in feature selection "
     "with graph Laplacian"
 )
 WAVEFORM_BOOK = (
-    "made anew after Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, "
-    "Sec. 2.6.2"
+    "generated as in Breiman, Friedman, Olshen, Stone (1984), Classification and regression "
+    "trees, Sec. 2.6.2"
 )
-LARGEST = 2**28  # of either side of a table: the bytes of both together can still be counted
+LARGEST = 2**28  # rows or columns; the size in bytes of the largest table does not overflow
 LICENCE = "none needed: random numbers"
 
 SPHERE_CENTERS = np.array(
@@ -43,7 +43,7 @@ CIRCLE_INSIDE, CIRCLE_OUTSIDE = 0.40, 0.45
 
 @dataclass(frozen=True)
 class RegressionProblem:
-    """A target that depends on a few of many features."""
+    """A regression problem with a few relevant features."""
 
     n_relevant: int
     n_irrelevant: int
@@ -68,29 +68,28 @@ def make_regression_problem(
     n_irrelevant: int | None = None,
     random_state: Any = None,
 ) -> Dataset:
-    """Y1, Y2 and Y3 of the paper on the supervised Laplacian score: a target of a few uniform
-    features among others.
+    """Generate the problem Y1, Y2 or Y3 of the paper on the supervised Laplacian score.
 
-    All features are uniform on (0, 1]; the first ones are relevant:
+    All features are uniform on (0, 1]. The target depends only on the first ones:
 
     - Y1 = 5 x1 + 7 x2 − 10 x3
     - Y2 = cos(2π x1 x2) sin(2π x3 x4)
     - Y3 = x1² / x2²
 
-    The paper says that the problems *have* six, eight and four features. Its Table 1 comes out if
-    these are the counts of the irrelevant ones (nine, twelve and six in all), which is the default
-    here; ``n_irrelevant=3``, 4 and 2 are the problems as printed.
+    According to the paper, the problems *have* six, eight and four features. Its Table 1 is
+    reproduced if these are the numbers of irrelevant features (nine, twelve and six features in
+    total), which is the default. ``n_irrelevant=3``, 4 and 2 give the problems as printed.
 
     Parameters
     ----------
     problem : {"Y1", "Y2", "Y3"}
-        Which target.
+        The problem.
     n_samples : int
-        1000 in the paper.
+        Number of samples, 1000 in the paper.
     n_irrelevant : int or None
-        Features the target does not depend on, placed after the relevant ones; None: 6, 8, 4.
+        Number of irrelevant features, which follow the relevant ones. None gives 6, 8 or 4.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -115,7 +114,7 @@ def make_regression_problem(
         if n_irrelevant is None
         else count(0, sensible=LARGEST)("n_irrelevant", n_irrelevant)
     )
-    # random() may give 0, by which Y3 would divide; its mirror image may not.
+    # random() may return 0, and Y3 would divide by 0. 1 - random() is never 0.
     X = 1.0 - generator(random_state).random((_samples(n_samples), chosen.n_relevant + n_others))
     return Dataset(
         name=problem,
@@ -131,21 +130,21 @@ def make_regression_problem(
 
 
 def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any = None) -> Dataset:
-    """Four classes: points in four spheres of radius 1/4 that sit in alternate corners of the unit
-    cube.
+    """Generate four classes: four spheres of radius 1/4 in alternate corners of the unit cube.
 
-    The first three features are the coordinates, uniform inside the spheres (every sphere is
-    equally likely); the others are uniform on [0, 1). The paper speaks of features that are uniform
-    in the cube, most of which lies in no sphere and has no class: such points are left out.
+    The first three features are the coordinates. They are uniform inside the spheres, and every
+    sphere is equally likely. The other features are uniform on [0, 1). The paper describes features
+    that are uniform in the cube. Most of the cube is outside the spheres and has no class, so such
+    points are not generated.
 
     Parameters
     ----------
     n_samples : int
-        50 in the paper.
+        Number of samples, 50 in the paper.
     n_features : int
-        Three relevant ones and the rest.
+        Number of features, of which the first three are relevant.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -163,7 +162,7 @@ def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any 
     """
     random, X = _uniform(n_samples, n_features, 3, random_state)
     y = random.integers(len(SPHERE_CENTERS), size=len(X))
-    # Uniform in a ball: any direction, and a radius whose cube is uniform.
+    # For a uniform distribution in a ball, the cube of the radius is uniform.
     direction = random.standard_normal((len(X), 3))
     reach = (
         SPHERE_RADIUS
@@ -175,21 +174,21 @@ def make_spheres(n_samples: int = 50, *, n_features: int = 6, random_state: Any 
 
 
 def make_squares(n_samples: int = 100, *, n_features: int = 6, random_state: Any = None) -> Dataset:
-    """Four classes: the four quarters of the unit square.
+    """Generate four classes: the four quarters of the unit square.
 
-    All features are uniform on [0, 1), and the first two are the coordinates. The paper gives its
-    four contiguous squares a side of one, and yet the features a range of one: here the side is a
-    half. Scores that do not care for the scale of a feature, as the paper's, do not see the
-    difference.
+    All features are uniform on [0, 1), and the first two are the coordinates. In the paper the four
+    contiguous squares have a side of one, although the features also have a range of one. Here the
+    side is one half. The scores of the paper do not depend on the scale of a feature, so this makes
+    no difference.
 
     Parameters
     ----------
     n_samples : int
-        100 in the paper.
+        Number of samples, 100 in the paper.
     n_features : int
-        Two relevant ones and the rest.
+        Number of features, of which the first two are relevant.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -211,20 +210,21 @@ def make_squares(n_samples: int = 100, *, n_features: int = 6, random_state: Any
 
 
 def make_circle(n_samples: int = 500, *, n_features: int = 6, random_state: Any = None) -> Dataset:
-    """Two classes: inside and outside a circle in the unit square, with an empty ring between them.
+    """Generate two classes: inside and outside a circle, with an empty ring between them.
 
-    The first two features are the coordinates, uniform on the square without the ring: class 0 is
-    nearer to the centre than 0.40, class 1 farther than 0.45. The others are uniform on [0, 1); the
-    paper does not say how many there are, six in all is as in its other problems.
+    The first two features are the coordinates. They are uniform on the unit square without the
+    ring. The distance from the centre is below 0.40 in class 0, and above 0.45 in class 1. The
+    other features are uniform on [0, 1). The paper does not state their number. The default is six
+    features in total, as in its other problems.
 
     Parameters
     ----------
     n_samples : int
-        500 in the paper.
+        Number of samples, 500 in the paper.
     n_features : int
-        Two relevant ones and the rest.
+        Number of features, of which the first two are relevant.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -253,26 +253,28 @@ def make_circle(n_samples: int = 500, *, n_features: int = 6, random_state: Any 
 def make_y4(
     n_samples: int = 300, *, n_features: int = 10, form: str = "corrected", random_state: Any = None
 ) -> Dataset:
-    """Three classes of equal size: the lower, middle and upper third of an output Y4 of a few
-    uniform features.
+    """Generate three classes of equal size: the lower, middle and upper third of an output Y4.
 
     - ``"corrected"``: Y4 = cos(2 f1) cos(2 f2) exp(2 f3) exp(2 f4)
     - ``"printed"``: Y4 = cos(2 f1) cos(f3) exp(2 f3) exp(2 f4), which does not depend on f2
 
-    The percentages of the paper's Table 4 are multiples of a half, as 50 runs with *four* relevant
-    features give them; three would give multiples of two thirds. The paper does not state the
-    features' distribution: uniform on [0, 1), as in its other problems.
+    The percentages in Table 4 of the paper are multiples of 1/2. These result from 50 runs with
+    *four* relevant features. Three relevant features would give multiples of 2/3. The paper does
+    not state the distribution of the features. Here they are uniform on [0, 1), as in its other
+    problems.
 
     Parameters
     ----------
     n_samples : int
-        300 in the paper; classes differ by one sample where it is no multiple of three.
+        Number of samples, 300 in the paper. Class sizes differ by one if it is not a multiple of
+        three.
     n_features : int
-        Four relevant ones (the printed form: the first, third and fourth) and the rest.
+        Number of features. The first four are relevant, except for the second one in the printed
+        form.
     form : {"corrected", "printed"}
-        Which formula.
+        The formula.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -299,20 +301,20 @@ def make_y4(
 
 
 def make_y5(n_samples: int = 300, *, n_features: int = 10, random_state: Any = None) -> Dataset:
-    """Two classes of equal size: the lower and upper half of Y5 = 10 sin(f1 f2) + 20 (f3 − 0.5)² +
-    10 f4 + 5 f5.
+    """Generate two classes of equal size: the lower and upper half of an output Y5.
 
-    As printed; Friedman's own function has a π in the sine. The features' distribution, which the
-    paper does not state, is uniform on [0, 1), as Friedman's.
+    The output is Y5 = 10 sin(f1 f2) + 20 (f3 − 0.5)² + 10 f4 + 5 f5, as printed. The original
+    function by Friedman has a factor π in the sine. The paper does not state the distribution of
+    the features. Here they are uniform on [0, 1), as in Friedman's problem.
 
     Parameters
     ----------
     n_samples : int
-        300 in the paper; classes differ by one sample where it is odd.
+        Number of samples, 300 in the paper. Class sizes differ by one if it is odd.
     n_features : int
-        Five relevant ones and the rest.
+        Number of features, of which the first five are relevant.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -334,24 +336,24 @@ def make_y5(n_samples: int = 300, *, n_features: int = 10, random_state: Any = N
 
 
 def make_waveform(n_samples: int = 5000, *, n_noise: int = 19, random_state: Any = None) -> Dataset:
-    """Breiman's waveforms: three classes, each a random mixture of two of three triangular waves,
-    with noise.
+    """Generate Breiman's waveforms: three classes of noisy mixtures of triangular waves.
 
     The waves at i = 1, ..., 21 are h1(i) = max(6 − \\|i − 11\\|, 0), h2(i) = h1(i − 4) and h3(i) =
-    h1(i + 4). A sample of class 0 is u h1 + (1 − u) h2 + noise, one of class 1 has h1 and h3, one
-    of class 2 has h2 and h3; u is uniform on [0, 1), classes are equally likely, and the noise of
-    every feature is standard normal. After these 21 features come others of noise alone. All three
-    waves are 0 at both ends: x1 and x21 are noise as well, and `relevant` leaves them out. (In the
-    copy of the UCI repository, ``load("waveform40")``, classes 0 and 2 are exchanged.)
+    h1(i + 4). A sample of class 0 is u h1 + (1 − u) h2 + noise. Class 1 has h1 and h3 instead, and
+    class 2 has h2 and h3. The share u is uniform on [0, 1), and the classes are equally likely. The
+    noise of every feature is standard normal. These 21 features are followed by features of pure
+    noise. All three waves are 0 at both ends, so x1 and x21 are also pure noise and not in
+    `relevant`. In the copy of the UCI repository, ``load("waveform40")``, the classes 0 and 2 are
+    exchanged.
 
     Parameters
     ----------
     n_samples : int
-        5000 in the UCI repository's copy.
+        Number of samples, 5000 in the copy of the UCI repository.
     n_noise : int
-        Further features that are pure noise.
+        Number of additional features of pure noise.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -384,17 +386,18 @@ def make_waveform(n_samples: int = 5000, *, n_noise: int = 19, random_state: Any
 
 @dataclass(frozen=True, eq=False)
 class ExpertLabels:
-    """What a doubting expert says of samples whose class is known.
+    """Simulated class probabilities and labels of an uncertain expert.
 
     Attributes
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        One minus the doubt for the true class, the doubt for another one.
+        Class probabilities: one minus the doubt for the true class, and the doubt for one other
+        class.
     observed : array of shape (n_samples,)
-        The label the expert gives: the other class with the probability of the doubt (y^error in
-        the paper).
+        Labels by the expert. A label is the other class with the probability of the doubt (y^error
+        in the paper).
     most_probable : array of shape (n_samples,)
-        The class of the highest probability (y^max in the paper).
+        Classes with the highest probability (y^max in the paper).
 
     Examples
     --------
@@ -410,23 +413,25 @@ class ExpertLabels:
 def make_expert_labels(
     y: Any, *, doubt: float, variance: float = 0.1, random_state: Any = None
 ) -> ExpertLabels:
-    """Class probabilities of a doubting expert, who sometimes takes one class for another.
+    """Simulate class probabilities and labels of an uncertain expert.
 
-    For every sample a doubt β is drawn from the Beta distribution with mean `doubt` and the given
-    variance, and one of the other classes, all equally likely. The true class gets the probability
-    1 − β, the other one β, and the expert's label is that other class with probability β. (The
-    paper writes "variance σ = 0.1"; it is the variance that reproduces its tables.)
+    For every sample, a doubt β is drawn from the Beta distribution with mean `doubt` and the given
+    variance. One of the other classes is drawn with equal probabilities. The true class has the
+    probability 1 − β, and the other class has β. The expert's label is the other class with
+    probability β. The paper writes "variance σ = 0.1". Its tables are reproduced if 0.1 is the
+    variance.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
-        The true classes, as codes 0, 1, ...; at least two.
+        The true classes, as codes 0, 1, ...; at least two classes are required.
     doubt : float
         Mean of the doubts.
     variance : float
-        Of the doubts; smaller than ``doubt * (1 - doubt)``, as any distribution on [0, 1] has it.
+        Variance of the doubts. It must be smaller than ``doubt * (1 - doubt)``, because all
+        distributions on [0, 1] have at most this variance.
     random_state : None, int, numpy.random.SeedSequence, Generator or RandomState
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -475,9 +480,7 @@ def _uniform(
 
 
 def _equal_parts(output: Floats, n_parts: int) -> Integers:
-    """Classes of (nearly) the same number of consecutive samples, once these are sorted by the
-    output.
-    """
+    """Return codes of `n_parts` classes of (nearly) equal size, in the order of the output."""
     codes = np.empty(len(output), dtype=np.int64)
     codes[np.argsort(output, kind="stable")] = np.arange(len(output)) * n_parts // len(output)
     return codes
@@ -516,7 +519,7 @@ def _codes(y: Any) -> tuple[Integers, int]:
     if n_classes < 2:
         raise InputError(
             parameter("y"),
-            " has one class only; a doubting expert needs another one to take it for.",
+            " has only one class; an uncertain expert needs at least two.",
         )
     return true.astype(np.int64), n_classes
 

@@ -1,9 +1,8 @@
-"""The real data sets that `load` knows: where each comes from, what it looks like, and the hash of
-its numbers.
+"""Catalog of the real data sets for `load`: source, shape and hash of each.
 
-The data themselves are not part of this package. Addresses point to public repositories at a fixed
-commit; they were taken from an index of these repositories and could not be tried when this was
-written. What arrives is used only if its numbers have the hash that stands here.
+The data are not part of this package. The addresses refer to public repositories at a fixed commit.
+They were taken from an index of these repositories and have not been tested. Downloaded data are
+used only if their numbers have the hash in this catalog.
 """
 
 from __future__ import annotations
@@ -22,40 +21,40 @@ Addresses = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What is known of a data set without having it.
+    """Catalog entry of a data set.
 
     Attributes
     ----------
     name : str
-        What `load` calls it.
+        Name of the data set for `load`.
     shape : (int, int)
-        Samples and features.
+        Numbers of samples and features.
     origin, author, licence : str
-        Where it comes from, who made it, and what the source says about its use.
+        The source, the authors, and the terms of use that the source states.
     sha256 : str
-        Of its numbers; see `graphsieve.datasets.dataset.content_hash`.
+        Hash of the numbers, see `graphsieve.datasets.dataset.content_hash`.
     class_names : tuple of str
-        In the order of the codes; empty for targets.
+        Names of the classes, in the order of their codes. Empty for targets.
     class_counts : tuple of int
-        Samples of each class.
+        Number of samples of each class.
     target_name : str or None
-        What the target is; None for classes.
+        Name of the target. None for classes.
     single_precision : bool
         Whether X is float32.
     sparse : bool
         Whether X is a sparse matrix.
     files : tuple
-        For each file the addresses where it lies, the best one first.
+        The addresses of each file, in the order in which they are tried.
     recipe : callable or None
-        Makes the data set of these files; None where it must be fetched by hand.
+        Function that converts the files. None if the data set must be downloaded by hand.
     by_hand : str
-        How, in that case.
+        Instructions for downloading by hand.
     bundled : bool
-        Whether scikit-learn has it.
+        Whether scikit-learn contains the data set.
     remarks : str
-        How it differs from what the author, or one of the papers, had.
+        Differences from the original data or from the data in one of the papers.
     note : str
-        What must go with the data.
+        A note that must accompany the data.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def _github(repository: str, commit: str, path: str) -> str:
 
 
 def _files(repository: str, commit: str, *paths: str) -> tuple[Addresses, ...]:
-    """Files that lie in one place only."""
+    """Return the addresses of files with one address each."""
     return tuple((_github(repository, commit, path),) for path in paths)
 
 
@@ -130,7 +129,7 @@ def _uci_csv(file: str) -> tuple[Addresses, ...]:
 
 
 def _asu(file: str, commit: str, path: str) -> tuple[Addresses, ...]:
-    """A MATLAB file where it lies last, and where it lay before."""
+    """Return the latest address of a MATLAB file, and an earlier one."""
     return (
         (
             _github(ASU_REPOSITORY, ASU_COMMIT, f"skfeature/data/{file}"),
@@ -214,7 +213,7 @@ BUNDLED = (
         sha256="7c65cc08caf148eee0cfa9e294664b5bbde449496bd6dbd7eb24fb4d2e6bb31b",
         target_name="progression",
         bundled=True,
-        remarks="in the original units, not as scikit-learn scales it by default",
+        remarks="in the original units, without the default scaling of scikit-learn",
     ),
 )
 
@@ -268,9 +267,9 @@ UCI_SETS = (
             "005b48c0b8ec611ac49c0bfd668ab725d1c0cfba",
             "soybean-small.data",
         ),
-        # That copy has a line before the data, which repeats the first sample.
+        # This copy has a line before the data, which repeats the first sample.
         recipe=labeled_table(-1, slice(0, 35), recipes.SOYBEAN_FEATURES, skip=1),
-        remarks="categories as the source's integer codes; 14 features are constant",
+        remarks="categories as the integer codes of the source; 14 features are constant",
     ),
     _uci_source(
         name="wpbc",
@@ -301,8 +300,8 @@ UCI_SETS = (
         class_counts=(112, 61, 72, 49, 52, 20),
         files=_arff("classification/dermatology"),
         recipe=arff_classes("class"),
-        remarks="eight missing values in Age: without these rows it has the 358 samples of the "
-        "paper",
+        remarks="eight missing values in Age; without these rows, the 358 samples of the paper "
+        "remain",
     ),
     _uci_source(
         name="anneal",
@@ -314,7 +313,7 @@ UCI_SETS = (
         class_counts=(8, 99, 684, 67, 40),
         files=_arff("classification/anneal"),
         recipe=arff_classes("class"),
-        remarks="categories as integer codes, 'not applicable' being 0; class 4 is empty; 7 "
+        remarks="categories as integer codes, with 0 for 'not applicable'; class 4 is empty; 7 "
         "features are constant",
     ),
     _uci_source(
@@ -327,8 +326,8 @@ UCI_SETS = (
         class_counts=(232, 136),
         files=_arff("classification/colic.orig"),
         recipe=arff_classes("surgical lesion", own_numbers=True),
-        remarks="1927 missing values; the hospital number and columns that tell the lesion are "
-        "among the features",
+        remarks="1927 missing values; the features include the hospital number and columns that "
+        "reveal the lesion",
     ),
     _uci_source(
         name="parkinsons",
@@ -339,7 +338,7 @@ UCI_SETS = (
         class_counts=(48, 147),
         files=_uci_csv("Parkinsons.csv"),
         recipe=labeled_table(-1, slice(0, 22), recipes.VOICE_FEATURES),
-        remarks="the iterative paper states 57 samples of 16 features: some other table",
+        remarks="the iterative paper states 57 samples of 16 features, so it used another table",
     ),
     _uci_source(
         name="zoo",
@@ -361,7 +360,7 @@ UCI_SETS = (
         class_counts=(21, 15, 18, 16, 14, 22),
         files=_uci_csv("BreastTissue.csv"),
         recipe=labeled_table(-1, slice(0, 9), recipes.TISSUE_FEATURES),
-        remarks="without the case number; classes named by their order and size",
+        remarks="without the case number; class names assigned by their order and size",
     ),
 )
 
@@ -375,7 +374,7 @@ ASU_SETS = (
         class_counts=(47, 25),
         files=_asu("ALLAML.mat", "1adfc18cb7b95b85a1ee8bbab9bded3f64176446", "skfeast/data"),
         recipe=matlab(7129),
-        remarks="the samples of leukemia in another order, and normalised there",
+        remarks="the samples of leukemia in another order, normalised by the source",
     ),
     _asu_source(
         name="leukemia_discrete",
@@ -386,7 +385,7 @@ ASU_SETS = (
         class_counts=(47, 25),
         files=_asu("leukemia.mat", "1adfc18cb7b95b85a1ee8bbab9bded3f64176446", "skfeast/data"),
         recipe=matlab(7070),
-        remarks="7070 genes, made discrete (−2, 0, 2) there",
+        remarks="7070 genes, discretised to −2, 0 and 2 by the source",
     ),
     _asu_source(
         name="colon_discrete",
@@ -397,7 +396,7 @@ ASU_SETS = (
         class_counts=(22, 40),
         files=_asu("colon.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(2000),
-        remarks="made discrete (−2, 0, 2) there; rows in the order of colon",
+        remarks="discretised to −2, 0 and 2 by the source; rows in the order of colon",
     ),
     _asu_source(
         name="pie10p",
@@ -467,7 +466,7 @@ ASU_SETS = (
         sparse=True,
         files=_asu("BASEHOCK.mat", "1adfc18cb7b95b85a1ee8bbab9bded3f64176446", "skfeast/data"),
         recipe=matlab(4862),
-        remarks="classes named by their size",
+        remarks="class names assigned by class size",
     ),
     _asu_source(
         name="pcmac",
@@ -479,7 +478,7 @@ ASU_SETS = (
         sparse=True,
         files=_asu("PCMAC.mat", "fc542b7df16b39a674ceba6b82a98ee58df04d72", "files/datasets"),
         recipe=matlab(3289),
-        remarks="classes named by their size",
+        remarks="class names assigned by class size",
     ),
     _asu_source(
         name="orlraws10p",
@@ -523,7 +522,7 @@ ASU_SETS = (
         class_counts=(46, 10, 9, 11, 6, 6, 4, 2, 2),
         files=_asu("lymphoma.mat", "25ed50df6a9e724568121c607adfb6c9f6810bef", "PyFeaST/data"),
         recipe=matlab(4026),
-        remarks="made discrete there",
+        remarks="discretised by the source",
     ),
     _asu_source(
         name="nci9_discrete",
@@ -536,7 +535,7 @@ ASU_SETS = (
             "nci9.mat", "266c9a384e579832e2412433b4ee8d40f9c840fe", "website/files/datasets"
         ),
         recipe=matlab(9712),
-        remarks="made discrete there",
+        remarks="discretised by the source",
     ),
     _asu_source(
         name="lung_discrete",
@@ -556,7 +555,7 @@ ASU_SETS = (
             ),
         ),
         recipe=matlab(325),
-        remarks="made discrete there",
+        remarks="discretised by the source",
     ),
     _asu_source(
         name="tox171",
@@ -623,7 +622,7 @@ OTHER_CLASSES = (
             "CNS.mat",
         ),
         recipe=matlab(7129),
-        remarks="which of the two classes survived is told differently by different sources",
+        remarks="sources disagree on which of the two classes survived",
     ),
     _reuters_source(
         name="reuters_orgspeople",
@@ -633,8 +632,8 @@ OTHER_CLASSES = (
         class_counts=(1270, 1175),
         files=_reuters("OrgsPeople"),
         recipe=matlab(4771),
-        remarks="4771 terms, not the paper's 9729; the extra domain tells source (0) and target "
-        "(1); classes named by their size",
+        remarks="4771 terms, not the paper's 9729; the extra domain is 0 for source and 1 for "
+        "target; class names assigned by class size",
     ),
     _reuters_source(
         name="reuters_peopleplaces",
@@ -644,8 +643,8 @@ OTHER_CLASSES = (
         class_counts=(1270, 884),
         files=_reuters("PeoplePlaces"),
         recipe=matlab(4562),
-        remarks="4562 terms, not the paper's 9729; the extra domain tells source (0) and target "
-        "(1); classes named by their size",
+        remarks="4562 terms, not the paper's 9729; the extra domain is 0 for source and 1 for "
+        "target; class names assigned by class size",
     ),
     Source(
         name="usps",
@@ -737,8 +736,8 @@ TARGETS = (
         target_name="DENSITY",
         files=_arff("statlib/numeric/pollen"),
         recipe=recipes.pollen,
-        remarks="which of the five variables is the target is our choice; the first 481 rows are "
-        "as many as the paper had",
+        remarks="the choice of the target among the five variables is ours; the paper has 481 "
+        "samples, as many as the first 481 rows",
     ),
     Source(
         name="census_house_sub",
@@ -758,7 +757,7 @@ TARGETS = (
         shape=(240, 100),
         origin="StatLib",
         author="H. H. Thodberg; Tecator AB",
-        licence="may be passed on with the note",
+        licence="may be redistributed with the note",
         sha256="6886ba9c50b305fc58c270b585c92c25e09ad19c69370d3eae7ffbca17c0a809",
         target_name="fat",
         files=_arff("statlib/numeric/tecator"),

@@ -1,4 +1,4 @@
-"""A data set as a value: the features, what is to be predicted, and where it came from."""
+"""A data set: the features, the classes or targets, and the source."""
 
 from __future__ import annotations
 
@@ -17,39 +17,36 @@ Task = Literal["classification", "regression"]
 
 
 class DataUnavailableError(InputError):
-    """A data set cannot be had: it is not at hand and cannot be fetched, or it is not what it
-    should be.
-    """
+    """A data set is not available locally and cannot be downloaded, or its content is wrong."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table of samples and what is to be predicted.
+    """A table of samples with their classes or targets.
 
     Attributes
     ----------
     name : str
-        What `load` calls it, or the problem a generator made.
+        Name of the data set for `load`, or of the generated problem.
     X : array or scipy.sparse.csr_array of shape (n_samples, n_features)
-        The features as their source has them: not scaled, missing values as NaN.
+        The original features. They are not scaled, and missing values are NaN.
     y : array of shape (n_samples,)
-        Class codes from 0 (int64), or target values (float64, NaN where unknown).
+        Class codes from 0 (int64), or target values (float64, with NaN for unknown values).
     task : {"classification", "regression"}
-        Which of the two.
+        Whether y contains classes or targets.
     feature_names : tuple of str
-        One for each column; ``"x1"``, ``"x2"``, ... where the source has none.
+        Names of the columns. They are ``"x1"``, ``"x2"``, ... if the source has no names.
     class_names : tuple of str or None
-        In the order of the codes; None for targets.
+        Names of the classes, in the order of their codes. None for targets.
     target_name : str or None
-        What the target is; None for classes.
+        Name of the target. None for classes.
     relevant : array or None
-        Artificial problems: the columns that y depends on.
+        For artificial problems, the columns on which y depends.
     extras : mapping of str to array
-        What else is known of the samples: ``is_train``, ``is_test``, ``part``, ``domain``,
-        ``year``, ``y_all``; and ``y_all_names``, what the columns of ``y_all`` are.
+        Further properties of the samples: ``is_train``, ``is_test``, ``part``, ``domain``,
+        ``year`` and ``y_all``. ``y_all_names`` contains the names of the columns of ``y_all``.
     source, licence : str
-        Where it came from, and what its source says about its use; with a note where one must go
-        with the data.
+        The source, and its terms of use. A note that must accompany the data is included.
 
     Examples
     --------
@@ -86,28 +83,29 @@ class Dataset:
 
 
 def numbered(prefix: str, count: int, first: int = 1) -> tuple[str, ...]:
-    """Names such as x1, x2, x3."""
+    """Return numbered names such as x1, x2, x3."""
     return tuple(f"{prefix}{number}" for number in range(first, first + count))
 
 
 def content_hash(dataset: Dataset) -> str:
-    """SHA-256 of the numbers of a data set, whichever file they came from.
+    """Return the SHA-256 of the numbers of a data set, independent of the file format.
 
-    Hashed are, in this order, X, y and the extras by name. Each part is a line ``name kind shape``
-    followed by its values in C order, little-endian:
+    The hash covers X, y and the extras sorted by name, in this order. Each part is a line ``name
+    kind shape`` followed by its values in C order, little-endian:
 
-    - real numbers in single precision, since programs that read decimals differ in the last bit of
-      double precision; every NaN is the same one, and −0 is 0;
-    - a sparse X as three parts (data, indices, indptr) with sorted indices and without stored
-      zeros, its shape in the first line;
-    - texts in UTF-8, a zero byte after each.
+    - Real numbers are in single precision, because programs that read decimals differ in the last
+      bit of double precision. All NaN have the same bits, and −0 becomes 0.
+    - A sparse X has three parts (data, indices, indptr) with sorted indices and without stored
+      zeros. The line of the first part contains the shape of X.
+    - Texts are in UTF-8, each followed by a zero byte.
 
-    Names of features, classes and targets are not hashed: sources spell them differently.
+    The names of features, classes and targets are not hashed, because their spelling differs
+    between sources.
 
     Parameters
     ----------
     dataset : Dataset
-        Any.
+        The data set.
 
     Returns
     -------
@@ -136,7 +134,7 @@ def _add(
     if values.dtype.kind == "U":
         kind, content = "text", b"".join(text.encode() + b"\0" for text in values.ravel().tolist())
     elif values.dtype.kind == "f":
-        # R marks its missing values by signalling NaNs
+        # R marks missing values by signalling NaN, which cause warnings in conversions.
         with np.errstate(invalid="ignore", over="ignore"):
             single = values.astype("<f4")
         single[np.isnan(single)] = np.nan

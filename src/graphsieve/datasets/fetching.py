@@ -1,4 +1,4 @@
-"""Fetches a data set from where it is published, checks it, and keeps it for the next time."""
+"""Download of a data set from its public address, with a check and a cached copy."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ from graphsieve.datasets.dataset import Dataset, DataUnavailableError, content_h
 from graphsieve.datasets.ready import ready_file, shown
 from graphsieve.datasets.recipes import Cooked
 
-TIMEOUT = 10.0  # seconds without a byte
-MOST_BYTES = 128 * 2**20  # of one file
-AT_ONCE = 2**16
+TIMEOUT = 10.0  # seconds without any data
+MOST_BYTES = 128 * 2**20  # bytes per file
+AT_ONCE = 2**16  # bytes per read
 
 
 class _FailedError(Exception):
-    """Says why an address did not serve, in brackets of a sentence."""
+    """The reason why an address failed, as text for the brackets of a message."""
 
 
 def cache_folder() -> Path:
-    """Where fetched data sets are kept: what GRAPHSIEVE_CACHE names, or a folder among the
-    user's caches.
+    """Return the folder for downloaded data sets.
+
+    This is the folder in GRAPHSIEVE_CACHE, or a folder in the user's cache directory.
     """
     named = os.environ.get("GRAPHSIEVE_CACHE")
     if sys.platform == "win32":
@@ -50,25 +51,29 @@ def cache_folder() -> Path:
     folder = Path(named) if named else Path(base) / "graphsieve"
     try:
         return folder.expanduser()
-    except RuntimeError:  # a user without a home
+    except RuntimeError:  # The user has no home folder.
         return Path(tempfile.gettempdir()) / "graphsieve"
 
 
 def fetch(source: Source, kept_in: Path) -> Dataset:
-    """The data set from its public address; a copy that passed the check is written to `kept_in`.
+    """Download a data set from its public address, and store a copy.
 
     Parameters
     ----------
     source : Source
-        With a recipe.
+        Catalog entry with a recipe.
     kept_in : Path
-        The file for the copy. Where it cannot be written, that is only a warning.
+        File for the copy. If it cannot be written, there is only a warning.
 
     Returns
     -------
     Dataset
-        Whose numbers have the hash of the catalog; otherwise `DataUnavailableError`, and nothing is
-        written.
+        The data set.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the download fails or the numbers do not have the hash of the catalog. No copy is stored.
     """
     with Progress(f"fetching {source.name}") as progress:
         dataset = _tried(source, progress)
@@ -77,14 +82,14 @@ def fetch(source: Source, kept_in: Path) -> Dataset:
         replace_file(kept_in, ready_file(dataset))
     except (OSError, InputError) as error:
         warn(
-            f"the data set {source.name!r} cannot be kept in {shown(kept_in.parent)} for the next "
-            f"time ({one_line(str(error))})."
+            f"the data set {source.name!r} cannot be stored in {shown(kept_in.parent)} for later "
+            f"use ({one_line(str(error))})."
         )
     return dataset
 
 
 def _tried(source: Source, progress: Progress) -> Dataset:
-    """By the first set of addresses that gives the right data."""
+    """Return the data set from the first addresses that provide the correct data."""
     failures = []
     for addresses in _choices(source.files):
         try:
@@ -95,13 +100,15 @@ def _tried(source: Source, progress: Progress) -> Dataset:
             failures.append(str(error))
     raise DataUnavailableError(
         f"the data set {source.name!r} cannot be fetched ({failures[0]}); try again later, or get "
-        f"{source.name}.npz elsewhere and let GRAPHSIEVE_DATA name its folder."
+        f"{source.name}.npz elsewhere and set GRAPHSIEVE_DATA to its folder."
     )
 
 
 def _choices(files: Sequence[Addresses]) -> list[list[str]]:
-    """All files at their best addresses, then all at their second ones, and so on; a file with
-    fewer stays at its last.
+    """Return the combinations of addresses to try, one address per file in each.
+
+    The first combination has the first address of every file, the second one the second address,
+    and so on. A file with fewer addresses keeps its last one.
     """
     return [
         [file[min(at, len(file) - 1)] for file in files]
@@ -121,7 +128,7 @@ def _downloaded(address: str, progress: Progress) -> bytes:
     except URLError as error:
         raise _FailedError(f"{address} cannot be reached: {one_line(str(error.reason))}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        # ValueError: of addresses and lengths that are none
+        # Invalid addresses and content lengths raise a ValueError.
         raise _FailedError(
             f"the connection to {address} broke: {one_line(str(error)) or type(error).__name__}"
         ) from None
@@ -144,14 +151,15 @@ def _read(response: Any, address: str, progress: Progress) -> bytes:
 
 
 def _made(source: Source, contents: Sequence[bytes], addresses: Sequence[str]) -> Dataset:
-    """The data set in these files, checked."""
+    """Return the data set in these files after checking its hash."""
     assert source.recipe is not None
     try:
-        with warnings_ignored():  # what they would warn of, the hash says
+        # The hash detects any problem about which the readers would warn.
+        with warnings_ignored():
             dataset = _dataset(source, source.recipe(contents))
     except MemoryError:
         raise
-    except Exception as error:  # the readers of foreign formats raise whatever they like
+    except Exception as error:  # External readers raise errors of many types.
         what = one_line(str(error)) or type(error).__name__
         raise _FailedError(f"{' and '.join(addresses)} cannot be read: {what}") from error
     found = content_hash(dataset)
@@ -186,10 +194,11 @@ def _dataset(source: Source, cooked: Cooked) -> Dataset:
 
 
 def class_codes(labels: NDArray[Any], class_counts: Sequence[int]) -> Integers:
-    """Codes of class labels, so that code c has ``class_counts[c]`` samples.
+    """Return codes for class labels such that code c has ``class_counts[c]`` samples.
 
-    Labels in ascending order, if that fits; otherwise, since sources number their classes as they
-    like, in the order of the sizes, those of the same size in ascending order.
+    Codes follow the ascending order of the labels if the counts agree. Otherwise classes are
+    assigned by their sizes, because sources number their classes differently. Classes of equal size
+    are assigned in ascending order.
     """
     _, codes, found = np.unique(labels, return_inverse=True, return_counts=True)
     if sorted(found) != sorted(class_counts):

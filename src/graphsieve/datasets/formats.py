@@ -1,6 +1,4 @@
-"""Reads the files that data sets come in: ARFF, tables of text, MATLAB's and R's, also
-compressed.
-"""
+"""Reading of data set files: ARFF, delimited text, MATLAB and R, also compressed."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from scipy.io import arff
 from graphsieve._base.array_types import Floats
 from graphsieve.datasets.rdata import RVector, read_rdata
 
-MOST_BYTES = 256 * 2**20  # unpacked; the largest set here has 30 million
+MOST_BYTES = 256 * 2**20  # after decompression; the largest data set has 30 million bytes
 COMPRESSIONS: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
     b"BZh": bz2.BZ2Decompressor,
@@ -29,8 +27,9 @@ COMPRESSIONS: dict[bytes, Callable[[], Any]] = {
 
 
 def unpacked(content: bytes, most_bytes: int = MOST_BYTES) -> bytes:
-    """What a file holds once it is decompressed, if it is compressed; `ValueError` where that is
-    cut short or too much.
+    """Return the content of a file, decompressed if it is compressed.
+
+    Raise a `ValueError` if the compressed data are truncated or too large.
     """
     for beginning, method in COMPRESSIONS.items():
         if content.startswith(beginning):
@@ -38,7 +37,7 @@ def unpacked(content: bytes, most_bytes: int = MOST_BYTES) -> bytes:
             data: bytes = machine.decompress(content, most_bytes)
             if not machine.eof:
                 raise ValueError(
-                    f"it is cut short, or larger than {most_bytes} bytes when unpacked"
+                    f"it is truncated, or larger than {most_bytes} bytes after decompression"
                 )
             return data
     return content
@@ -47,20 +46,20 @@ def unpacked(content: bytes, most_bytes: int = MOST_BYTES) -> bytes:
 def read_arff(
     content: bytes, *, own_numbers: bool = False
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
-    """The columns of an ARFF file by name: all as numbers (missing: NaN), and those with a list of
-    values as texts too.
+    """Read the columns of an ARFF file.
 
-    A value from a list becomes its place in that list, or, with `own_numbers`, the number that it
-    is.
+    The first result contains all columns as numbers, with NaN for missing values. The second one
+    contains the nominal columns as text. A nominal value becomes its position in the list of values
+    in the file header. With `own_numbers`, the value is itself a number and is used as it is.
     """
     rows, described = arff.loadarff(io.StringIO(unpacked(content).decode("latin-1")))
     numbers, texts = {}, {}
     for column in described.names():
         kind, values = described[column]
-        name = column.strip("'\"")  # scipy leaves the quotes around a single letter
+        name = column.strip("'\"")  # scipy does not remove the quotes around a single letter.
         if kind == "nominal":
             texts[name] = np.char.decode(rows[column], "latin-1")
-            # A question mark may be one of the values; otherwise it is a missing one.
+            # A question mark marks a missing value, unless it is in the list of values.
             number = {"?": np.nan} | {
                 value: float(value) if own_numbers else at for at, value in enumerate(values)
             }
@@ -71,7 +70,7 @@ def read_arff(
 
 
 def read_texts(content: bytes, *, delimiter: str = ",", skip: int = 0) -> NDArray[np.str_]:
-    """The cells of a delimited table, as they are, without the first `skip` lines."""
+    """Read the cells of a delimited table as text, without the first `skip` lines."""
     lines = unpacked(content).decode("utf-8-sig").splitlines()[skip:]
     cells = [
         [cell.strip().strip('"') for cell in line.split(delimiter)]
@@ -82,19 +81,20 @@ def read_texts(content: bytes, *, delimiter: str = ",", skip: int = 0) -> NDArra
 
 
 def as_numbers(cells: NDArray[np.str_]) -> Floats:
-    """Cells of text as numbers; a question mark is a missing one."""
+    """Convert cells of text to numbers. A question mark marks a missing value."""
     return np.where(cells == "?", "nan", cells).astype(np.float64)
 
 
 def read_numbers(content: bytes, *, delimiter: str = ",") -> Floats:
-    """A delimited table of numbers alone."""
+    """Read a delimited table that contains only numbers."""
     text = io.StringIO(unpacked(content).decode("ascii"))
     return np.loadtxt(text, delimiter=delimiter, ndmin=2, comments=None)
 
 
 def read_matlab(content: bytes, n_features: int) -> tuple[Any, NDArray[Any]]:
-    """The table with that many columns in a MATLAB file, and the list with an entry for each of
-    its rows.
+    """Read a table with `n_features` columns and the labels of its rows from a MATLAB file.
+
+    Raise a `ValueError` unless exactly one variable has the shape of each.
     """
     variables = [
         value
@@ -119,5 +119,5 @@ def read_matlab(content: bytes, n_features: int) -> tuple[Any, NDArray[Any]]:
 
 
 def read_r(content: bytes) -> dict[str, RVector]:
-    """The variables in a file of R's."""
+    """Read the variables in an R data file."""
     return read_rdata(unpacked(content))

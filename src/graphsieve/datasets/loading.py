@@ -1,4 +1,4 @@
-"""Real data sets by name, from wherever they are at hand."""
+"""Loading of real data sets by name, from local files or their public addresses."""
 
 from __future__ import annotations
 
@@ -18,25 +18,35 @@ from graphsieve.datasets.ready import read_ready, shown
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
-    """A real data set by its name.
+    """Load a real data set by its name.
 
-    It is looked for in the folder that the environment variable GRAPHSIEVE_DATA names (a file
-    ``<name>.npz``, see `graphsieve.datasets.ready`), among the sets that scikit-learn brings along,
-    in the folder of earlier downloads (named by GRAPHSIEVE_CACHE, or among the user's caches), and
-    at last at its public address. Wherever it comes from, its numbers must have the SHA-256 that
-    `DATASETS` states; only a file under a name that is not in `DATASETS` is taken as it is.
+    The following places are searched in this order:
+
+    - the folder in the environment variable GRAPHSIEVE_DATA, for a file ``<name>.npz`` (see
+      `graphsieve.datasets.ready`);
+    - the data sets in scikit-learn;
+    - earlier downloads in the folder in GRAPHSIEVE_CACHE, or in the user's cache directory;
+    - the public address of the data set.
+
+    The numbers must have the SHA-256 that is listed in `DATASETS`. Only files with a name that is
+    not in `DATASETS` are used without this check.
 
     Parameters
     ----------
     name : str
-        One of `DATASETS`, or a file in the folder that GRAPHSIEVE_DATA names.
+        A key of `DATASETS`, or the name of a file in the folder GRAPHSIEVE_DATA.
     download : bool
-        Whether it may be fetched if it is not at hand.
+        Whether the data set may be downloaded if it is not available locally.
 
     Returns
     -------
     Dataset
-        `DataUnavailableError` where it cannot be had.
+        The data set.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the data set is not available.
 
     Examples
     --------
@@ -52,8 +62,8 @@ def load(name: str, *, download: bool = True) -> Dataset:
         if file is None:
             raise InputError(
                 f"there is no data set called {quoted(name)}{nearest(name, DATASETS)}; "
-                "graphsieve.datasets.DATASETS lists those "
-                "there are, or put a file of that name into the folder that GRAPHSIEVE_DATA names."
+                "graphsieve.datasets.DATASETS lists all names, or put a file of that name into the "
+                "folder that GRAPHSIEVE_DATA names."
             )
         return replace(read_ready(file), source=f"the file {file.name}", licence="unknown")
     if file is not None:
@@ -68,7 +78,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
 
 def _in_data_folder(name: str) -> Path | None:
     if not isinstance(name, str):
-        raise InputTypeError(f"the name of a data set must be a text, got {quoted(name)}.")
+        raise InputTypeError(f"the name of a data set must be text, got {quoted(name)}.")
     folder = os.environ.get("GRAPHSIEVE_DATA")
     if not folder:
         return None
@@ -76,10 +86,10 @@ def _in_data_folder(name: str) -> Path | None:
     if not os.path.isdir(folder):
         raise InputError(
             f"GRAPHSIEVE_DATA must name a folder of .npz files, but {quoted(shown(Path(folder)))} "
-            "is none; correct or unset it."
+            "is not a folder; correct or unset it."
         )
     if Path(name).name != name:
-        return None  # a name is no path: it must not lead out of the folder
+        return None  # A name must not be a path that leads out of the folder.
     file = Path(folder) / f"{name}.npz"
     return file if os.path.isfile(file) else None
 
@@ -112,9 +122,9 @@ def _kept_or_fetched(source: Source, download: bool) -> Dataset:
             f"{elsewhere}."
         )
     raise DataUnavailableError(
-        f"the data set {source.name!r} is not at hand and may not be fetched (",
+        f"the data set {source.name!r} is not available locally and may not be fetched (",
         setting("download", False),
-        f"); allow that, or {elsewhere}.",
+        f"); allow downloads, or {elsewhere}.",
     )
 
 

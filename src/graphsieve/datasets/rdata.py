@@ -1,8 +1,7 @@
-"""Reads the files in which R keeps its data (``.RData``, ``.rda``): as much of the format as tables
-of numbers need.
+"""Reading of R data files (``.RData``, ``.rda``), as far as tables of numbers require it.
 
-The format is described in "R Internals", section "Serialization Formats". Nothing in such a file is
-ever run: anything but vectors, lists and their attributes is refused.
+The format is described in "R Internals", section "Serialization Formats". No content of a file is
+executed. Only vectors, lists and their attributes are accepted.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from graphsieve._base.array_types import Floats
 BEGINNINGS = (b"RDX2\nX\n", b"RDX3\nX\n")
 MISSING_INTEGER = -(2**31)
 
-# The codes of R's types, and of the shorthands that only files have.
+# Codes of the R types, and of the additional types that exist only in files.
 SYMBOL, PAIRS, TEXT, LOGICAL, INTEGER, REAL, TEXTS, LIST = 1, 2, 9, 10, 13, 14, 16, 19
 NOTHING = {254, 253, 252, 251, 250, 242, 241}
 REFERENCE, COMPACT = 255, 238
@@ -28,68 +27,66 @@ HAS_ATTRIBUTES, HAS_TAG = 0x200, 0x400
 
 @dataclass(frozen=True, eq=False)
 class RVector:
-    """A vector or list of R's with its attributes.
+    """An R vector or list with its attributes.
 
     Attributes
     ----------
     values : array or list
-        Numbers (NaN where missing), texts (None where missing), or vectors.
+        Numbers (NaN if missing), texts (None if missing), or vectors.
     attributes : dict
-        `RVector` by name, such as ``names``, ``dim``, ``levels``.
+        Attributes by name, such as ``names``, ``dim`` and ``levels``. Each is an `RVector`.
     """
 
     values: Any
     attributes: dict[str, RVector] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> RVector:
-        """The element of a list, or the column of a data frame, of that name."""
+        """Return the list element, or the column of a data frame, with this name."""
         found: RVector = self.values[list(self.attributes["names"].values).index(name)]
         return found
 
     @property
     def matrix(self) -> Floats:
-        """A matrix, or a data frame of numbers, as rows and columns."""
+        """A matrix, or a data frame of numbers, as a 2-D array."""
         if "dim" in self.attributes:
             return np.reshape(self.values, self.attributes["dim"].values.astype(int), order="F")
         return np.column_stack([column.values for column in self.values])
 
     @property
     def column_names(self) -> list[str]:
-        """Of a matrix."""
+        """The column names of a matrix."""
         return list(self.attributes["dimnames"].values[1].values)
 
     @property
     def labels(self) -> NDArray[np.str_]:
-        """A factor as texts."""
+        """The values of a factor as text."""
         return np.array([self.attributes["levels"].values[int(code) - 1] for code in self.values])
 
 
 def read_rdata(content: bytes) -> dict[str, RVector]:
-    """The variables in a file that is not, or no longer, compressed; `ValueError` where it is no
-    such file.
-    """
+    """Read the variables in an uncompressed R data file. Raise a `ValueError` for other content."""
     if not content.startswith(BEGINNINGS):
-        raise ValueError("it does not begin like a file of R's")
+        raise ValueError("it does not begin like an R data file")
     reader = _Reader(content, len(BEGINNINGS[0]))
     try:
         version, _, _ = reader.integers(3)
         if version >= 3:
-            reader.take(reader.integers(1)[0])  # the name of a text encoding
+            reader.take(reader.integers(1)[0])  # name of the text encoding, which is not used
         variables = reader.item()
     except (struct.error, IndexError, RecursionError):
-        raise ValueError("it is damaged or cut short") from None
+        raise ValueError("it is damaged or truncated") from None
     if not isinstance(variables, dict):
         raise ValueError("it holds no named variables")
     return variables
 
 
 class _Reader:
-    """Walks through the content; every `item` leaves it at the beginning of the next."""
+    """Sequential reader of the content. Every call of `item` reads one complete item."""
 
     def __init__(self, content: bytes, position: int) -> None:
         self._content = content
         self._position = position
-        self._seen: list[Any] = []  # symbols, to which later ones refer by number
+        self._seen: list[Any] = []  # symbols, to which later references point by number
 
     def take(self, count: int) -> bytes:
         start, self._position = self._position, self._position + count
@@ -101,7 +98,7 @@ class _Reader:
         return struct.unpack(f">{count}i", self.take(4 * count))
 
     def item(self) -> Any:
-        """A vector; a dict for a list of pairs; a str for a symbol; None for nothing."""
+        """Return the next item: a vector, a dict for a pairlist, a str for a symbol, or None."""
         (flags,) = self.integers(1)
         kind = flags & 0xFF
         if kind in NOTHING:
@@ -123,7 +120,7 @@ class _Reader:
         return None if length == -1 else self.take(length).decode("utf-8", errors="replace")
 
     def _pairs(self, flags: int) -> dict[str, Any]:
-        """Names with their values. A chain: each link ends with the next one."""
+        """Return the names and values of a pairlist, which is stored as a linked list."""
         found: dict[str, Any] = {}
         while flags & 0xFF == PAIRS:
             if flags & HAS_ATTRIBUTES:
@@ -144,12 +141,10 @@ class _Reader:
             return np.frombuffer(self.take(8 * length), ">f8").astype(np.float64)
         if kind in (TEXTS, LIST):
             return [self.item() for _ in range(length)]
-        raise ValueError(f"it holds something of R's type {kind}, which is no table")
+        raise ValueError(f"it holds an object of R type {kind}, which is not a table")
 
     def _compact(self) -> Any:
-        """A vector in one of the forms that R 3.5 brought: of what kind, its state, its
-        attributes.
-        """
+        """Return a vector in one of the compact forms that were introduced with R 3.5."""
         kind, state, attributes = self.item(), self.item(), self.item()
         name = kind["0"]
         if name == "compact_intseq":
@@ -158,4 +153,4 @@ class _Reader:
         if name.startswith("wrap_"):
             inner = next(iter(state.values())) if isinstance(state, dict) else state.values[0]
             return RVector(inner.values, {**inner.attributes, **(attributes or {})})
-        raise ValueError(f"it holds a vector in R's form {name}, which is not read here")
+        raise ValueError(f"it holds a vector in the R form {name}, which is not supported")

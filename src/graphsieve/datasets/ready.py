@@ -1,9 +1,8 @@
-"""Data sets ready to use, one ``<name>.npz`` each: the format of the folder GRAPHSIEVE_DATA and of
-the cache.
+"""Data sets in ``.npz`` files, the format of the folder GRAPHSIEVE_DATA and of the cache.
 
-Keys: ``X``, or ``data``, ``indices``, ``indptr`` and ``shape`` of a sparse table by rows; ``y``;
-optionally ``feature_names``, ``target_names`` (of the classes), ``target_name``, and the extras.
-Nothing in such a file is ever executed.
+The keys are ``y`` and either ``X``, or ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR
+matrix. Optional keys are ``feature_names``, ``target_names`` (the class names), ``target_name`` and
+the extras. No content of a file is executed.
 """
 
 from __future__ import annotations
@@ -28,25 +27,25 @@ EXTRAS = (*PER_SAMPLE, "y_all_names")
 
 
 class _WrongFileError(Exception):
-    """Says what is wrong, as the second half of a sentence."""
+    """A problem in a file, described as the second half of a sentence."""
 
 
 def read_ready(path: Path) -> Dataset:
-    """The data set in a file; `DataUnavailableError` where the file is not such a one."""
+    """Read the data set in a file. Raise a `DataUnavailableError` if the file is invalid."""
     try:
-        # Opened here: numpy would leave a damaged file open.
+        # The file is opened here, because numpy does not close a damaged file.
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
         return dataset_of(path.stem, arrays)
     except _WrongFileError as error:
         raise DataUnavailableError(
-            f"{shown(path)} is no data set of ours: {error}; replace or remove the file."
+            f"{shown(path)} is not a valid data set: {error}; replace or remove the file."
         ) from None
     except MemoryError:
         raise
     except Exception as error:
-        # A pickle in the file, a truncated archive, a bare .npy file, ...: readers of archives
-        # raise whatever they like.
+        # Pickles, truncated archives, plain .npy files and other content raise errors of many
+        # types.
         raise DataUnavailableError(
             f"{shown(path)} cannot be read ({one_line(str(error)) or type(error).__name__}); "
             "replace or remove the file."
@@ -54,7 +53,7 @@ def read_ready(path: Path) -> Dataset:
 
 
 def shown(path: Path) -> str:
-    """A path as a message shows it: reports are passed on, and need not tell whose home it was."""
+    """Return the path for a message, without the home folder, which may contain a user name."""
     try:
         return f"~/{path.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):
@@ -62,7 +61,7 @@ def shown(path: Path) -> str:
 
 
 def ready_file(dataset: Dataset) -> bytes:
-    """The content of the file that `read_ready` gives back as this data set."""
+    """Return the content of a file from which `read_ready` reads this data set."""
     arrays: dict[str, Any] = {}
     if sp.issparse(dataset.X):
         rows = sp.csr_array(dataset.X)
@@ -85,7 +84,7 @@ def ready_file(dataset: Dataset) -> bytes:
 
 
 def dataset_of(name: str, arrays: Arrays) -> Dataset:
-    """The arrays of a file as a data set, once it is clear that they fit together."""
+    """Return the data set of these arrays after checking that they are consistent."""
     X, y = _features(arrays), _wanted(arrays)
     n_samples, n_features = X.shape
     _require(len(y) == n_samples, f"X has {n_samples} rows, y has {len(y)}")
@@ -93,12 +92,12 @@ def dataset_of(name: str, arrays: Arrays) -> Dataset:
     for key in PER_SAMPLE:
         _require(
             key not in extras or len(np.atleast_1d(extras[key])) == n_samples,
-            f"{key} has another length than y",
+            f"{key} and y differ in length",
         )
     names = _texts(arrays, "feature_names")
     _require(
         names is None or len(names) == n_features,
-        f"X has {n_features} columns and another number of feature_names",
+        f"X has {n_features} columns but a different number of feature_names",
     )
     classes = None
     if y.dtype.kind == "i":
@@ -106,13 +105,13 @@ def dataset_of(name: str, arrays: Arrays) -> Dataset:
         if classes is None:
             _require(
                 largest < n_samples,
-                f"y has the class code {largest} of {n_samples} samples (a quantity must be "
-                "float64)",
+                f"y has the class code {largest}, but only {n_samples} samples (a continuous "
+                "target must be float64)",
             )
             classes = numbered("", largest + 1, first=0)
         _require(
             largest < len(classes),
-            f"y has codes up to {largest}, and target_names only {len(classes)} names",
+            f"y has codes up to {largest}, but target_names has only {len(classes)} names",
         )
     return Dataset(
         name=name,
@@ -139,7 +138,7 @@ def _features(arrays: Arrays) -> Any:
     data, indices, indptr, shape = (arrays[key] for key in SPARSE_KEYS)
     _require(
         _is_float(data) and shape.shape == (2,),
-        "its sparse table is not one of float32 or float64 numbers",
+        "its sparse table does not contain float32 or float64 numbers",
     )
     rows = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     refuse_unsound(rows, "X")
@@ -151,14 +150,14 @@ def _wanted(arrays: Arrays) -> NDArray[Any]:
     y = arrays["y"]
     _require(
         y.ndim == 1 and len(y) > 0 and y.dtype in (np.int64, np.float64),
-        "y is no list of int64 codes or float64 values",
+        "y is not a list of int64 codes or float64 values",
     )
     _require(y.dtype.kind == "f" or int(y.min()) >= 0, "y has negative class codes")
     return y
 
 
 def _target_name(arrays: Arrays) -> str:
-    """What the target is called: by itself, or as the one of all targets that it equals."""
+    """Return the name of the target, or the name of the column of ``y_all`` that equals y."""
     given, others = _texts(arrays, "target_name"), _texts(arrays, "y_all_names")
     if given:
         return given[0]

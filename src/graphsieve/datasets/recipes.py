@@ -1,8 +1,8 @@
-"""From the files as their authors published them to the arrays of a data set.
+"""Conversion of the published files to the arrays of a data set.
 
-A recipe takes the contents of the files, in the order of the catalog, and returns the features,
-what is to be predicted (class labels of any kind, or target values), and the extras. Which label is
-which class is settled afterwards.
+A recipe is a function of the contents of the files, in the order of the catalog. It returns the
+features, the class labels or target values, and the extras. The class codes of the labels are
+assigned later, by `class_codes`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from graphsieve.datasets.formats import (
 
 @dataclass(frozen=True, eq=False)
 class Cooked:
-    """What came out of the files.
+    """The result of a recipe.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Cooked:
     wanted : array
         Class labels, or target values.
     feature_names : tuple of str or None
-        None where the files have none.
+        Names of the features, or None if the files do not contain names.
     extras : mapping
-        As in `Dataset`.
+        Further arrays, as in `Dataset`.
     """
 
     X: Any
@@ -83,34 +83,36 @@ MEAT_PARTS = {"C": 129, "M": 43, "T": 43, "E1": 8, "E2": 17}  # samples, in the 
 
 
 def arff_classes(label: str, *, without: Sequence[str] = (), own_numbers: bool = False) -> Recipe:
-    """An ARFF file with a column of class labels; the other columns, but those named, are the
-    features.
+    """Return a recipe for an ARFF file with a column of class labels.
+
+    The features are the other columns, except those in `without`.
     """
 
-    def cook(files: Sequence[bytes]) -> Cooked:
+    def convert(files: Sequence[bytes]) -> Cooked:
         numbers, texts = read_arff(files[0], own_numbers=own_numbers)
         names = tuple(name for name in numbers if name != label and name not in without)
         return Cooked(np.column_stack([numbers[name] for name in names]), texts[label], names)
 
-    return cook
+    return convert
 
 
 def labeled_table(label: int, features: slice, names: Sequence[str], *, skip: int = 0) -> Recipe:
-    """A table of text with a column of class labels; the features are some other columns."""
+    """Return a recipe for a text file with a column of class labels and columns of features."""
 
-    def cook(files: Sequence[bytes]) -> Cooked:
+    def convert(files: Sequence[bytes]) -> Cooked:
         cells = read_texts(files[0], skip=skip)
         return Cooked(as_numbers(cells[:, features]), cells[:, label], tuple(names))
 
-    return cook
+    return convert
 
 
 def matlab(n_features: int) -> Recipe:
-    """A MATLAB file with a table and its labels; several are stacked, and ``domain`` tells whose
-    row is whose.
+    """Return a recipe for MATLAB files with a table and its labels.
+
+    Several files are stacked, and ``domain`` contains the number of the file of each row.
     """
 
-    def cook(files: Sequence[bytes]) -> Cooked:
+    def convert(files: Sequence[bytes]) -> Cooked:
         tables, labels = zip(*(read_matlab(content, n_features) for content in files), strict=True)
         X = sp.vstack(tables, format="csr") if any(map(sp.issparse, tables)) else np.vstack(tables)
         domain = np.repeat(np.arange(len(files)), [len(part) for part in labels])
@@ -118,18 +120,18 @@ def matlab(n_features: int) -> Recipe:
             X, np.concatenate(labels), extras={"domain": domain} if len(files) > 1 else {}
         )
 
-    return cook
+    return convert
 
 
 def pollen(files: Sequence[bytes]) -> Cooked:
-    """The density, from the four other measures; the number of the observation is left out."""
+    """Pollen: the target is the density. The number of the observation is not a feature."""
     numbers, _ = read_arff(files[0])
     names = ("RIDGE", "NUB", "CRACK", "WEIGHT")
     return Cooked(np.column_stack([numbers[name] for name in names]), numbers["DENSITY"], names)
 
 
 def tecator(files: Sequence[bytes]) -> Cooked:
-    """The content of fat, from the spectrum; the principal components are left out."""
+    """Tecator: the target is the fat content. The principal components are not features."""
     numbers, _ = read_arff(files[0])
     names, targets = numbered("absorbance_", 100), ("moisture", "fat", "protein")
     return Cooked(
@@ -145,7 +147,7 @@ def tecator(files: Sequence[bytes]) -> Cooked:
 
 
 def cookies(files: Sequence[bytes]) -> Cooked:
-    """The content of fat, from the spectrum: a data frame of 700 wavelengths and four contents."""
+    """Cookies: a data frame of 700 wavelengths and four contents. The target is the fat content."""
     table = read_r(files[0])["cookie"].matrix
     targets = np.array(["fat", "sucrose", "dry_flour", "water"])
     extras = {
@@ -157,9 +159,7 @@ def cookies(files: Sequence[bytes]) -> Cooked:
 
 
 def soils(files: Sequence[bytes]) -> Cooked:
-    """The content of nitrogen, from the spectrum: a data frame in which the spectrum is one
-    column, a matrix.
-    """
+    """Soils: a data frame with the spectra as one matrix column. The target is nitrogen."""
     frame = read_r(files[0])["NIRsoil"]
     targets = ("Nt", "Ciso", "CEC")
     y_all = np.column_stack([frame[name].values for name in targets])
@@ -172,7 +172,7 @@ def soils(files: Sequence[bytes]) -> Cooked:
 
 
 def leukemia(files: Sequence[bytes]) -> Cooked:
-    """A list of a matrix and a factor; the samples of the original test set come first."""
+    """Leukemia: a list of a matrix and a factor. The original test set comes first."""
     data = read_r(files[0])["golub"]
     X = data["x"].matrix
     return Cooked(
@@ -181,13 +181,13 @@ def leukemia(files: Sequence[bytes]) -> Cooked:
 
 
 def colon(files: Sequence[bytes]) -> Cooked:
-    """A list of a matrix and a factor."""
+    """Colon: a list of a matrix and a factor."""
     data = read_r(files[0])["alon"]
     return Cooked(data["x"].matrix, data["y"].labels)
 
 
 def postal_digits(files: Sequence[bytes]) -> Cooked:
-    """Two matrices, for training and for tests, with the digit in the first column."""
+    """USPS digits: a training and a test matrix, with the digit in the first column."""
     parts = [
         read_r(content)[name].matrix
         for content, name in zip(files, ("zip.train", "zip.test"), strict=True)
@@ -199,13 +199,13 @@ def postal_digits(files: Sequence[bytes]) -> Cooked:
 
 
 def written_digits(files: Sequence[bytes]) -> Cooked:
-    """A table of pixels with the digit in the last column."""
+    """MNIST digits: a table of pixels with the digit in the last column."""
     table = read_numbers(files[0])
     return Cooked(table[:, :-1], table[:, -1])
 
 
 def cassava(files: Sequence[bytes]) -> Cooked:
-    """A table of the spectra and one of year and target, both with a line of names."""
+    """Cassava: a table of spectra and a table of years and targets, both with a header."""
     spectra = read_texts(files[0], delimiter=";")
     year, target = as_numbers(read_texts(files[1], delimiter=";", skip=1)).T
     return Cooked(
@@ -214,12 +214,12 @@ def cassava(files: Sequence[bytes]) -> Cooked:
 
 
 def fermentation(files: Sequence[bytes]) -> Cooked:
-    """A table of the spectra and one of what was measured, both with a line of names."""
+    """Fermentation: a table of spectra and a table of measurements, both with a header."""
     spectra, measured = (read_texts(content) for content in files)
     target = as_numbers(measured[1:, measured[0].tolist().index("glucose")])
     return Cooked(as_numbers(spectra[1:]), target, tuple(spectra[0].tolist()))
 
 
 def coffee(files: Sequence[bytes]) -> Cooked:
-    """A table of the spectra and one of the countries, both with a line of names."""
+    """Coffee: a table of spectra and a table of countries, both with a header."""
     return Cooked(as_numbers(read_texts(files[0], skip=1)), read_texts(files[1], skip=1)[:, -1])

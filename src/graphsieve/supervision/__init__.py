@@ -1,3 +1,1 @@
-"""Supervision of the samples by labels, targets, pairs and probabilities, checked once and
-sliceable by rows.
-"""
+"""Supervision of the samples: labels, targets, pairs and probabilities."""

@@ -1,4 +1,4 @@
-"""Whether labels and pairs contradict each other, and the chain of reasons where they do."""
+"""Check that labels and pairs do not contradict each other."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from graphsieve._base.errors import ConstraintConflictError
 from graphsieve._base.messages import Part, phrase, separated_by
 from graphsieve._base.parameters import as_text, quoted
 
-LONGEST_CHAIN = 20  # links that a message shows
+LONGEST_CHAIN = 20  # links shown in a message
 
 
 def check_consistency(
     labels: Integers, classes: NDArray[Any], must_link: Integers, cannot_link: Integers
 ) -> None:
-    """Refuse a cannot-link between samples, or different labels of samples, that belong together
-    through must-links and labels.
+    """Raise an error if labels and pairs contradict each other.
 
-    `labels` are codes into `classes`, −1 where unknown.
+    Must-links and equal labels join samples into groups. A cannot-link or different labels within a
+    group are a contradiction. `labels` are indices into `classes`, with −1 for unlabelled samples.
     """
     if not len(must_link) and not len(cannot_link):
         return
@@ -34,7 +34,7 @@ def check_consistency(
             *_ends(int(one), int(other)),
             " are cannot-linked, yet belong together: ",
             *links.chain(int(one), int(other)),
-            "; take one of these links out.",
+            "; remove one of these links.",
         )
     clash = links.classes_in_one_component()
     if clash is not None:
@@ -43,12 +43,12 @@ def check_consistency(
             *_ends(one, other),
             " have different labels, yet belong together: ",
             *links.chain(one, other),
-            "; correct a label or take a link out.",
+            "; correct a label or remove a link.",
         )
 
 
 class _Links:
-    """Samples joined by must-links and, through a node for each class, by equal labels."""
+    """Graph of samples joined by must-links and, through one node per class, by equal labels."""
 
     def __init__(self, labels: Integers, classes: NDArray[Any], must_link: Integers) -> None:
         self._labels, self._classes, self._n_samples = labels, classes, len(labels)
@@ -65,7 +65,7 @@ class _Links:
         return np.asarray(self._component[pairs[:, 0]] == self._component[pairs[:, 1]])
 
     def classes_in_one_component(self) -> tuple[int, int] | None:
-        """A sample of each of two classes that are joined, if there are such classes."""
+        """Return one sample of each of two joined classes, or None if no classes are joined."""
         first_class: dict[int, int] = {}
         for node in self._n_samples + np.unique(self._labels[self._labels >= 0]):
             other = first_class.setdefault(int(self._component[node]), int(node))
@@ -75,8 +75,9 @@ class _Links:
         return None
 
     def chain(self, start: int, end: int) -> list[str]:
-        """The reasons from one sample to another, such as ``0 = 1 = 2``; of very many the first
-        and the last.
+        """Return the links from one sample to another, such as ``0 = 1 = 2``.
+
+        Only the first and the last links of a long chain are shown.
         """
         names = [
             _sample(node)
@@ -93,7 +94,7 @@ class _Links:
         return separated_by(" = ", names)
 
     def _path(self, start: int, end: int) -> list[int]:
-        """A shortest chain of links."""
+        """Return a shortest path between two nodes."""
         came_from: dict[int, int] = {start: -1}
         queue = deque([start])
         while queue and end not in came_from:
@@ -111,7 +112,7 @@ class _Links:
 
 
 def _ends(one: int, other: int) -> list[str]:
-    """The two samples that the contradiction is about."""
+    """Return the message parts that name two contradicting samples."""
     return [phrase("samples"), " ", _sample(one), " and ", _sample(other)]
 
 

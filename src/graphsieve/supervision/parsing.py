@@ -1,5 +1,6 @@
-"""Labels, targets, probabilities and pairs as people give them → checked arrays: what
-`containers` is to X.
+"""Conversion of labels, targets, probabilities and pairs to checked arrays.
+
+The module `containers` does the same for X.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from graphsieve._base.parameters import (
 )
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, is_date
 
-SUM_TOLERANCE = 1e-6
-SMALL_SUM = 2.0**-900  # of a row that is scaled before it is summed
-FEW_COLUMNS = 64
-MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is taken for a quantity
-# Likewise for whole numbers stored as floats, as integers with missing values are
+SUM_TOLERANCE = 1e-6  # for the sums of probabilities and for single probabilities above 1
+SMALL_SUM = 2.0**-900  # rows with a smaller sum are scaled before they are summed
+FEW_COLUMNS = 64  # up to this number of columns, rows are reduced column by column
+MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is continuous
+# The same limit for integers stored as floats. Integers with missing values are stored in this way.
 MOST_FLOAT_CLASSES = 20
 
 
@@ -40,7 +41,7 @@ NO_PAIRS: Integers = np.empty((0, 2), dtype=np.int64)
 
 
 def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
-    """Class codes, −1 where unknown, and the sorted classes they index."""
+    """Return class codes, with −1 for unlabelled samples, and the sorted classes they index."""
     unlabeled = either(None, whole_number())("unlabeled", unlabeled)
     values = one_dimensional(y)
     given, marked = _given_and_marked(values, unlabeled)
@@ -54,8 +55,9 @@ def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
 
 
 def labeled_samples(y: Any, unlabeled: int | None) -> Booleans:
-    """Which samples have a label, where it is certain that the number `unlabeled` is no class,
-    whatever else is in `y`.
+    """Whether each sample has a label.
+
+    The number `unlabeled` is never treated as a class here, regardless of the other labels.
     """
     given, marked = _given_and_marked(
         one_dimensional(y), either(None, whole_number())("unlabeled", unlabeled)
@@ -64,9 +66,7 @@ def labeled_samples(y: Any, unlabeled: int | None) -> Booleans:
 
 
 def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[Booleans, Booleans]:
-    """Which values are not missing, and which of those are the number that marks an unknown
-    label.
-    """
+    """Whether each value is not missing, and whether it equals the number `unlabeled`."""
     given = ~_missing(values)
     if unlabeled is None or values.dtype.kind not in "iufO":
         return given, np.zeros(len(values), dtype=bool)
@@ -84,7 +84,7 @@ def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
         )
     if _any_below(values, -1):
         raise InputError(
-            "labels hold numbers below -1, so that -1 looks like a class, but it marks an "
+            "labels hold numbers below -1, so that -1 may be a class, but it marks an "
             "unlabelled sample; ",
             phrase("pass"),
             " ",
@@ -94,11 +94,10 @@ def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
 
 
 def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:
-    """The classes as models can read them: text or whole numbers as they are, or else their places
-    0, 1, ….
+    """Return the classes in a form that models accept.
 
-    Objects become what they hold; a mixture of text and numbers becomes text, as long as 1 and "1"
-    are not both in it.
+    Text, booleans and integers are returned as a plain array. A mixture of text and numbers becomes
+    text, unless it contains both 1 and "1". In all other cases the result is 0, 1, ….
     """
     plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
     whole = plain.dtype.kind != "f" or bool((plain == np.floor(plain)).all())
@@ -113,7 +112,7 @@ def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_targets(y: Any) -> Floats:
-    """A continuous target, NaN where unknown."""
+    """Return a continuous target, with NaN for unknown values."""
     values = one_dimensional(y)
     if values.dtype.kind in "US":
         raise InputTypeError(
@@ -130,14 +129,16 @@ def read_targets(y: Any) -> Floats:
         raise InputError(
             f"the target is infinite at row {infinite[0]}; use NaN for an unknown value."
         )
-    # One NaN for all: some files mark the missing by one that warns when it is touched
+    # Some files mark missing values by a signalling NaN, which causes warnings in computations.
+    # All NaN are therefore replaced by the ordinary one.
     targets[np.isnan(targets)] = np.nan
     return targets
 
 
 def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
-    """Whether y is taken for classes rather than for a quantity, by its type and the number of
-    different values.
+    """Whether y is treated as classes rather than as a continuous target.
+
+    This depends on the type and the number of different values.
     """
     known = values[~_missing(values)]
     if values.dtype.kind == "O" and all(_is_number(value) for value in known):
@@ -148,19 +149,19 @@ def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
         return True
     if known.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            known = known.astype(np.float64)  # float16 knows no 2**53
+            known = known.astype(np.float64)  # float16 cannot represent 2**53.
         if (
             not len(known)
             or not (known == np.floor(known)).all()
             or np.abs(known).max() > LARGEST_EXACT_INTEGER
         ):
-            return False  # beyond 2**53 every float is a whole number, which says nothing
+            return False  # Beyond 2**53 every float is an integer, so being one means nothing.
         return len(np.unique(known)) <= MOST_FLOAT_CLASSES and known.min() >= -1
     return _few_integers(set(np.unique(known).tolist()), unlabeled)
 
 
 def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
-    """Class probabilities, rows summing to one."""
+    """Return class probabilities. Every row sums to one."""
     proba = _two_dimensional_floats(label_proba)
     if proba.shape[1] < 2:
         raise InputError(
@@ -169,7 +170,7 @@ def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
         )
     totals = _checked_totals(proba, normalize)
     if totals.min() < SMALL_SUM or totals.max() > 1 / SMALL_SUM:
-        # Exact, and no sum overflows
+        # Scaling by powers of two is exact and prevents overflow and underflow of the sums.
         proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])
         totals = _by_row(np.add, proba)
     proba /= totals[:, None]
@@ -177,8 +178,9 @@ def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
 
 
 def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
-    """The reduction of each row, column by column: rows of a few numbers are slow to reduce one
-    by one.
+    """Return the reduction of each row.
+
+    Short rows are reduced column by column, because numpy reduces short rows slowly.
     """
     if values.shape[1] > FEW_COLUMNS:
         return np.asarray(reduction.reduce(values, axis=1))
@@ -189,15 +191,16 @@ def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
 
 
 def one_dimensional(y: Any) -> NDArray[Any]:
-    """One value per sample, of a kind that can be a label or a target."""
+    """Return y as a 1-D array, and refuse types that are neither labels nor targets."""
     if sp.issparse(y):
         raise InputTypeError(
             parameter("y"), " is sparse; pass a dense array of shape (n_samples,)."
         )
-    if type(y).__name__ == "Supervision":  # by its name, since supervision builds on this file
+    # The class is compared by name, because its module imports this one.
+    if type(y).__name__ == "Supervision":
         raise InputTypeError(
             parameter("y"),
-            " is a Supervision; pass the labels or targets themselves, or give it to a sieve as ",
+            " is a Supervision; pass the labels or targets themselves, or pass it to a sieve as ",
             keyword("supervision"),
             ".",
         )
@@ -244,8 +247,10 @@ def _check_kind_of_y(values: NDArray[Any]) -> None:
 
 
 def _as_array(values: Any, name: str) -> NDArray[Any]:
-    """The values as a plain array, None for what is masked; text in a list keeps the None and
-    NaN beside it.
+    """Return the values as a plain array, with None for masked values.
+
+    A list that contains text becomes an object array, so that None and NaN in it are not converted
+    to text.
     """
     if isinstance(values, np.ma.MaskedArray):
         plain = np.asarray(values.data)
@@ -281,7 +286,7 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, str | bytes):
         return not value.strip()
     if isinstance(value, Decimal):
-        return value.is_nan()  # the signalling one cannot even be compared
+        return value.is_nan()  # Comparing a signalling NaN raises an error.
     return _is_number(value) and bool(value != value)  # noqa: PLR0124 - only NaN differs from itself
 
 
@@ -307,7 +312,7 @@ def _equal(values: NDArray[Any], number: int) -> Booleans:
 
 def _floats_equal(values: NDArray[Any], number: float) -> Booleans:
     with np.errstate(over="ignore"):
-        wide = values.astype(np.float64)  # in half precision, 2**63 is infinite
+        wide = values.astype(np.float64)  # In half precision, 2**63 would be infinite.
     return np.asarray((wide == number) & np.isfinite(wide))
 
 
@@ -330,8 +335,8 @@ def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
         and len(values)
         and int(values.max()) - int(values.min()) < len(values)
     ):
-        # Without a sort: count each number between the smallest and the largest.
-        # From -100 to 100 is too far for int8
+        # Counting the numbers between the smallest and the largest is faster than sorting. The type
+        # is widened because differences may overflow, such as 100 - (-100) in int8.
         wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
         shifted = (wide - wide.min()).astype(np.int64)
         present = np.bincount(shifted) > 0
@@ -344,11 +349,11 @@ def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
         distinct = list(dict.fromkeys(values))
     except TypeError as error:
         raise InputTypeError(
-            f"labels must be text, numbers or the like ({one_line(str(error))})."
+            f"labels must be text, numbers or other hashable values ({one_line(str(error))})."
         ) from error
     try:
         distinct.sort()
-    except Exception:  # a mixture such as numbers and text cannot be compared; its text can
+    except Exception:  # Mixed types, such as numbers and text, can only be compared as text.
         distinct.sort(key=as_text)
     place = {name: code for code, name in enumerate(distinct)}
     classes = np.empty(len(distinct), dtype=object)
@@ -357,7 +362,7 @@ def _sorted_classes(values: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
 
 
 def _number(value: Any, name: str) -> float:
-    """A number that came as an object; NaN where it is missing."""
+    """Convert an object to a float, with NaN for a missing value."""
     if _is_missing(value):
         return float("nan")
     if isinstance(value, str | bytes):
@@ -372,12 +377,12 @@ def _number(value: Any, name: str) -> float:
 
 def _few_integers(values: set[int], unlabeled: int | None) -> bool:
     if min(values, default=0) < -1:
-        return False  # codes of classes do not go below −1; temperatures and ratings do
+        return False  # Class codes are not below −1, unlike temperatures or ratings.
     if len(values) > MOST_INTEGER_CLASSES and unlabeled is not None and unlabeled in values:
         raise InputError(
             parameter("y"),
-            f" holds {len(values)} different whole numbers, {unlabeled} among them, which "
-            "may be classes or a quantity; say which by ",
+            f" holds {len(values)} different integers including {unlabeled}, which "
+            "may be classes or a continuous target; use ",
             remedy("target_type", "classes"),
             " or ",
             remedy("target_type", "continuous"),
@@ -409,8 +414,8 @@ def _two_dimensional_floats(label_proba: Any) -> Floats:
 
 
 def _checked_totals(proba: Floats, normalize: bool) -> Floats:
-    """The sums of the rows of good probabilities."""
-    # A look at the extremes is enough where all is well: of a NaN they are NaN.
+    """Return the sums of the rows, and refuse invalid probabilities."""
+    # Valid input needs only the extremes. If there is a NaN, both extremes are NaN.
     if not (
         proba.min() >= 0
         and proba.max() <= (np.finfo(np.float64).max if normalize else 1 + SUM_TOLERANCE)
@@ -423,7 +428,7 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
             numbered("row", row),
             ", ",
             numbered("column", column),
-            "; probabilities lie from 0 to 1.",
+            "; probabilities must be between 0 and 1.",
         )
     with np.errstate(over="ignore"):
         totals = _by_row(np.add, proba)
@@ -433,7 +438,7 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
             numbered("row", empty[0]),
             " of ",
             parameter("label_proba"),
-            " is all zero; write 1/n_classes everywhere if nothing is known.",
+            " is all zero; write 1/n_classes everywhere if the class is unknown.",
         )
     off = np.flatnonzero(np.abs(totals - 1) > SUM_TOLERANCE)
     if len(off) and not normalize:
@@ -451,7 +456,7 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
 
 
 def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
-    """Distinct pairs of sample numbers, the lower first."""
+    """Return the distinct pairs of sample indices, with the lower index first."""
     if sp.issparse(pairs):
         raise InputTypeError(
             parameter(name), " is sparse; pass an integer array of shape (n_pairs, 2)."
@@ -474,7 +479,7 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
             parameter(name),
             f" pair {row} is ({quoted(values[row, 0])}, {quoted(values[row, 1])}), but "
             f"samples are numbered 0 to {n_samples - 1}; in cross-validation pass a "
-            "Supervision of all samples, which is sliced with them.",
+            "Supervision of all samples, which is sliced together with X.",
         )
     values = values.astype(np.int64)
     itself = values[:, 0] == values[:, 1]
@@ -482,7 +487,7 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
         sample = int(values[itself][0, 0])
         if name == "cannot_link":
             raise ConstraintConflictError(
-                parameter("cannot_link"), f" says that sample {sample} does not belong with itself."
+                parameter("cannot_link"), f" links sample {sample} with itself; remove this pair."
             )
         warn(
             parameter(name),
@@ -492,7 +497,7 @@ def read_pairs(pairs: Any, n_samples: int, name: str) -> Integers:
 
 
 def _all_integers(values: NDArray[Any]) -> bool:
-    """Whether an array of objects, as nullable columns give, holds integers only."""
+    """Whether an object array, for example from nullable columns, contains only integers."""
     return values.dtype.kind == "O" and all(
         isinstance(v, Integral) and not isinstance(v, bool) for v in values.flat
     )

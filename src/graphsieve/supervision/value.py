@@ -1,9 +1,9 @@
-"""What is known of the samples: labels, targets, class probabilities, must-link and cannot-link
+"""Supervision of the samples: labels, targets, class probabilities, must-link and cannot-link
 pairs.
 
-A `Supervision` is checked once, when it is made, and is as long as the samples, so that
-scikit-learn slices it together with X in cross-validation (a bare list of index pairs would be
-passed on unsliced and point at the wrong rows).
+A `Supervision` is checked once, when it is created. Its length is the number of samples, so
+scikit-learn slices it together with X in cross-validation. A plain list of index pairs would not be
+sliced, and its indices would refer to the wrong rows.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from graphsieve.supervision.parsing import (
     read_targets,
 )
 
-CLASSES_SHOWN = 5
-MOST_SAMPLES = 2**48  # far beyond any memory, and still a size that arrays can be asked for
-MOST_BITS = 2000  # of a number that is written in decimals
+CLASSES_SHOWN = 5  # classes named in a message
+MOST_SAMPLES = 2**48  # exceeds any memory, but numpy accepts it as the size of an array
+MOST_BITS = 2000  # longer integers are written in hexadecimal
 
 TargetType = Literal["auto", "classes", "continuous"]
 Kind = Literal["labels", "targets", "probabilities", "pairs"]
@@ -43,26 +43,26 @@ Kind = Literal["labels", "targets", "probabilities", "pairs"]
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """Everything known of the samples. Make one with `from_labels`, `from_targets`,
-    `from_probabilities` or `from_pairs`.
+    """Labels, targets, class probabilities and pairs of the samples.
 
-    Two are joined with ``|``. Indexing by rows gives what is known of those rows: pairs with both
-    ends inside are kept and renumbered.
+    Create one with `from_labels`, `from_targets`, `from_y`, `from_probabilities` or `from_pairs`.
+    The operator ``|`` joins two of them. Indexing by rows returns the supervision of these rows.
+    Pairs within these rows are kept and renumbered.
 
     Attributes
     ----------
     n_samples : int
-        Number of samples it speaks of.
+        Number of samples.
     labels : array of int or None
-        Class codes, −1 where unknown; they index `classes`.
+        Class codes, which index `classes`, with −1 for unlabelled samples.
     classes : array or None
-        The class names as given, sorted.
+        The class names. The classes of labels are sorted, those of probabilities keep their order.
     targets : array of float or None
-        A continuous target, NaN where unknown.
+        Continuous target, with NaN for unknown values.
     probabilities : array of float of shape (n_samples, n_classes) or None
-        Class probabilities; every row sums to one.
+        Class probabilities. Every row sums to one.
     must_link, cannot_link : array of int of shape (n_pairs, 2)
-        Distinct pairs, the lower index first.
+        Distinct pairs of sample indices, with the lower index first.
 
     Examples
     --------
@@ -90,41 +90,41 @@ class Supervision:
             self.cannot_link,
         ):
             if values is not None:
-                # a value, not a container: what was checked stays so
+                # The arrays were checked, so they must not change afterwards.
                 values.flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was counted since it was made."""
+        """Return the fields without cached properties."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Unpickled and copied arrays can be written to, unless told again that they cannot."""
+        """Restore the fields, and make the unpickled or copied arrays read-only again."""
         self.__dict__.update(state)
         self.__post_init__()
 
     @classmethod
     def nothing(cls, n_samples: int) -> Supervision:
-        """Nothing is known."""
+        """Return an empty supervision of this number of samples."""
         return cls(_checked_size(n_samples))
 
     @classmethod
     def from_labels(cls, y: ArrayLike, *, unlabeled: int | None = -1) -> Supervision:
-        """Class labels of any type; None, NaN, NA, empty text and the number `unlabeled` mark the
-        unknown ones.
+        """Create supervision from class labels.
 
         Parameters
         ----------
         y : array of shape (n_samples,)
-            The labels.
+            Labels of any type. None, NaN, NA, empty text and the number `unlabeled` mark unlabelled
+            samples.
         unlabeled : int or None
-            The number that marks an unknown label; None if every number is a class.
+            The number that marks an unlabelled sample, or None if every number is a class.
         """
         labels, classes = read_labels(y, unlabeled)
         return cls(len(labels), labels=labels, classes=classes)
 
     @classmethod
     def from_targets(cls, y: ArrayLike) -> Supervision:
-        """A continuous target; NaN, None and NA mark the unknown values."""
+        """Create supervision from a continuous target. NaN, None and NA mark unknown values."""
         targets = read_targets(y)
         return cls(len(targets), targets=targets)
 
@@ -132,11 +132,12 @@ class Supervision:
     def from_y(
         cls, y: ArrayLike, *, target_type: TargetType = "auto", unlabeled: int | None = -1
     ) -> Supervision:
-        """Labels or a continuous target, whichever `y` is by its type and values.
+        """Create supervision from labels or a continuous target.
 
-        Text, booleans and categories are classes. So are integers with at most 100 different values
-        and whole numbers stored as floats with at most 20, unless some are below −1. All other
-        numbers are a continuous target.
+        With ``target_type="auto"``, the type and the values of `y` decide. Text, booleans and
+        categories are classes. Integers with at most 100 different values are classes, and so are
+        integers stored as floats with at most 20, unless some are below −1. All other numbers are a
+        continuous target.
         """
         kind = choice(("auto", "classes", "continuous"))("target_type", target_type)
         values = one_dimensional(y)
@@ -155,23 +156,24 @@ class Supervision:
     def from_probabilities(
         cls, label_proba: ArrayLike, *, classes: ArrayLike | None = None, normalize: bool = False
     ) -> Supervision:
-        """Class probabilities, one row per sample, as doubting experts give them.
+        """Create supervision from class probabilities, for example from uncertain experts.
 
         Parameters
         ----------
         label_proba : array of shape (n_samples, n_classes)
-            Rows sum to one.
+            Probabilities. Every row sums to one.
         classes : array of shape (n_classes,), optional
-            Names of the columns, needed to join with labels that are not 0, 1, …; a data frame
-            brings its own.
+            Class names of the columns. They are needed to join the probabilities with labels other
+            than 0, 1, …. The default is the column names of a data frame.
         normalize : bool
-            Accept non-negative rows of any positive sum and divide by it.
+            Whether to accept rows of non-negative numbers with any positive sum, and divide them by
+            their sum.
         """
         proba = read_probabilities(label_proba, normalize=boolean()("normalize", normalize))
         if classes is None:
             classes = getattr(label_proba, "columns", np.arange(proba.shape[1]))
         try:
-            names = np.array(classes)  # a copy: whoever gave them may change theirs
+            names = np.array(classes)  # a copy, because the caller may change the original
         except ValueError as error:
             raise InputError(
                 parameter("classes", classes),
@@ -189,9 +191,9 @@ class Supervision:
         if len({_class_key(name) for name in names}) < len(names):
             raise InputError(
                 parameter("classes", classes),
-                " must name the columns of ",
+                " must have a different name for each column of ",
                 parameter("label_proba"),
-                f" differently, got {quoted(names.tolist())}.",
+                f", got {quoted(names.tolist())}.",
             )
         return cls(len(proba), probabilities=proba, classes=names)
 
@@ -199,8 +201,16 @@ class Supervision:
     def from_pairs(
         cls, n_samples: int, must_link: ArrayLike = (), cannot_link: ArrayLike = ()
     ) -> Supervision:
-        """Pairs of sample indices that belong together (`must_link`) or apart (`cannot_link`),
-        each of shape (n_pairs, 2).
+        """Create supervision from pairs of sample indices.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of samples.
+        must_link : array of shape (n_pairs, 2)
+            Pairs of samples that belong to the same class.
+        cannot_link : array of shape (n_pairs, 2)
+            Pairs of samples that belong to different classes.
         """
         size = _checked_size(n_samples)
         pairs = cls(
@@ -220,7 +230,7 @@ class Supervision:
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of knowledge that hold at least one known thing."""
+        """The kinds of supervision that are not empty."""
         present: list[tuple[Kind, bool]] = [
             ("labels", self.labels is not None and bool((self.labels >= 0).any())),
             ("targets", self.targets is not None and not bool(np.isnan(self.targets).all())),
@@ -231,7 +241,7 @@ class Supervision:
 
     @cached_property
     def codes(self) -> Integers:
-        """The class codes of all samples, −1 for all of them where no labels were given."""
+        """The class codes of all samples. All are −1 if there are no labels."""
         if self.labels is not None:
             return self.labels
         unknown = np.full(self.n_samples, -1, dtype=np.int64)
@@ -240,7 +250,7 @@ class Supervision:
 
     @cached_property
     def n_labeled(self) -> int:
-        """How many samples have a known label or target."""
+        """Number of samples with a known label or target."""
         known = np.zeros(self.n_samples, dtype=bool)
         if self.labels is not None:
             known |= self.labels >= 0
@@ -250,7 +260,7 @@ class Supervision:
 
     @cached_property
     def n_known_classes(self) -> int:
-        """How many different classes occur among the known labels."""
+        """Number of different classes among the known labels."""
         return (
             0
             if self.labels is None
@@ -262,12 +272,12 @@ class Supervision:
             return NotImplemented
         if self.n_samples != other.n_samples:
             raise InputError(
-                f"cannot join what is known of {self.n_samples} samples with what is known of "
+                f"cannot join supervision of {self.n_samples} samples with supervision of "
                 f"{other.n_samples}."
             )
         for kind in ("labels", "targets", "probabilities"):
             if getattr(self, kind) is not None and getattr(other, kind) is not None:
-                raise InputError(f"both sides of | bring {kind}; keep one of them.")
+                raise InputError(f"both sides of | have {kind}; keep one of them.")
         labels, names = _joined_classes(self, other)
         joined = Supervision(
             self.n_samples,
@@ -292,13 +302,13 @@ class Supervision:
             rows = np.arange(self.n_samples)[key]
         except (IndexError, TypeError, ValueError) as error:
             raise InputError(
-                f"what is known of {self.n_samples} samples cannot be indexed by {quoted(key)}; "
+                f"supervision of {self.n_samples} samples cannot be indexed by {quoted(key)}; "
                 "index it by rows: a slice, "
-                "a mask as long as the samples, or an array of row numbers."
+                "a mask with one value per sample, or an array of row numbers."
             ) from error
         if rows.ndim != 1:
             raise InputError(
-                "index what is known by rows: a slice, a mask or an array of row numbers."
+                "supervision must be indexed by rows: a slice, a mask or an array of row numbers."
             )
 
         def sliced(values: NDArray[Any] | None) -> Any:
@@ -329,7 +339,7 @@ class Supervision:
         return f"Supervision({self.n_samples} samples: {', '.join(parts) or 'nothing known'})"
 
     def label_probabilities(self) -> Floats:
-        """The probabilities, with certainty where a label is known."""
+        """Return the probabilities, with probability 1 for the class of each known label."""
         if self.probabilities is None:
             raise InputError("there are no class probabilities.")
         proba = self.probabilities.copy()
@@ -345,7 +355,10 @@ class Supervision:
         known = np.flatnonzero(self.labels >= 0)
         against = int((self.probabilities[known].argmax(axis=1) != self.labels[known]).sum())
         if against:
-            warn(f"{against} known labels disagree with the most probable class; the labels win.")
+            warn(
+                f"{against} known labels disagree with the most probable class; the labels take "
+                "precedence."
+            )
 
     def _check(self) -> None:
         names = np.empty(0) if self.classes is None else self.classes
@@ -360,14 +373,15 @@ def _checked_size(n_samples: Any) -> int:
     ):
         raise InputError(
             parameter("n_samples", n_samples),
-            f" must be the number of samples, a positive whole number, got {quoted(n_samples)}.",
+            f" must be the number of samples, a positive integer, got {quoted(n_samples)}.",
         )
     return int(n_samples)
 
 
 def _renumbered(pairs: Integers, rows: Integers, n_samples: int) -> Integers:
-    """Pairs among the chosen rows by their new numbers; a row chosen twice is in each of its
-    pairs twice.
+    """Return the pairs within the selected rows, with the new row numbers.
+
+    The pairs of a row that is selected twice occur for both copies.
     """
     if not len(pairs):
         return NO_PAIRS
@@ -384,8 +398,9 @@ def _renumbered(pairs: Integers, rows: Integers, n_samples: int) -> Integers:
 def _joined_classes(
     one: Supervision, other: Supervision
 ) -> tuple[Integers | None, NDArray[Any] | None]:
-    """Labels and class names of a union; labels are recoded to the columns of the probabilities,
-    if there are any.
+    """Return the labels and class names of a union.
+
+    Labels are recoded to the columns of the probabilities, if there are any.
     """
     with_labels = one if one.labels is not None else other
     with_proba = one if one.probabilities is not None else other
@@ -414,8 +429,10 @@ def _joined_classes(
 
 
 def _class_key(name: Any) -> str:
-    """What two names of one class have in common: 1, 1.0 (a label beside missing ones) and True
-    are the same class.
+    """Return a text that is equal for all names of a class.
+
+    1, 1.0 and True are the same class. Integer labels become floats such as 1.0 if some labels are
+    missing.
     """
     whole = isinstance(name, Integral | np.bool_) or (
         isinstance(name, float | np.floating) and float(name).is_integer()
@@ -423,5 +440,5 @@ def _class_key(name: Any) -> str:
     if not whole:
         return as_text(name)
     number = int(name)
-    # Python writes no decimals of endless numbers
+    # Python refuses to write very long integers in decimal.
     return str(number) if number.bit_length() < MOST_BITS else hex(number)

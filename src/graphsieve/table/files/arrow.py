@@ -1,4 +1,4 @@
-"""Reads Parquet, and Arrow's own files and streams (Feather), with pyarrow."""
+"""Reading of Parquet files, Feather (Arrow) files and Arrow streams with pyarrow."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from graphsieve.table.files.table_file import (
     without_empty_columns,
 )
 
-ROWS_AT_ONCE = 2**14
+ROWS_AT_ONCE = 2**14  # rows per batch
 _TITLES = {"parquet": "Parquet", "feather": "Feather (Arrow)"}
 
 
 def read_arrow(
     source: ByteSource, format: str, keep: Sequence[str], missing: frozenset[str] = MISSING
 ) -> TableFile:
-    """The table in a Parquet or Arrow file."""
+    """Read the table in a Parquet or Arrow file."""
     pa = needed(
         "pyarrow",
         f"{source.name} is a {_TITLES[format]} file; install pyarrow to read it: pip install "
@@ -60,7 +60,7 @@ def _parquet(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Ite
     file = importlib.import_module("pyarrow.parquet").ParquetFile(source.seekable_file())
     schema = file.schema_arrow
     wanted = _wanted(source.name, schema, keep, pa)
-    # A few bytes can stand for a billion equal values.
+    # A compressed file of a few bytes can hold a billion equal values.
     source.check_size(file.metadata.num_rows * max(1, len(wanted)) * 8)
     return schema, file.iter_batches(
         batch_size=ROWS_AT_ONCE, columns=[schema.names[at] for at in wanted]
@@ -82,17 +82,18 @@ def _ipc(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Iterabl
 
 
 def _checked(source: ByteSource, batches: Iterable[Any]) -> Iterator[Any]:
-    """Arrow trusts the offsets in a file; we do not."""
+    """Yield the batches after validating them, because Arrow trusts the offsets in a file."""
     total = 0
     for batch in batches:
-        batch.validate(full=True)  # first: even to ask for its size follows them
+        # Validation must come first, because computing `nbytes` already follows the offsets.
+        batch.validate(full=True)
         total += batch.nbytes
         source.check_size(total)
         yield batch
 
 
 def _wanted(name: str, schema: Any, keep: Sequence[str], pa: Any) -> list[int]:
-    """The columns to be read at all."""
+    """Return the positions of the columns that have to be read."""
     check_names(name, schema.names)
     check_kept(name, keep, schema.names)
     return [
@@ -103,7 +104,7 @@ def _wanted(name: str, schema: Any, keep: Sequence[str], pa: Any) -> list[int]:
 
 
 class _Gathered:
-    """What was read so far, batch by batch."""
+    """The data read so far, collected batch by batch."""
 
     def __init__(
         self, name: str, schema: Any, keep: Sequence[str], missing: frozenset[str], pa: Any
@@ -122,7 +123,7 @@ class _Gathered:
         self._chunks: list[Floats] = []
 
     def add(self, batch: Any) -> None:
-        """Take in some rows."""
+        """Add the rows of a batch."""
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         chunk = np.empty((batch.num_rows, len(self.numeric)))
         for at, name in enumerate(self.numeric):
@@ -135,12 +136,12 @@ class _Gathered:
         self.n_rows += batch.num_rows
 
     def table(self, format: str) -> TableFile:
-        """All of it."""
+        """Return the table of all batches."""
         kinds = {name: self._schema.field(name).type for name in self.numeric}
         index = [name for name in self._left_out if is_pandas_index(name)]
         booleans = [name for name, kind in kinds.items() if self._pa.types.is_boolean(kind)]
         notes = (
-            [f"{counted(len(index), 'column')} of row names by pandas left out: {listed(index)}"]
+            [f"{counted(len(index), 'column')} of pandas row names left out: {listed(index)}"]
             if index
             else []
         )
@@ -158,13 +159,13 @@ class _Gathered:
             types={
                 field.name: field.type
                 for field in self._schema
-                if _is_written_alike(field.type, self._pa)
+                if _is_restored_on_writing(field.type, self._pa)
             },
         )
 
 
 def _stacked(chunks: list[Floats], n_rows: int, n_columns: int) -> Floats:
-    """One array of all chunks, which are given up on the way."""
+    """Return all chunks as one array. The list is emptied to release memory on the way."""
     result = np.empty((n_rows, n_columns))
     stop = n_rows
     while chunks:
@@ -175,7 +176,7 @@ def _stacked(chunks: list[Floats], n_rows: int, n_columns: int) -> Floats:
 
 
 def _numbers(column: Any, pa: Any) -> Floats:
-    """NaN where a value is missing."""
+    """Return the column as float64, with NaN for missing values."""
     return np.asarray(
         column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
     )
@@ -190,9 +191,11 @@ def _is_whole(kind: Any, pa: Any) -> bool:
     )
 
 
-def _is_written_alike(kind: Any, pa: Any) -> bool:
-    """Whether Parquet and Feather can both hold the type, and what we make of it says less than
-    it does.
+def _is_restored_on_writing(kind: Any, pa: Any) -> bool:
+    """Whether the type has to be restored on writing.
+
+    Reading converts the values to a more general type, and both Parquet and Feather can store the
+    original one.
     """
     types = pa.types
     known = (
@@ -214,7 +217,7 @@ def _is_rounded(column: Any, values: Floats, pa: Any) -> bool:
 
 
 def _kept(table: str, name: str, column: Any, missing: frozenset[str], pa: Any) -> list[Any]:
-    """One Python value per row."""
+    """Return one Python value per row, with None for missing values."""
     types = pa.types
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -234,8 +237,8 @@ def _kept(table: str, name: str, column: Any, missing: frozenset[str], pa: Any) 
 
 
 def _dates(column: Any, pa: Any) -> list[Any]:
-    """As a text would have them."""
+    """Return dates, times or durations as text."""
     try:
         return list(column.cast(pa.string()).to_pylist())
-    except pa.ArrowNotImplementedError:  # durations
+    except pa.ArrowNotImplementedError:  # Arrow cannot convert durations to text.
         return [None if value is None else str(value) for value in column.to_pylist()]

@@ -1,9 +1,10 @@
-"""From the cells of a text to columns of numbers, in chunks of rows: what is a number, what is
-missing, what is text.
+"""Conversion of the cells of a text file to columns of numbers, in chunks of rows.
 
-Python's `float` reads a cell in some 80 ns, and takes almost what we take: the rest (``1_000``,
-digits of other scripts) is looked for in the text of a chunk. Only a chunk where `float` fails is
-looked at column by column, and only a column where it fails again, cell by cell.
+This module decides which cells are numbers, which are missing and which are text. Python's `float`
+converts a cell in about 80 ns. It accepts slightly more than a number in a table: underscores
+(``1_000``) and digits of other scripts. These are searched for in the text of a chunk. If `float`
+fails for a chunk, its columns are converted one by one. If it fails for a column, the cells of that
+column are converted one by one.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from graphsieve._base.parameters import quoted
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 from graphsieve.table.files.table_file import MISSING, is_missing, kept_text, object_array
 
-MOST_APART = 8  # columns of which the text is needed as well as the numbers
-MOST_HELD = 10_000  # different texts; more are names, and do not come again
-LONGEST_NUMBER = 2000  # characters; more digits than the longest exact float64 has
+MOST_APART = 8  # columns for which the text is needed in addition to the numbers
+# Number of distinct texts that are shared. A column with more of them holds names, which rarely
+# repeat.
+MOST_HELD = 10_000
+LONGEST_NUMBER = 2000  # characters; the longest exact float64 has fewer digits
 _AS_NAN = dict.fromkeys(MISSING, "nan")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
@@ -38,7 +41,7 @@ _LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
 
 @dataclass
 class _TextColumn:
-    """What was seen of a column that is not all numbers."""
+    """Counts and an example of a column that does not only contain numbers."""
 
     example: str
     line: int
@@ -48,11 +51,11 @@ class _TextColumn:
 
     @property
     def settled(self) -> bool:
-        """Mostly text: more cells would change nothing."""
+        """Whether the cells are mostly text, so that more cells hardly change the reason."""
         return self.n_texts > self.n_numbers
 
     def reason(self) -> str:
-        """Why the column is left out, and what to do if it should not be."""
+        """Return why the column is left out, and how to change the file so that it is used."""
         if self.shapes == {"date"}:
             return "dates"
         if self.shapes == {"thousands"}:
@@ -66,26 +69,24 @@ class _TextColumn:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """A column of a chunk cell by cell: its numbers (truth values as 1 and 0), where its texts
-    are, how many of each it has.
-    """
+class _ConvertedCells:
+    """A column of a chunk that was converted cell by cell."""
 
-    values: Floats
-    texts: list[int]
+    values: Floats  # booleans as 1 and 0, NaN for text and missing values
+    texts: list[int]  # positions of the cells that are text
     n_truths: int
     n_numbers: int
 
 
 class CellColumns:
-    """The columns of a text, while chunks of its rows come in.
+    """Columns of a text file, collected from chunks of rows.
 
     Parameters
     ----------
     names : sequence of str
-        Of all columns.
+        Names of all columns.
     keep : sequence of str
-        Those to keep apart, as text until the end.
+        Columns that are kept separately. They stay text until all rows have been read.
     """
 
     def __init__(self, names: Sequence[str], keep: Iterable[str]) -> None:
@@ -103,24 +104,25 @@ class CellColumns:
         self._held: dict[str, str] = {}
 
     def add(self, rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool) -> None:
-        """Take in one or more rows of as many cells as columns; `odd` if they may hold what only
-        `float` reads.
+        """Add one or more rows, each with one cell per column.
+
+        `odd` is true if the rows may contain cells that `float` accepts but that are not numbers.
         """
         for column, cells in self._kept.items():
             cells.extend(self._shared(map(itemgetter(column), rows)))
         for column, seen in self._texts.items():
             if not seen.settled:
                 cells = [row[column] for row in rows]
-                self._note_text(column, cells, lines, _looked_at(cells))
+                self._note_text(column, cells, lines, _converted_one_by_one(cells))
         if self._numeric:
             self._add_numbers(self._cells(rows), rows, lines, odd)
 
     def add_lines(self, lines: Sequence[str], sep: str) -> bool:
-        """Take in lines without quotes, if all is settled but their numbers; False if they must
-        come as rows.
+        """Add lines without quotes with numpy, or return False if they have to be added as rows.
 
-        numpy reads such lines at twice the speed, and takes for a number what we do:
-        `test_two_ways_to_the_same_numbers`.
+        This is possible if the kinds of almost all columns are already decided. numpy reads such
+        lines twice as fast and accepts the same numbers
+        (`test_both_parsers_give_the_same_numbers`).
         """
         undecided = [at for at in self._numeric if self._whole[at] or not self._has_numbers[at]]
         apart = [*self._kept, *undecided]
@@ -154,8 +156,9 @@ class CellColumns:
         return True
 
     def matrix(self) -> tuple[list[int], Floats]:
-        """The columns that hold numbers, and these. What was gathered is given up on the way: it
-        is not held twice.
+        """Return the positions of the numeric columns, and their values.
+
+        The collected chunks are released on the way, so that memory never holds the values twice.
         """
         final = [
             column
@@ -175,19 +178,19 @@ class CellColumns:
         return final, result
 
     def whole(self) -> frozenset[str]:
-        """The names of the numeric columns that are written without point and exponent."""
+        """Return the names of the numeric columns in which all numbers are written as integers."""
         return frozenset(self.names[column] for column in self._numeric if self._whole[column])
 
     def booleans(self) -> list[str]:
-        """The names of the columns that hold true and false."""
+        """Return the names of the columns that contain true and false."""
         return [self.names[column] for column in sorted(self._booleans)]
 
     def rounded(self) -> list[str]:
-        """The names of the columns that hold integers beyond what a float64 can."""
+        """Return the names of the columns with integers that float64 does not represent exactly."""
         return [self.names[column] for column in sorted(self._rounded & set(self._numeric))]
 
     def left_out(self) -> dict[str, str]:
-        """Why the other columns are not among the numbers."""
+        """Return the columns that are not numeric, with the reasons."""
         empty = {
             column
             for column in self._numeric
@@ -201,9 +204,7 @@ class CellColumns:
     def kept(
         self, missing: frozenset[str], id_column: str | None = None
     ) -> dict[str, NDArray[np.object_]]:
-        """The columns that were asked for; of that with the names of rows, the names as they are
-        written.
-        """
+        """Return the columns of `keep`. Row names in `id_column` stay as they are written."""
         return {
             self.names[column]: object_array(
                 kept_values(cells, missing, are_names=self.names[column] == id_column)
@@ -212,13 +213,13 @@ class CellColumns:
         }
 
     def _shared(self, cells: Iterable[str]) -> Iterable[str]:
-        """Labels come again and again; each is held once."""
+        """Return the cells, with one object for equal texts, because labels repeat many times."""
         if len(self._held) > MOST_HELD:
             return cells
         return [self._held.setdefault(cell, cell) for cell in cells]
 
     def _cells(self, rows: Sequence[Sequence[str]]) -> list[str]:
-        """Of the numeric columns, row by row."""
+        """Return the cells of the numeric columns, row by row."""
         if len(self._numeric) == len(self.names):
             return list(chain.from_iterable(rows))
         if len(self._numeric) == 1:
@@ -229,7 +230,7 @@ class CellColumns:
         self, cells: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool
     ) -> None:
         width = len(self._numeric)
-        values = None if self._booleans else self._at_once(cells, odd)
+        values = None if self._booleans else self._all_numbers(cells, odd)
         if values is None:
             values = np.empty(len(cells))
             for at, column in enumerate(list(self._numeric)):
@@ -243,8 +244,8 @@ class CellColumns:
         self._note_kinds(columns, chunk, lambda column: cells[position[column] :: width])
         self._chunks.append((columns, chunk))
 
-    def _at_once(self, cells: list[str], odd: bool) -> Floats | None:
-        """All cells as numbers, or None if one of them is none."""
+    def _all_numbers(self, cells: list[str], odd: bool) -> Floats | None:
+        """Return all cells as numbers, or None if one of them is not a number."""
         if odd and not _plain(cells):
             return None
         if not self._gaps:
@@ -262,27 +263,25 @@ class CellColumns:
             values = _floats_or_missing(cells)
             if values is not None:
                 return values
-        looked = _looked_at(cells)
-        any_numbers = looked.n_numbers > 0 or bool(self._has_numbers[column])
-        any_truths = looked.n_truths > 0 or column in self._booleans
-        if looked.texts or (any_numbers and any_truths):
-            self._note_text(column, cells, lines, looked)
+        converted = _converted_one_by_one(cells)
+        any_numbers = converted.n_numbers > 0 or bool(self._has_numbers[column])
+        any_truths = converted.n_truths > 0 or column in self._booleans
+        if converted.texts or (any_numbers and any_truths):
+            self._note_text(column, cells, lines, converted)
         elif any_truths:
             self._booleans.add(column)
-        return looked.values
+        return converted.values
 
     def _note_text(
-        self, column: int, cells: Sequence[str], lines: Sequence[int], looked: _Looked
+        self, column: int, cells: Sequence[str], lines: Sequence[int], converted: _ConvertedCells
     ) -> None:
-        """A column of text or one that mixes kinds: remember enough of it to say why it is left
-        out.
-        """
-        texts, n_truths, n_numbers = looked.texts, looked.n_truths, looked.n_numbers
+        """Record why a column with text, or with a mixture of kinds, is left out."""
+        texts, n_truths, n_numbers = converted.texts, converted.n_truths, converted.n_numbers
         self._booleans.discard(column)
         if column not in self._texts:
-            odd = texts[0] if texts else self._first_of_another_kind(column, cells)
+            odd = texts[0] if texts else self._first_of_other_kind(column, cells)
             seen = _TextColumn(
-                cells[odd].strip(), lines[odd], n_numbers=sum(self._known_before(column))
+                cells[odd].strip(), lines[odd], n_numbers=sum(self._counts_before(column))
             )
             self._texts[column] = seen
         seen = self._texts[column]
@@ -292,8 +291,8 @@ class CellColumns:
             {"truth"} if n_truths else set()
         )
 
-    def _first_of_another_kind(self, column: int, cells: Sequence[str]) -> int:
-        """Where a number comes after truth values, or the other way round."""
+    def _first_of_other_kind(self, column: int, cells: Sequence[str]) -> int:
+        """Return the position of the first number after booleans, or boolean after numbers."""
         kinds = [
             (at, _truth(cell.strip()) is not None)
             for at, cell in enumerate(cells)
@@ -302,14 +301,14 @@ class CellColumns:
         before = False if self._has_numbers[column] else kinds[0][1]
         return next((at for at, is_truth in kinds if is_truth != before), kinds[0][0])
 
-    def _known_before(self, column: int) -> Iterable[int]:
+    def _counts_before(self, column: int) -> Iterable[int]:
         for columns, values in self._chunks:
             yield int(np.count_nonzero(~np.isnan(values[:, np.searchsorted(columns, column)])))
 
     def _note_kinds(
         self, columns: NDArray[np.intp], chunk: Floats, cells_of: Callable[[int], Sequence[str]]
     ) -> None:
-        """Which columns have numbers at all, whole ones, and ones that were rounded."""
+        """Record which columns have numbers, only integers, or integers that were rounded."""
         known = ~np.isnan(chunk)
         truth = np.isin(columns, list(self._booleans))
         self._has_numbers[columns[known.any(axis=0) & ~truth]] = True
@@ -330,11 +329,11 @@ class CellColumns:
 def kept_values(
     cells: Sequence[str], missing: frozenset[str] = MISSING, *, are_names: bool = False
 ) -> list[Any]:
-    """A column apart: whole numbers, numbers, truth values or texts, all of one kind; None where a
-    value is missing.
+    """Convert a separate column to integers, floats, booleans or text, all of one kind.
 
-    Numbers with leading zeros are names (007 is not 7), so they stay text; where all are names, so
-    do others that would be written otherwise than they were (1.10 is not 1.1, and 1E5 no 100000.0).
+    Missing values are None. A column in which a number has a leading zero stays text, because such
+    numbers are names (007 is not 7). With `are_names`, a column also stays text if a number would
+    be written differently afterwards (1.10 is not 1.1, and 1E5 is not 100000.0).
     """
     texts = [kept_text(cell, missing) for cell in cells]
     known = {text for text in texts if text is not None}
@@ -345,7 +344,7 @@ def kept_values(
 
 
 def number(cell: str) -> float | None:
-    """The number in a cell; None if it is none. Missing values are for the caller."""
+    """Return the number in a cell, or None. The caller has to check for missing values."""
     if len(cell) > LONGEST_NUMBER or "_" in cell or not cell.isascii():
         return None
     try:
@@ -368,19 +367,19 @@ def _meaning(known: set[str]) -> dict[str, Any]:
 
 
 def _cells_of(lines: Sequence[str], sep: str, column: int, width: int) -> list[str]:
-    """One column of lines without quotes, from the nearer end."""
+    """Return one column of lines without quotes, split from the nearer end of each line."""
     if column < width // 2:
         return [line.split(sep, column + 1)[column] for line in lines]
     return [line.rsplit(sep, width - column)[column - width] for line in lines]
 
 
 def _is_whole(chunk: Floats) -> Booleans:
-    """Which columns have whole numbers only."""
+    """Whether each column contains only integers and missing values."""
     return np.asarray(((chunk == np.trunc(chunk)) | np.isnan(chunk)).all(axis=0))
 
 
 def _written_whole(cells: Sequence[str], known: Booleans) -> bool:
-    """Whether whole numbers are written as such: 1 and not 1.0."""
+    """Whether integers are written without a point or exponent (1 and not 1.0)."""
     written = "".join(cells)
     if not any(sign in written for sign in ".eEnN"):
         return True
@@ -392,7 +391,7 @@ def _written_whole(cells: Sequence[str], known: Booleans) -> bool:
 
 
 def _plain(cells: Sequence[str]) -> bool:
-    """Whether `float` reads nothing in these cells that we do not."""
+    """Whether the cells contain nothing that `float` accepts but that is not a number."""
     written = " ".join(cells)
     return written.isascii() and "_" not in written
 
@@ -412,7 +411,7 @@ def _floats_or_missing(cells: Sequence[str]) -> Floats | None:
         return None
 
 
-def _looked_at(cells: Sequence[str]) -> _Looked:
+def _converted_one_by_one(cells: Sequence[str]) -> _ConvertedCells:
     values, texts, n_truths, n_numbers = np.full(len(cells), np.nan), [], 0, 0
     for at, cell in enumerate(cells):
         stripped = cell.strip()
@@ -427,7 +426,7 @@ def _looked_at(cells: Sequence[str]) -> _Looked:
             n_truths += 1
         else:
             texts.append(at)
-    return _Looked(values, texts, n_truths, n_numbers)
+    return _ConvertedCells(values, texts, n_truths, n_numbers)
 
 
 def _truth(text: str) -> float | None:
@@ -446,11 +445,10 @@ def _shape(text: str) -> str:
 
 
 def _is_rounded(cell: str) -> bool:
-    """Whether a whole number is beyond what float64 holds exactly."""
+    """Whether the cell is an integer that float64 does not represent exactly."""
     stripped = cell.strip()
     if not _WHOLE.fullmatch(stripped) or len(stripped) > 400:
         return False
     nearest = float(stripped)
-    return math.isfinite(nearest) and int(stripped) != int(
-        nearest
-    )  # beyond the largest float it is infinite, which others refuse
+    # Beyond the largest float the number becomes infinite, which is an error elsewhere.
+    return math.isfinite(nearest) and int(stripped) != int(nearest)

@@ -1,6 +1,4 @@
-"""Reads AnnData files (h5ad): a matrix of cells × genes, their names, and what is known of the
-cells.
-"""
+"""Reading of AnnData files (h5ad): a matrix of cells × genes, their names, and cell annotations."""
 
 from __future__ import annotations
 
@@ -18,13 +16,13 @@ from graphsieve.table.files.table_file import MISSING, TableFile, listed, object
 from graphsieve.table.sparse_checks import refuse_unsound
 
 PARTS = ("X", "obs", "var")
-DEEPEST = 8  # groups in groups; more is a circle
+DEEPEST = 8  # nested groups; deeper nesting is a cycle of links
 
 
 def read_h5ad(
     source: ByteSource, keep: Sequence[str], missing: frozenset[str] = MISSING
 ) -> TableFile:
-    """The table in an AnnData file; columns of obs are read where they are asked for."""
+    """Read the table in an AnnData file, with the columns of obs that `keep` names."""
     hint = (
         f"{source.name} is an HDF5 file; install anndata to read it: pip install "
         '"graphsieve[anndata]".'
@@ -38,7 +36,7 @@ def read_h5ad(
                 "obs and var."
             )
         source.check_size(sum(_size(source.name, file, part, h5py) for part in PARTS))
-        # Only these parts: layers, embeddings and graphs may be far larger.
+        # Other parts are not read, because layers, embeddings and graphs may be far larger.
         X, obs, var = (anndata.read_elem(file[part]) for part in PARTS)
         matrix = _matrix(source.name, X)
         if matrix.shape != (len(obs), len(var)):
@@ -50,7 +48,7 @@ def read_h5ad(
         repeated = var.index[var.index.duplicated()]
         if len(repeated):
             raise InputError(
-                f"{source.name} has duplicated names of genes "
+                f"{source.name} has duplicated gene names "
                 f"({listed([str(name) for name in repeated.unique()])}); "
                 "call var_names_make_unique() and write it again."
             )
@@ -70,7 +68,7 @@ def read_h5ad(
 
 
 def _size(name: str, parent: Any, key: str, h5py: Any, depth: int = 0) -> int:
-    """Bytes of all arrays under this key, none of which may lie in another file."""
+    """Return the number of bytes of all arrays under a key, and refuse arrays in other files."""
     link = parent.get(key, getlink=True)
     if not isinstance(link, h5py.HardLink) or depth > DEEPEST:
         raise InputError(
@@ -93,13 +91,13 @@ def _matrix(name: str, X: Any) -> Any:
         return checked_matrix(name, layout(X))
     if not isinstance(X, np.ndarray):
         raise InputError(
-            f"{name} has X of the kind {type(X).__name__}; expected an array or a sparse matrix."
+            f"{name} has X of type {type(X).__name__}; expected an array or a sparse matrix."
         )
     return checked_matrix(name, X)
 
 
 def _values(series: Any) -> Any:
-    """Categories by their values, what is missing as None."""
+    """Return the values of a column, with None for missing values and categories decoded."""
     if series.dtype.kind in "biufMm" and isinstance(series.dtype, np.dtype):
         return series.to_numpy()
     known = ~series.isna().to_numpy()

@@ -1,5 +1,5 @@
-"""What is known of the rows, from files of its own: pairs that belong together or apart, and
-class probabilities.
+"""Reading of supervision from separate files: must-link and cannot-link pairs of rows, and class
+probabilities.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ KEYS = ("must_link", "cannot_link")
 
 
 class Pairs(NamedTuple):
-    """Pairs of row positions, counted from 0, as `Supervision.from_pairs` takes them."""
+    """Pairs of row positions, counted from 0, in the form required by `Supervision.from_pairs`."""
 
     must_link: list[tuple[int, int]]
     cannot_link: list[tuple[int, int]]
 
 
-class _Stated(NamedTuple):
+class _NamedPair(NamedTuple):
     first: str
     second: str
     is_must: bool
@@ -44,13 +44,15 @@ class _Stated(NamedTuple):
 
 
 def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
-    """What each row is called: by a column that was kept apart, by the format itself, or else by
-    its number, from 1.
+    """Return the names of all rows.
+
+    The names come from a separate column, or from the file format if it has row names. Otherwise
+    they are the row numbers, counted from 1.
 
     Parameters
     ----------
     table : TableFile
-        Whose rows are meant, as it was read, before any are left out.
+        The table as it was read, before any rows are left out.
     column : str or None
         The column with the names.
     """
@@ -59,8 +61,8 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
         return np.array([str(name) for name in names], dtype=object)
     if not isinstance(column, str) or column not in table.kept:
         raise UsageError(
-            f"{table.name} has no column {quoted(column)} that was kept apart; read the "
-            "table with it as ",
+            f"{table.name} was read without row names in column {quoted(column)}; read the "
+            "table with ",
             parameter("id_column", column),
             ".",
         )
@@ -77,7 +79,7 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
             raise InputError(
                 f"{quoted(str(value))} names two rows of {table.name}, {first} and "
                 f"{table.row_label(row)}, "
-                f"in column {quoted(column)}; give every row a name of its own."
+                f"in column {quoted(column)}; give every row a unique name."
             )
         seen[str(value)] = row
     return np.array([str(value) for value in values], dtype=object)
@@ -86,19 +88,19 @@ def row_ids(table: TableFile, column: str | None = None) -> NDArray[np.object_]:
 def read_pairs_file(
     source: Source, ids: Sequence[str], *, gone: Sequence[str] = (), max_bytes: int | None = None
 ) -> Pairs:
-    """Pairs by the names of rows, from lines ``row,row,must`` or ``row,row,cannot``, or from JSON.
+    """Read pairs of rows from a text file or a JSON file.
 
     Parameters
     ----------
     source : path or stream
-        Text with three columns (a header is skipped), or JSON: ``{"must_link": [["a", "b"]],
-        "cannot_link": []}``.
+        Text with lines ``row,row,must`` or ``row,row,cannot`` (a header is skipped), or JSON:
+        ``{"must_link": [["a", "b"]], "cannot_link": []}``.
     ids : sequence of str
-        What the rows are called.
+        Names of the rows.
     gone : sequence of str
-        Rows that were left out; pairs with one of them are skipped.
+        Names of rows that were left out. Pairs with one of these rows are skipped.
     max_bytes : int or None
-        As in `read_table`.
+        Maximum size, as in `read_table`.
     """
     place = {name: row for row, name in enumerate(texts()("ids", ids))}
     skipped = set(texts()("gone", gone))
@@ -119,9 +121,9 @@ def read_pairs_file(
             if end not in place:
                 raise InputError(
                     f"{name} names row {quoted(end)} in {pair.where}, which the table does not "
-                    "have; rows are called "
-                    f"{', '.join(quoted(known) for known in list(place)[:3])}, …: "
-                    "name their column by --id-column if they have one."
+                    "have; its rows are "
+                    f"{', '.join(quoted(known) for known in list(place)[:3])}, …, "
+                    "and --id-column selects the column with the row names."
                 )
         (found.must_link if pair.is_must else found.cannot_link).append(
             (place[pair.first], place[pair.second])
@@ -136,19 +138,19 @@ def read_probabilities_file(
     id_column: str | None = None,
     max_bytes: int | None = None,
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Class probabilities and the names of the classes, in the order of the table's rows.
+    """Read class probabilities, ordered like the rows of the table, and the class names.
 
     Parameters
     ----------
     source : path or stream
-        A table with a column for each class; with a column `id_column` its rows are found by name,
-        without it they are in the order of the table.
+        A table with one column per class. If it has a column `id_column`, its rows are matched by
+        name. Otherwise they are in the order of the table.
     ids : sequence of str
-        What the rows are called.
+        Names of the rows.
     id_column : str or None
-        The column with their names.
+        The column with the row names.
     max_bytes : int or None
-        As in `read_table`.
+        Maximum size, as in `read_table`.
     """
     table = _with_ids(source, id_column, max_bytes)
     table = without_missing(table, "refuse")
@@ -177,7 +179,7 @@ def read_probabilities_file(
 
 
 def _with_ids(source: Source, id_column: str | None, max_bytes: int | None) -> TableFile:
-    """The table with the column of names kept apart, if it has one."""
+    """Read the table, with its column of row names if it has one."""
     if id_column is None:
         return read_table(source, max_bytes=max_bytes)
     again = _read_twice(source, max_bytes)
@@ -188,8 +190,9 @@ def _with_ids(source: Source, id_column: str | None, max_bytes: int | None) -> T
 
 
 def _read_twice(source: Source, max_bytes: int | None) -> Callable[[], Source]:
-    """The source from its beginning, each time; a stream or a pipe, which is there only once,
-    from memory.
+    """Return a function that returns the source from its beginning on every call.
+
+    Streams and pipes can be read only once, so their content is kept in memory.
     """
     if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_file():
         return lambda: source
@@ -214,8 +217,8 @@ def _text(name: str, content: bytes) -> str:
         ) from None
 
 
-def _from_lines(name: str, text: str, names: set[str]) -> Iterator[_Stated]:
-    """The pairs in a text; its first line is a header if it names no rows."""
+def _from_lines(name: str, text: str, names: set[str]) -> Iterator[_NamedPair]:
+    """Yield the pairs in a text. The first line is a header if it contains no row names."""
     first = text.split("\n", 1)[0]
     rows = csv.reader(
         io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True
@@ -234,13 +237,13 @@ def _from_lines(name: str, text: str, names: set[str]) -> Iterator[_Stated]:
             if kind.lower() not in MUST + CANNOT:
                 if rows.line_num == 1 and not {one, other} & names:
                     continue  # a header
-                raise InputError(f"{name} says {quoted(kind)} in {where}; expected must or cannot.")
-            yield _Stated(one, other, kind.lower() in MUST, where)
+                raise InputError(f"{name} has {quoted(kind)} in {where}; expected must or cannot.")
+            yield _NamedPair(one, other, kind.lower() in MUST, where)
     except csv.Error as error:
         raise InputError(f"{name} cannot be read in line {rows.line_num}: {error}.") from None
 
 
-def _from_json(name: str, text: str) -> Iterator[_Stated]:
+def _from_json(name: str, text: str) -> Iterator[_NamedPair]:
     expected = 'expected {"must_link": [["a", "b"], …], "cannot_link": […]}'
     try:
         document: Any = json.loads(text, object_pairs_hook=lambda pairs: _each_once(name, pairs))
@@ -248,10 +251,10 @@ def _from_json(name: str, text: str) -> Iterator[_Stated]:
         raise
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{name} is no valid JSON in line {error.lineno}: {error.msg}; {expected}."
+            f"{name} is not valid JSON in line {error.lineno}: {error.msg}; {expected}."
         ) from None
-    except ValueError:  # Python reads no numbers of more than a few thousand digits
-        raise InputError(f"{name} holds a number of too many digits; {expected}.") from None
+    except ValueError:  # Python refuses integers of more than a few thousand digits.
+        raise InputError(f"{name} holds a number with too many digits; {expected}.") from None
     except RecursionError:
         raise InputError(f"{name} is nested too deeply; {expected}.") from None
     if not isinstance(document, dict) or not document or set(document) - set(KEYS):
@@ -269,11 +272,13 @@ def _from_json(name: str, text: str) -> Iterator[_Stated]:
                     f"{name} has {quoted(pair)} as pair {number} of {key}; expected the names of "
                     "two rows."
                 )
-            yield _Stated(str(pair[0]), str(pair[1]), key == "must_link", f"pair {number} of {key}")
+            yield _NamedPair(
+                str(pair[0]), str(pair[1]), key == "must_link", f"pair {number} of {key}"
+            )
 
 
 def _each_once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of a key that comes twice, Python would take the last and forget the pairs of the first."""
+    """Return a dict of the pairs, and refuse repeated keys (Python would keep only the last)."""
     for key, times in Counter(key for key, _ in pairs).items():
         if times > 1:
             raise InputError(

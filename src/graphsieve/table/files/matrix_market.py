@@ -1,6 +1,6 @@
-"""Reads Matrix Market files (MTX): a matrix without names, usually sparse.
+"""Reading of Matrix Market files (MTX): a matrix without names, usually sparse.
 
-Not with scipy, whose reader is faster but brings the whole process down where a line is damaged.
+The reader of scipy is faster, but it crashes the process if a line is damaged.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from graphsieve.table.files.npz import assembled, checked_matrix, numbered
 from graphsieve.table.files.opening import AT_ONCE, NAME, ByteSource, damage_reported
 from graphsieve.table.files.table_file import TableFile, counted
 
-# Whole numbers are read as such: a float would round those beyond 2**53, and nobody after it could
-# tell.
+# Integers are not read as floats. A float would round integers beyond 2**53, and later checks could
+# not detect this.
 FIELDS = {
     "real": np.float64,
     "double": np.float64,
@@ -32,7 +32,7 @@ MIRRORED = {"symmetric": 1, "skew-symmetric": -1}
 
 
 class _Layout(NamedTuple):
-    """What the first lines say."""
+    """The header of the file."""
 
     is_sparse: bool
     field: str
@@ -43,7 +43,7 @@ class _Layout(NamedTuple):
 
 
 def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
-    """The table in a Matrix Market file; its rows are the samples."""
+    """Read the table in a Matrix Market file. Its rows are the samples."""
     with damage_reported(source.name, "MTX"):
         text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding="utf-8")
         layout = _layout(source.name, text)
@@ -52,8 +52,8 @@ def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
             8 * (layout.n_rows + layout.n_columns + width * layout.n_entries)
             + NAME * layout.n_columns
         )
-        # One more than expected: enough to see that there are too many.
-        # Older numpy would cut 2.7 to 2
+        # `max_rows` is one more than expected, so that surplus entries are detected. Older versions
+        # of numpy only warn when they truncate 2.7 to 2, so this warning is turned into an error.
         with warnings_raised(r"loadtxt\(\): Parsing an integer", DeprecationWarning):
             entries = np.loadtxt(
                 text,
@@ -85,10 +85,10 @@ def _layout(name: str, text: Any) -> _Layout:
     is_sparse, field, symmetry = words[2] == "coordinate", words[3], words[4]
     if field == "pattern":
         raise InputError(
-            f"{name} says where entries are but not what they are (pattern); write it with values."
+            f"{name} holds the positions of entries but no values (pattern); write it with values."
         )
     if field not in FIELDS:
-        raise InputError(f"{name} holds {quoted(field)} numbers; expected real ones.")
+        raise InputError(f"{name} holds {quoted(field)} numbers; expected real numbers.")
     if symmetry != "general" and not (is_sparse and symmetry in MIRRORED):
         raise InputError(
             f"{name} holds one half of a {quoted(symmetry)} matrix; write it in full, as general."
@@ -101,7 +101,7 @@ def _layout(name: str, text: Any) -> _Layout:
         size.isascii() and size.isdigit() and len(size) < 19 for size in sizes
     ):
         raise InputError(
-            f"{name} does not say its size; expected rows, "
+            f"{name} has no valid size line; expected the numbers of rows, "
             f"columns{' and entries' if is_sparse else ''}."
         )
     n_rows, n_columns = int(sizes[0]), int(sizes[1])
@@ -126,7 +126,7 @@ def _found(entries: NDArray[Any], layout: _Layout, width: int) -> str:
 
 
 def _dense(layout: _Layout, entries: NDArray[Any]) -> NDArray[Any]:
-    """Arrays are written by columns."""
+    """Return a dense matrix, which the file stores column by column."""
     return np.ascontiguousarray(entries.reshape(layout.n_columns, layout.n_rows).T)
 
 
@@ -144,7 +144,7 @@ def _sparse(name: str, layout: _Layout, entries: NDArray[Any]) -> Any:
     if layout.symmetry in MIRRORED:
         if layout.n_rows != layout.n_columns:
             raise InputError(
-                f"{name} is said to be {layout.symmetry}, but has {shape[0]} rows and {shape[1]} "
+                f"{name} is declared {layout.symmetry}, but has {shape[0]} rows and {shape[1]} "
                 "columns."
             )
         off = rows != columns

@@ -1,5 +1,6 @@
-"""Reads NPZ and NPY files: one matrix, dense or sparse, and arrays beside it. Nothing in such a
-file is ever executed.
+"""Reading of NPZ and NPY files: a dense or sparse matrix, and further arrays.
+
+Pickled objects are never loaded, so no content of a file is executed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from graphsieve.table.files.table_file import (
 )
 from graphsieve.table.sparse_checks import refuse_unsound
 
-COLUMNS_AT_ONCE = 256
+COLUMNS_AT_ONCE = 256  # columns per block
 FIRST_SURROGATE, LAST_SURROGATE, LAST_CHARACTER = 0xD800, 0xDFFF, 0x10FFFF
 NAME_KEYS = ("feature_names", "columns", "names", "var_names")
 SPARSE_KEYS = {
@@ -45,21 +46,21 @@ SPARSE_KEYS = {
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of an array before it is read."""
+    """Shape and dtype of an array in a file, available before the array is read."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
     @property
     def n_bytes(self) -> int:
-        """What it needs in memory."""
+        """Memory that the array needs, in bytes."""
         return math.prod(self.shape, start=self.dtype.itemsize)
 
 
 def read_npz(
     source: ByteSource, keep: Sequence[str], key: str | None, missing: frozenset[str] = MISSING
 ) -> TableFile:
-    """The table in an NPZ archive."""
+    """Read the table in an NPZ archive."""
     with damage_reported(source.name, "NPZ"):
         file = source.seekable_file()
         headers = npz_headers(file)
@@ -90,7 +91,7 @@ def read_npz(
             }
     unused = [name for name in rest if name not in further]
     notes = (
-        [f"arrays that are no columns of the table are not used: {listed(unused)}"]
+        [f"arrays that are not columns of the table are not used: {listed(unused)}"]
         if unused
         else []
     )
@@ -100,7 +101,7 @@ def read_npz(
 
 
 def read_npy(source: ByteSource, keep: Sequence[str]) -> TableFile:
-    """The table in an NPY file: a matrix, and nothing else."""
+    """Read the table in an NPY file, which holds only a matrix."""
     with damage_reported(source.name, "NPY"):
         file = source.seekable_file()
         header = _header(file)
@@ -114,7 +115,7 @@ def read_npy(source: ByteSource, keep: Sequence[str]) -> TableFile:
 
 
 def npz_headers(file: Any) -> dict[str, Header]:
-    """The arrays in an archive by their keys, without reading them."""
+    """Return the headers of the arrays in an archive by key, without reading the arrays."""
     with zipfile.ZipFile(file) as archive:
         headers = {}
         for info in archive.infolist():
@@ -137,8 +138,9 @@ def assembled(
     row_names: NDArray[np.object_] | None = None,
     notes: Sequence[str] = (),
 ) -> TableFile:
-    """A table of a matrix and of columns beside it, which win where both have a column of the
-    same name.
+    """Return the table of a matrix and further columns.
+
+    If a further column has the name of a matrix column, `keep` selects the further one.
     """
     check_names(name, names)
     check_rows(name, matrix.shape[0])
@@ -180,7 +182,7 @@ def assembled(
         notes=(
             *notes,
             *(
-                [f"names of features are also names of other columns: {listed(both)}"]
+                [f"some names belong to a feature and to another column: {listed(both)}"]
                 if both
                 else []
             ),
@@ -190,7 +192,7 @@ def assembled(
 
 
 def checked_matrix(name: str, matrix: Any) -> Any:
-    """The matrix with a dtype that computes: 2-D, real, in this machine's order of bytes."""
+    """Return the matrix in a real dtype with native byte order. Refuse other shapes and types."""
     if matrix.ndim != 2:
         raise InputError(
             f"{name} holds an array of shape {matrix.shape}; expected 2-D, samples × features."
@@ -215,14 +217,12 @@ def checked_matrix(name: str, matrix: Any) -> Any:
 
 
 def numbered(n_columns: int) -> tuple[str, ...]:
-    """Names where there are none."""
+    """Return generated column names, for files that contain none."""
     return tuple(f"x{at}" for at in range(n_columns))
 
 
 def whole_columns(matrix: Any) -> Booleans:
-    """Which columns hold whole numbers only; a matrix of floats does not say how they were
-    meant.
-    """
+    """Whether each column contains only integers, also if the matrix has a float dtype."""
     n_columns = matrix.shape[1]
     if matrix.dtype.kind != "f":
         return np.ones(n_columns, dtype=bool)
@@ -240,7 +240,7 @@ def whole_columns(matrix: Any) -> Booleans:
 def python_values(
     table: str, column: str, values: NDArray[Any], missing: frozenset[str] = MISSING
 ) -> list[Any]:
-    """One Python value per row; None where it is missing."""
+    """Return one Python value per row, with None for missing values."""
     kind = values.dtype.kind
     if kind in "US":
         return [kept_text(value, missing) for value in _texts(table, values)]
@@ -294,7 +294,7 @@ def _array(source: ByteSource, name: str, header: Header, load: Callable[[], Any
 
 
 def _chosen(name: str, headers: Mapping[str, Header], key: str | None) -> str | None:
-    """The key of the matrix; None where the archive is one sparse matrix."""
+    """Return the key of the matrix, or None if the archive is one sparse matrix."""
     matrices = [other for other, header in headers.items() if len(header.shape) == 2]
     if key is not None:
         if key not in headers:
@@ -339,14 +339,14 @@ def _with_shapes(headers: Mapping[str, Header], keys: Sequence[str] | None = Non
 def _sparse(
     source: ByteSource, headers: Mapping[str, Header], array: Callable[[str], NDArray[Any]]
 ) -> Any:
-    """A sparse matrix as scipy saves it; by rows where the file does not say how."""
+    """Return a sparse matrix that scipy saved. CSR is assumed if the file names no format."""
     layout = "csr"
     if "format" in headers:
         given = array("format").item()
         layout = given.decode() if isinstance(given, bytes) else str(given)
     if layout not in SPARSE_KEYS:
         raise InputError(
-            f"{source.name} holds a sparse matrix of the format {quoted(layout)}; save it as CSR, "
+            f"{source.name} holds a sparse matrix in the format {quoted(layout)}; save it as CSR, "
             "CSC or COO."
         )
     shape = tuple(int(length) for length in array("shape").tolist())
@@ -372,8 +372,8 @@ def _names_key(name: str, headers: Mapping[str, Header], n_columns: int) -> str 
             return key
         if key == "feature_names":
             raise InputError(
-                f"{name} has {n_columns} columns and {header.shape[0]} feature_names; expected as "
-                "many."
+                f"{name} has {n_columns} columns and {header.shape[0]} feature_names; expected "
+                "equal numbers."
             )
     return None
 
@@ -389,7 +389,7 @@ def _is_column(header: Header, n_rows: int) -> bool:
 def _texts(name: str, values: NDArray[Any]) -> list[str]:
     if values.dtype.kind == "S":
         return [value.decode("utf-8", errors="backslashreplace") for value in values.tolist()]
-    # Numpy takes any four bytes for a character, and Python fails at those that are none
+    # numpy accepts any four bytes as a character, but Python fails for invalid code points.
     if values.dtype.itemsize:
         codes = (
             np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
@@ -400,7 +400,7 @@ def _texts(name: str, values: NDArray[Any]) -> list[str]:
             (codes > LAST_CHARACTER) | ((codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE))
         ).any():
             raise InputError(
-                f"{name} holds text of characters that do not exist; write it again, or get it "
+                f"{name} holds text with characters that do not exist; write it again, or get it "
                 "again."
             )
     return list(values.tolist())

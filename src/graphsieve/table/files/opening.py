@@ -1,5 +1,6 @@
-"""From what a person names (a path, ``-``, a stream) to bytes: decompressed, counted, bounded,
-and never taken from a device.
+"""Opening of a path, standard input or a stream as decompressed bytes.
+
+The number of bytes is limited, and devices are refused.
 """
 
 from __future__ import annotations
@@ -23,38 +24,37 @@ from graphsieve._base.parameters import boolean, count, either, nearest, one_lin
 from graphsieve._base.progress import Progress
 from graphsieve._base.warning_filters import warnings_ignored
 
-HEAD = 2**16  # bytes that tell the format
-AT_ONCE = 2**18
-NAME = 100  # bytes in memory of the name of a column that the file does not name
-ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few can stand for 128 kB
+HEAD = 2**16  # bytes that are used to detect the format
+AT_ONCE = 2**18  # bytes per read
+NAME = 100  # bytes of memory for a generated column name
+ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few bytes can decompress to 128 kB
 
-# Not all on every system
+# Some of these errors do not exist on every system.
 _DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasattr(errno, name)}
 
 Source = str | os.PathLike[str] | IO[bytes]
 
 
 class ByteSource(io.RawIOBase):
-    """The bytes of the table, from its first one, decompressed; `head` is what it begins with."""
+    """The decompressed bytes of the table. `head` holds the first bytes."""
 
     def __init__(self, name: str, stream: Any, most: int, seekable: Any = None) -> None:
         super().__init__()
         self.name = name
-        self.offset = 0  # bytes given out
+        self.offset = 0  # bytes returned so far
         self._stream = stream
         self._most = most
         self._file = seekable
-        # Bytes taken from the stream, of which the first are looked at before they are given out
-        self._read = 0
+        self._read = 0  # bytes read from the stream, including the head
         self.head = _read_fully(self._guarded, HEAD)
         self._ahead = memoryview(self.head)
 
     def readable(self) -> bool:
-        """It can be read."""
+        """Return True, as required by `io.RawIOBase`."""
         return True
 
     def readinto(self, target: Any) -> int:
-        """The next bytes; an error where there are more than anybody wants."""
+        """Read the next bytes into `target`. Raise an error if the size limit is exceeded."""
         if len(self._ahead):
             part: Any = self._ahead[: len(target)]
             self._ahead = self._ahead[len(part) :]
@@ -66,15 +66,15 @@ class ByteSource(io.RawIOBase):
         return len(part)
 
     def check_size(self, n_bytes: int) -> None:
-        """Raise if what is to come into memory is too much."""
+        """Raise an error if this number of bytes exceeds the limit."""
         if n_bytes > self._most:
             raise InputError(
                 f"{self.name} holds more than {self._most:,} bytes once it is decompressed; "
-                "raise --max-bytes if it is meant to be so large."
+                "raise --max-bytes if this size is correct."
             )
 
     def seekable_file(self) -> Any:
-        """A file that can be read in any order: the one on the disk, or all bytes in memory."""
+        """Return a seekable file: the file on disk, or a copy of all bytes in memory."""
         if self._file is None:
             self._file = io.BytesIO()
             while part := self.read(AT_ONCE):
@@ -97,12 +97,12 @@ class ByteSource(io.RawIOBase):
                 f"{self.name} cannot be read beyond byte {self._read}: "
                 f"{error.strerror or words(error)}; get it again."
             ) from None
-        except Exception as error:  # whatever a decompressor says
+        except Exception as error:  # Decompressors raise errors of many types.
             raise InputError(f"{self.name} is damaged: {words(error)}; get it again.") from None
 
 
 class _Counted:
-    """The bytes as they lie on the disk, and a word about how many were read."""
+    """A stream of bytes as stored on disk, which reports how many were read."""
 
     def __init__(self, stream: Any, size: int | None, progress: Progress) -> None:
         self._stream, self._size, self._progress = stream, size, progress
@@ -111,7 +111,9 @@ class _Counted:
     def read(self, size: int = -1) -> bytes:
         part = self._stream.read(size)
         if not isinstance(part, bytes | type(None)):
-            raise InputTypeError("the stream gives text; open it in binary mode, or name the file.")
+            raise InputTypeError(
+                "the stream returns text; open it in binary mode, or pass the path of the file."
+            )
         part = part or b""
         self._read += len(part)
         of_all = "" if self._size is None else f" of {self._size / 1e6:.1f} MB"
@@ -120,8 +122,9 @@ class _Counted:
 
 
 class _ZstdFrames:
-    """Frames of the package zstandard, one after the other; its own reader takes a file that was
-    cut for a whole one.
+    """Decompression of successive zstd frames with the package zstandard.
+
+    The reader of that package does not detect truncated files.
     """
 
     def __init__(self, name: str, stream: Any, package: Any) -> None:
@@ -138,13 +141,13 @@ class _ZstdFrames:
         return part
 
     def _more(self) -> bool:
-        """Decompress a little; False at the end."""
+        """Decompress a small part, or return False at the end of the stream."""
         if not self._waiting:
             self._waiting += self._stream.read(AT_ONCE)
         if not self._waiting:
             if self._frame is not None:
                 raise InputError(
-                    f"{self._name} is damaged: its last zstd frame is cut; get it again."
+                    f"{self._name} is damaged: its last zstd frame is truncated; get it again."
                 )
             return False
         part = bytes(self._waiting[:ZSTD_AT_ONCE])
@@ -161,7 +164,7 @@ class _ZstdFrames:
 
 
 def name_of(source: Source) -> str:
-    """What people call the source: a base name without line breaks and the like."""
+    """Return the base name of the source, with unprintable characters replaced."""
     if isinstance(source, str) and source == "-":
         return "standard input"
     if isinstance(source, str | os.PathLike):
@@ -177,29 +180,29 @@ def name_of(source: Source) -> str:
         readable = os.fsencode(name).decode("utf-8", errors="backslashreplace")
     except UnicodeError:
         raise UsageError(
-            f"there is no file {quoted(name)}, since no name of a file can hold half a character."
+            f"there is no file {quoted(name)}, because a file name cannot hold half a character."
         ) from None
     return "".join(character if character.isprintable() else "·" for character in readable)
 
 
 @contextmanager
 def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> Iterator[ByteSource]:
-    """The bytes of the source; where a file has changed by the end, an error."""
+    """Open the source. Raise an error if a file has changed while it was read."""
     max_bytes, progress = (
         either(None, count(0))("max_bytes", max_bytes),
         either(None, boolean())("progress", progress),
     )
     name, most = name_of(source), default_max_bytes() if max_bytes is None else max_bytes
-    with Progress(f"reading {name}", progress) as said:
+    with Progress(f"reading {name}", progress) as report:
         if isinstance(source, str) and source == "-":
             if sys.stdin is None:
                 raise UsageError("there is no standard input; name a file.")
-            yield _bytes_of(name, _Counted(sys.stdin.buffer, None, said), most)
+            yield _bytes_of(name, _Counted(sys.stdin.buffer, None, report), most)
         elif isinstance(source, str | os.PathLike):
             with _file(source, name) as file:
                 before = os.fstat(file.fileno())
                 regular = stat.S_ISREG(before.st_mode)
-                counted = _Counted(file, before.st_size if regular else None, said)
+                counted = _Counted(file, before.st_size if regular else None, report)
                 yield _bytes_of(name, counted, most, file if regular else None)
                 after = os.fstat(file.fileno())
                 if regular and (before.st_size, before.st_mtime_ns) != (
@@ -210,17 +213,17 @@ def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> I
                         f"{name} changed while it was read; read it again once it is complete."
                     )
         elif hasattr(source, "read"):
-            yield _bytes_of(name, _Counted(source, None, said), most)
+            yield _bytes_of(name, _Counted(source, None, report), most)
         else:
             raise InputTypeError(
-                f"the table is named by a {type(source).__name__}; expected a path, '-' or a "
+                f"the table is given as a {type(source).__name__}; expected a path, '-' or a "
                 "binary stream."
             )
 
 
 @contextmanager
 def damage_reported(name: str, kind: str) -> Iterator[None]:
-    """The readers of foreign formats raise whatever they like; a person gets one sentence."""
+    """Report any error of an external reader as an `InputError` of one sentence."""
     try:
         with warnings_ignored():
             yield
@@ -234,23 +237,24 @@ def damage_reported(name: str, kind: str) -> Iterator[None]:
 
 
 def check_disk(name: str, error: Exception) -> None:
-    """Raise where it was the disk that failed, not what is in the file."""
-    told = re.search(r"\[Errno (\d+)\]", str(error))  # Arrow hands over the text alone
-    number = int(told[1]) if told and isinstance(error, OSError) else None
+    """Raise an error if the disk failed, as opposed to the content of the file."""
+    # Errors of Arrow contain the error number only in their text.
+    found = re.search(r"\[Errno (\d+)\]", str(error))
+    number = int(found[1]) if found and isinstance(error, OSError) else None
     if number is not None and number in _DISK:
         raise InputError(f"{name} cannot be read: {os.strerror(number)}; get it again.") from None
 
 
 def default_max_bytes() -> int:
-    """Twice the memory of the machine."""
+    """Return twice the memory of the machine, in bytes."""
     try:
         return 2 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on every system
+    except (AttributeError, ValueError, OSError):  # Some systems do not report their memory.
         return 2**36
 
 
 def _file(source: str | os.PathLike[str], name: str) -> Any:
-    """The file opened for reading, if it is one."""
+    """Open a file for reading. Refuse folders and devices."""
     try:
         mode = os.stat(source).st_mode
         if stat.S_ISDIR(mode):
@@ -261,7 +265,7 @@ def _file(source: str | os.PathLike[str], name: str) -> Any:
             )
         return open(source, "rb")
     except FileNotFoundError:
-        raise UsageError(f"there is no file {quoted(name)}{_neighbour(source)}.") from None
+        raise UsageError(f"there is no file {quoted(name)}{_suggestion(source)}.") from None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -270,8 +274,8 @@ def _file(source: str | os.PathLike[str], name: str) -> Any:
         ) from None
 
 
-def _neighbour(source: str | os.PathLike[str]) -> str:
-    """A file in the same folder whose name is almost the one given."""
+def _suggestion(source: str | os.PathLike[str]) -> str:
+    """Return a hint with the file in the same folder that has the most similar name."""
     try:
         return nearest(Path(source).name, sorted(os.listdir(Path(source).parent)))
     except OSError:
@@ -279,7 +283,7 @@ def _neighbour(source: str | os.PathLike[str]) -> str:
 
 
 def _bytes_of(name: str, stream: Any, most: int, file: Any = None) -> ByteSource:
-    """As they are, or decompressed where they begin like a compressed file."""
+    """Return the bytes of the stream, decompressed if they start like a compressed file."""
     plain = ByteSource(name, stream, most, file)
     if plain.head.startswith(b"\x1f\x8b"):
         return ByteSource(name, gzip.GzipFile(fileobj=io.BufferedReader(plain, AT_ONCE)), most)
@@ -293,14 +297,14 @@ def _zstd(name: str, stream: Any) -> Any:
         return importlib.import_module("compression.zstd").ZstdFile(stream)
     package = needed(
         "zstandard",
-        f"{name} is compressed by zstd; install the package zstandard to read it, or decompress it "
-        "first.",
+        f"{name} is compressed with zstd; install the package zstandard to read it, or decompress "
+        "it first.",
     )
     return _ZstdFrames(name, stream, package)
 
 
 def _read_fully(read: Any, size: int) -> bytes:
-    """As many bytes, or all there are; a pipe gives a few at a time."""
+    """Read this number of bytes, or all that remain. A pipe returns only a few bytes per call."""
     content = b""
     while len(content) < size and (part := read(size - len(content))):
         content += part
@@ -308,5 +312,5 @@ def _read_fully(read: Any, size: int) -> bytes:
 
 
 def words(error: BaseException) -> str:
-    """What an error of somebody else says, for the middle of a sentence."""
+    """Return the message of an external error in a form that fits into a sentence."""
     return one_line(str(error)).removesuffix(".") or type(error).__name__

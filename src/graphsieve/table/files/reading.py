@@ -1,4 +1,4 @@
-"""A file of any format → `TableFile`: the first bytes decide which reader it gets."""
+"""Reading of a file of any format. The first bytes decide which reader is used."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _BEGINNINGS = {
 }
 _REFUSED = {
     b"FEA1": "is a Feather file of the first version; write it again with a newer pyarrow",
-    b"BZh": "is compressed by bzip2; decompress it first, or use gzip or zstd",
-    b"\xfd7zXZ\0": "is compressed by xz; decompress it first, or use gzip or zstd",
+    b"BZh": "is compressed with bzip2; decompress it first, or use gzip or zstd",
+    b"\xfd7zXZ\0": "is compressed with xz; decompress it first, or use gzip or zstd",
     b"\x1f\x8b": "is compressed twice; decompress it first",
     b"\x28\xb5\x2f\xfd": "is compressed twice; decompress it first",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save the sheet as CSV",
-    b"\x89PNG": "is a picture, not text; expected a table",
+    b"\x89PNG": "is an image, not text; expected a table",
     b"%PDF-": "is a PDF document, not text; export the table as CSV",
 }
 PARAMETERS = {
@@ -84,48 +84,55 @@ def read_table(
     keep_na_text: bool = False,
     progress: bool | None = None,
 ) -> TableFile:
-    """Read a table from a file: CSV and its kin, Parquet, Feather, NPZ, MTX or h5ad, also
-    compressed by gzip or zstd.
+    """Read a table from a file.
 
-    What is missing, what is a number and what is text is decided the same way for every format.
-    Text is never guessed into numbers.
+    The formats are CSV and similar text, Parquet, Feather, NPZ, NPY, MTX and h5ad, also compressed
+    with gzip or zstd. The same rules decide for every format which values are missing, numbers or
+    text. Text is never converted to numbers by guessing.
 
     Parameters
     ----------
     source : str, path or binary stream
         A file, ``"-"`` for standard input, or an open stream.
     keep : sequence of str
-        Columns to hand over apart from the numbers, of whatever kind: a target, probabilities.
+        Columns of any kind that are returned separately from the numbers, such as a target.
     id_column : str or None
-        One more of them, with the names of rows: in a text they stay as they are written (1.10 is
-        not 1.1).
+        A further separate column, with row names. In a text file they stay as they are written
+        (1.10 is not 1.1).
     sep : str or None
-        What separates the columns of a text; None: what Excel's line ``sep=;`` above the header
-        says, or else the most frequent of comma, semicolon, tab and ``|`` in its first line.
+        Separator of the columns of a text file. None uses the separator in Excel's line ``sep=;``
+        above the header. Without this line, it uses the most frequent of comma, semicolon, tab and
+        ``|`` in the first line.
     encoding : str
-        Of a text.
+        Encoding of a text file.
     header : bool
-        Whether the first line of a text names the columns; otherwise they are called ``column_1``,
-        ``column_2``, ...
+        Whether the first line of a text file contains the column names. Otherwise the names are
+        ``column_1``, ``column_2``, ...
     comment : str or None
-        What a line of a text starts with that is to be skipped.
+        Lines of a text file that start with this text are skipped.
     key : str or None
-        The array of an NPZ file that is the table, where it has several.
+        The array of an NPZ file that is the table, if the file has several arrays.
     format : str or None
-        What the file is; None: as its first bytes or its name say.
+        Format of the file. None detects it from the first bytes or the suffix.
     max_bytes : int or None
-        The most that is read, once decompressed; None: twice the memory of the machine.
+        Maximum size after decompression. None is twice the memory of the machine.
     keep_na_text : bool
-        Whether ``NA`` and the like are texts in the columns of `keep`, where only an empty cell is
-        then missing.
+        Whether texts such as ``NA`` are ordinary values in the columns of `keep`. Then only empty
+        cells are missing there.
     progress : bool or None
-        Whether to tell of a file that takes long; None: on a terminal.
+        Whether to show progress for a file that takes long. None shows it on a terminal.
 
     Returns
     -------
     TableFile
-        `UsageError` where an argument names what is not there, `InputError` where the content is
-        wrong.
+        The table.
+
+    Raises
+    ------
+    UsageError
+        If an argument names something that does not exist, such as a file or a column.
+    InputError
+        If the content of the file is invalid.
 
     Examples
     --------
@@ -148,16 +155,16 @@ def read_table(
     keep = keep if id_column is None else (*keep, id_column)
     options = TextOptions(sep, encoding, header, comment, keep_na_text, id_column)
     check_text_options(options)
-    asked = _asked_format(format)
+    requested = _requested_format(format)
     _refuse_pickles(source)
     with opened(source, max_bytes=max_bytes, progress=progress) as stream:
-        found = _format(stream, _suffix(source)) if asked is None else asked
+        found = _format(stream, _suffix(source)) if requested is None else requested
         _check_options(stream.name, found, options, key)
         try:
             return _read(stream, found, tuple(dict.fromkeys(keep)), options, key)
         except MemoryError:
             raise InputError(
-                f"{stream.name} does not fit into the memory of this machine; take fewer rows or "
+                f"{stream.name} does not fit into the memory of this machine; use fewer rows or "
                 "columns."
             ) from None
 
@@ -179,7 +186,7 @@ def _read(
     return read_text(stream, keep, options, prefers_tabs=format == "tsv")
 
 
-def _asked_format(format: str | None) -> str | None:
+def _requested_format(format: str | None) -> str | None:
     if format is None:
         return None
     found = _ALIASES.get(format, format) if isinstance(format, str) else None
@@ -191,7 +198,7 @@ def _asked_format(format: str | None) -> str | None:
 
 
 def _suffix(source: Source) -> str:
-    """What the name says, without the ending of a compressed file."""
+    """Return the format that the suffix of the file name indicates, ignoring compression."""
     if not isinstance(source, str | os.PathLike):
         return ""
     suffixes = [suffix.lower().removeprefix(".") for suffix in Path(source).suffixes]
@@ -202,20 +209,20 @@ def _suffix(source: Source) -> str:
 def _refuse_pickles(source: Source) -> None:
     if _suffix(source) in _PICKLES:
         raise UsageError(
-            f"{quoted(Path(str(source)).name)} is a pickle, which could run anything; save the "
+            f"{quoted(Path(str(source)).name)} is a pickle, which could run any code; save the "
             "table as CSV, Parquet or NPZ."
         )
 
 
 def _format(stream: ByteSource, suffix: str) -> str:
-    """By the first bytes; by the name only where these could be anything."""
+    """Return the format according to the first bytes, or else according to the suffix."""
     head = stream.head
     for beginning, what in _REFUSED.items():
         if head.startswith(beginning):
             raise InputError(f"{stream.name} {what}.")
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         raise InputError(
-            f"{stream.name} is a pickle, which could run anything; save the table as CSV, Parquet "
+            f"{stream.name} is a pickle, which could run any code; save the table as CSV, Parquet "
             "or NPZ."
         )
     if head[:14].lower() == b"%%matrixmarket":
@@ -225,14 +232,14 @@ def _format(stream: ByteSource, suffix: str) -> str:
             return _in_archive(stream, suffix) if found == "zip" else found
     if head and suffix in FORMATS and suffix not in ("csv", "tsv"):
         raise InputError(
-            f"{stream.name} is called .{suffix} but does not begin like such a file; get it again, "
-            "or give it the right name."
+            f"{stream.name} has the suffix .{suffix} but does not begin like such a file; get it "
+            "again, or rename it."
         )
     return "tsv" if suffix == "tsv" else "csv"
 
 
 def _in_archive(stream: ByteSource, suffix: str) -> str:
-    """A zip archive is an NPZ file, a workbook, or something to be extracted first."""
+    """Return "npz" if a zip archive is an NPZ file. Refuse workbooks and other archives."""
     file = stream.seekable_file()
     try:
         with zipfile.ZipFile(file) as archive:
@@ -249,7 +256,7 @@ def _in_archive(stream: ByteSource, suffix: str) -> str:
 
 
 def _check_options(name: str, format: str, options: TextOptions, key: str | None) -> None:
-    """An option that would change nothing was meant for another file."""
+    """Refuse options that have no effect for this format, because they indicate a mistake."""
     if key is not None and format != "npz":
         raise UsageError(
             f"{name} is a {format.upper()} file; ",
@@ -268,5 +275,5 @@ def _check_options(name: str, format: str, options: TextOptions, key: str | None
         raise UsageError(
             f"{name} is a {format.upper()} file; ",
             *separated_by(" and ", given),
-            " can be used for text only.",
+            " can only be used for text files.",
         )

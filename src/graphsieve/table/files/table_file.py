@@ -1,6 +1,4 @@
-"""What a file holds once it is read, whatever its format: numbers, what was asked for beside
-them, and what was left out.
-"""
+"""The content of a table file of any format: numbers, separate columns and columns left out."""
 
 from __future__ import annotations
 
@@ -29,37 +27,38 @@ How = Literal["refuse", "drop-columns", "drop-rows", "fill"]
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A table as it was read.
+    """A table that was read from a file.
 
     Parameters
     ----------
     name : str
-        What people call the file; never an absolute path.
+        Name of the file for messages, never an absolute path.
     format : str
         ``"csv"`` (any separator), ``"parquet"``, ``"feather"``, ``"npz"``, ``"mtx"`` or ``"h5ad"``.
     columns : tuple of str
-        All columns of the file, in its order.
+        Names of all columns, in the order of the file.
     names : tuple of str
-        The columns of `matrix`: those that hold numbers and were not asked to be kept apart.
+        Names of the columns of `matrix`. These contain numbers and were not requested separately.
     matrix : array or sparse matrix of shape (n_rows, len(names))
-        NaN where a value is missing; infinite values as they are.
+        The numbers, with NaN for missing values. Infinite values are not changed.
     whole : frozenset of str
-        The columns of `matrix` that hold whole numbers only, as written.
+        The columns of `matrix` that contain only integers. In a text file they must also be written
+        as integers (1 and not 1.0).
     kept : dict
-        The columns that were asked for, one value per row: str, int, float or bool, None where
-        missing.
+        The columns that were requested separately, with one value per row: str, int, float or bool,
+        or None if the value is missing.
     left_out : dict
-        Every other column, and why it is not in `matrix`.
+        All other columns, each with the reason why it is not in `matrix`.
     positions : array of shape (n_rows,)
-        Where each row stands in the file: its line in a text, counted from 1; its row otherwise,
-        counted from 0.
+        Position of each row in the file: its line in a text file, counted from 1, or its row in
+        other files, counted from 0.
     row_names : array or None
-        What the rows are called, where the format has such names.
+        Names of the rows, if the format has row names.
     notes : tuple of str
-        What was decided while reading.
+        Decisions that were made while reading.
     types : dict
-        The types of Arrow's that a Parquet or Feather file has for truth values, short floats,
-        integers, dates and categories, so that `write_table` can write them alike.
+        Arrow types of the booleans, integers, float32 numbers, dates and categories in a Parquet or
+        Feather file. `write_table` uses them to write the same types.
     """
 
     name: str
@@ -76,28 +75,30 @@ class TableFile:
     types: dict[str, Any] = field(default_factory=dict)
 
     def row_label(self, i: int) -> str:
-        """Where row i is in the file: ``"line 17"`` of a text, as an editor counts; ``"row 16
-        (counted from 0)"`` otherwise.
+        """Return the position of row i in the file.
+
+        It is ``"line 17"`` for a text file, counted as in an editor, and ``"row 16 (counted from
+        0)"`` for other files.
         """
         place = int(self.positions[i])
         return f"line {place}" if self.format == "csv" else f"row {place} (counted from 0)"
 
 
 def without_missing(table: TableFile, how: How) -> TableFile:
-    """The table without missing values.
+    """Return the table without missing values.
 
     Parameters
     ----------
     table : TableFile
-        Whose `matrix` may have gaps. Infinite values are refused in any case.
+        The table. Its `matrix` may contain missing values. Infinite values always raise an error.
     how : {"refuse", "drop-columns", "drop-rows", "fill"}
-        Raise an error that says where they are; leave out the columns that have any; leave out the
-        rows; or put the column's median in their place.
+        Whether to raise an error that lists the missing values, to leave out columns or rows with
+        missing values, or to replace these values by the median of the column.
 
     Returns
     -------
     TableFile
-        With a note on what was done.
+        The table, with a note that describes the change.
     """
     choice(HOW)("how", how)
     _refuse(
@@ -128,9 +129,7 @@ def without_missing(table: TableFile, how: How) -> TableFile:
 
 
 def without_columns(table: TableFile, dropped: Iterable[int], why: str) -> TableFile:
-    """The table without these columns of its matrix, which are then left out for the reason
-    given.
-    """
+    """Return the table without these columns of its matrix, which are listed as left out."""
     gone = {int(column) for column in dropped}
     if not gone:
         return table
@@ -146,13 +145,13 @@ def without_columns(table: TableFile, dropped: Iterable[int], why: str) -> Table
 
 
 def without_empty_columns(table: TableFile) -> TableFile:
-    """A column without any value is no feature in any format."""
+    """Return the table without columns that have no value in any row."""
     counts = _counts(table.matrix, np.isnan)
     return without_columns(table, np.flatnonzero(counts == table.matrix.shape[0]), "empty")
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:
-    """Raise if two columns have the same name."""
+    """Raise an error if two columns have the same name."""
     repeated = [column for column, times in Counter(columns).items() if times > 1]
     if repeated:
         where = "; ".join(
@@ -166,7 +165,7 @@ def check_names(name: str, columns: Sequence[str]) -> None:
 
 
 def check_kept(name: str, keep: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise if a column that was asked for is not there."""
+    """Raise an error if a requested column does not exist."""
     there = set(columns)
     for wanted in keep:
         if wanted not in there:
@@ -175,13 +174,13 @@ def check_kept(name: str, keep: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def check_rows(name: str, n_rows: int) -> None:
-    """Raise if there is nothing to read."""
+    """Raise an error if the table has no rows."""
     if not n_rows:
         raise InputError(f"{name} has no data rows; at least 2 are needed.")
 
 
 def warn_of_rounded(rounded: Sequence[str]) -> None:
-    """Warn of columns with integers that a float64 cannot hold."""
+    """Warn about columns with integers that float64 does not represent exactly."""
     if rounded:
         warn(
             f"precision lost in column {quoted(rounded[0])}: integers beyond 2**53 are rounded "
@@ -190,27 +189,25 @@ def warn_of_rounded(rounded: Sequence[str]) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value of a column apart says nothing: None or NaN."""
+    """Whether a value of a separate column is None or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def kept_text(value: str | None, missing: frozenset[str] = MISSING) -> str | None:
-    """A text as it is kept: without the blanks around it; None where it stands for a missing
-    value.
-    """
+    """Return the text without surrounding blanks, or None if it marks a missing value."""
     stripped = "" if value is None else value.strip()
     return None if stripped in missing else stripped
 
 
 def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
-    """The values as they are in an array; numpy would make its own types of them."""
+    """Return an object array of the values, because `np.array` would convert their types."""
     result = np.empty(len(values), dtype=object)
     result[:] = values
     return result
 
 
 def boolean_note(names: Sequence[str]) -> list[str]:
-    """Says that truth values became numbers."""
+    """Return a note that booleans were converted to numbers, if there were any."""
     return (
         [f"true and false are read as 1 and 0 in {counted(len(names), 'column')}: {listed(names)}"]
         if names
@@ -219,17 +216,17 @@ def boolean_note(names: Sequence[str]) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """A few names for a sentence."""
+    """Return the first names, quoted, and the number of further ones."""
     return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + _more(len(names))
 
 
 def listed_plainly(values: Sequence[object]) -> str:
-    """A few numbers for a sentence."""
+    """Return the first values, and the number of further ones."""
     return ", ".join(map(str, values[:NAMES_SHOWN])) + _more(len(values))
 
 
 def counted(n: int, noun: str) -> str:
-    """``1 row``, ``2 rows``."""
+    """Return a count with its noun, such as ``1 row`` or ``2 rows``."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
@@ -266,7 +263,7 @@ def _with_counts(names: Sequence[str], counts: Integers) -> str:
 
 
 def _counts(matrix: Any, is_bad: Any) -> Integers:
-    """How many such values each column has."""
+    """Return the number of bad values in each column."""
     n_columns = matrix.shape[1]
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f" or _surely_finite(values):
@@ -280,8 +277,10 @@ def _counts(matrix: Any, is_bad: Any) -> Integers:
 
 
 def _surely_finite(values: NDArray[Any]) -> bool:
-    """A finite sum proves that all is finite, without a mask of the same size; it may overflow
-    without harm.
+    """Whether the sum is finite, which proves that all values are finite.
+
+    This needs no mask of the size of the array. If the sum overflows, the result is False, which
+    is safe.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(values)))
@@ -319,7 +318,7 @@ def _without_rows(table: TableFile, counts: Integers) -> TableFile:
 
 
 def _filled(table: TableFile, counts: Integers) -> TableFile:
-    """Medians of what is known, so that one odd value does not move them."""
+    """Fill missing values with medians, which single outliers do not affect."""
     n_rows = table.matrix.shape[0]
     empty = np.flatnonzero(counts == n_rows)
     table, counts = without_columns(table, empty, "empty"), counts[counts < n_rows]
@@ -341,7 +340,7 @@ def _filled(table: TableFile, counts: Integers) -> TableFile:
 
 
 def _column_values(matrix: Any, column: int) -> NDArray[Any]:
-    """A view of the column's values; of those that are stored, where the matrix is sparse."""
+    """Return a view of the values of a column, or of its stored values if the matrix is sparse."""
     if not sp.issparse(matrix):
         return np.asarray(matrix[:, column])
     return np.asarray(matrix.data[matrix.indptr[column] : matrix.indptr[column + 1]])

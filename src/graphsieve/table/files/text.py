@@ -1,8 +1,8 @@
-"""Reads CSV, TSV and their kin strictly: what is wrong is named by its line, as an editor counts.
+"""Strict reading of CSV, TSV and similar text files.
 
-Python's `csv` finds the cells where there are quotes; what they mean is decided in `cells`. The
-text is decoded in blocks and taken in by chunks of rows, so that the numbers are all that stays in
-memory.
+Error messages give line numbers, counted as in an editor. Python's `csv` splits lines with quotes
+into cells, and the module `cells` converts the cells. The text is decoded in blocks and converted
+in chunks of rows, so that only the numbers stay in memory.
 """
 
 from __future__ import annotations
@@ -36,19 +36,21 @@ from graphsieve.table.files.table_file import (
     warn_of_rounded,
 )
 
-CELLS_AT_ONCE = 2**18
+CELLS_AT_ONCE = 2**18  # cells per chunk of rows
 LONGEST_LINE = 2**29  # characters
-LONGEST_CELL = 2**27  # characters; a quote that is not closed would swallow the file
+# Characters. Without a limit, the cell after a quote that is not closed would be the rest of the
+# file.
+LONGEST_CELL = 2**27
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
 _LINE_BREAK = re.compile("\r\n|\r|\n")
-_STATED = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How a text is to be read; see `read_table`."""
+    """Options for reading a text file, see `read_table`."""
 
     sep: str | None = None
     encoding: str = "utf-8"
@@ -59,23 +61,23 @@ class TextOptions:
 
 
 def check_text_options(options: TextOptions) -> None:
-    """Raise if an option makes no sense for any text."""
+    """Raise an error if an option is invalid for every text file."""
     sep = _separator(options.sep)
     if sep is not None and (len(sep) != 1 or sep in '"\r\n\0'):
         raise UsageError(
-            must_be("sep", "one character that is no quote and no line break", options.sep)
+            must_be("sep", "one character other than a quote or a line break", options.sep)
         )
     if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
-        raise UsageError(must_be("comment", "what a comment line starts with", options.comment))
+        raise UsageError(must_be("comment", "the start of a comment line", options.comment))
     unknown = UsageError(
-        f"{quoted(options.encoding)} is no encoding of text; try 'utf-8', 'latin-1' or 'utf-16'."
+        f"{quoted(options.encoding)} is not a text encoding; try 'utf-8', 'latin-1' or 'utf-16'."
     )
     if not isinstance(options.encoding, str) or not options.encoding.isascii():
         raise unknown
     try:
         b"a".decode(options.encoding, errors="replace")
     except UnicodeError:
-        return  # an encoding, though not of this letter
+        return  # The encoding exists, but this byte is not valid text in it.
     except (LookupError, ValueError):
         raise unknown from None
 
@@ -83,8 +85,9 @@ def check_text_options(options: TextOptions) -> None:
 def read_text(
     source: ByteSource, keep: Sequence[str], options: TextOptions, *, prefers_tabs: bool = False
 ) -> TableFile:
-    """The table in a text; where it is called a table of tabs, one tab outweighs any number of
-    commas.
+    """Read the table in a text file.
+
+    With `prefers_tabs` (for the suffix .tsv), tabs are the separator if the first line has any.
     """
     check_text_options(options)
     _check_is_text(source, options.encoding)
@@ -97,20 +100,21 @@ def read_text(
 
 
 class Lines:
-    """The lines of a text, for `csv.reader`; knows where it stands.
+    """Iterator over the lines of a text file for `csv.reader`, with line numbers.
 
-    Whoever takes the records sets `fresh` after each, so that a comment sign inside a quoted cell
-    is no comment.
+    The code that reads the records sets `fresh` after each record. Comment lines are recognised
+    only there, and not inside a quoted cell.
     """
 
     def __init__(self, source: ByteSource, encoding: str, comment: str | None) -> None:
         self.name = source.name
-        self.number = 0  # of the last line
-        self.started = 0  # line in which the record at hand starts
+        self.number = 0  # number of the last line
+        self.started = 0  # line in which the current record starts
         self.opened = 0  # line in which its last quote opens
-        self.opened_before = 0  # line in which the one opened that the last line may have closed
+        self.opened_before = 0  # line of the opening quote that the last line may have closed
         self.fresh = True
-        # Whether a line since the last look may hold numbers that only Python reads
+        # Whether a line since the last reset may contain cells that `float` accepts but that are
+        # not numbers.
         self.odd = False
         self.n_comments = 0
         self._comment = comment
@@ -140,7 +144,7 @@ class Lines:
                 self.opened = self.number
         if "\0" in line:
             raise InputError(
-                f"{self.name}: line {self.number} holds a NUL character; it is no plain text: "
+                f"{self.name}: line {self.number} holds a NUL character, so it is not plain text; "
                 "export it again."
             )
         if not self.odd and ("_" in line or not line.isascii()):
@@ -148,11 +152,12 @@ class Lines:
         return line
 
     def stated_separator(self) -> str | None:
-        """Of a first line ``sep=;``, which Excel takes for no part of the table; the line is
-        then done with.
+        """Return the separator in a first line such as ``sep=;``, and skip this line.
+
+        Excel does not treat this line as part of the table.
         """
         line = self._taken_line()
-        found = _STATED.fullmatch(line)
+        found = _SEPARATOR_LINE.fullmatch(line)
         if found is not None:
             self.number += 1
             return found[2]
@@ -161,8 +166,10 @@ class Lines:
         return None
 
     def first_record(self) -> str:
-        """The first line that says something, with those that its quotes span; they are given
-        again afterwards.
+        """Return the first record without consuming its lines.
+
+        The record is the first line that is neither blank nor a comment, with further lines if a
+        quoted cell spans them.
         """
         taken: list[str] = []
         record: list[str] = []
@@ -176,7 +183,8 @@ class Lines:
             if "".join(record).count('"') % 2 == 0:
                 break
         else:
-            record = record[:1]  # a quote that is no quote, or not closed
+            # The quote is an ordinary character, or it is not closed.
+            record = record[:1]
         self._ahead.extendleft(reversed(taken))
         return "".join(record)
 
@@ -195,23 +203,28 @@ class Lines:
             line = self._text.readline(LONGEST_LINE)
         except UnicodeDecodeError as error:
             raise InputError(self._undecodable(error)) from None
-        except UnicodeError as error:  # UTF-16 without a byte order mark, and the like
+        except UnicodeError as error:  # for example UTF-16 without a byte order mark
             raise InputError(
                 f"{self.name} is not text in {self._encoding}: {error}; try another --encoding."
             ) from None
         if self._at_start:
             self._at_start = False
-            # a byte order mark, which a codec of one order leaves in the text
+            # A codec with a fixed byte order, such as utf-16-le, leaves the byte order mark in the
+            # text.
             line = line.removeprefix("\ufeff")
         if len(line) >= LONGEST_LINE:
             raise InputError(
                 f"{self.name}: line {self.number + 1} has more than {LONGEST_LINE:,} characters; "
-                "is it a table?"
+                "check that the file is a table."
             )
         return line
 
     def _undecodable(self, error: UnicodeDecodeError) -> str:
-        """The decoder knows its block only; the block ends where we have read to."""
+        """Return the error message for a byte that cannot be decoded, with its offset and line.
+
+        The decoder reports a position in the current block. The block ends at the current offset of
+        the source.
+        """
         offset = self._source.offset - len(error.object) + error.start
         before = error.object[: error.start].decode(self._encoding, errors="replace")
         line = self.number + len(self._ahead) + 1 + len(_LINE_BREAK.findall(before))
@@ -219,12 +232,13 @@ class Lines:
         hint = "latin-1" if name == "utf-8" else "utf-8"
         return (
             f"{self.name}: byte {offset} (0x{error.object[error.start]:02x}, line {line}) is not "
-            f"{name.upper()} text; use --encoding {hint} if it was written so."
+            f"{name.upper()} text; use --encoding {hint} if the file has that encoding."
         )
 
 
 def _separator(sep: str | None) -> str | None:
-    return "\t" if sep == "\\t" else sep  # as a shell passes it on
+    # A shell passes "\t" as two characters.
+    return "\t" if sep == "\\t" else sep
 
 
 def _named(sep: str) -> str:
@@ -232,29 +246,29 @@ def _named(sep: str) -> str:
 
 
 def sniffed_separator(record: str, prefers_tabs: bool = False) -> str:
-    """The most frequent candidate outside quotes; a comma where there is none."""
+    """Return the most frequent candidate outside quotes, or a comma if there is none."""
     outside = "".join(record.split('"')[::2]) if record.count('"') % 2 == 0 else record
     return "\t" if prefers_tabs and "\t" in outside else max(SEPARATORS, key=outside.count)
 
 
 def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs: bool) -> TableFile:
-    stated, asked = lines.stated_separator(), _separator(options.sep)
-    if stated is not None and asked not in (None, stated):
+    stated, requested = lines.stated_separator(), _separator(options.sep)
+    if stated is not None and requested not in (None, stated):
         raise UsageError(
-            f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, and "
-            f"--sep that they are by {_named(str(asked))}; leave --sep out, or take that line out."
+            f"{lines.name} says in line 1 that columns are separated by {_named(stated)}, but "
+            f"--sep says {_named(str(requested))}; leave --sep out, or remove line 1."
         )
     first = lines.first_record()
     if not first:
         raise InputError(f"{lines.name} is an empty file; expected a header and rows.")
-    sep = asked or stated or sniffed_separator(first, prefers_tabs)
+    sep = requested or stated or sniffed_separator(first, prefers_tabs)
     records = _Records(lines, sep)
     top = records.cells(next(iter(records)))
     lines.odd = False
     names, notes = _names(lines.name, top, options.header)
     if stated is not None:
         notes.insert(0, f"columns are separated by {_named(sep)}, as line 1 says")
-    elif asked is None and sep != ",":
+    elif requested is None and sep != ",":
         notes.insert(0, f"columns are separated by {_named(sep)}")
     check_names(lines.name, names)
     check_kept(lines.name, keep, names)
@@ -284,8 +298,10 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
 
 
 class _Records:
-    """The records of a text: a line as it is where it has no quotes, lists of cells otherwise;
-    blank lines are only counted.
+    """The records of a text file.
+
+    A record is a line if the line has no quotes, and a list of cells otherwise. Blank lines are
+    counted and skipped.
     """
 
     def __init__(self, lines: Lines, sep: str) -> None:
@@ -293,7 +309,7 @@ class _Records:
         self.sep = sep
         self.n_blank = 0
         self._pushed: str | None = None
-        # Blanks after a separator are no part of a cell, and a quote may follow them.
+        # Blanks after a separator do not belong to a cell, and a quote may follow them.
         self._reader = csv.reader(
             iter(self._next_line, None), delimiter=sep, strict=True, skipinitialspace=sep != " "
         )
@@ -311,11 +327,11 @@ class _Records:
                 yield record
 
     def cells(self, record: str | list[str]) -> list[str]:
-        """Of a record in either form."""
+        """Return the cells of a record in either form."""
         return record.rstrip("\r\n").split(self.sep) if isinstance(record, str) else record
 
     def _next_line(self) -> str | None:
-        """For `csv.reader`: the line that has quotes, and those that they span."""
+        """Return the next line for `csv.reader`: a line with quotes, or a continuation of it."""
         line, self._pushed = self._pushed, None
         return next(self.lines) if line is None else line
 
@@ -323,7 +339,7 @@ class _Records:
 def _gather(
     records: _Records, columns: CellColumns, first: list[str] | None, width: int
 ) -> array[int]:
-    """Give all records to the columns; the lines they start in."""
+    """Add all records to the columns, and return the lines in which the records start."""
     lines, sep = records.lines, records.sep
     chunk: list[str | list[str]] = [] if first is None else [first]
     positions = array("q", [] if first is None else [lines.started])
@@ -358,7 +374,7 @@ def _add(
 
 
 def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str]]:
-    """The names of the columns, and what was decided about them."""
+    """Return the column names, and notes on names that were generated."""
     if not header:
         return [f"column_{at}" for at in range(1, len(top) + 1)], []
     names = [cell.strip() for cell in top]
@@ -372,13 +388,15 @@ def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str
                 names[at] += "_"
             added.append(names[at])
     return names, [
-        f"{counted(len(added), 'column')} without a name called {listed(added)}"
+        f"names generated for {counted(len(added), 'column')}: {listed(added)}"
     ] if added else []
 
 
 def _looks_like_data(names: list[str]) -> bool:
-    """All of them numbers; or most, in no order, where wavelengths and years would go up or
-    down.
+    """Whether the names look like numbers of a data row.
+
+    All names are numbers, or most are and these are not sorted. Wavelengths and years in a header
+    are sorted.
     """
     values = [
         value for name in names if name not in MISSING and (value := number(name)) is not None
@@ -391,14 +409,14 @@ def _ragged_message(lines: Lines, record: list[str], width: int, top: str, is_fi
     found = len(record)
     hint = "correct that line"
     if record[0].startswith("#") or (is_first and top.startswith("#")):
-        hint = "use --comment '#' if lines that start so are comments"
+        hint = "use --comment '#' if lines that start with # are comments"
     elif found == width + 1 and not record[-1].strip():
         hint = "remove the separator at its end"
     elif found == width + 1 and is_first:
         hint = "if its first cell is the name of the row, give that column a name in the header"
     elif is_first:
         hint = (
-            "use --sep if the columns are separated otherwise, and --comment '#' if the lines "
+            "use --sep if the columns have another separator, and --comment '#' if the lines "
             "above are comments"
         )
     return (
@@ -411,7 +429,7 @@ def _quote_message(lines: Lines, error: str) -> str:
     if "field larger" in error:
         return (
             f"{lines.name}: a cell that begins in line {lines.opened} has more than "
-            f"{LONGEST_CELL:,} characters; is a quote there not closed?"
+            f"{LONGEST_CELL:,} characters; check that every quote there is closed."
         )
     if "unexpected end" in error:
         return (
@@ -429,7 +447,7 @@ def _quote_message(lines: Lines, error: str) -> str:
 
 
 def _check_is_text(source: ByteSource, encoding: str) -> None:
-    """Raise with the right hint where the first bytes are no text of this encoding."""
+    """Raise an error with a hint if the first bytes are not text in this encoding."""
     head = source.head
     if not head:
         raise InputError(f"{source.name} is an empty file; expected a header and rows.")
@@ -452,13 +470,13 @@ def _check_is_text(source: ByteSource, encoding: str) -> None:
         )
     if not _decodes(head) and _CONTROL.search(head):
         raise InputError(
-            f"{source.name} is not text; expected CSV or the like, Parquet, Feather, NPZ, MTX or "
-            "h5ad."
+            f"{source.name} is not text; expected CSV or similar text, Parquet, Feather, NPZ, MTX "
+            "or h5ad."
         )
 
 
 def _decodes(head: bytes) -> bool:
-    """Whether the bytes are UTF-8; the last character may be cut."""
+    """Whether the bytes are UTF-8. The last character may be incomplete."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -467,7 +485,7 @@ def _decodes(head: bytes) -> bool:
 
 
 def _allow_long_cells() -> Callable[[], object]:
-    """Python refuses cells beyond 131,072 characters; we do so much later."""
+    """Raise the limit of `csv` for the length of a cell, which is 131,072 characters by default."""
     return partial(csv.field_size_limit, csv.field_size_limit(LONGEST_CELL))
 
 

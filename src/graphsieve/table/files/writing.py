@@ -1,5 +1,6 @@
-"""Writes columns as CSV, TSV, Parquet or Feather: whole or not at all, and safe to open in a
-spreadsheet.
+"""Writing of columns as CSV, TSV, Parquet or Feather.
+
+A file is written completely or not at all. Text files are safe to open in a spreadsheet.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ WRITABLE = {
     ".parquet": "",
     ".feather": "",
 }
-# A spreadsheet takes a cell that begins so for a formula (OWASP ASVS 1.2.10).
+# A spreadsheet interprets a cell with such a beginning as a formula (OWASP ASVS 1.2.10).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
 
 
 def check_writable_format(path: str | Path) -> str:
-    """The ending of a file we can write, which says how; an error otherwise, before any work is
-    done.
+    """Return the suffix, which determines the output format, or raise an error.
+
+    This is called before any work is done.
     """
     file = named_file(path)
     name = file.name.lower()
@@ -42,24 +44,23 @@ def check_writable_format(path: str | Path) -> str:
         if name.endswith(suffix):
             return suffix
     raise UsageError(
-        f"{quoted(file.name)} does not say how to write it; let its name end in one of "
+        f"{quoted(file.name)} has no suffix of a supported output format; use one of "
         f"{', '.join(WRITABLE)}."
     )
 
 
 def output_columns(table: TableFile, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Columns of a table as `write_table` takes them, in the order of `names`: features and columns
-    kept apart.
+    """Return features and separate columns of a table for `write_table`, in the order of `names`.
 
-    Whole numbers are integers again, also beside missing values.
+    Columns of integers are converted from floats to integers, also if they have missing values.
     """
     position = {name: at for at, name in enumerate(table.names)}
     names = texts()("names", names)
     for name in names:
         if name not in position and name not in table.kept:
             raise UsageError(
-                f"{table.name} has no column {quoted(name)} among its features and those kept "
-                "apart."
+                f"{table.name} has no column {quoted(name)} among its features and separate "
+                "columns."
             )
     return {
         name: table.kept[name]
@@ -76,28 +77,29 @@ def write_table(
     raw_names: bool = False,
     types: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a table to a file, in the format its name ends in.
+    """Write a table to a file, in the format that the suffix indicates.
 
     Parameters
     ----------
     path : path
-        Ends in ``.csv``, ``.tsv`` (either also with ``.gz``), ``.parquet`` or ``.feather``.
+        Path with the suffix ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.parquet`` or
+        ``.feather``.
     columns : mapping of str to array
-        One value per row: numbers or text; None and NaN are missing. Whole numbers are written as
-        such if the array is one of integers.
+        Columns with one value per row: numbers or text. None and NaN are missing values. Numbers
+        are written as integers if the array has an integer type.
     raw_names : bool
-        Whether names and texts that a spreadsheet would take for formulas are left as they are.
-        Parquet and Feather always do.
-    types : mapping of str to types of Arrow's, or None
-        What Parquet and Feather are to hold these columns as, where that changes no value; see
-        `TableFile`.
+        Whether names and texts that a spreadsheet would interpret as formulas are not changed.
+        Parquet and Feather files never change them.
+    types : mapping of str to Arrow type, or None
+        Types of these columns in Parquet and Feather files. A type is ignored if it would change a
+        value. See `TableFile`.
     """
     file = named_file(path)
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
     _check_columns(columns)
     if not isinstance(types, Mapping | None):
-        raise InputTypeError(must_be("types", "a dict of names and types of Arrow's", types))
+        raise InputTypeError(must_be("types", "a dict of names and Arrow types", types))
     if not separator:
         try:
             content = _arrow_bytes(suffix, columns, types or {})
@@ -107,7 +109,7 @@ def write_table(
                 "cannot hold; write .csv."
             ) from None
         except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
-            # Pyarrow's own are of these kinds
+            # The errors of pyarrow are subclasses of these.
             raise InputTypeError(
                 f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv."
             ) from None
@@ -117,7 +119,7 @@ def write_table(
 
 
 def _check_columns(columns: Any) -> None:
-    """Lists of the same length, by names."""
+    """Raise an error unless the columns are named lists of equal length."""
     if not isinstance(columns, Mapping):
         raise InputTypeError(must_be("columns", "a dict of names and their values", columns))
     texts()("the names of columns", list(columns))
@@ -129,18 +131,18 @@ def _check_columns(columns: Any) -> None:
         ) from None
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise InputError(
-            "columns must be lists of values, none shorter than another, got shapes "
+            "columns must be lists of values of equal length, got shapes "
             f"{', '.join(map(str, sorted(shapes)))}."
         )
 
 
 def table_text(columns: Mapping[str, Any], delimiter: str = ",", raw_names: bool = False) -> str:
-    """The columns as `write_table` writes them to a text file."""
+    """Return the columns as the text that `write_table` writes."""
     return csv_text(list(columns), _rows(columns), delimiter, raw_names)
 
 
 def is_like_a_formula(value: Any) -> bool:
-    """Whether a spreadsheet would take it for a formula, so that a ``'`` is put in front."""
+    """Whether a spreadsheet would interpret the value as a formula, so that it needs a ``'``."""
     return isinstance(value, str) and value.startswith(_FORMULA)
 
 
@@ -150,20 +152,20 @@ def csv_text(
     delimiter: str = ",",
     raw_names: bool = False,
 ) -> str:
-    r"""Rows as text after RFC 4180, with line feeds.
+    r"""Return rows as text according to RFC 4180, but with line feeds as line endings.
 
     Parameters
     ----------
     header : sequence of str or None
         The first line.
     rows : iterable of sequences
-        Text, numbers, truth values; None and NaN give empty cells. Floats are written with as few
-        digits as read back the same.
+        Rows of text, numbers and booleans. None and NaN give empty cells. Floats are written with
+        the smallest number of digits that gives the same float when read.
     delimiter : str
-        Between two cells.
+        Separator of the cells.
     raw_names : bool
-        Whether texts that a spreadsheet would take for formulas are left as they are; otherwise a
-        ``'`` is put in front.
+        Whether texts that a spreadsheet would interpret as formulas are not changed. Otherwise a
+        ``'`` is put in front of them.
 
     Examples
     --------
@@ -173,7 +175,7 @@ def csv_text(
     lines = io.StringIO()
     for row in rows if header is None else (header, *rows):
         cells = [_cell(value, delimiter, raw_names) for value in row]
-        # A line without anything is no row to a reader.
+        # Readers skip empty lines, so a row with one empty cell is written with quotes.
         lines.write('""' if cells == [""] else delimiter.join(cells))
         lines.write("\n")
     return lines.getvalue()
@@ -213,13 +215,13 @@ def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
         number = float(value)
     except (TypeError, ValueError):
         raise InputTypeError(
-            f"a cell must be a text, a number or None, got {quoted(value)}."
+            f"a cell must be text, a number or None, got {quoted(value)}."
         ) from None
     return "" if math.isnan(number) else repr(number)
 
 
 def _shortest(value: np.floating[Any]) -> str:
-    """The fewest digits that give the same number of this precision."""
+    """Return the shortest text that gives the same number in this precision."""
     return str(value.item() if not np.isfinite(value) else str(value))
 
 
@@ -228,7 +230,7 @@ def _rows(columns: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
 
 
 def _values(values: Any) -> list[Any]:
-    """Of a column, as Python has them where that loses nothing."""
+    """Return the values of a column, as Python values unless that would add digits."""
     array = np.asarray(values)
     short_floats = array.dtype.kind == "f" and array.dtype.itemsize < 8
     return list(array) if short_floats else list(array.tolist())
@@ -252,8 +254,9 @@ def _arrow_bytes(suffix: str, columns: Mapping[str, Any], types: Mapping[str, An
 
 
 def _of_type(column: Any, wanted: Any, pa: Any) -> Any:
-    """The column in this type if it says the same there; as it is otherwise, such as truth
-    values of which some were filled.
+    """Return the column in this type, or unchanged if the type would change a value.
+
+    For example, a column of booleans does not fit its original type if missing values were filled.
     """
     if wanted is None:
         return column
@@ -261,12 +264,12 @@ def _of_type(column: Any, wanted: Any, pa: Any) -> Any:
         found = column.cast(wanted)
         return found if found.cast(column.type).equals(column) else column
     except pa.ArrowException:
-        # a type that nothing can be made into, or a number that it cannot hold
+        # No conversion to this type exists, or the type cannot represent a number.
         return column
 
 
 def _arrow_column(values: NDArray[Any], pa: Any) -> Any:
-    """With a null where a value is missing; a column of mixed kinds is one of text."""
+    """Return an Arrow array with nulls for missing values. A column of mixed types becomes text."""
     if values.dtype.kind == "O":
         plain = values.tolist()
         try:
