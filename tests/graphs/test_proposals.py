@@ -69,8 +69,8 @@ def _either_kernels(request, monkeypatch):
 @pytest.fixture(params=["products", "tree"])
 def _no_shortcut(request, monkeypatch):
     """Small tables are searched as large ones are."""
-    monkeypatch.setattr(neighbors, "DIRECTLY", 0)
-    monkeypatch.setattr(neighbors, "WORTH_PROBING", 100)
+    monkeypatch.setattr(neighbors, "DIRECT_UP_TO", 0)
+    monkeypatch.setattr(neighbors, "TRIAL_FROM", 100)
     monkeypatch.setattr(proposals, "TILE_ROWS", 100)
     monkeypatch.setattr(neighbors, "TREE_ROWS", 10**9 if request.param == "products" else 0)
 
@@ -134,7 +134,7 @@ def test_bounds_hold_for_whoever_is_proposed_and_whoever_is_not(name):
 
 def test_float32_decides_ordinary_rows(monkeypatch):
     """Otherwise everything would be searched twice, and nobody would notice but by the clock."""
-    monkeypatch.setattr(neighbors, "DIRECTLY", 0)
+    monkeypatch.setattr(neighbors, "DIRECT_UP_TO", 0)
     kinds = []
     original = proposals.DensePoints.__init__
     monkeypatch.setattr(
@@ -157,7 +157,7 @@ def test_tight_groups_are_not_tried_in_float32(monkeypatch):
         original(self, points, queries, candidates)
 
     monkeypatch.setattr(proposals.DenseTiles, "__init__", noting)
-    monkeypatch.setattr(neighbors, "WORTH_PROBING", 500)
+    monkeypatch.setattr(neighbors, "TRIAL_FROM", 500)
     rng = np.random.default_rng(2)
     nearest_neighbors(
         100 * rng.normal(size=(3, 10))[rng.integers(3, size=640)]
