@@ -148,7 +148,7 @@ def test_more_cells_are_visited_where_fewer_would_miss_too_many(small_cells, mon
     exact = nearest_neighbors(rows, K)[1][:, -1:]
     recall = {}
     for wanted in (0.5, 0.99):
-        monkeypatch.setattr(approximate, "WANTED", wanted)
+        monkeypatch.setattr(approximate, "TARGET_RECALL", wanted)
         recall[wanted] = (approximate_neighbors(rows, K)[1] <= exact).mean()
     assert recall[0.5] < 0.9
     assert recall[0.99] > 0.98
@@ -398,7 +398,7 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
     assert "approximate" not in str(exact)
     assert "approximate" not in exact.to_html()
     np.testing.assert_allclose(found.scores, exact.scores, rtol=0.02)
-    monkeypatch.setattr(approximate, "WANTED", 0.1)
+    monkeypatch.setattr(approximate, "TARGET_RECALL", 0.1)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 2)
     with pytest.warns(GraphSieveWarning, match="'exact' finds all of them"):
         laplacian_score(
@@ -411,7 +411,7 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
 def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypatch):
     """On all rows the share is counted by another library."""
     rows = np.random.default_rng(0).normal(size=(1200, 15))
-    monkeypatch.setattr(approximate, "WANTED", 0.6)
+    monkeypatch.setattr(approximate, "TARGET_RECALL", 0.6)
     monkeypatch.setattr(searching, "SAMPLED", 1200)
     monkeypatch.setattr(searching, "POOR_RECALL", 0.0)
     table = searched(MemoryTable(rows), "approximate")
@@ -448,7 +448,7 @@ def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
 def test_every_score_takes_approximate_neighbors(name, monkeypatch):
     """With all cells visited, they are the exact ones, and so are the scores."""
     monkeypatch.setattr(approximate, "CELL_ROWS", 6)
-    monkeypatch.setattr(approximate, "WANTED", 1.0)
+    monkeypatch.setattr(approximate, "TARGET_RECALL", 1.0)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 20)
     assert_array_equal(SCORES[name](X, neighbors="approximate"), SCORES[name](X, neighbors="exact"))
 
