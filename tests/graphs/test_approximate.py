@@ -255,22 +255,22 @@ BAD = {
     ),
     "more than there are": (
         KNeighborsTransformer(n_neighbors=500),
-        "KNeighborsTransformer cannot look for neighbours in X",
+        "KNeighborsTransformer cannot find neighbours in X",
     ),
     "its own error": (
         Stub(error=ValueError("line one\nline two")),
-        "cannot look for neighbours in X: line one line two",
+        "cannot find neighbours in X: line one line two",
     ),
     "wrong shape": (
         Stub(sp.csr_array((120, 7))),
         r"a sparse matrix of shape \(120, 7\); expected .* all 120 samples",
     ),
-    "dense": (Stub(np.zeros((120, 120))), "gave a ndarray; expected a sparse matrix"),
-    "no graph": (Stub(None), "gave a NoneType"),
+    "dense": (Stub(np.zeros((120, 120))), "returned a ndarray; expected a sparse matrix"),
+    "no graph": (Stub(None), "returned a NoneType"),
     "no neighbours": (Stub(sp.csr_array((120, 120))), "found 0 neighbours of sample 0"),
-    "NaN": (Stub(NAN), "negative or no finite numbers"),
-    "negative": (Stub(NEGATIVE), "negative or no finite numbers"),
-    "infinite": (Stub(INFINITE), "negative or no finite numbers"),
+    "NaN": (Stub(NAN), "negative or not finite"),
+    "negative": (Stub(NEGATIVE), "negative or not finite"),
+    "infinite": (Stub(INFINITE), "negative or not finite"),
 }
 
 
@@ -320,7 +320,7 @@ def test_it_is_refused_where_nobody_looks_for_neighbors():
         ),
         (
             lambda: laplacian_score(sp.csr_array(X), neighbors="approximate"),
-            "compares dense rows, and X is sparse",
+            "needs dense rows, but X is sparse",
         ),
     ]
     for call, message in cases:
@@ -372,7 +372,7 @@ def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
     rows = curved()
     with pytest.warns(
         GraphSieveWarning,
-        match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % are right; .*'exact'",
+        match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % of the neighbours are correct; .*'exact'",
     ):
         laplacian_score(rows)
     with pytest.warns(GraphSieveWarning, match="are approximate"):
@@ -400,7 +400,7 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
     np.testing.assert_allclose(found.scores, exact.scores, rtol=0.02)
     monkeypatch.setattr(approximate, "TARGET_RECALL", 0.1)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 2)
-    with pytest.warns(GraphSieveWarning, match="'exact' finds all of them"):
+    with pytest.warns(GraphSieveWarning, match="'exact' to find all of them"):
         laplacian_score(
             np.random.default_rng(0).normal(size=(2000, 30)),
             bandwidth=50.0,
@@ -412,7 +412,7 @@ def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypat
     """On all rows the share is counted by another library."""
     rows = np.random.default_rng(0).normal(size=(1200, 15))
     monkeypatch.setattr(approximate, "TARGET_RECALL", 0.6)
-    monkeypatch.setattr(searching, "SAMPLED", 1200)
+    monkeypatch.setattr(searching, "CHECKED_SAMPLES", 1200)
     monkeypatch.setattr(searching, "POOR_RECALL", 0.0)
     table = searched(MemoryTable(rows), "approximate")
     found = table.geometry.nearest(K, None, None)[0]
@@ -468,7 +468,7 @@ def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, 
     assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
     out, err = capsys.readouterr()
     assert "neighbours are approximate: of those that were checked, 9" in out
-    assert "rank with --neighbor-search exact for all of them" in err
+    assert "pass --neighbor-search exact to find all of them" in err
     assert (
         main(
             [
@@ -534,7 +534,7 @@ def test_a_transformer_cannot_write_into_x():
     for copy in (True, False):
         finds = make_pipeline(StandardScaler(copy=copy), KNeighborsTransformer(n_neighbors=8))
         # On another scale it looks elsewhere
-        with pytest.warns(GraphSieveWarning, match="are right"):
+        with pytest.warns(GraphSieveWarning, match="are correct"):
             found.append(laplacian_score(X, bandwidth=1e6, neighbors=finds))
         assert_array_equal(X, before)
     assert_array_equal(*found)
