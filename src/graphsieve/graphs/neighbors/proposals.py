@@ -8,7 +8,7 @@ let the rows x have p columns and be centred, and let N = |x|² be the squared n
   products changes it by at most p·u |x||y| to first order, in any order and with or without fused
   operations. Since |x||y| ≤ (N_x + N_y)/2, the error of 2 x·y is at most (p + 2) u (N_x + N_y).
 - Rounding the norms, their sum and the difference adds at most 4u (N_x + N_y).
-- The float64 rounding error of centring is one bit per value, and that of the norms p bits.
+- Centring adds one float64 rounding per value, and the norms add p float64 roundings.
 
 `share` is the sum of these factors, including terms of higher order. If the norms are reduced by
 this share beforehand, each computed distance becomes a lower bound. Adding twice the share of both
