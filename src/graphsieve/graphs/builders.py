@@ -366,8 +366,8 @@ def warn_if_few_edges(weights: Floats, n_samples: int) -> None:
     effective = float(weights.sum()) ** 2 / squares if squares else 0.0
     if n_samples > 2 and effective < EFFECTIVE_EDGES_PER_SAMPLE * n_samples:
         warn(
-            f"the graph is uninformative: of {len(weights)} edges among {n_samples} samples only "
-            f"about {effective:.1f} have a noticeable weight, "
+            f"the graph is uninformative: its {len(weights)} edges among {n_samples} samples have "
+            f"the effect of only about {effective:.1f} equal edges, "
             "because the bandwidth is small compared with the distances; scale the features or "
             "raise the bandwidth."
         )

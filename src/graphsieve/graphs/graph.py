@@ -435,7 +435,7 @@ class LiftedGraph(Graph):
 
     Examples
     --------
-    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]), own=0.0)  # 1 sample linked with 4, weight ½ each
+    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]), own=0.0)  # 1 linked with 4, weight ½
     >>> lifted.degree()
     array([2. , 0.5, 0.5, 0.5, 0.5])
     >>> lifted.energy([[0.0], [1.0], [1.0], [3.0], [3.0]])  # ½ (1 + 1 + 9 + 9)
