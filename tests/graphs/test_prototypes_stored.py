@@ -377,7 +377,7 @@ def test_too_many_prototypes_are_refused_before_anything_is_read(monkeypatch, ho
     table = StoredTable(pieces)
     pieces.rows_read = 0
     with pytest.raises(
-        InputError, match=r"100 prototypes of 5 features take 31\.2 KiB .* n_prototypes=31 or less"
+        InputError, match=r"100 prototypes of 5 features need 31\.2 KiB .* n_prototypes=31 or less"
     ):
         compressed(table, Supervision.nothing(300), how, 100)
     assert pieces.rows_read == 0
@@ -388,7 +388,7 @@ def test_too_many_known_samples_are_refused_before_the_search():
     known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
     table = StoredTable(Measured(blobs(), 70, memory=10_000))
     with pytest.raises(
-        InputError, match="200 samples of which something is known are kept as they are and take"
+        InputError, match="200 samples with supervision are kept and need"
     ):
         compressed(table, known, "kmeans", 10)
 
