@@ -547,9 +547,7 @@ def test_nothing_to_compress(how, known, size):
 
 def test_a_map_larger_than_the_samples_compresses_nothing():
     table = MemoryTable(np.arange(12.0).reshape(6, 2))
-    with pytest.warns(
-        GraphSieveWarning, match="12 prototypes were requested, but only 6 samples"
-    ):
+    with pytest.warns(GraphSieveWarning, match="12 prototypes were requested, but only 6 samples"):
         assert compressed(table, Supervision.nothing(6), "som", (3, 4)).table is table
 
 

@@ -387,9 +387,7 @@ def test_too_many_known_samples_are_refused_before_the_search():
     """What is kept must fit into memory."""
     known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
     table = StoredTable(Measured(blobs(), 70, memory=10_000))
-    with pytest.raises(
-        InputError, match="200 samples with supervision are kept and need"
-    ):
+    with pytest.raises(InputError, match="200 samples with supervision are kept and need"):
         compressed(table, known, "kmeans", 10)
 
 

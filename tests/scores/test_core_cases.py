@@ -363,10 +363,14 @@ def test_pairs_of_equal_codes_come_in_chunks_of_the_right_size(monkeypatch):
 
 def test_a_graph_that_hangs_on_few_edges_warns():
     half = np.full(8, 0.5)  # eight edges of equal weight: (Σ w)² / Σ w² = 16 / 2
-    with pytest.warns(GraphSieveWarning, match="8 edges among 81 samples have the effect of only about 8.0"):
+    with pytest.warns(
+        GraphSieveWarning, match="8 edges among 81 samples have the effect of only about 8.0"
+    ):
         builders.warn_if_few_edges(half, 81)
     builders.warn_if_few_edges(half, 80)  # a tenth of an edge for each sample is enough
-    with pytest.warns(GraphSieveWarning, match="0 edges among 3 samples have the effect of only about 0.0"):
+    with pytest.warns(
+        GraphSieveWarning, match="0 edges among 3 samples have the effect of only about 0.0"
+    ):
         builders.warn_if_few_edges(np.empty(0), 3)
     builders.warn_if_few_edges(np.empty(0), 2)
 
@@ -619,7 +623,9 @@ def test_every_graph_that_hangs_on_few_edges_warns():
         lambda: builders.partly_known_target_graph(table, np.full(40, np.nan), 1, 0.01, 5.0),
         lambda: builders.constrained_neighbor_graph(table, nothing, 1, 0.01, cut_cannot_link=False),
     ):
-        with pytest.warns(GraphSieveWarning, match="among 40 samples .* only about 1.0 equal edges"):
+        with pytest.warns(
+            GraphSieveWarning, match="among 40 samples .* only about 1.0 equal edges"
+        ):
             build()
 
 

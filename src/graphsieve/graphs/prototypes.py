@@ -298,7 +298,11 @@ def compressed(
     counts = np.concatenate([np.ones(len(kept)), np.bincount(assignment)])
     mean_blocks = _group_means(table, member - len(kept), n_found)
     return Compressed(
-        _stacked(table, kept_rows, mean_blocks), _padded(known[kept], n_found), counts, n_found, member
+        _stacked(table, kept_rows, mean_blocks),
+        _padded(known[kept], n_found),
+        counts,
+        n_found,
+        member,
     )
 
 
@@ -496,7 +500,9 @@ def _narrow_blocks(table: Table, n_groups: int) -> Iterator[Block]:
 
 def _stacked(table: Table, kept_rows: Any, mean_blocks: list[Any]) -> Table:
     if table.is_sparse:
-        rows = [sp.hstack(mean_blocks)] if kept_rows is None else [kept_rows, sp.hstack(mean_blocks)]
+        rows = (
+            [sp.hstack(mean_blocks)] if kept_rows is None else [kept_rows, sp.hstack(mean_blocks)]
+        )
         return MemoryTable.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
     joined = np.concatenate(mean_blocks, axis=1)
     return MemoryTable.trusted(
@@ -779,7 +785,9 @@ class _StoredSamples(_Deviations):
         return _added_pairs(self._group_results(Samples.group_sums, assignment, shared=(n_groups,)))
 
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
-        return np.concatenate(list(self._group_results(_distances_to, assignment, shared=(centers,))))
+        return np.concatenate(
+            list(self._group_results(_distances_to, assignment, shared=(centers,)))
+        )
 
     def scatter_along(self, basis: Floats) -> Floats:
         return _added(self._group_results(Samples.scatter_along, shared=(basis,)))
@@ -788,7 +796,9 @@ class _StoredSamples(_Deviations):
         return _added(self._group_results(Samples.scatter_times, shared=(basis,)))
 
     def nearest_squared(self, squared: Floats, units: Floats) -> Floats:
-        return np.concatenate(list(self._group_results(Samples.nearest_squared, squared, shared=(units,))))
+        return np.concatenate(
+            list(self._group_results(Samples.nearest_squared, squared, shared=(units,)))
+        )
 
     def fetched(self, chosen: Integers) -> Floats:
         """Return the deviations of some samples in memory, a few times as many as prototypes."""
@@ -896,7 +906,9 @@ def _sparse_squares(rows: Any, centers: Floats, assignment: Integers) -> Floats:
     """Compute squared distances to the assigned centres from the stored numbers of CSR rows."""
     owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     center_values = centers[assignment[owner], rows.indices]
-    inside = np.bincount(owner, (rows.data - center_values) ** 2 - center_values**2, minlength=rows.shape[0])
+    inside = np.bincount(
+        owner, (rows.data - center_values) ** 2 - center_values**2, minlength=rows.shape[0]
+    )
     return np.asarray(np.maximum(inside + np.einsum("ij,ij->i", centers, centers)[assignment], 0.0))
 
 

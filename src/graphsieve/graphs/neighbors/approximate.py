@@ -148,7 +148,9 @@ def _own_cells(values: Singles, centers: Singles) -> Integers:
             here = slice(start, start + ROWS_PER_PRODUCT)
             found[here] = (norms - 2 * (values[here] @ centers.T)).argmin(axis=1)
 
-    in_threads(work, range(0, len(values), ROWS_PER_PRODUCT), threads_for(values.size * len(centers)))
+    in_threads(
+        work, range(0, len(values), ROWS_PER_PRODUCT), threads_for(values.size * len(centers))
+    )
     return found
 
 
@@ -240,18 +242,26 @@ class _Cells:
             for cell, visitors in zip(cells, np.split(visitor[by_cell], begin[1:]), strict=True):
                 for start in range(0, len(visitors), ROWS_PER_PRODUCT):
                     self._visit(
-                        int(cell), visitors[start : start + ROWS_PER_PRODUCT], batch.start, lists, buffer
+                        int(cell),
+                        visitors[start : start + ROWS_PER_PRODUCT],
+                        batch.start,
+                        lists,
+                        buffer,
                     )
         return self._without_gaps(lists.indices, batch)
 
-    def _visit(self, cell: int, batch_rows: Integers, start: int, lists: Lists, buffer: Singles) -> None:
+    def _visit(
+        self, cell: int, batch_rows: Integers, start: int, lists: Lists, buffer: Singles
+    ) -> None:
         """Update the candidate lists of some rows with the rows of one cell.
 
         `batch_rows` are positions relative to `start`.
         """
         there = slice(int(self.starts[cell]), int(self.starts[cell] + self.sizes[cell]))
         some, own = lists.taken(batch_rows), start + batch_rows
-        products = buffer[: len(batch_rows) * self.sizes[cell]].reshape(len(batch_rows), self.sizes[cell])
+        products = buffer[: len(batch_rows) * self.sizes[cell]].reshape(
+            len(batch_rows), self.sizes[cell]
+        )
         np.matmul(self.values[own], self.values[there].T, out=products)
         keep_nearest(
             products,

@@ -151,7 +151,9 @@ def mutual_neighbors(
     forth, back = searches
     work = len(first) * len(second) * max(1, forth.width)
     if work <= DIRECT_UP_TO or not (
-        forth.uses_dense_products and back.uses_dense_products and forth.n_proposed == back.n_proposed
+        forth.uses_dense_products
+        and back.uses_dense_products
+        and forth.n_proposed == back.n_proposed
     ):
         return tuple(
             nearest_neighbors(rows, answer[0].shape[1], queries=one, candidates=other)
@@ -312,7 +314,10 @@ class _Search:
     def _verify_part(self, proposals: Proposals, here: slice) -> Booleans:
         proposal, places = proposals.part(here), self.open[here]
         query_rows, near = self.queries[places], self.candidates[proposal.positions]
-        at_least, at_most = proposal.at_least, proposal.at_most * (1 + 4 * self.rounding) + UNDERFLOW_LIMIT
+        at_least, at_most = (
+            proposal.at_least,
+            proposal.at_most * (1 + 4 * self.rounding) + UNDERFLOW_LIMIT,
+        )
         itself = near == query_rows[:, None]
         at_most[itself] = np.inf
         reach = np.partition(at_most, self.k - 1, axis=1)[:, self.k - 1]
@@ -326,7 +331,9 @@ class _Search:
         if len(self.candidates) <= near.shape[1]:
             return np.ones(len(places), dtype=bool)
         self.tied[places] = exact[:, self.k - 1] == exact[:, -1]
-        proven: Booleans = exact[:, self.k - 1] < proposal.beyond * (1 - self.rounding) - UNDERFLOW_LIMIT
+        proven: Booleans = (
+            exact[:, self.k - 1] < proposal.beyond * (1 - self.rounding) - UNDERFLOW_LIMIT
+        )
         return proven
 
     def answer_from_copies(self) -> None:
@@ -341,10 +348,12 @@ class _Search:
         for place in doubtful:
             query = self.queries[place]
             copies_of_query = self._copies.get(self._digest(query), [])
-            if len(copies_of_query) > self.k or (len(copies_of_query) == self.k and query not in copies_of_query):
-                nearest = [candidate for candidate in copies_of_query[: self.k + 1] if candidate != query][
-                    : self.k
-                ]
+            if len(copies_of_query) > self.k or (
+                len(copies_of_query) == self.k and query not in copies_of_query
+            ):
+                nearest = [
+                    candidate for candidate in copies_of_query[: self.k + 1] if candidate != query
+                ][: self.k]
                 self.indices[place], self.distances[place] = nearest, 0.0
                 answered[place] = True
         self.open = self.open[~answered[self.open]]

@@ -79,7 +79,9 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
 
     # Sparse distances come from scikit-learn, which starts its own threads.
     n_threads = (
-        1 if sp.issparse(rows) else threads_for(rows.shape[0] ** 2 * max(OVERHEAD_TERMS, rows.shape[1]))
+        1
+        if sp.issparse(rows)
+        else threads_for(rows.shape[0] ** 2 * max(OVERHEAD_TERMS, rows.shape[1]))
     )
     if n_threads == 1:  # no matrix products here, so BLAS threads need no limit
         work(jobs())

@@ -63,11 +63,15 @@ def nearest_neighbors(
         _groups(rows, len(candidates), n_neighbors),
     )
     pairs = [
-        (one, other) for one in range(len(query_groups)) for other in range(one if symmetric else 0, len(candidate_groups))
+        (one, other)
+        for one in range(len(query_groups))
+        for other in range(one if symmetric else 0, len(candidate_groups))
     ]
     # A group paired with itself is half the work. Such pairs come last, to balance the workers.
     pairs.sort(key=lambda pair: symmetric and pair[0] == pair[1])
-    ends = [(queries[query_groups[one]], candidates[candidate_groups[other]]) for one, other in pairs]
+    ends = [
+        (queries[query_groups[one]], candidates[candidate_groups[other]]) for one, other in pairs
+    ]
     row_sets = [np.union1d(*pair) for pair in ends]
     places = [
         tuple(np.searchsorted(members, end) for end in pair)
@@ -131,8 +135,14 @@ def nearest_in_groups(
     found = [
         (np.full((n_rows, k), NO_INDEX, dtype=np.int64), np.full((n_rows, k), np.inf)) for k in kept
     ]
-    pairs = [(query_run, candidate_run) for query_run in runs_of_places for candidate_run in runs_of_places]
-    row_sets = [np.union1d(order[query_run], order[candidate_run]) for query_run, candidate_run in pairs]
+    pairs = [
+        (query_run, candidate_run)
+        for query_run in runs_of_places
+        for candidate_run in runs_of_places
+    ]
+    row_sets = [
+        np.union1d(order[query_run], order[candidate_run]) for query_run, candidate_run in pairs
+    ]
     ends = [
         (np.searchsorted(members, order[query_run]), np.searchsorted(members, order[candidate_run]))
         for members, (query_run, candidate_run) in zip(row_sets, pairs, strict=True)

@@ -104,7 +104,9 @@ def searched(table: Table, neighbors: Any) -> Table:
             _Searched(table, partial(_by_cells, table), requested=neighbors == "approximate")
         )
     return table.within(
-        _Searched(table, partial(_by_transformer, table, neighbors), requested=True, for_all_queries=True)
+        _Searched(
+            table, partial(_by_transformer, table, neighbors), requested=True, for_all_queries=True
+        )
     )
 
 
@@ -183,9 +185,19 @@ class _Searched:
     """
 
     def __init__(
-        self, table: Table, find: Callable[[int], Found], *, requested: bool, for_all_queries: bool = False
+        self,
+        table: Table,
+        find: Callable[[int], Found],
+        *,
+        requested: bool,
+        for_all_queries: bool = False,
     ) -> None:
-        self._table, self._find, self._requested, self._for_all_queries = table, find, requested, for_all_queries
+        self._table, self._find, self._requested, self._for_all_queries = (
+            table,
+            find,
+            requested,
+            for_all_queries,
+        )
         self.recall: float | None = None
 
     @property
@@ -202,7 +214,9 @@ class _Searched:
             and len(queries) * QUERY_SHARE < self._table.n_samples
             and not self._for_all_queries
         )
-        exact = few or not (self._for_all_queries or searches_cells(self._table.n_samples, n_neighbors))
+        exact = few or not (
+            self._for_all_queries or searches_cells(self._table.n_samples, n_neighbors)
+        )
         if candidates is not None or exact or not n_neighbors:
             return self._exact_neighbors(n_neighbors, queries, candidates)
         found = self._find(n_neighbors)

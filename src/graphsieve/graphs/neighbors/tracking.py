@@ -145,7 +145,9 @@ class _Space:
             )
             self.center = np.zeros(table.n_features)
         else:
-            self.all_features = scale_by_power_of_two(np.asarray(table.matrix, dtype=np.float64), powers)
+            self.all_features = scale_by_power_of_two(
+                np.asarray(table.matrix, dtype=np.float64), powers
+            )
             self.center = np.zeros(table.n_features)
             self.center[usable] = self.all_features[:, usable].mean(axis=0)
         self.features = np.empty(0, dtype=np.int64)
@@ -160,7 +162,10 @@ class _Space:
         if self._rows is None:
             if sp.issparse(self.all_features):
                 self._rows = sp.csr_array(self.all_features[:, self.features])
-            elif len(self.features) == self.all_features.shape[1] and self.all_features.flags.c_contiguous:
+            elif (
+                len(self.features) == self.all_features.shape[1]
+                and self.all_features.flags.c_contiguous
+            ):
                 self._rows = self.all_features
             else:
                 self._rows = np.take(self.all_features, self.features, axis=1)
@@ -212,7 +217,12 @@ class _Search(ABC):
     def __init__(
         self, queries: Integers, candidates: Integers, n_neighbors: int, n_kept: int
     ) -> None:
-        self.queries, self.candidates, self.k, self.n_kept = queries, candidates, n_neighbors, n_kept
+        self.queries, self.candidates, self.k, self.n_kept = (
+            queries,
+            candidates,
+            n_neighbors,
+            n_kept,
+        )
         self.symmetric = len(queries) == len(candidates) and bool((queries == candidates).all())
         self.space: _Space | None = None
         self.features = np.empty(0, dtype=np.int64)
@@ -466,7 +476,10 @@ class _MutualPairs(_AllPairs):
         if start_neighbors is None:
             self._find_first(space)
         self.places = np.column_stack(
-            [self.places if start_neighbors is None else start_neighbors, np.zeros(n, dtype=np.int64)]
+            [
+                self.places if start_neighbors is None else start_neighbors,
+                np.zeros(n, dtype=np.int64),
+            ]
         )
         row = np.arange(n)[:, None]
         self.lengths = self.values[np.minimum(row, self.places), np.maximum(row, self.places)]
@@ -611,7 +624,9 @@ class _NearestPairs(_Search):
                 self.values[here] += differences
             # A removed feature reduces a squared distance by its largest squared difference at most.
             if sign < 0:
-                self.beyond[here] -= np.maximum((query_rows - low) ** 2, (high - query_rows) ** 2).sum(axis=1)
+                self.beyond[here] -= np.maximum(
+                    (query_rows - low) ** 2, (high - query_rows) ** 2
+                ).sum(axis=1)
 
     def _ensure_lists(self, reach: Floats, tolerance: Floats) -> Floats:
         """Search again for queries that may have a neighbour outside their list."""
