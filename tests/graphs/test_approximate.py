@@ -65,7 +65,7 @@ def long_search(monkeypatch, small_cells):
 # ---- the search by cells
 
 
-def test_most_neighbors_are_those_of_another_library(small_cells):
+def test_most_neighbors_agree_with_scikit_learn(small_cells):
     rows = curved()
     found = approximate_neighbors(rows, K)[0]
     expected = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(rows).kneighbors()[1]
@@ -79,7 +79,7 @@ def test_most_neighbors_are_those_of_another_library(small_cells):
 @pytest.mark.parametrize(
     "kind", ["curved", "noise", "copies", "all equal", "offset", "huge", "tiny", "one outlier"]
 )
-def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small_cells):
+def test_distances_and_order_are_as_in_the_exact_search(kind, small_cells):
     rows = curved(1500, 5)
     if kind == "noise":
         rows = np.random.default_rng(1).normal(size=(1500, 5))
@@ -108,7 +108,7 @@ def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small
         assert (squared == 0).mean() > 0.9
 
 
-def test_the_same_rows_give_the_same_answer_whatever_the_number_of_threads(small_cells):
+def test_the_number_of_threads_does_not_change_the_result(small_cells):
     rows = curved(2000)
     first = approximate_neighbors(rows, K)
     with threadpool_limits(1):
@@ -118,7 +118,7 @@ def test_the_same_rows_give_the_same_answer_whatever_the_number_of_threads(small
         assert_array_equal(one, third)
 
 
-def test_plain_kernels_find_the_same(small_cells, monkeypatch):
+def test_numpy_kernels_find_the_same_neighbors(small_cells, monkeypatch):
     rows = curved(1500)
     compiled = approximate_neighbors(rows, K)
     monkeypatch.setattr(kernels, "compiled", None)
@@ -136,14 +136,14 @@ def test_few_rows_and_many_neighbors_are_searched_exactly(n, k):
         assert_array_equal(found, exact)
 
 
-def test_outliers_do_not_spoil_the_digits_of_others(small_cells):
+def test_outliers_do_not_reduce_the_precision_of_other_rows(small_cells):
     rows = curved(2000, 6)
     rows[::40] *= 1e7
     exact = nearest_neighbors(rows, K)[1][:, -1:]
     assert (approximate_neighbors(rows, K)[1] <= exact).mean() > 0.9
 
 
-def test_more_cells_are_visited_where_fewer_would_miss_too_many(small_cells, monkeypatch):
+def test_more_cells_are_visited_for_a_higher_target_recall(small_cells, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(2000, 20))
     exact = nearest_neighbors(rows, K)[1][:, -1:]
     recall = {}
@@ -190,7 +190,7 @@ SCORES = {
 }
 
 
-def test_every_score_that_looks_for_neighbors_is_here():
+def test_every_score_with_a_neighbor_search_is_tested():
     assert set(SCORES) == {name for name, method in METHODS.items() if method.reads_neighbors}
 
 
@@ -207,7 +207,7 @@ def test_an_exact_transformer_gives_the_exact_scores(name, container):
         assert not hasattr(transformer, "n_samples_fit_")  # a copy was fitted
 
 
-def test_a_transformer_may_leave_out_the_sample_itself_and_repeat_others():
+def test_a_transformer_may_omit_the_sample_itself_and_repeat_neighbors():
     near = NearestNeighbors(n_neighbors=5).fit(X)
     without = near.kneighbors_graph(mode="distance")
     entries = without.tocoo()
@@ -219,7 +219,7 @@ def test_a_transformer_may_leave_out_the_sample_itself_and_repeat_others():
         assert_array_equal(laplacian_score(X, neighbors=Stub(graph)), laplacian_score(X))
 
 
-def test_a_transformer_sees_x_in_its_own_units_and_the_metric_that_was_asked_for():
+def test_a_transformer_receives_original_units_and_the_requested_metric():
     found = GraphSieve(
         "laplacian",
         metric="cosine",
@@ -287,7 +287,7 @@ def test_bad_neighbors_are_refused_in_one_sentence(case):
         assert "\n" not in str(caught.value)
 
 
-def test_it_is_refused_where_nobody_looks_for_neighbors():
+def test_neighbors_is_refused_without_a_neighbor_search():
     y = (X[:, 0] > 0).astype(int)
     cases = [
         (
@@ -362,13 +362,13 @@ def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch)
     assert searched(MemoryTable(X), "auto").geometry is not None
 
 
-def test_the_size_up_to_which_auto_is_exact_is_the_stated_one():
+def test_auto_is_exact_up_to_the_documented_size():
     """400,000 × 50 and 130,000 × 500 are exact, half as many samples again are not."""
     for n, p in ((400_000, 50), (130_000, 500)):
         assert n**2 * p <= searching.EXACT_UP_TO < (1.5 * n) ** 2 * p
 
 
-def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
+def test_auto_beyond_that_size_reports_the_recall_and_the_remedy(long_search):
     rows = curved()
     with pytest.warns(
         GraphSieveWarning,
@@ -388,7 +388,7 @@ def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
     assert any("are approximate" in one for one in found.warnings)
 
 
-def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells, monkeypatch):
+def test_requested_approximate_neighbors_warn_only_for_a_poor_recall(small_cells, monkeypatch):
     rows = curved()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -408,7 +408,7 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
         )
 
 
-def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypatch):
+def test_the_recall_is_measured_on_the_checked_rows(small_cells, monkeypatch):
     """On all rows the share is counted by another library."""
     rows = np.random.default_rng(0).normal(size=(1200, 15))
     monkeypatch.setattr(approximate, "TARGET_RECALL", 0.6)
@@ -425,7 +425,7 @@ def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypat
     assert recall_of(table) < 0.95
 
 
-def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
+def test_few_queries_and_subsets_of_candidates_are_searched_exactly(small_cells):
     rows = curved(2000)
     table = searched(MemoryTable(rows), "approximate")
     scaled = MemoryTable(rows).rows[0]
@@ -445,7 +445,7 @@ def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_every_score_takes_approximate_neighbors(name, monkeypatch):
+def test_every_score_accepts_approximate_neighbors(name, monkeypatch):
     """With all cells visited, they are the exact ones, and so are the scores."""
     monkeypatch.setattr(approximate, "CELL_ROWS", 6)
     monkeypatch.setattr(approximate, "TARGET_RECALL", 1.0)
@@ -464,7 +464,7 @@ def table_file(tmp_path):
     return str(path)
 
 
-def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, capsys, tmp_path):
+def test_the_command_reports_the_recall_with_its_own_options(table_file, long_search, capsys, tmp_path):
     assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
     out, err = capsys.readouterr()
     assert "neighbours are approximate: of those that were checked, 9" in out
@@ -504,7 +504,7 @@ def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, 
     assert "neighbours are approximate" in capsys.readouterr().err
 
 
-def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
+def test_the_command_refuses_it_with_its_own_options(table_file, capsys):
     assert main(["rank", table_file, "--neighbor-search", "exact"]) == 3
     assert "--neighbor-search belongs to the methods that use a graph" in capsys.readouterr().err
     assert main(["rank", table_file, "--method", "variance", "--neighbor-search", "exact"]) == 3
@@ -527,7 +527,7 @@ def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
     assert "has no --neighbor-search" in capsys.readouterr().err
 
 
-def test_a_transformer_cannot_write_into_x():
+def test_a_transformer_cannot_modify_x():
     X = np.random.default_rng(0).normal(size=(60, 4)) * [1, 10, 100, 1000]
     before = X.copy()
     found = []
@@ -540,6 +540,6 @@ def test_a_transformer_cannot_write_into_x():
     assert_array_equal(*found)
 
 
-def test_what_is_searched_exactly_has_no_recall():
+def test_an_exact_search_has_no_recall():
     X = np.random.default_rng(0).normal(size=(300, 5))
     assert rank(X, method="laplacian", neighbors="approximate").neighbor_recall is None

@@ -33,7 +33,7 @@ from strategies import grid_values, problems
 
 @pytest.mark.parametrize("sparse", [False, True])
 @given(problem=problems(ties=True), block_elements=st.sampled_from([1, 30, 2**22]))
-def test_blocks_cover_all_columns_and_give_back_the_numbers(
+def test_blocks_cover_all_columns_and_restore_the_numbers(
     sparse_stays_sparse, sparse, problem, block_elements
 ):
     X = sp.csr_array(problem.X) if sparse else problem.X
@@ -55,7 +55,7 @@ def test_blocks_cover_all_columns_and_give_back_the_numbers(
 
 @pytest.mark.parametrize("sparse", [False, True])
 @given(problem=problems(ties=True), seed=st.integers(0, 99))
-def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, problem, seed):
+def test_moments_and_edge_sums_match_their_definitions(sparse_stays_sparse, sparse, problem, seed):
     rng = np.random.default_rng(seed)
     n = len(problem.X)
     weights = rng.random((n, 3)) * (rng.random((n, 3)) < 0.6)
@@ -81,7 +81,7 @@ def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, pr
             )
 
 
-def test_what_is_equal_in_a_group_scatters_exactly_zero(sparse_stays_sparse):
+def test_equal_values_in_a_group_have_exactly_zero_scatter(sparse_stays_sparse):
     """0.1·3 is not 0.3; the mean of copies of it is not always it; and sparse columns must not
     differ from dense ones.
     """
@@ -138,7 +138,7 @@ def test_graphs_equal_their_weight_matrices(problem, seed):
     codes=hnp.arrays(np.int64, st.integers(0, 30), elements=st.integers(-1, 4)),
     chunk=st.sampled_from([1, 3, 1000]),
 )
-def test_pairs_of_equal_code_come_once_each_in_any_chunks(codes, chunk):
+def test_pairs_of_equal_code_occur_once_for_any_chunk_size(codes, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builders, "EDGES_PER_CHUNK", chunk)
         found = [
@@ -152,7 +152,7 @@ def test_pairs_of_equal_code_come_once_each_in_any_chunks(codes, chunk):
 
 
 @given(problem=problems(ties=True), cut=st.booleans(), streamed=st.booleans())
-def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
+def test_labels_are_equivalent_to_all_the_pairs_they_imply(problem, cut, streamed):
     """CLS and CS from labels by closed forms, stored or streamed, equal the same from an
     explicit list of pairs.
     """
@@ -216,7 +216,7 @@ def test_labels_and_pairs_together_count_every_pair_once(problem):
     assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_streamed_graph_makes_its_edges_anew():
+def test_a_streamed_graph_generates_its_edges_again():
     calls = []
 
     def edges():
@@ -269,7 +269,7 @@ def test_no_bandwidth_empties_the_graph(bandwidth):
     assert near.graph.degree().sum() > 0
 
 
-def test_a_graph_that_hangs_on_a_few_edges_warns():
+def test_a_graph_dominated_by_a_few_edges_warns():
     X = np.random.default_rng(0).normal(size=(60, 4)) * 1e3
     with pytest.warns(GraphSieveWarning, match="uninformative"):
         scores.laplacian_score(X)
@@ -307,7 +307,7 @@ def test_scaling_divides_by_deviation_or_range(X):
             assert (differences[:, ~varies] == 0).all()
 
 
-def test_targets_are_scaled_over_what_is_known():
+def test_targets_are_scaled_over_known_values():
     found = standardized_target(np.array([1.0, np.nan, 3.0, 5.0]))
     known = found[~np.isnan(found)]
     assert known.mean() == pytest.approx(0.0)
@@ -317,7 +317,7 @@ def test_targets_are_scaled_over_what_is_known():
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if "copies" in METHODS[name].laws])
-def test_copies_score_alike_to_the_last_bit_wherever_they_stand(name):
+def test_copies_have_identical_scores_at_any_position(name):
     """In blocks of any width, with many classes and tied targets, where sums are long enough for
     their order to show.
     """

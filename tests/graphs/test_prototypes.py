@@ -89,7 +89,7 @@ def test_an_epoch_is_equation_14(sparse, sides, radius):
     assert_allclose(found, slow_epoch(rows, units, sides, radius), rtol=1e-10)
 
 
-def test_of_equally_near_units_the_first_wins():
+def test_ties_between_units_are_broken_by_the_lower_unit():
     # The middle sample is as far from both units; the two units at 2 are equal.
     samples = prototypes.Samples(np.array([[0.0], [1.0], [2.0]]))
     units = np.array([[0.0], [2.0], [2.0]]) - samples.mean
@@ -97,7 +97,7 @@ def test_of_equally_near_units_the_first_wins():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_rounding_does_not_decide_between_equally_near_units(sparse):
+def test_rounding_errors_do_not_break_ties_between_units(sparse):
     # Halfway between two units on paper; in floating point nearer to either, half of the time.
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -109,7 +109,7 @@ def test_rounding_does_not_decide_between_equally_near_units(sparse):
 
 
 @given(problem=problems(ties=True), seed=st.integers(0, 99))
-def test_everyone_finds_a_nearest_unit(problem, seed):
+def test_every_sample_is_assigned_to_a_nearest_unit(problem, seed):
     rows = problem.X
     units = np.random.default_rng(seed).permutation(rows)[:4]
     for given_rows in (rows, sp.csr_array(rows)):
@@ -120,7 +120,7 @@ def test_everyone_finds_a_nearest_unit(problem, seed):
         )
 
 
-def test_a_tiny_radius_leaves_no_unit_without_a_place():
+def test_a_tiny_radius_leaves_every_unit_with_a_position():
     # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the
     # nearest winner's samples.
     rows = np.array([[0.0], [0.0], [3.0]])
@@ -147,7 +147,7 @@ def test_the_map_starts_in_the_principal_plane():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
+def test_approximate_axes_of_many_features_are_close_to_exact_axes(monkeypatch, sparse):
     rows = blobs(200, 30, seed=2) * np.linspace(3, 0.1, 30)
     given_rows = sp.csr_array(rows) if sparse else rows
     exact, deviations = prototypes.Samples(rows).principal_plane()
@@ -158,7 +158,7 @@ def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
 
 
 @pytest.mark.parametrize("shape", [None, 12, (4, 3)])
-def test_the_map_ends_nearer_to_the_samples_than_it_starts(shape):
+def test_training_moves_the_map_closer_to_the_samples(shape):
     rows = blobs()
     samples = prototypes.Samples(rows)
     axes, deviations = samples.principal_plane()
@@ -233,7 +233,7 @@ def test_most_samples_are_nearest_to_their_own_prototype(how):
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_sparse_gives_what_dense_gives(how):
+def test_sparse_and_dense_rows_give_the_same_prototypes(how):
     rng = np.random.default_rng(5)
     rows = blobs(200, 8) * (rng.random((200, 8)) < 0.4)
     dense, sparse = COMPRESSIONS[how](rows, 14, 0), COMPRESSIONS[how](sp.csr_array(rows), 14, 0)
@@ -262,7 +262,7 @@ def test_an_offset_changes_no_prototype(how, offset):
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_the_same_again(how):
+def test_results_are_reproducible(how):
     rows = blobs(400)
     one, other = COMPRESSIONS[how](rows, 20, 3), COMPRESSIONS[how](rows.copy(), 20, 3)
     assert_array_equal(one.centers, other.centers)
@@ -307,7 +307,7 @@ def test_copies_share_a_prototype(how, rows):
     assert found.quantization_error == 0
 
 
-def test_small_batches_give_prototypes_as_well(monkeypatch):
+def test_mini_batches_give_similar_prototypes(monkeypatch):
     rows = blobs(600)
     whole = kmeans(rows, 10)
     monkeypatch.setattr(prototypes, "MINIBATCH_FROM", 1)
@@ -350,7 +350,7 @@ KNOWLEDGE = {
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("kind", KNOWLEDGE)
-def test_known_samples_are_kept_as_they_are(kind, how, sparse):
+def test_samples_with_supervision_are_kept_unchanged(kind, how, sparse):
     known, kept = KNOWLEDGE[kind]
     X = numbered()
     small = compressed(MemoryTable(sp.csr_array(X) if sparse else X), known, how, 6)
@@ -368,7 +368,7 @@ def test_known_samples_are_kept_as_they_are(kind, how, sparse):
         assert_allclose(X[small.member == place].mean(axis=0), found[place])
 
 
-def test_what_is_known_follows_its_samples():
+def test_supervision_stays_with_its_samples():
     known = Supervision.from_labels(LABELS) | Supervision.from_targets(
         np.where(LABELS >= 0, LABELS / 4, np.nan)
     )
@@ -387,7 +387,7 @@ def test_what_is_known_follows_its_samples():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_columns_of_any_size_come_back_in_their_units(sparse):
+def test_columns_of_any_magnitude_keep_their_units(sparse):
     X = numbered()
     X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
     X[:, 1] = 1e-300 * (1 + np.arange(60))
@@ -430,7 +430,7 @@ def test_copies_of_a_column_stay_copies(how):
     assert_array_equal(4 * found[:, 1], found[:, 5])
 
 
-def test_names_of_columns_stay():
+def test_column_names_are_kept():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(numbered(), columns=list("abcd"))
     assert compressed(
@@ -503,7 +503,7 @@ def test_a_graph_of_single_samples_is_lifted_to_itself():
     assert_allclose(lifted.degree(), graph.degree())
 
 
-def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
+def test_noise_unrelated_to_the_prototypes_keeps_a_score_of_one():
     """A column too small to be seen in distances is independent of the graph: its energy is its
     spread, but for chance.
     """
@@ -581,19 +581,19 @@ def test_more_prototypes_than_samples(way, size):
         way(blobs(10), size)
 
 
-def test_epochs_are_counted():
+def test_the_number_of_epochs_is_checked():
     with pytest.raises(InputError, match="n_epochs must be a whole number of at least 1, got 0"):
         som(blobs(10), 2, n_epochs=0)
 
 
-def test_probabilities_describe_everyone():
+def test_probabilities_leave_no_sample_to_compress():
     with pytest.raises(InputError, match="probabilities describe every sample"):
         compressed(
             MemoryTable(blobs(4)), Supervision.from_probabilities([[0.5, 0.5]] * 4), "som", 2
         )
 
 
-def test_what_was_given_is_left_alone():
+def test_the_input_is_not_modified():
     X = blobs(50)
     before = X.copy()
     with warnings.catch_warnings():
@@ -642,7 +642,7 @@ def test_every_score_with_a_graph_from_x_can_be_compressed(name, how):
     assert_allclose(sparse.scores_, dense.scores_, rtol=1e-6)
 
 
-def test_as_many_kept_samples_as_there_are_change_nothing():
+def test_full_supervision_leaves_nothing_to_compress():
     X = blobs(60)
     labels = np.arange(60) % 3
     with pytest.warns(GraphSieveWarning, match="nothing to compress"):

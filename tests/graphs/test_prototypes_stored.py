@@ -93,7 +93,7 @@ def inertia(X, found):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("shape", [None, 12, (5, 4)])
 @pytest.mark.parametrize("height", [1, 7, 150, 300])
-def test_the_map_is_that_of_rows_in_memory(sparse, shape, height):
+def test_the_map_equals_that_of_rows_in_memory(sparse, shape, height):
     X = blobs() + 3
     matrix = kept_sparse(X) if sparse else X
     here, there = som(matrix, shape), som(stored_rows(matrix, height), shape)
@@ -104,7 +104,7 @@ def test_the_map_is_that_of_rows_in_memory(sparse, shape, height):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_map_of_many_features_is_that_of_rows_in_memory(monkeypatch, sparse):
+def test_the_map_of_many_features_equals_that_of_rows_in_memory(monkeypatch, sparse):
     monkeypatch.setattr(prototypes, "EXACT_AXES_UP_TO", 5)
     X = blobs(200, 30, seed=2)
     matrix = kept_sparse(X) if sparse else X
@@ -114,7 +114,7 @@ def test_the_map_of_many_features_is_that_of_rows_in_memory(monkeypatch, sparse)
 
 
 @given(cuts=st.sets(st.integers(1, 79), max_size=8))
-def test_no_chunking_changes_the_map(cuts):
+def test_the_map_does_not_depend_on_the_chunks(cuts):
     X = blobs(80)
     pieces = Pieces(X, 80)
     pieces.borders = np.array([0, *sorted(cuts), 80])
@@ -170,7 +170,7 @@ def test_every_epoch_reads_the_rows_once():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
+def test_kmeans_converges_to_the_means_of_the_nearest_samples(monkeypatch, sparse):
     """Left to go on it stops where every center is the mean of the samples that are nearest to
     it, as the textbook has it.
     """
@@ -186,7 +186,7 @@ def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("height", [1, 33, 300])
-def test_no_chunking_changes_kmeans(sparse, height):
+def test_kmeans_does_not_depend_on_the_chunks(sparse, height):
     matrix = kept_sparse(blobs()) if sparse else blobs()
     one, other = (
         kmeans(stored_rows(matrix, 100), 10, random_state=3),
@@ -196,18 +196,18 @@ def test_no_chunking_changes_kmeans(sparse, height):
     assert_allclose(other.centers, one.centers, rtol=1e-10, atol=1e-12)
 
 
-def test_few_rows_for_each_prototype_are_taken_together():
+def test_few_rows_per_prototype_are_read_into_memory():
     X = blobs(60)
     here, there = kmeans(X, 20), kmeans(StoredTable(Pieces(X, 7, memory=10_000)).rows[0], 20)
     assert_array_equal(there.assignment, here.assignment)
 
 
-def test_another_seed_is_another_start():
+def test_another_seed_gives_another_initialization():
     rows = stored_rows(blobs())
     assert len({kmeans(rows, 20, random_state=seed).quantization_error for seed in range(4)}) > 1
 
 
-def test_few_far_rows_are_found():
+def test_a_few_distant_rows_are_found():
     """Of 3000 rows, five stand alone, far away, each at another place: thirty rows drawn evenly
     would miss them.
     """
@@ -236,7 +236,7 @@ def test_kmeans_is_as_good_as_in_memory(name):
 
 @pytest.mark.parametrize("name", ["digits", "households"])
 @pytest.mark.parametrize("scale", [None, "standard"])
-def test_scores_are_in_the_order_of_those_in_memory(name, scale):
+def test_scores_rank_features_as_in_memory(name, scale):
     X = np.asarray(lookalikes.load(name)[0], dtype=np.float64)
     X = X[:, (X > 0).mean(axis=0) > 0.2]  # without pixels that are nearly always white
     sieve = GraphSieve("laplacian", compress="kmeans", scale=scale)
@@ -260,7 +260,7 @@ LABELS = np.where(np.arange(300) % 60 == 3, np.arange(300) // 60 % 3, -1)
         (Supervision.nothing(300), []),
     ],
 )
-def test_known_samples_are_kept_as_they_are(how, sparse, known, kept):
+def test_samples_with_supervision_are_kept_unchanged(how, sparse, known, kept):
     matrix = kept_sparse(blobs()) if sparse else blobs()
     X = matrix.toarray() if sparse else matrix
     small = compressed(StoredTable(Pieces(matrix, 70)), known, how, 9)
@@ -274,7 +274,7 @@ def test_known_samples_are_kept_as_they_are(how, sparse, known, kept):
         assert_allclose(found[place], X[small.member == place].mean(axis=0), atol=1e-12)
 
 
-def test_columns_of_any_size_keep_their_units():
+def test_columns_of_any_magnitude_keep_their_units():
     X = blobs()
     X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
     X[:, 1] = 1e-300 * (1 + np.arange(300))
@@ -305,7 +305,7 @@ def knowledge(name, n):
 @pytest.mark.parametrize(
     "name", [name for name, method in METHODS.items() if method.reads_neighbors]
 )
-def test_every_score_of_a_map_is_that_in_memory(name, scale, sparse):
+def test_every_score_of_a_map_equals_that_in_memory(name, scale, sparse):
     matrix = kept_sparse(blobs() * [1, 3, 9, 1, 2]) if sparse else blobs() * [1, 3, 9, 1, 2]
     sieve, known = GraphSieve(name, compress="som", scale=scale), knowledge(name, 300)
     here = sieve.fit(matrix, supervision=known).scores_
@@ -329,7 +329,7 @@ def test_nothing_to_compress():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
-def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
+def test_memory_depends_on_the_pieces_and_not_on_the_table(how, tmp_path):
     """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a
     fraction of that is ever held.
     """
@@ -349,7 +349,7 @@ def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
 
 
 @pytest.mark.parametrize(("memory", "readings"), [(100_000, 1), (10_000, 4)])
-def test_a_lifted_graph_reads_the_table_as_seldom_as_memory_allows(monkeypatch, memory, readings):
+def test_a_lifted_graph_reads_the_table_as_rarely_as_memory_allows(monkeypatch, memory, readings):
     monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 1)
     X = blobs(250, 16)
     member = np.arange(250) % 30
@@ -362,7 +362,7 @@ def test_a_lifted_graph_reads_the_table_as_seldom_as_memory_allows(monkeypatch, 
     assert_allclose(found * 4.0**table.whole.exponent, graph.energy(X), rtol=1e-12)
 
 
-def test_what_is_offered_in_place_of_hours_is_there():
+def test_the_remedy_for_long_searches_works():
     pieces = Pieces(blobs(), 70)
     pieces.hours = 1e-12
     with pytest.raises(InputError, match="compress='kmeans' to a sieve"):
@@ -383,7 +383,7 @@ def test_too_many_prototypes_are_refused_before_anything_is_read(monkeypatch, ho
     assert pieces.rows_read == 0
 
 
-def test_too_many_known_samples_are_refused_before_the_search():
+def test_too_many_samples_with_supervision_are_refused_before_the_search():
     """What is kept must fit into memory."""
     known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
     table = StoredTable(Measured(blobs(), 70, memory=10_000))
@@ -413,7 +413,7 @@ class Sent(Pieces):
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_only_prototypes_travel(how):
+def test_only_prototypes_are_sent_to_workers(how):
     X = blobs(3000, 20)
     pieces = Sent(X, 500)
     here, there = (
@@ -427,7 +427,7 @@ def test_only_prototypes_travel(how):
 
 
 @pytest.mark.parametrize("at_once", [1, 2**12, 2**17, 2**22])
-def test_rows_of_a_map_that_stand_alone_are_read_a_few_at_a_time(monkeypatch, tmp_path, at_once):
+def test_isolated_rows_of_a_memory_map_are_read_a_few_at_a_time(monkeypatch, tmp_path, at_once):
     """Each brings the 64 kB around it into memory, though it is only 80 bytes long."""
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 10), dtype=np.float64)
     X[:] = np.arange(200_000).reshape(20_000, 10)
