@@ -1,6 +1,4 @@
-"""Neighbours that are found approximately or by somebody else: what they are, what they are not,
-and that it is told.
-"""
+"""Neighbours from the approximate search and from transformers, and the reports about them."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ K = 6
 
 
 def curved(n: int = 3000, p: int = 12) -> np.ndarray:
-    """Points near a surface of three dimensions."""
+    """Return points near a three-dimensional surface."""
     rng = np.random.default_rng(0)
     return np.sin(rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))) + 0.05 * rng.normal(
         size=(n, p)
@@ -52,13 +50,13 @@ def curved(n: int = 3000, p: int = 12) -> np.ndarray:
 
 @pytest.fixture
 def small_cells(monkeypatch):
-    """So that a few thousand rows are many cells."""
+    """Make a few thousand rows fill many cells."""
     monkeypatch.setattr(approximate, "CELL_ROWS", 64)
 
 
 @pytest.fixture
 def long_search(monkeypatch, small_cells):
-    """So that even a small table takes too long for "auto" to be exact."""
+    """Make even small tables too large for an exact search with "auto"."""
     monkeypatch.setattr(searching, "EXACT_UP_TO", 0)
 
 
@@ -69,11 +67,11 @@ def test_most_neighbors_agree_with_scikit_learn(small_cells):
     rows = curved()
     found = approximate_neighbors(rows, K)[0]
     expected = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(rows).kneighbors()[1]
-    met = [
-        len(set(mine) & set(theirs))
-        for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)
+    common = [
+        len(set(actual) & set(wanted_neighbors))
+        for actual, wanted_neighbors in zip(found.tolist(), expected.tolist(), strict=True)
     ]
-    assert sum(met) / found.size > 0.93
+    assert sum(common) / found.size > 0.93
 
 
 @pytest.mark.parametrize(
@@ -95,8 +93,8 @@ def test_distances_and_order_are_as_in_the_exact_search(kind, small_cells):
     found, squared = approximate_neighbors(rows, K)
     owner = np.arange(1500)[:, None]
     assert (found != owner).all()
-    assert all(len(set(mine)) == K for mine in found.tolist())
-    total = np.zeros(found.shape)  # from the first feature on, as everywhere
+    assert all(len(set(actual)) == K for actual in found.tolist())
+    total = np.zeros(found.shape)  # summed in feature order, as in all searches
     for feature in rows.T:
         total += (feature[owner] - feature[found]) ** 2
     assert_array_equal(squared, total)
@@ -158,7 +156,7 @@ def test_more_cells_are_visited_for_a_higher_target_recall(small_cells, monkeypa
 
 
 class Stub(TransformerMixin, BaseEstimator):
-    """Gives what it is told to, whatever X is."""
+    """A transformer that returns a given graph or raises a given error for any X."""
 
     def __init__(self, graph=None, error=None):
         self.graph = graph
@@ -197,7 +195,7 @@ def test_every_score_with_a_neighbor_search_is_tested():
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", SCORES)
 def test_an_exact_transformer_gives_the_exact_scores(name, container):
-    """To the last bit: distances are taken anew, and so is their order."""
+    """The scores are bit-identical, because distances and their order are computed again."""
     for n_neighbors in (12, 40):
         transformer = KNeighborsTransformer(n_neighbors=n_neighbors, algorithm="brute")
         assert_array_equal(
@@ -345,7 +343,7 @@ def test_parameters_are_those_of_scikit_learn():
     assert_array_equal(sieve.fit(X).scores_, copy.fit(X).scores_)
 
 
-# ---- what is told
+# ---- reports
 
 
 def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch):
@@ -363,7 +361,7 @@ def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch)
 
 
 def test_auto_is_exact_up_to_the_documented_size():
-    """400,000 × 50 and 130,000 × 500 are exact, half as many samples again are not."""
+    """400,000 × 50 and 130,000 × 500 are exact, but not with 1.5 times as many samples."""
     for n, p in ((400_000, 50), (130_000, 500)):
         assert n**2 * p <= searching.EXACT_UP_TO < (1.5 * n) ** 2 * p
 
@@ -409,7 +407,7 @@ def test_requested_approximate_neighbors_warn_only_for_a_poor_recall(small_cells
 
 
 def test_the_recall_is_measured_on_the_checked_rows(small_cells, monkeypatch):
-    """On all rows the share is counted by another library."""
+    """The expected recall on all rows comes from scikit-learn."""
     rows = np.random.default_rng(0).normal(size=(1200, 15))
     monkeypatch.setattr(approximate, "TARGET_RECALL", 0.6)
     monkeypatch.setattr(searching, "CHECKED_SAMPLES", 1200)
@@ -417,11 +415,11 @@ def test_the_recall_is_measured_on_the_checked_rows(small_cells, monkeypatch):
     table = searched(MemoryTable(rows), "approximate")
     found = table.geometry.nearest(K, None, None)[0]
     expected = NearestNeighbors(n_neighbors=K).fit(rows).kneighbors()[1]
-    met = sum(
-        len(set(mine) & set(theirs))
-        for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)
+    common = sum(
+        len(set(actual) & set(wanted_neighbors))
+        for actual, wanted_neighbors in zip(found.tolist(), expected.tolist(), strict=True)
     )
-    assert recall_of(table) == pytest.approx(met / found.size, abs=1e-12)
+    assert recall_of(table) == pytest.approx(common / found.size, abs=1e-12)
     assert recall_of(table) < 0.95
 
 
@@ -446,7 +444,7 @@ def test_few_queries_and_subsets_of_candidates_are_searched_exactly(small_cells)
 
 @pytest.mark.parametrize("name", SCORES)
 def test_every_score_accepts_approximate_neighbors(name, monkeypatch):
-    """With all cells visited, they are the exact ones, and so are the scores."""
+    """If all cells are visited, the neighbours and the scores are exact."""
     monkeypatch.setattr(approximate, "CELL_ROWS", 6)
     monkeypatch.setattr(approximate, "TARGET_RECALL", 1.0)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 20)
@@ -464,7 +462,9 @@ def table_file(tmp_path):
     return str(path)
 
 
-def test_the_command_reports_the_recall_with_its_own_options(table_file, long_search, capsys, tmp_path):
+def test_the_command_reports_the_recall_with_its_own_options(
+    table_file, long_search, capsys, tmp_path
+):
     assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
     out, err = capsys.readouterr()
     assert "neighbours are approximate: of those that were checked, 9" in out
@@ -532,10 +532,12 @@ def test_a_transformer_cannot_modify_x():
     before = X.copy()
     found = []
     for copy in (True, False):
-        finds = make_pipeline(StandardScaler(copy=copy), KNeighborsTransformer(n_neighbors=8))
-        # On another scale it looks elsewhere
+        transformer_pipeline = make_pipeline(
+            StandardScaler(copy=copy), KNeighborsTransformer(n_neighbors=8)
+        )
+        # On another scale, the pipeline finds other neighbours.
         with pytest.warns(GraphSieveWarning, match="are correct"):
-            found.append(laplacian_score(X, bandwidth=1e6, neighbors=finds))
+            found.append(laplacian_score(X, bandwidth=1e6, neighbors=transformer_pipeline))
         assert_array_equal(X, before)
     assert_array_equal(*found)
 

@@ -116,7 +116,9 @@ def test_bounds_hold_for_proposed_and_other_candidates(name):
     ).reshape(len(rows), -1)
     checked = 0
     for found in all_proposals(rows):
-        expected_distances = exact if len(found.part(slice(0, 260)).positions) == len(rows) else exact[::2]
+        expected_distances = (
+            exact if len(found.part(slice(0, 260)).positions) == len(rows) else exact[::2]
+        )
         proposal = found.part(slice(0, len(expected_distances)))
         near = np.take_along_axis(expected_distances, proposal.positions.astype(np.int64), axis=1)
         slack = 1 + 1e-12  # rounding error of the explicit distances
@@ -125,7 +127,9 @@ def test_bounds_hold_for_proposed_and_other_candidates(name):
         others = np.ones(expected_distances.shape, dtype=bool)
         np.put_along_axis(others, proposal.positions.astype(np.int64), False, axis=1)
         others &= ~np.eye(len(rows), dtype=bool) if len(expected_distances) == len(rows) else True
-        assert (np.where(others, expected_distances, np.inf) * slack >= proposal.beyond[:, None]).all()
+        assert (
+            np.where(others, expected_distances, np.inf) * slack >= proposal.beyond[:, None]
+        ).all()
         checked += 1
     assert checked == 6
 

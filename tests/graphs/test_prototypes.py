@@ -1,6 +1,4 @@
-"""Prototypes: the map against its printed formula, what a prototype is, and that nothing known
-is ever compressed.
-"""
+"""Prototypes: the map follows its published formula, and supervision is never compressed."""
 
 from __future__ import annotations
 
@@ -37,11 +35,12 @@ def blobs(n=300, p=5, seed=0):
 
 
 def slow_epoch(rows, units, sides, radius):
-    """Eq. 14 as printed, but for the square of δ; the path δ by walking the lattice breadth
-    first.
+    """Compute Eq. 14 as printed, except for the square of δ.
+
+    A breadth-first search on the lattice gives the path length δ.
     """
     n_units = len(units)
-    paths = np.array([walked(unit, sides) for unit in range(n_units)])
+    paths = np.array([path_lengths(unit, sides) for unit in range(n_units)])
     numerator, denominator = np.zeros_like(units), np.zeros(n_units)
     for row in rows:
         winner = min(range(n_units), key=lambda unit: (np.sum((row - units[unit]) ** 2), unit))
@@ -52,7 +51,7 @@ def slow_epoch(rows, units, sides, radius):
     return numerator / denominator[:, None]
 
 
-def walked(start, sides):
+def path_lengths(start, sides):
     steps, frontier = {divmod(start, sides[1]): 0}, [divmod(start, sides[1])]
     while frontier:
         row, column = frontier.pop(0)
@@ -68,7 +67,7 @@ def nearest_distances(rows, units):
 
 
 def by_position(found):
-    """The centers in an order that does not depend on the order of the units."""
+    """Return the centres in an order that does not depend on the order of the units."""
     return found.centers[np.lexsort(found.centers.T[::-1])]
 
 
@@ -90,7 +89,7 @@ def test_an_epoch_is_equation_14(sparse, sides, radius):
 
 
 def test_ties_between_units_are_broken_by_the_lower_unit():
-    # The middle sample is as far from both units; the two units at 2 are equal.
+    # The middle sample has the same distance to both positions, and the two units at 2 are equal.
     samples = prototypes.Samples(np.array([[0.0], [1.0], [2.0]]))
     units = np.array([[0.0], [2.0], [2.0]]) - samples.mean
     assert_array_equal(samples.nearest(units), [0, 0, 1])
@@ -98,7 +97,8 @@ def test_ties_between_units_are_broken_by_the_lower_unit():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_rounding_errors_do_not_break_ties_between_units(sparse):
-    # Halfway between two units on paper; in floating point nearer to either, half of the time.
+    # The middle row has equal distances to both units in exact arithmetic. In floating point, it is
+    # closer to either of them.
     rng = np.random.default_rng(0)
     for _ in range(20):
         one, other = rng.normal(size=(2, 50))
@@ -121,8 +121,8 @@ def test_every_sample_is_assigned_to_a_nearest_unit(problem, seed):
 
 
 def test_a_tiny_radius_leaves_every_unit_with_a_position():
-    # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the
-    # nearest winner's samples.
+    # Far from every unit with samples, exp(−δ²/2T²) underflows to 0. Such a unit moves to the mean
+    # of the samples of the nearest unit with samples.
     rows = np.array([[0.0], [0.0], [3.0]])
     samples = prototypes.Samples(rows)
     units = np.linspace(0, 900, 10)[:, None] - samples.mean
@@ -141,7 +141,7 @@ def test_the_map_starts_in_the_principal_plane():
         deviations, np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] / 500**0.5
     )
     plane = prototypes.initial_plane((2, 5), axes, deviations)
-    # The longer side runs along the first axis, from −1 to 1 deviations.
+    # The longer side extends along the first axis, from −1 to 1 standard deviations.
     assert_allclose(plane[4] - plane[0], 2 * deviations[0] * axes[:, 0])
     assert_allclose(plane[5] - plane[0], 2 * deviations[1] * axes[:, 1])
 
@@ -171,7 +171,7 @@ def test_training_moves_the_map_closer_to_the_samples(shape):
 
 
 def test_the_map_keeps_the_order_of_a_line():
-    # Along a curve, units that are neighbours on the lattice must be neighbours on the curve.
+    # Neighbouring units of the lattice must be neighbours on the curve.
     t = np.linspace(0, 1, 400)
     found = som(np.column_stack([np.cos(2 * t), np.sin(2 * t), t]), (12, 1))
     along = found.centers[:, 2]
@@ -201,7 +201,7 @@ def test_a_default_map_has_about_the_root_of_the_samples():
     assert 20 <= len(found.counts) <= 30
 
 
-# --- Both ways
+# --- Both methods
 # --------------------------------------------------------------------------------------------------
 
 
@@ -215,9 +215,9 @@ def test_a_prototype_is_the_mean_of_its_samples(how, sparse, problem, size):
     assert found.counts.min() >= 1
     assert found.assignment.shape == (len(rows),)
     for place, center in enumerate(found.centers):
-        mine = found.assignment == place
-        assert mine.sum() == found.counts[place]
-        assert_allclose(center, rows[mine].mean(axis=0), atol=1e-9)
+        members = found.assignment == place
+        assert members.sum() == found.counts[place]
+        assert_allclose(center, rows[members].mean(axis=0), atol=1e-9)
     distances = np.sqrt(((rows - found.centers[found.assignment]) ** 2).sum(axis=1))
     assert found.quantization_error == pytest.approx(distances.mean(), abs=1e-6)
     assert found.counts.dtype == found.assignment.dtype == np.int64
@@ -245,8 +245,9 @@ def test_sparse_and_dense_rows_give_the_same_prototypes(how):
 @pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_changes_no_prototype(how, offset):
-    """Nothing is lost by it, since the samples are on a grid; columns that are zero somewhere
-    have none.
+    """Adding the offset is exact, because the samples are on a grid.
+
+    The column with zeros has no offset.
     """
     rows = np.round(np.random.default_rng(6).normal(size=(200, 6)) * 2**16) / 2**16
     rows[:, 5] *= rows[:, 5] > 0
@@ -322,7 +323,7 @@ def test_mini_batches_give_similar_prototypes(monkeypatch):
 
 
 def numbered(n=60, p=4):
-    """Rows whose last column is the number of the sample, so that rows can be followed."""
+    """Return rows with the sample number in the last column, so that rows can be identified."""
     return np.column_stack([blobs(n, p - 1), np.arange(n)])
 
 
@@ -332,7 +333,7 @@ def values_of(table):
 
 
 LABELS = np.where(np.arange(60) % 20 == 3, np.arange(60) // 20, -1)
-KNOWLEDGE = {
+SUPERVISION = {
     "labels": (Supervision.from_labels(LABELS), [3, 23, 43]),
     "targets": (Supervision.from_targets(np.where(LABELS >= 0, LABELS / 4, np.nan)), [3, 23, 43]),
     "pairs": (
@@ -349,9 +350,9 @@ KNOWLEDGE = {
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("kind", KNOWLEDGE)
+@pytest.mark.parametrize("kind", SUPERVISION)
 def test_samples_with_supervision_are_kept_unchanged(kind, how, sparse):
-    known, kept = KNOWLEDGE[kind]
+    known, kept = SUPERVISION[kind]
     X = numbered()
     small = compressed(MemoryTable(sp.csr_array(X) if sparse else X), known, how, 6)
     found = values_of(small.table)
@@ -361,7 +362,7 @@ def test_samples_with_supervision_are_kept_unchanged(kind, how, sparse):
     assert 1 <= small.n_prototypes <= 6
     assert_array_equal(small.counts[: len(kept)], 1)
     assert small.counts.sum() == 60
-    # Weighted by counts, prototypes have the mean of what they stand for.
+    # The mean of the rows, weighted by counts, is the mean of the samples.
     assert_allclose(small.counts @ found / 60, X.mean(axis=0))
     assert small.known.kinds == known.kinds
     for place in range(len(found)):
@@ -392,7 +393,7 @@ def test_columns_of_any_magnitude_keep_their_units(sparse):
     X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
     X[:, 1] = 1e-300 * (1 + np.arange(60))
     X[:, 2] += 1e8
-    known = KNOWLEDGE["labels"][0]
+    known = SUPERVISION["labels"][0]
     small = compressed(MemoryTable(sp.csc_array(X) if sparse else X), known, "kmeans", 2)
     columns = [
         np.ldexp((block.dense(j) + block.shift[j]), block.exponent[j])
@@ -400,7 +401,7 @@ def test_columns_of_any_magnitude_keep_their_units(sparse):
         for j in range(len(block.shift))
     ]
     found = np.column_stack(columns)
-    # The first column decides alone.
+    # Only the first column affects the distances.
     for value, counted in (
         (1e300, (X[LABELS < 0, 0] == 1e300)),
         (3e300, (X[LABELS < 0, 0] == 3e300)),
@@ -411,7 +412,7 @@ def test_columns_of_any_magnitude_keep_their_units(sparse):
 
 
 class _Dense:
-    """A block of which each column can be read as an array."""
+    """A block that returns each column as a dense array."""
 
     def __init__(self, block):
         self.values = block.values.toarray() if block.is_sparse else block.values
@@ -425,7 +426,7 @@ class _Dense:
 def test_copies_of_a_column_stay_copies(how):
     X = numbered()
     X = np.column_stack([X, X[:, 1], 4 * X[:, 1]])
-    found = values_of(compressed(MemoryTable(X), KNOWLEDGE["pairs"][0], how, 6).table)
+    found = values_of(compressed(MemoryTable(X), SUPERVISION["pairs"][0], how, 6).table)
     assert_array_equal(found[:, 1], found[:, 4])
     assert_array_equal(4 * found[:, 1], found[:, 5])
 
@@ -434,29 +435,27 @@ def test_column_names_are_kept():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(numbered(), columns=list("abcd"))
     assert compressed(
-        MemoryTable(frame), KNOWLEDGE["nothing"][0], "som", 4
+        MemoryTable(frame), SUPERVISION["nothing"][0], "som", 4
     ).table.feature_names == tuple("abcd")
 
 
 def test_no_large_dense_array_for_sparse_tables(monkeypatch):
-    """Neither the map nor its table may ask a sparse matrix of the size of the samples for a
-    dense one.
-    """
+    """Neither the map nor its table may convert all sparse samples to a dense array."""
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 2000), density=0.01, rng=rng, format="csr")
-    asked = []
+    densified = []
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array):
         original = kind.toarray
         monkeypatch.setattr(
             kind,
             "toarray",
             lambda self, *a, _original=original, **k: (
-                asked.append(self.shape) or _original(self, *a, **k)
+                densified.append(self.shape) or _original(self, *a, **k)
             ),
         )
     small = compressed(MemoryTable(X), Supervision.nothing(300), "som", (4, 3))
     assert small.table.is_sparse
-    assert all(rows * columns <= 12 * 2000 for rows, columns in asked)
+    assert all(rows * columns <= 12 * 2000 for rows, columns in densified)
 
 
 # --- Graphs lifted to the samples
@@ -504,8 +503,9 @@ def test_a_graph_of_single_samples_is_lifted_to_itself():
 
 
 def test_noise_unrelated_to_the_prototypes_keeps_a_score_of_one():
-    """A column too small to be seen in distances is independent of the graph: its energy is its
-    spread, but for chance.
+    """A column that is too small to affect distances is independent of the graph.
+
+    Its energy equals its spread, up to random variation.
     """
     rng = np.random.default_rng(0)
     t = rng.random(900)
@@ -520,14 +520,14 @@ def test_noise_unrelated_to_the_prototypes_keeps_a_score_of_one():
     assert (lifted[:3] < 0.5).all()
 
 
-# --- What is refused
+# --- Errors and warnings
 # --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("known", "size"),
     [
-        (Supervision.from_labels(np.arange(6) % 2), None),  # nobody left
+        (Supervision.from_labels(np.arange(6) % 2), None),  # no sample left
         (Supervision.from_labels([0, 1, 0, 1, 0, -1]), None),  # one left
         (Supervision.nothing(6), 7),
         (Supervision.nothing(6), 6),  # as many prototypes as samples
@@ -564,7 +564,7 @@ def test_a_map_larger_than_the_samples_compresses_nothing():
         (("kmeans", 2.5), "got 2.5"),
         (("kmeans", True), "got True"),
         (("kmeans", (2, 2)), "k-means has none"),
-        # Refused even where there would be nothing to compress
+        # An error even if there is nothing to compress
         (("kmeans", (6, 6)), "k-means has none"),
     ],
 )
@@ -607,7 +607,7 @@ def test_the_input_is_not_modified():
 # --------------------------------------------------------------------------------------------------
 
 
-def knowledge(name, n):
+def supervision_for(name, n):
     rng = np.random.default_rng(1)
     if name == "semi_supervised_laplacian":
         return Supervision.from_targets(
@@ -624,9 +624,9 @@ def knowledge(name, n):
     "name", [name for name, method in METHODS.items() if method.reads_neighbors]
 )
 def test_every_score_with_a_graph_from_x_can_be_compressed(name, how):
-    """Its scores are near those from all samples, and nearer the more prototypes there are."""
+    """With many prototypes, the scores rank features nearly as the scores from all samples do."""
     X = blobs(300)
-    known = knowledge(name, 300)
+    known = supervision_for(name, 300)
     whole = GraphSieve(name).fit(X, supervision=known)
     few, many = (
         GraphSieve(name, compress=how, n_prototypes=n).fit(X, supervision=known) for n in (12, 120)
@@ -664,8 +664,9 @@ def test_compression_without_a_graph_from_x_is_refused():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*single known member")
 def test_waveform_noise_has_the_worst_constrained_scores():
-    """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by
-    construction, too.)
+    """Figure 3 of the paper, with 8 labels and a map of 26 × 14.
+
+    Columns 1 and 21 are also noise by construction.
     """
     X, y = lookalikes.load("waveform")
     for seed in range(3):

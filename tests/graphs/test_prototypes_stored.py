@@ -1,5 +1,6 @@
-"""Prototypes of tables that are read piece by piece: those of tables in memory, or as good; no
-more is held than a piece.
+"""Prototypes of stored tables equal those of tables in memory, or are as good.
+
+The memory never contains more than one piece of the table.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ HOW = sorted(COMPRESSIONS)
 
 
 class Pieces(Local):
-    """A matrix whose pieces are counted; row groups of at most `height` rows."""
+    """A matrix in row groups of at most `height` rows, which counts the rows that are read."""
 
     def __init__(self, matrix, height, memory=None):
         self.matrix, self.shape, self.is_sparse = matrix, matrix.shape, bool(sp.issparse(matrix))
@@ -63,7 +64,7 @@ class Pieces(Local):
 
     @property
     def n_bytes(self):
-        return 2**60  # never read whole
+        return 2**60  # too large to be read into memory
 
 
 def blobs(n=300, p=5, seed=0):
@@ -122,11 +123,12 @@ def test_the_map_does_not_depend_on_the_chunks(cuts):
 
 
 @pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
-@pytest.mark.parametrize("n_samples", [40, 200])  # k-means holds all of the fewer ones
+@pytest.mark.parametrize("n_samples", [40, 200])  # k-means reads 40 rows into memory
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_changes_no_prototype(how, n_samples, offset):
-    """Nothing is lost by it, since the samples are on a grid; a column that is zero in one group
-    of rows alone has none.
+    """Adding the offset is exact, because the samples are on a grid.
+
+    The column that is zero in only one group of rows has no offset.
     """
     rows = np.round(np.random.default_rng(6).normal(size=(n_samples, 6)) * 2**16) / 2**16
     rows[:30, 5] = 0
@@ -143,7 +145,7 @@ def test_an_offset_changes_no_prototype(how, n_samples, offset):
 
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_of_the_samples_to_compress_alone_changes_no_prototype(how):
-    """The samples that are kept are zero where all others have an offset."""
+    """The kept samples are zero, and all other samples have an offset."""
     X = np.round(blobs(200, seed=6) * 2**16) / 2**16
     far = X + 2.0**30
     X[:10] = far[:10] = 0
@@ -162,7 +164,7 @@ def test_every_epoch_reads_the_rows_once():
         som(rows, 12, n_epochs=n_epochs)
         readings[n_epochs] = pieces.rows_read / 300
     assert readings[4] - readings[1] == 3
-    assert readings[1] <= 6  # mean, axes, the epoch, the choice, sums, distances
+    assert readings[1] <= 6  # mean, axes, epoch, assignment, sums, distances
 
 
 # --- K-means
@@ -171,9 +173,7 @@ def test_every_epoch_reads_the_rows_once():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_kmeans_converges_to_the_means_of_the_nearest_samples(monkeypatch, sparse):
-    """Left to go on it stops where every center is the mean of the samples that are nearest to
-    it, as the textbook has it.
-    """
+    """After convergence, every centre is the mean of the samples that are nearest to it."""
     monkeypatch.setattr(prototypes, "ROUNDS", 200)
     matrix = kept_sparse(blobs()) if sparse else blobs()
     X = matrix.toarray() if sparse else matrix
@@ -208,9 +208,7 @@ def test_another_seed_gives_another_initialization():
 
 
 def test_a_few_distant_rows_are_found():
-    """Of 3000 rows, five stand alone, far away, each at another place: thirty rows drawn evenly
-    would miss them.
-    """
+    """Five of 3000 rows are far from all others; thirty uniformly drawn rows would miss them."""
     X = blobs(3000)
     X[::600] = 1e4 * np.eye(5)
     found = kmeans(stored_rows(X, 700), 30)
@@ -238,7 +236,7 @@ def test_kmeans_is_as_good_as_in_memory(name):
 @pytest.mark.parametrize("scale", [None, "standard"])
 def test_scores_rank_features_as_in_memory(name, scale):
     X = np.asarray(lookalikes.load(name)[0], dtype=np.float64)
-    X = X[:, (X > 0).mean(axis=0) > 0.2]  # without pixels that are nearly always white
+    X = X[:, (X > 0).mean(axis=0) > 0.2]  # without pixels that are zero in most images
     sieve = GraphSieve("laplacian", compress="kmeans", scale=scale)
     here, there = sieve.fit(X).scores_, sieve.fit(Pieces(X, len(X) // 6)).scores_
     assert spearmanr(here, there)[0] >= 0.9
@@ -286,7 +284,7 @@ def test_columns_of_any_magnitude_keep_their_units():
         )
 
 
-def knowledge(name, n):
+def supervision_for(name, n):
     if name == "semi_supervised_laplacian":
         rng = np.random.default_rng(1)
         return Supervision.from_targets(
@@ -307,7 +305,7 @@ def knowledge(name, n):
 )
 def test_every_score_of_a_map_equals_that_in_memory(name, scale, sparse):
     matrix = kept_sparse(blobs() * [1, 3, 9, 1, 2]) if sparse else blobs() * [1, 3, 9, 1, 2]
-    sieve, known = GraphSieve(name, compress="som", scale=scale), knowledge(name, 300)
+    sieve, known = GraphSieve(name, compress="som", scale=scale), supervision_for(name, 300)
     here = sieve.fit(matrix, supervision=known).scores_
     there = sieve.fit(Pieces(matrix, 70), supervision=known)
     assert there.n_prototypes_ > 5
@@ -330,8 +328,9 @@ def test_nothing_to_compress():
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 def test_memory_depends_on_the_pieces_and_not_on_the_table(how, tmp_path):
-    """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a
-    fraction of that is ever held.
+    """20,000 × 200 numbers need 32 MB, but the peak memory is only a fraction of that.
+
+    The pieces need 2 MiB, and the 40 prototypes 64 kB.
     """
     rng = np.random.default_rng(0)
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 200), dtype=np.float64)
@@ -384,7 +383,7 @@ def test_too_many_prototypes_are_refused_before_anything_is_read(monkeypatch, ho
 
 
 def test_too_many_samples_with_supervision_are_refused_before_the_search():
-    """What is kept must fit into memory."""
+    """The kept samples must fit into memory."""
     known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
     table = StoredTable(Measured(blobs(), 70, memory=10_000))
     with pytest.raises(InputError, match="200 samples with supervision are kept and need"):
@@ -392,23 +391,21 @@ def test_too_many_samples_with_supervision_are_refused_before_the_search():
 
 
 class Measured(Pieces):
-    """Pieces that tell their true size."""
+    """Pieces that report their true size."""
 
     n_bytes = Local.n_bytes
 
 
 class Sent(Pieces):
-    """Pieces that are worked on elsewhere: all that is asked of them travels there, and is
-    weighed.
-    """
+    """Pieces that are processed as on a remote worker; the size of each message is measured."""
 
     heaviest = 0
 
     def over_rows(self, groups, work, *given, shared=()):
         for place, group in enumerate(groups):
-            letter = pickle.dumps((work, [one[place] for one in given], shared))
-            self.heaviest = max(self.heaviest, len(letter))
-            there, known, common = pickle.loads(letter)
+            message = pickle.dumps((work, [one[place] for one in given], shared))
+            self.heaviest = max(self.heaviest, len(message))
+            there, known, common = pickle.loads(message)
             yield pickle.loads(pickle.dumps(there(self.read_rows(group), *known, *common)))
 
 
@@ -421,14 +418,14 @@ def test_only_prototypes_are_sent_to_workers(how):
         GraphSieve("laplacian", compress=how).fit(pieces),
     )
     assert_array_equal(there.scores_, here.scores_)
-    # Four times √3000 rows at most, what is known of 500 samples, and a few vectors; a piece would
-    # be 80,000 bytes.
+    # A message contains at most 4 × √3000 rows, arrays of 500 samples, and a few vectors. A piece
+    # would be 80,000 bytes.
     assert 55 * 20 * 8 < pieces.heaviest < 4 * 55 * 20 * 8 + 500 * 24 + 4000
 
 
 @pytest.mark.parametrize("at_once", [1, 2**12, 2**17, 2**22])
 def test_isolated_rows_of_a_memory_map_are_read_a_few_at_a_time(monkeypatch, tmp_path, at_once):
-    """Each brings the 64 kB around it into memory, though it is only 80 bytes long."""
+    """Reading a row of 80 bytes loads the 64 kB around it into memory."""
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 10), dtype=np.float64)
     X[:] = np.arange(200_000).reshape(20_000, 10)
     monkeypatch.setattr(arrays, "AT_ONCE", at_once)
