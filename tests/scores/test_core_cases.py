@@ -144,7 +144,7 @@ def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
 
 
 def test_a_graph_of_other_samples_is_refused():
-    with pytest.raises(InputError, match="same samples have 3 and 4 of them"):
+    with pytest.raises(InputError, match="same samples, got 3 and 4 samples"):
         laplacian_ratio(MemoryTable(np.arange(8.0).reshape(4, 2)), SparseGraph(3, [0], [1]))
 
 
@@ -1254,7 +1254,7 @@ def test_a_weight_matrix_is_symmetric_as_far_as_its_largest_weight_tells(form, u
 def test_graphs_of_different_samples_are_neither_added_nor_taken_away():
     three, four = complete_graph(3), complete_graph(4)
     for together in (lambda: four + three, lambda: four - three):
-        with pytest.raises(InputError, match="same samples have 4 and 3 of them"):
+        with pytest.raises(InputError, match="same samples, got 4 and 3 samples"):
             together()
 
 
