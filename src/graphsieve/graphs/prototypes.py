@@ -61,7 +61,7 @@ SUBSPACE_WIDTH, SUBSPACE_ROUNDS = 12, 6
 # Resolution at which samples count as distinct, relative to the largest norm. k-means squares
 # distances, which leaves half of the digits.
 GRID = 2.0**-24
-MINIBATCH_FROM = 2**27  # samples × prototypes
+MINIBATCH_FROM = 2**27  # samples × prototypes above which k-means uses mini-batches
 BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances per block, which stay in the cache
 # For stored rows, k-means starts from this number of draws, each with one row per prototype.
 DRAWS = 4

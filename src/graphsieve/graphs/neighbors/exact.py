@@ -401,8 +401,10 @@ class _ProductReach:
         self.step = max(1, TEMPORARY_ELEMENTS // len(search.candidates))
 
     def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Some queries by their places, and pairs of a query among these and a candidate's
-        position.
+        """Yield blocks of queries with the candidates that may be their neighbours.
+
+        Each block contains the positions of its queries, followed by pairs of a query within the
+        block and the position of a candidate.
         """
         search, points = self.search, self.search.points
         norms = points.norms[search.candidates]
@@ -442,8 +444,10 @@ class _TreeReach:
         self.search = search
 
     def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Some queries by their places, and pairs of a query among these and a candidate's
-        position.
+        """Yield blocks of queries with the candidates that may be their neighbours.
+
+        Each block contains the positions of its queries, followed by pairs of a query within the
+        block and the position of a candidate.
         """
         search = self.search
         tree, rows = search.tree, search.rows[search.queries[search.open]]
