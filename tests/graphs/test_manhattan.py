@@ -160,7 +160,7 @@ def good_arguments():
 
 
 def invalid_versions(array):
-    """Yield versions of an array with another type, shape or order, and objects that are no arrays."""
+    """Yield versions of an array with another type, shape or order, and other objects."""
     yield None
     yield "text"
     yield array.astype(np.complex128)

@@ -184,7 +184,7 @@ def partly_known_target_graph(
 
 
 def group_graph(codes: Integers, weight: float = 1.0) -> FactorGraph:
-    """Build the low-rank graph of all pairs of samples with the same code ≥ 0, with equal weights."""
+    """Build the low-rank graph of all pairs of samples with the same code ≥ 0."""
     return FactorGraph(group_weightings(codes, int(codes.max()) + 1) * np.sqrt(weight))
 
 
@@ -500,7 +500,7 @@ def _equal_target_graph(
 def merge_labeled(
     known: Integers, runs: TargetRuns, gaps: Floats, near: Integers, squared: Floats, *, k: int
 ) -> list[tuple[Integers, Integers, Floats]]:
-    """Return the edges from labelled samples to their neighbours with a different target or none."""
+    """Return the edges of labelled samples, except those to samples with an equal target."""
     ordered = nearest_labeled(runs, gaps, k)[runs.run]
     both = np.concatenate([ordered, squared], axis=1)
     reach = np.partition(both, k - 1, axis=1)[:, k - 1]

@@ -343,8 +343,8 @@ class FactorGraph(Graph):
 class CrossGraph(Graph):
     """The low-rank graph W_ij = Σ_{c ≠ d} F_ic F_jd without its diagonal, never expanded.
 
-    Class indicators give all pairs of samples of different classes. Class probabilities give weights
-    equal to the probability that two samples do not share a class, 1 − F Fᵀ.
+    Class indicators give all pairs of samples of different classes. Class probabilities give
+    weights equal to the probability that two samples do not share a class, 1 − F Fᵀ.
 
     Parameters
     ----------
@@ -416,8 +416,8 @@ class LiftedGraph(Graph):
     """A graph over kept samples and prototypes, extended to all samples that they represent.
 
     Consider an edge of weight w between two rows that represent a and b samples. It links all
-    samples of the first row with all samples of the second. Each pair has weight w / √(a b), and all
-    pairs together have weight w √(a b). The energy of a feature thus depends on its means per
+    samples of the first row with all samples of the second. Each pair has weight w / √(a b), and
+    all pairs together have weight w √(a b). The energy of a feature thus depends on its means per
     prototype and on its variances within prototypes. Otherwise features would seem smoother,
     because prototypes average out the noise.
 

@@ -131,9 +131,9 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
 
     where δ is the length of the shortest path on a rectangular lattice with four neighbours per
     unit. (The paper prints δ without the square, as in its heat kernel. The usual Gaussian has the
-    square.) The radius T decreases from half the longer side to 0.3, in equal steps on a logarithmic
-    scale. The initial map is a rectangle in the plane of the first two principal axes, with its
-    longer side along the first axis.
+    square.) The radius T decreases from half the longer side to 0.3, in equal steps on a
+    logarithmic scale. The initial map is a rectangle in the plane of the first two principal axes,
+    with its longer side along the first axis.
 
     Each prototype is finally the mean of the samples assigned to its unit. The mean is closer to
     these samples than the smoothed vector of the unit. The assignment still reflects the order of
@@ -658,7 +658,7 @@ class Samples(_Deviations):
         return found
 
     def _compared(self, units: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
-        """Yield, for blocks of samples, the squared distances to all units and their rounding error.
+        """Yield blocks of samples with squared distances to all units and their rounding errors.
 
         The squared norm of the sample is not included in the distances.
         """

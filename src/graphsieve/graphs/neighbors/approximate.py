@@ -87,7 +87,7 @@ def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats
 
 
 def searches_cells(n_rows: int, n_neighbors: int) -> bool:
-    """Whether the search uses cells for this number of rows and neighbours; otherwise it is exact."""
+    """Whether the search uses cells for these numbers; otherwise it is exact."""
     return n_rows // CELL_ROWS >= FEWEST_CELLS and _n_listed(n_neighbors) <= MOST_LISTED
 
 

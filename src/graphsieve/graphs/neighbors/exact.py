@@ -375,7 +375,7 @@ class _Search:
         return hashlib.blake2b(content, digest_size=16).digest()
 
     def compare_within_bounds(self) -> None:
-        """Answer the remaining queries by comparing all candidates that the bounds do not exclude."""
+        """Answer the open queries by comparing all candidates that the bounds do not exclude."""
         if not len(self.open):
             return
         finder = _TreeReach(self) if self.tree is not None else _ProductReach(self)
@@ -548,7 +548,7 @@ class TargetRuns:
         return line_pairs(self.values, self.reach, np.arange(len(self.values)))
 
     def sample_pairs(self) -> tuple[Integers, Integers, Floats]:
-        """Return the linked pairs of samples with different targets, and their squared distances."""
+        """Return the linked pairs of samples with different targets, with squared distances."""
         if len(self.values) == len(self.order):
             return line_pairs(
                 self.values, self.reach, self.order, n_expected=self.n_neighbors * len(self.order)

@@ -1,4 +1,4 @@
-"""Distances between samples: by their values (Euclidean) or by the direction of their rows (cosine).
+"""Distances between samples: Euclidean, or cosine for the directions of their rows.
 
 A long text and a short text about the same subject use the same words in different numbers. Their
 rows are close to each other once each row is divided by its Euclidean norm. The cosine distance is
@@ -96,10 +96,10 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
     """Choose a metric for a table, and give the reason.
 
     Cosine is chosen for counts and frequencies, such as words in texts, and Euclidean otherwise.
-    A table is treated as counts if it has no negative values, at least 90 % of its values are zero,
-    and at least half of its rows have five or more nonzero values. The direction of a row with
-    fewer nonzero values is not informative, for example in a table of a few columns that are
-    mostly zero.
+    A table is treated as counts if it has no negative values and at least 90 % of its values are
+    zero. In addition, at least half of its rows must have five or more nonzero values. The
+    direction of a row with fewer nonzero values is not informative, for example in a table of a
+    few columns that are mostly zero.
 
     Returns
     -------

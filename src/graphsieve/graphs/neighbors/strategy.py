@@ -27,7 +27,7 @@ from graphsieve.table.stored.stored_table import StoredTable
 
 SEARCHES = ("auto", "exact", "approximate")
 # Samples² × features up to which "auto" is exact. This takes about a minute on two cores, for
-# example for 400,000 × 50 or 130,000 × 500. The approximate search takes a third of that time there.
+# example for 400,000 × 50 or 130,000 × 500. The approximate search takes a third of that time.
 EXACT_UP_TO = 2**43
 CHECKED_SAMPLES = 200  # samples with exact neighbours, from which the recall is estimated
 POOR_RECALL = 0.9  # a lower recall causes a warning even if approximate neighbours were requested
@@ -313,8 +313,8 @@ def _entries_of(transformer: Any, rows: Any, n_samples: int) -> Any:
             else f"a {type(graph).__name__}"
         )
         raise InputError(
-            f"{_named(transformer)} returned {what}; expected a sparse matrix of distances between all "
-            f"{n_samples} samples."
+            f"{_named(transformer)} returned {what}; expected a sparse matrix of distances between "
+            f"all {n_samples} samples."
         )
     distances = sp.csr_array(graph, copy=True)
     if not (np.isfinite(distances.data).all() and (distances.data >= 0).all()):

@@ -518,7 +518,7 @@ class _MutualPairs(_AllPairs):
         ]
 
     def _pairs_within(self, limits: Floats) -> tuple[Integers, Integers]:
-        """Return pairs of a query and a position with a squared distance within the query's limit."""
+        """Return all pairs of a query and a position within the limit of the query."""
         found, n = [], len(self.values)
         step = max(1, TEMPORARY_ELEMENTS // n)
         for start in range(0, n, step):
@@ -622,7 +622,8 @@ class _NearestPairs(_Search):
                 differences *= differences
                 differences *= sign
                 self.values[here] += differences
-            # A removed feature reduces a squared distance by its largest squared difference at most.
+            # A removed feature reduces a squared distance by at most its largest squared
+            # difference.
             if sign < 0:
                 self.beyond[here] -= np.maximum(
                     (query_rows - low) ** 2, (high - query_rows) ** 2
