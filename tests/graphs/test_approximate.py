@@ -1,6 +1,4 @@
-"""Neighbours that are found approximately or by somebody else: what they are, what they are not,
-and that it is told.
-"""
+"""Neighbours from the approximate search and from transformers, and the reports about them."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ K = 6
 
 
 def curved(n: int = 3000, p: int = 12) -> np.ndarray:
-    """Points near a surface of three dimensions."""
+    """Return points near a three-dimensional surface."""
     rng = np.random.default_rng(0)
     return np.sin(rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))) + 0.05 * rng.normal(
         size=(n, p)
@@ -52,34 +50,34 @@ def curved(n: int = 3000, p: int = 12) -> np.ndarray:
 
 @pytest.fixture
 def small_cells(monkeypatch):
-    """So that a few thousand rows are many cells."""
+    """Make a few thousand rows fill many cells."""
     monkeypatch.setattr(approximate, "CELL_ROWS", 64)
 
 
 @pytest.fixture
 def long_search(monkeypatch, small_cells):
-    """So that even a small table takes too long for "auto" to be exact."""
+    """Make even small tables too large for an exact search with "auto"."""
     monkeypatch.setattr(searching, "EXACT_UP_TO", 0)
 
 
 # ---- the search by cells
 
 
-def test_most_neighbors_are_those_of_another_library(small_cells):
+def test_most_neighbors_agree_with_scikit_learn(small_cells):
     rows = curved()
     found = approximate_neighbors(rows, K)[0]
     expected = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(rows).kneighbors()[1]
-    met = [
-        len(set(mine) & set(theirs))
-        for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)
+    common = [
+        len(set(actual) & set(wanted_neighbors))
+        for actual, wanted_neighbors in zip(found.tolist(), expected.tolist(), strict=True)
     ]
-    assert sum(met) / found.size > 0.93
+    assert sum(common) / found.size > 0.93
 
 
 @pytest.mark.parametrize(
     "kind", ["curved", "noise", "copies", "all equal", "offset", "huge", "tiny", "one outlier"]
 )
-def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small_cells):
+def test_distances_and_order_are_as_in_the_exact_search(kind, small_cells):
     rows = curved(1500, 5)
     if kind == "noise":
         rows = np.random.default_rng(1).normal(size=(1500, 5))
@@ -95,8 +93,8 @@ def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small
     found, squared = approximate_neighbors(rows, K)
     owner = np.arange(1500)[:, None]
     assert (found != owner).all()
-    assert all(len(set(mine)) == K for mine in found.tolist())
-    total = np.zeros(found.shape)  # from the first feature on, as everywhere
+    assert all(len(set(actual)) == K for actual in found.tolist())
+    total = np.zeros(found.shape)  # summed in feature order, as in all searches
     for feature in rows.T:
         total += (feature[owner] - feature[found]) ** 2
     assert_array_equal(squared, total)
@@ -108,7 +106,7 @@ def test_what_is_found_is_measured_and_sorted_as_in_the_exact_search(kind, small
         assert (squared == 0).mean() > 0.9
 
 
-def test_the_same_rows_give_the_same_answer_whatever_the_number_of_threads(small_cells):
+def test_the_number_of_threads_does_not_change_the_result(small_cells):
     rows = curved(2000)
     first = approximate_neighbors(rows, K)
     with threadpool_limits(1):
@@ -118,7 +116,7 @@ def test_the_same_rows_give_the_same_answer_whatever_the_number_of_threads(small
         assert_array_equal(one, third)
 
 
-def test_plain_kernels_find_the_same(small_cells, monkeypatch):
+def test_numpy_kernels_find_the_same_neighbors(small_cells, monkeypatch):
     rows = curved(1500)
     compiled = approximate_neighbors(rows, K)
     monkeypatch.setattr(kernels, "compiled", None)
@@ -136,19 +134,19 @@ def test_few_rows_and_many_neighbors_are_searched_exactly(n, k):
         assert_array_equal(found, exact)
 
 
-def test_outliers_do_not_spoil_the_digits_of_others(small_cells):
+def test_outliers_do_not_reduce_the_precision_of_other_rows(small_cells):
     rows = curved(2000, 6)
     rows[::40] *= 1e7
     exact = nearest_neighbors(rows, K)[1][:, -1:]
     assert (approximate_neighbors(rows, K)[1] <= exact).mean() > 0.9
 
 
-def test_more_cells_are_visited_where_fewer_would_miss_too_many(small_cells, monkeypatch):
+def test_more_cells_are_visited_for_a_higher_target_recall(small_cells, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(2000, 20))
     exact = nearest_neighbors(rows, K)[1][:, -1:]
     recall = {}
     for wanted in (0.5, 0.99):
-        monkeypatch.setattr(approximate, "WANTED", wanted)
+        monkeypatch.setattr(approximate, "TARGET_RECALL", wanted)
         recall[wanted] = (approximate_neighbors(rows, K)[1] <= exact).mean()
     assert recall[0.5] < 0.9
     assert recall[0.99] > 0.98
@@ -158,7 +156,7 @@ def test_more_cells_are_visited_where_fewer_would_miss_too_many(small_cells, mon
 
 
 class Stub(TransformerMixin, BaseEstimator):
-    """Gives what it is told to, whatever X is."""
+    """A transformer that returns a given graph or raises a given error for any X."""
 
     def __init__(self, graph=None, error=None):
         self.graph = graph
@@ -190,14 +188,14 @@ SCORES = {
 }
 
 
-def test_every_score_that_looks_for_neighbors_is_here():
+def test_every_score_with_a_neighbor_search_is_tested():
     assert set(SCORES) == {name for name, method in METHODS.items() if method.reads_neighbors}
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", SCORES)
 def test_an_exact_transformer_gives_the_exact_scores(name, container):
-    """To the last bit: distances are taken anew, and so is their order."""
+    """The scores are bit-identical, because distances and their order are computed again."""
     for n_neighbors in (12, 40):
         transformer = KNeighborsTransformer(n_neighbors=n_neighbors, algorithm="brute")
         assert_array_equal(
@@ -207,7 +205,7 @@ def test_an_exact_transformer_gives_the_exact_scores(name, container):
         assert not hasattr(transformer, "n_samples_fit_")  # a copy was fitted
 
 
-def test_a_transformer_may_leave_out_the_sample_itself_and_repeat_others():
+def test_a_transformer_may_omit_the_sample_itself_and_repeat_neighbors():
     near = NearestNeighbors(n_neighbors=5).fit(X)
     without = near.kneighbors_graph(mode="distance")
     entries = without.tocoo()
@@ -219,7 +217,7 @@ def test_a_transformer_may_leave_out_the_sample_itself_and_repeat_others():
         assert_array_equal(laplacian_score(X, neighbors=Stub(graph)), laplacian_score(X))
 
 
-def test_a_transformer_sees_x_in_its_own_units_and_the_metric_that_was_asked_for():
+def test_a_transformer_receives_original_units_and_the_requested_metric():
     found = GraphSieve(
         "laplacian",
         metric="cosine",
@@ -255,22 +253,22 @@ BAD = {
     ),
     "more than there are": (
         KNeighborsTransformer(n_neighbors=500),
-        "KNeighborsTransformer cannot look for neighbours in X",
+        "KNeighborsTransformer cannot find neighbours in X",
     ),
     "its own error": (
         Stub(error=ValueError("line one\nline two")),
-        "cannot look for neighbours in X: line one line two",
+        "cannot find neighbours in X: line one line two",
     ),
     "wrong shape": (
         Stub(sp.csr_array((120, 7))),
         r"a sparse matrix of shape \(120, 7\); expected .* all 120 samples",
     ),
-    "dense": (Stub(np.zeros((120, 120))), "gave a ndarray; expected a sparse matrix"),
-    "no graph": (Stub(None), "gave a NoneType"),
+    "dense": (Stub(np.zeros((120, 120))), "returned a ndarray; expected a sparse matrix"),
+    "no graph": (Stub(None), "returned a NoneType"),
     "no neighbours": (Stub(sp.csr_array((120, 120))), "found 0 neighbours of sample 0"),
-    "NaN": (Stub(NAN), "negative or no finite numbers"),
-    "negative": (Stub(NEGATIVE), "negative or no finite numbers"),
-    "infinite": (Stub(INFINITE), "negative or no finite numbers"),
+    "NaN": (Stub(NAN), "negative or not finite"),
+    "negative": (Stub(NEGATIVE), "negative or not finite"),
+    "infinite": (Stub(INFINITE), "negative or not finite"),
 }
 
 
@@ -287,7 +285,7 @@ def test_bad_neighbors_are_refused_in_one_sentence(case):
         assert "\n" not in str(caught.value)
 
 
-def test_it_is_refused_where_nobody_looks_for_neighbors():
+def test_neighbors_is_refused_without_a_neighbor_search():
     y = (X[:, 0] > 0).astype(int)
     cases = [
         (
@@ -320,7 +318,7 @@ def test_it_is_refused_where_nobody_looks_for_neighbors():
         ),
         (
             lambda: laplacian_score(sp.csr_array(X), neighbors="approximate"),
-            "compares dense rows, and X is sparse",
+            "needs dense rows, but X is sparse",
         ),
     ]
     for call, message in cases:
@@ -345,7 +343,7 @@ def test_parameters_are_those_of_scikit_learn():
     assert_array_equal(sieve.fit(X).scores_, copy.fit(X).scores_)
 
 
-# ---- what is told
+# ---- reports
 
 
 def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch):
@@ -362,17 +360,17 @@ def test_auto_is_exact_up_to_a_size_and_for_trees_and_sparse_tables(monkeypatch)
     assert searched(MemoryTable(X), "auto").geometry is not None
 
 
-def test_the_size_up_to_which_auto_is_exact_is_the_stated_one():
-    """400,000 × 50 and 130,000 × 500 are exact, half as many samples again are not."""
+def test_auto_is_exact_up_to_the_documented_size():
+    """400,000 × 50 and 130,000 × 500 are exact, but not with 1.5 times as many samples."""
     for n, p in ((400_000, 50), (130_000, 500)):
         assert n**2 * p <= searching.EXACT_UP_TO < (1.5 * n) ** 2 * p
 
 
-def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
+def test_auto_beyond_that_size_reports_the_recall_and_the_remedy(long_search):
     rows = curved()
     with pytest.warns(
         GraphSieveWarning,
-        match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % are right; .*'exact'",
+        match=r"neighbours of 3000 samples are approximate: .* 9\d\.\d % .* correct; .*'exact'",
     ):
         laplacian_score(rows)
     with pytest.warns(GraphSieveWarning, match="are approximate"):
@@ -388,7 +386,7 @@ def test_auto_beyond_it_says_what_was_found_and_how_to_get_all(long_search):
     assert any("are approximate" in one for one in found.warnings)
 
 
-def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells, monkeypatch):
+def test_requested_approximate_neighbors_warn_only_for_a_poor_recall(small_cells, monkeypatch):
     rows = curved()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -398,9 +396,9 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
     assert "approximate" not in str(exact)
     assert "approximate" not in exact.to_html()
     np.testing.assert_allclose(found.scores, exact.scores, rtol=0.02)
-    monkeypatch.setattr(approximate, "WANTED", 0.1)
+    monkeypatch.setattr(approximate, "TARGET_RECALL", 0.1)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 2)
-    with pytest.warns(GraphSieveWarning, match="'exact' finds all of them"):
+    with pytest.warns(GraphSieveWarning, match="'exact' to find all of them"):
         laplacian_score(
             np.random.default_rng(0).normal(size=(2000, 30)),
             bandwidth=50.0,
@@ -408,24 +406,24 @@ def test_who_asks_for_approximate_neighbors_hears_only_of_poor_ones(small_cells,
         )
 
 
-def test_the_recall_is_that_of_the_rows_that_were_checked(small_cells, monkeypatch):
-    """On all rows the share is counted by another library."""
+def test_the_recall_is_measured_on_the_checked_rows(small_cells, monkeypatch):
+    """The expected recall on all rows comes from scikit-learn."""
     rows = np.random.default_rng(0).normal(size=(1200, 15))
-    monkeypatch.setattr(approximate, "WANTED", 0.6)
-    monkeypatch.setattr(searching, "SAMPLED", 1200)
+    monkeypatch.setattr(approximate, "TARGET_RECALL", 0.6)
+    monkeypatch.setattr(searching, "CHECKED_SAMPLES", 1200)
     monkeypatch.setattr(searching, "POOR_RECALL", 0.0)
     table = searched(MemoryTable(rows), "approximate")
     found = table.geometry.nearest(K, None, None)[0]
     expected = NearestNeighbors(n_neighbors=K).fit(rows).kneighbors()[1]
-    met = sum(
-        len(set(mine) & set(theirs))
-        for mine, theirs in zip(found.tolist(), expected.tolist(), strict=True)
+    common = sum(
+        len(set(actual) & set(wanted_neighbors))
+        for actual, wanted_neighbors in zip(found.tolist(), expected.tolist(), strict=True)
     )
-    assert recall_of(table) == pytest.approx(met / found.size, abs=1e-12)
+    assert recall_of(table) == pytest.approx(common / found.size, abs=1e-12)
     assert recall_of(table) < 0.95
 
 
-def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
+def test_few_queries_and_subsets_of_candidates_are_searched_exactly(small_cells):
     rows = curved(2000)
     table = searched(MemoryTable(rows), "approximate")
     scaled = MemoryTable(rows).rows[0]
@@ -445,10 +443,10 @@ def test_few_queries_and_those_among_some_are_answered_exactly(small_cells):
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_every_score_takes_approximate_neighbors(name, monkeypatch):
-    """With all cells visited, they are the exact ones, and so are the scores."""
+def test_every_score_accepts_approximate_neighbors(name, monkeypatch):
+    """If all cells are visited, the neighbours and the scores are exact."""
     monkeypatch.setattr(approximate, "CELL_ROWS", 6)
-    monkeypatch.setattr(approximate, "WANTED", 1.0)
+    monkeypatch.setattr(approximate, "TARGET_RECALL", 1.0)
     monkeypatch.setattr(approximate, "FEWEST_VISITED", 20)
     assert_array_equal(SCORES[name](X, neighbors="approximate"), SCORES[name](X, neighbors="exact"))
 
@@ -464,11 +462,13 @@ def table_file(tmp_path):
     return str(path)
 
 
-def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, capsys, tmp_path):
+def test_the_command_reports_the_recall_with_its_own_options(
+    table_file, long_search, capsys, tmp_path
+):
     assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
     out, err = capsys.readouterr()
     assert "neighbours are approximate: of those that were checked, 9" in out
-    assert "rank with --neighbor-search exact for all of them" in err
+    assert "pass --neighbor-search exact to find all of them" in err
     assert (
         main(
             [
@@ -504,7 +504,7 @@ def test_the_command_tells_the_recall_in_its_own_words(table_file, long_search, 
     assert "neighbours are approximate" in capsys.readouterr().err
 
 
-def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
+def test_the_command_refuses_it_with_its_own_options(table_file, capsys):
     assert main(["rank", table_file, "--neighbor-search", "exact"]) == 3
     assert "--neighbor-search belongs to the methods that use a graph" in capsys.readouterr().err
     assert main(["rank", table_file, "--method", "variance", "--neighbor-search", "exact"]) == 3
@@ -527,19 +527,21 @@ def test_the_command_refuses_it_in_its_own_words(table_file, capsys):
     assert "has no --neighbor-search" in capsys.readouterr().err
 
 
-def test_a_transformer_cannot_write_into_x():
+def test_a_transformer_cannot_modify_x():
     X = np.random.default_rng(0).normal(size=(60, 4)) * [1, 10, 100, 1000]
     before = X.copy()
     found = []
     for copy in (True, False):
-        finds = make_pipeline(StandardScaler(copy=copy), KNeighborsTransformer(n_neighbors=8))
-        # On another scale it looks elsewhere
-        with pytest.warns(GraphSieveWarning, match="are right"):
-            found.append(laplacian_score(X, bandwidth=1e6, neighbors=finds))
+        transformer_pipeline = make_pipeline(
+            StandardScaler(copy=copy), KNeighborsTransformer(n_neighbors=8)
+        )
+        # On another scale, the pipeline finds other neighbours.
+        with pytest.warns(GraphSieveWarning, match="are correct"):
+            found.append(laplacian_score(X, bandwidth=1e6, neighbors=transformer_pipeline))
         assert_array_equal(X, before)
     assert_array_equal(*found)
 
 
-def test_what_is_searched_exactly_has_no_recall():
+def test_an_exact_search_has_no_recall():
     X = np.random.default_rng(0).normal(size=(300, 5))
     assert rank(X, method="laplacian", neighbors="approximate").neighbor_recall is None

@@ -1,4 +1,4 @@
-"""The column walker, the two sums, the graphs and the builders."""
+"""Blocks of columns, moments and edge sums, graphs, and graph builders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from strategies import grid_values, problems
 
 @pytest.mark.parametrize("sparse", [False, True])
 @given(problem=problems(ties=True), block_elements=st.sampled_from([1, 30, 2**22]))
-def test_blocks_cover_all_columns_and_give_back_the_numbers(
+def test_blocks_cover_all_columns_and_restore_the_numbers(
     sparse_stays_sparse, sparse, problem, block_elements
 ):
     X = sp.csr_array(problem.X) if sparse else problem.X
@@ -55,7 +55,7 @@ def test_blocks_cover_all_columns_and_give_back_the_numbers(
 
 @pytest.mark.parametrize("sparse", [False, True])
 @given(problem=problems(ties=True), seed=st.integers(0, 99))
-def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, problem, seed):
+def test_moments_and_edge_sums_match_their_definitions(sparse_stays_sparse, sparse, problem, seed):
     rng = np.random.default_rng(seed)
     n = len(problem.X)
     weights = rng.random((n, 3)) * (rng.random((n, 3)) < 0.6)
@@ -81,9 +81,10 @@ def test_moments_and_edge_sums_are_what_they_say(sparse_stays_sparse, sparse, pr
             )
 
 
-def test_what_is_equal_in_a_group_scatters_exactly_zero(sparse_stays_sparse):
-    """0.1·3 is not 0.3; the mean of copies of it is not always it; and sparse columns must not
-    differ from dense ones.
+def test_equal_values_in_a_group_have_exactly_zero_scatter(sparse_stays_sparse):
+    """Rounding must not give equal values a positive scatter, in dense and in sparse columns.
+
+    0.1·3 is not 0.3, and the computed mean of its copies can differ from it.
     """
     X = np.array(
         [[0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.1 * 3, 1e8 + 0.1], [0.0, 5.0], [7.7, 5.0]]
@@ -116,12 +117,12 @@ def test_graphs_equal_their_weight_matrices(problem, seed):
     low_rank = FactorGraph(factor)
     expanded = factor @ factor.T
     np.fill_diagonal(expanded, 0.0)
-    everyone = 1.0 - np.eye(n)
+    complete = 1.0 - np.eye(n)
     for graph, W in (
         (edges, upper + upper.T),
         (low_rank, expanded),
         (edges + low_rank, upper + upper.T + expanded),
-        (complete_graph(n) - low_rank, everyone - expanded),
+        (complete_graph(n) - low_rank, complete - expanded),
         (
             CrossGraph(factor),
             off_diagonal(np.outer(factor.sum(axis=1), factor.sum(axis=1)) - factor @ factor.T),
@@ -138,7 +139,7 @@ def test_graphs_equal_their_weight_matrices(problem, seed):
     codes=hnp.arrays(np.int64, st.integers(0, 30), elements=st.integers(-1, 4)),
     chunk=st.sampled_from([1, 3, 1000]),
 )
-def test_pairs_of_equal_code_come_once_each_in_any_chunks(codes, chunk):
+def test_pairs_of_equal_code_occur_once_for_any_chunk_size(codes, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builders, "EDGES_PER_CHUNK", chunk)
         found = [
@@ -152,9 +153,10 @@ def test_pairs_of_equal_code_come_once_each_in_any_chunks(codes, chunk):
 
 
 @given(problem=problems(ties=True), cut=st.booleans(), streamed=st.booleans())
-def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
-    """CLS and CS from labels by closed forms, stored or streamed, equal the same from an
-    explicit list of pairs.
+def test_labels_are_equivalent_to_all_the_pairs_they_imply(problem, cut, streamed):
+    """CLS and CS from labels equal those from an explicit list of pairs.
+
+    The pairs of labels are stored or streamed.
     """
     labeled = np.flatnonzero(problem.labels >= 0)
     pairs = [(i, j) for i in labeled for j in labeled if i < j]
@@ -167,7 +169,7 @@ def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
             patch.setattr(builders, "EDGES_KEPT", 0)
             patch.setattr(builders, "EDGES_PER_CHUNK", 4)
         method = METHODS["constrained_laplacian"]
-        ours = method.core(
+        computed = method.core(
             MemoryTable(problem.X), known, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut
         ).values
         difference = (
@@ -180,15 +182,13 @@ def test_labels_mean_all_the_pairs_they_imply(problem, cut, streamed):
             problem.X, alike, apart, n_neighbors=3, bandwidth=2.0, cut_cannot_link=cut
         )
         expected_difference = oracle.constraint_score(problem.X, alike, apart, form="difference")
-    assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(computed, expected, rtol=1e-9, atol=1e-12)
     assert_allclose(difference, expected_difference, rtol=1e-9, atol=1e-9)
 
 
 @given(problem=problems(ties=True))
 def test_labels_and_pairs_together_count_every_pair_once(problem):
-    """Half the labels as labels, and all pairs as pairs: the union is what the pairs of
-    everything would be.
-    """
+    """Half of the labels together with all pairs equal the union of implied and given pairs."""
     half = np.where(np.arange(len(problem.labels)) % 2 == 0, problem.labels, -1)
     labeled = np.flatnonzero(half >= 0)
     implied = [(i, j) for i in labeled for j in labeled if i < j]
@@ -202,7 +202,7 @@ def test_labels_and_pairs_together_count_every_pair_once(problem):
     known = known | Supervision.from_pairs(len(half), problem.must_link, problem.cannot_link)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)
-        ours = (
+        computed = (
             METHODS["constrained_laplacian"]
             .core(
                 MemoryTable(problem.X), known, n_neighbors=2, bandwidth=2.0, cut_cannot_link=False
@@ -213,10 +213,10 @@ def test_labels_and_pairs_together_count_every_pair_once(problem):
         expected = oracle.constrained_laplacian_score(
             problem.X, alike, apart, n_neighbors=2, bandwidth=2.0
         )
-    assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(computed, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_streamed_graph_makes_its_edges_anew():
+def test_a_streamed_graph_generates_its_edges_again():
     calls = []
 
     def edges():
@@ -269,7 +269,7 @@ def test_no_bandwidth_empties_the_graph(bandwidth):
     assert near.graph.degree().sum() > 0
 
 
-def test_a_graph_that_hangs_on_a_few_edges_warns():
+def test_a_graph_dominated_by_a_few_edges_warns():
     X = np.random.default_rng(0).normal(size=(60, 4)) * 1e3
     with pytest.warns(GraphSieveWarning, match="uninformative"):
         scores.laplacian_score(X)
@@ -307,7 +307,7 @@ def test_scaling_divides_by_deviation_or_range(X):
             assert (differences[:, ~varies] == 0).all()
 
 
-def test_targets_are_scaled_over_what_is_known():
+def test_targets_are_scaled_over_known_values():
     found = standardized_target(np.array([1.0, np.nan, 3.0, 5.0]))
     known = found[~np.isnan(found)]
     assert known.mean() == pytest.approx(0.0)
@@ -317,9 +317,10 @@ def test_targets_are_scaled_over_what_is_known():
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if "copies" in METHODS[name].laws])
-def test_copies_score_alike_to_the_last_bit_wherever_they_stand(name):
-    """In blocks of any width, with many classes and tied targets, where sums are long enough for
-    their order to show.
+def test_copies_have_identical_scores_at_any_position(name):
+    """The scores are bit-identical for blocks of any width.
+
+    With many classes and tied targets, the sums are long enough to depend on their order.
     """
     rng = np.random.default_rng(5)
     n = 60

@@ -1,5 +1,6 @@
-"""The neighbour search equals the naive double loop: ties, duplicates, offsets, sparse rows,
-subsets.
+"""The exact neighbour search equals a naive double loop.
+
+The tests cover ties, duplicates, offsets, sparse rows and subsets.
 """
 
 from __future__ import annotations
@@ -49,16 +50,16 @@ tables = st.tuples(st.integers(3, 40), st.integers(1, 4)).flatmap(
 
 
 @given(rows=tables, k=st.integers(1, 8), seed=st.integers(0, 99))
-def test_equals_the_double_loop_where_ties_and_duplicates_abound(rows, k, seed):
+def test_equals_the_double_loop_with_many_ties_and_duplicates(rows, k, seed):
     k = min(k, len(rows) - 2)
-    everyone = np.arange(len(rows))
+    all_rows = np.arange(len(rows))
     rng = np.random.default_rng(seed)
     half = np.sort(rng.permutation(len(rows))[: max(k + 1, len(rows) // 2)])
     for container in (np.ascontiguousarray, sp.csr_array):
         for queries, candidates in (
-            (everyone, everyone),
-            (everyone[::2], everyone),
-            (everyone, half),
+            (all_rows, all_rows),
+            (all_rows[::2], all_rows),
+            (all_rows, half),
         ):
             indices, distances = nearest_neighbors(
                 container(rows), k, queries=queries, candidates=candidates
@@ -70,8 +71,9 @@ def test_equals_the_double_loop_where_ties_and_duplicates_abound(rows, k, seed):
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e8])
 def test_an_offset_changes_no_neighbor(offset):
-    """On multiples of 2⁻¹⁰ adding the offset is exact, so the answer must be too; a plain Gram
-    expansion fails from 1e6 on.
+    """Adding the offset to multiples of 2⁻¹⁰ is exact, so the result must not change.
+
+    A plain expansion into inner products fails from an offset of 1e6 on.
     """
     rows = np.rint(np.random.default_rng(0).normal(size=(500, 6)) * 1024) / 1024
     expected, distances = nearest_neighbors(rows, 5)
@@ -90,7 +92,7 @@ def test_many_duplicates_are_answered_without_comparing_them_all(monkeypatch):
     )
     indices, distances = nearest_neighbors(rows, 4)
     assert (distances == 0).all()
-    for row in (0, 3, 7, 1999):  # the first four of the own group, but not the row itself
+    for row in (0, 3, 7, 1999):  # the first four rows of the same group, without the row itself
         group = np.arange(row // 50 * 50, row // 50 * 50 + 50)
         assert_array_equal(indices[row], group[group != row][:4])
     assert sum(compared) < 20 * len(rows)  # the proposals of one round, not 2,000 × 50 pairs
@@ -128,7 +130,7 @@ def test_smallest_columns_is_a_stable_sort(distances, k):
     target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)),
     k=st.integers(1, 6),
 )
-def test_target_neighbors_are_all_within_the_distance_of_the_kth(target, k):
+def test_target_neighbors_are_all_samples_within_the_kth_distance(target, k):
     k = min(k, len(target) - 1)
     runs = target_runs(target, k)
     for i, value in enumerate(target):
@@ -145,7 +147,7 @@ def test_target_neighbors_are_all_within_the_distance_of_the_kth(target, k):
     target=hnp.arrays(np.float64, st.integers(2, 25), elements=grid_values(-5, 5)),
     k=st.integers(1, 6),
 )
-def test_pairs_along_the_target_are_those_of_which_either_chose_the_other(target, k):
+def test_pairs_along_the_target_link_samples_if_either_is_a_neighbor(target, k):
     k = min(k, len(target) - 1)
     gaps = np.abs(target[:, None] - target)
     reach = np.sort(gaps + np.diag(np.full(len(target), np.inf)), axis=1)[:, k - 1]
@@ -155,14 +157,15 @@ def test_pairs_along_the_target_are_those_of_which_either_chose_the_other(target
     found = np.zeros_like(linked)
     found[first, second] = True
     assert_array_equal(found | found.T, linked)
-    assert 2 * len(first) == linked.sum()  # none twice
+    assert 2 * len(first) == linked.sum()  # no pair occurs twice
     assert_array_equal(squared, gaps[first, second] ** 2)
 
 
 @pytest.mark.parametrize("plain", ["0", "1"])
-def test_distances_that_tie_by_rounding_alone_leave_no_edge_out(plain, monkeypatch):
-    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number, so 1 reaches all three; the first does
-    not reach the third.
+def test_distances_that_tie_only_by_rounding_lose_no_edge(plain, monkeypatch):
+    """In float64, 1 − 0, 1 − 1e-17 and 1 − 2e-17 are equal, so the sample at 1 links to all three.
+
+    The first sample does not link to the third.
     """
     if plain == "1":
         monkeypatch.setattr(kernels, "compiled", None)
@@ -179,7 +182,7 @@ def test_distances_that_tie_by_rounding_alone_leave_no_edge_out(plain, monkeypat
 
 @pytest.mark.parametrize("width", [1, 3, 40])
 @pytest.mark.parametrize("kind", ["general", "ties", "offset", "copies"])
-def test_mutual_neighbours_are_those_of_two_searches(kind, width):
+def test_mutual_neighbors_equal_two_searches(kind, width):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, width))
     if kind == "ties":
@@ -191,8 +194,8 @@ def test_mutual_neighbours_are_those_of_two_searches(kind, width):
     both = rng.permutation(700)
     first, second = np.sort(both[:300]), np.sort(both[300:])
     for k in (1, 7, 290):
-        forth, back = mutual_neighbors(X, k, first, second)
-        for found, queries, candidates in ((forth, first, second), (back, second, first)):
+        forward, backward = mutual_neighbors(X, k, first, second)
+        for found, queries, candidates in ((forward, first, second), (backward, second, first)):
             wanted = nearest_neighbors(X, k, queries=queries, candidates=candidates)
             np.testing.assert_array_equal(found[0], wanted[0])
             np.testing.assert_array_equal(found[1], wanted[1])

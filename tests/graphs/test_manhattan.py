@@ -1,6 +1,4 @@
-"""The nearest by sums of absolute differences are those of the double loop, with and without
-compiled kernels.
-"""
+"""Nearest rows by Manhattan distance equal those of a double loop, for both kinds of kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ needs_compiled = pytest.mark.skipif(
 
 @pytest.fixture(params=["compiled", "plain"])
 def kind(request, monkeypatch):
-    """Both kinds of kernels, one after the other."""
+    """Run a test with both kinds of kernels."""
     if request.param == "plain":
         monkeypatch.setattr(kernels, "compiled", None)
     elif kernels.compiled is None:
@@ -40,7 +38,7 @@ def on_unit_ranges(X):
 
 
 def tables(n_samples, n_features):
-    """Numbers that bytes tell apart, that only words or float64 do, and that nobody does."""
+    """Yield tables that 8-bit values distinguish, that only 16-bit or float64 do, and ties."""
     rng = np.random.default_rng(n_samples + n_features)
     normal = rng.normal(size=(n_samples, n_features))
     yield "normal", normal
@@ -53,9 +51,7 @@ def tables(n_samples, n_features):
 
 
 def double_loop(rows, begin, n_neighbors):
-    """As a textbook has it: everybody by distance on the grid, then by place; the first ones in
-    the order of places.
-    """
+    """Sort all rows by distance on the grid and then by place; return the first ones by place."""
     grid = GRID * rows.shape[1]
     answers = []
     for start, stop in pairwise(begin):
@@ -75,8 +71,8 @@ def double_loop(rows, begin, n_neighbors):
 
 @pytest.mark.parametrize("n_neighbors", [1, 4, 40])
 @pytest.mark.parametrize(("n_samples", "n_features"), [(30, 1), (61, 33), (280, 7)])
-def test_the_nearest_are_those_of_the_double_loop(n_samples, n_features, n_neighbors, kind):
-    # a small group, an empty one, and a large one
+def test_neighbors_equal_those_of_the_double_loop(n_samples, n_features, n_neighbors, kind):
+    # A small group, an empty one, and two larger ones
     begin = np.array([0, 3, 3, n_samples // 3, n_samples])
     for name, X in tables(n_samples, n_features):
         rows = on_unit_ranges(X)
@@ -84,8 +80,8 @@ def test_the_nearest_are_those_of_the_double_loop(n_samples, n_features, n_neigh
             nearest_in_groups(rows, begin, n_neighbors, GRID * n_features),
             double_loop(rows, begin, n_neighbors),
         )
-        for mine, theirs in zip(found, expected, strict=True):
-            assert_array_equal(mine, theirs, err_msg=name)
+        for actual, wanted in zip(found, expected, strict=True):
+            assert_array_equal(actual, wanted, err_msg=name)
 
 
 @pytest.mark.slow
@@ -101,11 +97,11 @@ def test_larger_searches_are_the_same_with_and_without_compiled_kernels(
         with monkeypatch.context() as patch:
             patch.setattr(kernels, "compiled", None)
             expected = nearest_in_groups(rows, begin, 10, GRID * n_features)
-        for mine, theirs in zip(found, expected, strict=True):
-            assert_array_equal(mine, theirs)
+        for actual, wanted in zip(found, expected, strict=True):
+            assert_array_equal(actual, wanted)
 
 
-def test_many_neighbours_and_sparse_rows_are_found_plainly(monkeypatch):
+def test_many_neighbors_and_sparse_rows_use_the_numpy_search(monkeypatch):
     rows = np.random.default_rng(0).integers(3, size=(40, 5)) / 2
     begin = np.array([0, 15, 40])
     expected = nearest_in_groups(rows, begin, 6, GRID)
@@ -114,22 +110,22 @@ def test_many_neighbours_and_sparse_rows_are_found_plainly(monkeypatch):
         nearest_in_groups(rows, begin, 6, GRID),
         nearest_in_groups(sp.csr_array(rows), begin, 6, GRID),
     ):
-        for mine, theirs in zip(found, expected, strict=True):
-            assert_array_equal(mine, theirs)
+        for actual, wanted in zip(found, expected, strict=True):
+            assert_array_equal(actual, wanted)
 
 
-def test_several_threads_find_the_same(monkeypatch):
+def test_several_threads_find_the_same_neighbors(monkeypatch):
     rows, begin = (
         on_unit_ranges(np.random.default_rng(1).normal(size=(900, 20))),
         np.array([0, 300, 900]),
     )
     expected = nearest_in_groups(rows, begin, 5, GRID)
     monkeypatch.setattr(manhattan, "threads_for", lambda work: 3)
-    for mine, theirs in zip(nearest_in_groups(rows, begin, 5, GRID), expected, strict=True):
-        assert_array_equal(mine, theirs)
+    for actual, wanted in zip(nearest_in_groups(rows, begin, 5, GRID), expected, strict=True):
+        assert_array_equal(actual, wanted)
 
 
-def test_bounds_of_small_rows_hold():
+def test_bounds_of_quantized_rows_hold():
     if kernels.compiled is None:
         pytest.skip("the kernels were not compiled")
     rows = on_unit_ranges(np.random.default_rng(2).standard_cauchy(size=(50, 70)))
@@ -149,7 +145,7 @@ def test_bounds_of_small_rows_hold():
 
 
 def good_arguments():
-    """Arrays that each kernel takes."""
+    """Return valid arguments of each kernel."""
     small = [
         np.zeros((6, 32), np.uint8),
         np.zeros((6, 32), np.int16),
@@ -163,8 +159,8 @@ def good_arguments():
     }
 
 
-def spoilt(array):
-    """Arrays that look like the given one, but have another type, shape or order, or are none."""
+def invalid_versions(array):
+    """Yield versions of an array with another type, shape or order, and other objects."""
     yield None
     yield "text"
     yield array.astype(np.complex128)
@@ -176,12 +172,12 @@ def spoilt(array):
 
 @needs_compiled
 @pytest.mark.parametrize("name", ["nearest_absolute", "small_rows"])
-def test_arrays_that_do_not_fit_are_refused(name):
+def test_invalid_arrays_are_refused(name):
     kernel = getattr(kernels.compiled, name)
     kernel(*good_arguments()[name])
     refused = 0
     for place, good in enumerate(good_arguments()[name]):
-        for bad in spoilt(good) if isinstance(good, np.ndarray) else ():
+        for bad in invalid_versions(good) if isinstance(good, np.ndarray) else ():
             arguments = good_arguments()[name]
             arguments[place] = bad
             with pytest.raises(ValueError):
@@ -195,7 +191,7 @@ def test_arrays_that_do_not_fit_are_refused(name):
     ("place", "value"),
     [(5, -1), (5, 3), (6, 7), (7, -1), (7, 7), (8, 7), (8, 0), (9, 0.0), (9, np.nan)],
 )
-def test_rows_that_are_not_there_and_grids_that_are_none_are_refused(place, value):
+def test_invalid_row_ranges_and_grids_are_refused(place, value):
     arguments = good_arguments()["nearest_absolute"]
     arguments[place] = value
     with pytest.raises(ValueError):
@@ -203,8 +199,9 @@ def test_rows_that_are_not_there_and_grids_that_are_none_are_refused(place, valu
 
 
 def test_an_offset_of_1e8_changes_no_neighbour(kind):
-    """Steps of a third tie on paper; divided by the range before the offset is taken off, they
-    would not.
+    """Steps of a third tie in exact arithmetic.
+
+    They would not tie if the columns were divided by their range before the offset is subtracted.
     """
     rng = np.random.default_rng(3)
     X, y = rng.integers(4, size=(60, 6)).astype(float), rng.integers(3, size=60)
@@ -218,13 +215,11 @@ def test_an_offset_of_1e8_changes_no_neighbour(kind):
 
 @pytest.mark.parametrize("container", [np.array, sp.csr_array])
 def test_tenths_that_tie_on_paper_tie_whatever_the_number_of_columns(container, kind):
-    """On a grid of 1e-12 times 4,096 columns every odd number of tenths lies halfway between two
-    steps.
-    """
+    """With a grid of 1e-12 times 4,096 columns, odd multiples of 0.1 are halfway between steps."""
     rng = np.random.default_rng(8)
     n, p, k = 40, 4096, 3
     X = rng.integers(11, size=(n, p))
-    X[0], X[1] = 0, 10  # all ranges are 10, so that distances are whole numbers of tenths
+    X[0], X[1] = 0, 10  # all ranges are 10, so that distances are multiples of 0.1
     for row in range(10, n):
         X[row] = rng.permutation(X[row % 8 + 2])
     y = np.arange(n) % 2
@@ -234,7 +229,7 @@ def test_tenths_that_tie_on_paper_tie_whatever_the_number_of_columns(container, 
         order = np.lexsort((np.arange(n), apart.sum(axis=1)))
         for label in (0, 1):
             near = [j for j in order if j != i and y[j] == label][:k]
-            # Each class is half of all samples
+            # Each class contains half of the samples.
             expected += (1 if label != y[i] else -1) * apart[near].sum(axis=0)
     assert_allclose(
         relieff_score(container(X.astype(float)), y, n_neighbors=k),
@@ -245,7 +240,7 @@ def test_tenths_that_tie_on_paper_tie_whatever_the_number_of_columns(container, 
 
 
 @pytest.mark.parametrize("counts", [[1, 9, 30], [2, 2, 2]])
-def test_small_classes_give_as_many_neighbours_as_they_have(counts, kind):
+def test_small_classes_contribute_all_their_samples(counts, kind):
     y = np.repeat([0, 1, 2], counts)
     X = np.random.default_rng(4).normal(size=(len(y), 5))
     assert_allclose(
@@ -266,7 +261,7 @@ def test_scores_have_the_same_bits_with_and_without_compiled_kernels(monkeypatch
     assert found[7] == found[2]
 
 
-def test_ranges_of_unread_blocks_are_those_of_their_values():
+def test_ranges_of_unread_blocks_equal_those_of_their_values():
     X = np.random.default_rng(6).normal(size=(50, 9)) * 10.0 ** np.arange(-4, 5) + 1e5
     for block in MemoryTable(X).blocks():
         found = block.range

@@ -25,7 +25,7 @@ counts = st.tuples(st.integers(4, 20), st.integers(2, 6)).flatmap(
 
 
 def squared(table: Table) -> np.ndarray:
-    """All squared distances between the rows of a table, wherever it says that they lie."""
+    """Compute all squared distances between the rows of a table, in its own geometry."""
     rows, exponent = table.rows
     assert exponent == 0
     first, second = (places.ravel() for places in np.indices((table.n_samples, table.n_samples)))
@@ -33,8 +33,10 @@ def squared(table: Table) -> np.ndarray:
 
 
 def expected_squared(X: np.ndarray) -> np.ndarray:
-    """2 (1 − cos); rows of zeros are equal to each other, where scikit-learn has them at a right
-    angle even to copies.
+    """Compute 2 (1 − cos) with scikit-learn.
+
+    Rows of zeros have distance zero from each other here, but in scikit-learn they are at a right
+    angle.
     """
     expected = 2 * cosine_distances(X)
     empty = ~X.any(axis=1)
@@ -43,7 +45,7 @@ def expected_squared(X: np.ndarray) -> np.ndarray:
 
 
 @given(X=counts)
-def test_distances_are_those_of_scikit_learn(X):
+def test_distances_equal_those_of_scikit_learn(X):
     for container in (np.asarray, sp.csr_array):
         found = squared(measured(MemoryTable(container(X)), "cosine"))
         assert np.isfinite(found).all()
@@ -51,7 +53,8 @@ def test_distances_are_those_of_scikit_learn(X):
 
 
 def test_distances_by_hand():
-    # Angles of 45° and 90°; opposite rows lie 2 apart; the empty row is at a right angle to all.
+    # Angles of 45° and 90°. Opposite rows have distance 2. The row of zeros is at a right angle to
+    # all others.
     table = measured(
         MemoryTable([[1.0, 0.0], [7.0, 7.0], [0.0, 2.0], [-3.0, 0.0], [0.0, 0.0]]), "cosine"
     )
@@ -61,14 +64,14 @@ def test_distances_by_hand():
 
 
 @given(X=counts, seed=st.integers(0, 99), k=st.integers(1, 3))
-def test_neighbors_are_those_of_the_double_loop(X, seed, k):
-    """In general position, where no rounding decides; queries and candidates are any rows."""
+def test_neighbors_equal_those_of_the_double_loop(X, seed, k):
+    """The rows are in general position, so that rounding breaks no ties."""
     rng = np.random.default_rng(seed)
     X = X * rng.uniform(0.5, 1.5, X.shape) + rng.normal(0, 0.01, X.shape)
     expected = expected_squared(X)
     np.fill_diagonal(expected, np.inf)
-    everyone, queries = np.arange(len(X)), rng.permutation(len(X))[:3]
-    candidates = np.sort(rng.permutation(len(X))[: k + 2]) if len(X) > k + 2 else everyone
+    all_rows, queries = np.arange(len(X)), rng.permutation(len(X))[:3]
+    candidates = np.sort(rng.permutation(len(X))[: k + 2]) if len(X) > k + 2 else all_rows
     for container in (np.asarray, sp.csr_array):
         directions = Directions(MemoryTable(container(X)))
         indices, distances = directions.nearest(k, None, None)
@@ -82,9 +85,7 @@ def test_neighbors_are_those_of_the_double_loop(X, seed, k):
 
 @given(X=counts, seed=st.integers(0, 99))
 def test_the_length_of_a_row_does_not_matter(X, seed):
-    """Not even in the last bit for counts times counts; so multiples of a row are at distance
-    zero, and tie.
-    """
+    """Integer multiples of counts give identical rows, so multiples have distance zero and tie."""
     factors = np.random.default_rng(seed).integers(1, 10_000, len(X)).astype(np.float64)
     for container in (np.asarray, sp.csr_array):
         plain, longer = (
@@ -114,7 +115,7 @@ def test_multiples_tie_and_the_lower_index_is_first():
         assert_array_equal(indices[0], [1, 2, 3, 4])
         assert_array_equal(indices[3], [1, 2, 4, 0])
         assert_array_equal(distances[3, :3], 0.0)
-        # The other empty row first, then all are equally far
+        # The other row of zeros comes first. All other rows have equal distances.
         assert_array_equal(indices[5], [6, 0, 1, 2])
 
 
@@ -139,17 +140,17 @@ def test_rows_of_any_size_have_a_direction():
         )
 
 
-def test_a_table_of_zeros_is_no_reason_to_fail():
+def test_a_table_of_zeros_is_accepted():
     assert_array_equal(squared(measured(MemoryTable(np.zeros((3, 2))), "cosine")), np.zeros((3, 3)))
 
 
-def test_euclidean_is_the_table_itself():
+def test_the_euclidean_metric_returns_the_table_itself():
     table = MemoryTable([[1.0, 2.0], [3.0, 4.0]])
     assert measured(table, "euclidean") is table
 
 
 def naive_laplacian_score(X: np.ndarray, rows: np.ndarray, k: int, bandwidth: float) -> np.ndarray:
-    """As printed: the graph from `rows`, the scores of the columns of X."""
+    """Compute the published formula, with the graph from `rows` and the scores of columns of X."""
     lengths = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
     linked = np.zeros(lengths.shape, dtype=bool)
     for i in range(len(X)):
@@ -160,7 +161,7 @@ def naive_laplacian_score(X: np.ndarray, rows: np.ndarray, k: int, bandwidth: fl
     return np.einsum("ij,ik,jk->k", np.diag(D) - W, centered, centered) / (D @ centered**2)
 
 
-def test_a_score_takes_the_graph_from_directions_and_the_features_as_they_are():
+def test_a_score_uses_directions_for_the_graph_and_original_features():
     X = np.random.default_rng(4).normal(size=(25, 6)) + 1
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)
     for container in (np.asarray, sp.csr_array):
@@ -178,7 +179,7 @@ def test_a_score_takes_the_graph_from_directions_and_the_features_as_they_are():
 
 
 def texts(n_samples: int, n_words: int, in_each: int) -> np.ndarray:
-    """Counts with so many words in each row."""
+    """Return counts with `in_each` distinct words in each row."""
     rng = np.random.default_rng(5)
     X = np.zeros((n_samples, n_words))
     for row in X:
@@ -226,14 +227,15 @@ def test_half_of_the_rows_must_have_a_direction():
         *((name, "euclidean") for name in ("digits", "genes", "spectra", "answers", "wine")),
     ],
 )
-def test_texts_are_compared_by_direction_and_others_are_not(name, expected):
+def test_only_texts_are_compared_by_direction(name, expected):
     X, _ = lookalikes.load(name)
     assert chosen_metric(MemoryTable(X))[0] == expected
 
 
 def test_a_sparse_row_whose_numbers_vanish_has_no_direction():
-    """Divided by the standard deviations, of about 1e300, the last row is one of zeros; they
-    stay stored in a sparse table.
+    """Division by standard deviations of about 1e300 makes the last row zero.
+
+    A sparse table still stores these zeros.
     """
     X = np.array([[1e300, 2e300], [3e300, 1e300], [2e300, 5e300], [1e-300, 3e-300]])
     found = [

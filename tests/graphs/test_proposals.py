@@ -1,6 +1,4 @@
-"""Proposals bound the distances they speak of, whatever the data; a search by them equals one
-that compares all.
-"""
+"""Proposals give valid bounds on distances for any data, and searches with them are exact."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ KINDS_OF_ROWS = {
     "very small": GAUSSIAN * 1e-100,
     "columns of all sizes": GAUSSIAN * 10.0 ** np.arange(-9, 12, 3),
     "tight groups": 100 * GROUPS + 1e-7 * GAUSSIAN,
-    "tighter than float64 products can tell": 1000 * GROUPS + 1e-12 * GAUSSIAN,
+    "tighter than float64 products can resolve": 1000 * GROUPS + 1e-12 * GAUSSIAN,
     "an outlier": np.where(np.arange(260)[:, None] == 99, 1e30, GAUSSIAN),
     "one far from a point": np.where(np.arange(260)[:, None] == 99, 1.0, 1e-40 * GAUSSIAN),
     "squares that underflow": np.where(np.arange(260)[:, None] == 99, 1.0, 1e-170 * GAUSSIAN),
@@ -49,8 +47,8 @@ KINDS_OF_ROWS = {
 }
 
 
-def slowly(rows, k, queries, candidates):
-    """All pairs by explicit differences, sorted by distance, then index."""
+def naive(rows, k, queries, candidates):
+    """Compare all pairs by explicit differences, sorted by distance and then by index."""
     first, second = np.repeat(queries, len(candidates)), np.tile(candidates, len(queries))
     distances = np.zeros(len(first))
     for column in rows.T:
@@ -68,9 +66,9 @@ def _either_kernels(request, monkeypatch):
 
 @pytest.fixture(params=["products", "tree"])
 def _no_shortcut(request, monkeypatch):
-    """Small tables are searched as large ones are."""
-    monkeypatch.setattr(neighbors, "DIRECTLY", 0)
-    monkeypatch.setattr(neighbors, "WORTH_PROBING", 100)
+    """Search small tables like large ones."""
+    monkeypatch.setattr(neighbors, "DIRECT_UP_TO", 0)
+    monkeypatch.setattr(neighbors, "TRIAL_FROM", 100)
     monkeypatch.setattr(proposals, "TILE_ROWS", 100)
     monkeypatch.setattr(neighbors, "TREE_ROWS", 10**9 if request.param == "products" else 0)
 
@@ -78,17 +76,17 @@ def _no_shortcut(request, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("_either_kernels", "_no_shortcut")
 @pytest.mark.parametrize("name", list(KINDS_OF_ROWS))
-def test_a_search_equals_the_comparison_of_all(name):
+def test_a_search_equals_the_comparison_of_all_pairs(name):
     rows = KINDS_OF_ROWS[name]
-    everyone = np.arange(len(rows))
+    all_rows = np.arange(len(rows))
     for queries, candidates, k in (
-        (everyone, everyone, 5),
-        (everyone[::3], everyone, 1),
-        (everyone, everyone[20:100], 20),
-        (everyone[::2], everyone[1::2], 3),
-        (everyone[:9], everyone, len(rows) - 1),
+        (all_rows, all_rows, 5),
+        (all_rows[::3], all_rows, 1),
+        (all_rows, all_rows[20:100], 20),
+        (all_rows[::2], all_rows[1::2], 3),
+        (all_rows[:9], all_rows, len(rows) - 1),
     ):
-        expected = slowly(rows, k, queries, candidates)
+        expected = naive(rows, k, queries, candidates)
         for container in (np.ascontiguousarray, sp.csr_array):
             indices, distances = nearest_neighbors(
                 container(rows), k, queries=queries, candidates=candidates
@@ -98,43 +96,47 @@ def test_a_search_equals_the_comparison_of_all(name):
 
 
 def all_proposals(rows):
-    """Each way to propose, for everybody among everybody."""
-    everyone = np.arange(len(rows))
+    """Yield proposals of each kind for all rows."""
+    all_rows = np.arange(len(rows))
     for kind in (np.float32, np.float64):
-        yield ProductProposals(DenseTiles(DensePoints(rows, kind), everyone, everyone), 8)
-        yield ProductProposals(DenseTiles(DensePoints(rows, kind), everyone[::2], everyone), 8)
-    yield ProductProposals(SparseTiles(SparsePoints(sp.csr_array(rows)), everyone, everyone), 8)
+        yield ProductProposals(DenseTiles(DensePoints(rows, kind), all_rows, all_rows), 8)
+        yield ProductProposals(DenseTiles(DensePoints(rows, kind), all_rows[::2], all_rows), 8)
+    yield ProductProposals(SparseTiles(SparsePoints(sp.csr_array(rows)), all_rows, all_rows), 8)
     yield TreeProposals(cKDTree(rows), rows, 8)
 
 
 @pytest.mark.parametrize(
     "name", [name for name in KINDS_OF_ROWS if name != "squares that underflow"]
 )
-def test_bounds_hold_for_whoever_is_proposed_and_whoever_is_not(name):
+def test_bounds_hold_for_proposed_and_other_candidates(name):
     rows = KINDS_OF_ROWS[name]
-    everyone = np.arange(len(rows))
+    all_rows = np.arange(len(rows))
     exact = squared_distances(
-        rows, np.repeat(everyone, len(rows)), np.tile(everyone, len(rows))
+        rows, np.repeat(all_rows, len(rows)), np.tile(all_rows, len(rows))
     ).reshape(len(rows), -1)
     checked = 0
     for found in all_proposals(rows):
-        mine = exact if len(found.part(slice(0, 260)).positions) == len(rows) else exact[::2]
-        proposal = found.part(slice(0, len(mine)))
-        near = np.take_along_axis(mine, proposal.positions.astype(np.int64), axis=1)
-        slack = 1 + 1e-12  # of the explicit distances themselves
+        expected_distances = (
+            exact if len(found.part(slice(0, 260)).positions) == len(rows) else exact[::2]
+        )
+        proposal = found.part(slice(0, len(expected_distances)))
+        near = np.take_along_axis(expected_distances, proposal.positions.astype(np.int64), axis=1)
+        slack = 1 + 1e-12  # rounding error of the explicit distances
         assert (proposal.at_least <= near * slack).all()
         assert (near <= proposal.at_most * slack).all()
-        others = np.ones(mine.shape, dtype=bool)
+        others = np.ones(expected_distances.shape, dtype=bool)
         np.put_along_axis(others, proposal.positions.astype(np.int64), False, axis=1)
-        others &= ~np.eye(len(rows), dtype=bool) if len(mine) == len(rows) else True
-        assert (np.where(others, mine, np.inf) * slack >= proposal.beyond[:, None]).all()
+        others &= ~np.eye(len(rows), dtype=bool) if len(expected_distances) == len(rows) else True
+        assert (
+            np.where(others, expected_distances, np.inf) * slack >= proposal.beyond[:, None]
+        ).all()
         checked += 1
     assert checked == 6
 
 
-def test_float32_decides_ordinary_rows(monkeypatch):
-    """Otherwise everything would be searched twice, and nobody would notice but by the clock."""
-    monkeypatch.setattr(neighbors, "DIRECTLY", 0)
+def test_float32_suffices_for_ordinary_rows(monkeypatch):
+    """If float32 failed, each search would run twice, and only the run time would show it."""
+    monkeypatch.setattr(neighbors, "DIRECT_UP_TO", 0)
     kinds = []
     original = proposals.DensePoints.__init__
     monkeypatch.setattr(
@@ -147,17 +149,17 @@ def test_float32_decides_ordinary_rows(monkeypatch):
     assert kinds == [np.float32] * 3
 
 
-def test_tight_groups_are_not_tried_in_float32(monkeypatch):
-    """A few queries show that it cannot tell, and the rest is spared."""
+def test_tight_groups_skip_the_search_in_float32(monkeypatch):
+    """A trial with a few queries shows that float32 is not precise enough."""
     tried = []
     original = proposals.DenseTiles.__init__
 
-    def noting(self, points, queries, candidates):
+    def record_and_call(self, points, queries, candidates):
         tried.append((points.kind, len(queries)))
         original(self, points, queries, candidates)
 
-    monkeypatch.setattr(proposals.DenseTiles, "__init__", noting)
-    monkeypatch.setattr(neighbors, "WORTH_PROBING", 500)
+    monkeypatch.setattr(proposals.DenseTiles, "__init__", record_and_call)
+    monkeypatch.setattr(neighbors, "TRIAL_FROM", 500)
     rng = np.random.default_rng(2)
     nearest_neighbors(
         100 * rng.normal(size=(3, 10))[rng.integers(3, size=640)]
@@ -167,7 +169,7 @@ def test_tight_groups_are_not_tried_in_float32(monkeypatch):
     assert tried == [(np.float32, 64), (np.float64, 640)]
 
 
-def test_threads_make_no_difference(monkeypatch):
+def test_threads_do_not_change_the_result(monkeypatch):
     rows = np.random.default_rng(3).normal(size=(900, 30))
     one = nearest_neighbors(rows, 7)
     for module in (proposals, neighbors):
@@ -179,7 +181,7 @@ def test_threads_make_no_difference(monkeypatch):
         assert_array_equal(one[1], several[1])
 
 
-def test_an_error_in_one_thread_ends_the_others():
+def test_an_error_in_one_thread_stops_the_others():
     done = []
 
     def work(jobs):

@@ -1,6 +1,4 @@
-"""Prototypes: the map against its printed formula, what a prototype is, and that nothing known
-is ever compressed.
-"""
+"""Prototypes: the map follows its published formula, and supervision is never compressed."""
 
 from __future__ import annotations
 
@@ -37,11 +35,12 @@ def blobs(n=300, p=5, seed=0):
 
 
 def slow_epoch(rows, units, sides, radius):
-    """Eq. 14 as printed, but for the square of δ; the path δ by walking the lattice breadth
-    first.
+    """Compute Eq. 14 as printed, except for the square of δ.
+
+    A breadth-first search on the lattice gives the path length δ.
     """
     n_units = len(units)
-    paths = np.array([walked(unit, sides) for unit in range(n_units)])
+    paths = np.array([path_lengths(unit, sides) for unit in range(n_units)])
     numerator, denominator = np.zeros_like(units), np.zeros(n_units)
     for row in rows:
         winner = min(range(n_units), key=lambda unit: (np.sum((row - units[unit]) ** 2), unit))
@@ -52,7 +51,7 @@ def slow_epoch(rows, units, sides, radius):
     return numerator / denominator[:, None]
 
 
-def walked(start, sides):
+def path_lengths(start, sides):
     steps, frontier = {divmod(start, sides[1]): 0}, [divmod(start, sides[1])]
     while frontier:
         row, column = frontier.pop(0)
@@ -68,7 +67,7 @@ def nearest_distances(rows, units):
 
 
 def by_position(found):
-    """The centers in an order that does not depend on the order of the units."""
+    """Return the centres in an order that does not depend on the order of the units."""
     return found.centers[np.lexsort(found.centers.T[::-1])]
 
 
@@ -89,16 +88,17 @@ def test_an_epoch_is_equation_14(sparse, sides, radius):
     assert_allclose(found, slow_epoch(rows, units, sides, radius), rtol=1e-10)
 
 
-def test_of_equally_near_units_the_first_wins():
-    # The middle sample is as far from both units; the two units at 2 are equal.
+def test_ties_between_units_are_broken_by_the_lower_unit():
+    # The middle sample has the same distance to both positions, and the two units at 2 are equal.
     samples = prototypes.Samples(np.array([[0.0], [1.0], [2.0]]))
     units = np.array([[0.0], [2.0], [2.0]]) - samples.mean
     assert_array_equal(samples.nearest(units), [0, 0, 1])
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_rounding_does_not_decide_between_equally_near_units(sparse):
-    # Halfway between two units on paper; in floating point nearer to either, half of the time.
+def test_rounding_errors_do_not_break_ties_between_units(sparse):
+    # The middle row has equal distances to both units in exact arithmetic. In floating point, it is
+    # closer to either of them.
     rng = np.random.default_rng(0)
     for _ in range(20):
         one, other = rng.normal(size=(2, 50))
@@ -109,7 +109,7 @@ def test_rounding_does_not_decide_between_equally_near_units(sparse):
 
 
 @given(problem=problems(ties=True), seed=st.integers(0, 99))
-def test_everyone_finds_a_nearest_unit(problem, seed):
+def test_every_sample_is_assigned_to_a_nearest_unit(problem, seed):
     rows = problem.X
     units = np.random.default_rng(seed).permutation(rows)[:4]
     for given_rows in (rows, sp.csr_array(rows)):
@@ -120,9 +120,9 @@ def test_everyone_finds_a_nearest_unit(problem, seed):
         )
 
 
-def test_a_tiny_radius_leaves_no_unit_without_a_place():
-    # Far from every winner exp(−δ²/2T²) is 0 in floating point; such a unit goes to the mean of the
-    # nearest winner's samples.
+def test_a_tiny_radius_leaves_every_unit_with_a_position():
+    # Far from every unit with samples, exp(−δ²/2T²) underflows to 0. Such a unit moves to the mean
+    # of the samples of the nearest unit with samples.
     rows = np.array([[0.0], [0.0], [3.0]])
     samples = prototypes.Samples(rows)
     units = np.linspace(0, 900, 10)[:, None] - samples.mean
@@ -141,13 +141,13 @@ def test_the_map_starts_in_the_principal_plane():
         deviations, np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] / 500**0.5
     )
     plane = prototypes.initial_plane((2, 5), axes, deviations)
-    # The longer side runs along the first axis, from −1 to 1 deviations.
+    # The longer side extends along the first axis, from −1 to 1 standard deviations.
     assert_allclose(plane[4] - plane[0], 2 * deviations[0] * axes[:, 0])
     assert_allclose(plane[5] - plane[0], 2 * deviations[1] * axes[:, 1])
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
+def test_approximate_axes_of_many_features_are_close_to_exact_axes(monkeypatch, sparse):
     rows = blobs(200, 30, seed=2) * np.linspace(3, 0.1, 30)
     given_rows = sp.csr_array(rows) if sparse else rows
     exact, deviations = prototypes.Samples(rows).principal_plane()
@@ -158,7 +158,7 @@ def test_axes_of_many_features_are_those_of_the_exact_way(monkeypatch, sparse):
 
 
 @pytest.mark.parametrize("shape", [None, 12, (4, 3)])
-def test_the_map_ends_nearer_to_the_samples_than_it_starts(shape):
+def test_training_moves_the_map_closer_to_the_samples(shape):
     rows = blobs()
     samples = prototypes.Samples(rows)
     axes, deviations = samples.principal_plane()
@@ -171,7 +171,7 @@ def test_the_map_ends_nearer_to_the_samples_than_it_starts(shape):
 
 
 def test_the_map_keeps_the_order_of_a_line():
-    # Along a curve, units that are neighbours on the lattice must be neighbours on the curve.
+    # Neighbouring units of the lattice must be neighbours on the curve.
     t = np.linspace(0, 1, 400)
     found = som(np.column_stack([np.cos(2 * t), np.sin(2 * t), t]), (12, 1))
     along = found.centers[:, 2]
@@ -201,7 +201,7 @@ def test_a_default_map_has_about_the_root_of_the_samples():
     assert 20 <= len(found.counts) <= 30
 
 
-# --- Both ways
+# --- Both methods
 # --------------------------------------------------------------------------------------------------
 
 
@@ -215,9 +215,9 @@ def test_a_prototype_is_the_mean_of_its_samples(how, sparse, problem, size):
     assert found.counts.min() >= 1
     assert found.assignment.shape == (len(rows),)
     for place, center in enumerate(found.centers):
-        mine = found.assignment == place
-        assert mine.sum() == found.counts[place]
-        assert_allclose(center, rows[mine].mean(axis=0), atol=1e-9)
+        members = found.assignment == place
+        assert members.sum() == found.counts[place]
+        assert_allclose(center, rows[members].mean(axis=0), atol=1e-9)
     distances = np.sqrt(((rows - found.centers[found.assignment]) ** 2).sum(axis=1))
     assert found.quantization_error == pytest.approx(distances.mean(), abs=1e-6)
     assert found.counts.dtype == found.assignment.dtype == np.int64
@@ -233,7 +233,7 @@ def test_most_samples_are_nearest_to_their_own_prototype(how):
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_sparse_gives_what_dense_gives(how):
+def test_sparse_and_dense_rows_give_the_same_prototypes(how):
     rng = np.random.default_rng(5)
     rows = blobs(200, 8) * (rng.random((200, 8)) < 0.4)
     dense, sparse = COMPRESSIONS[how](rows, 14, 0), COMPRESSIONS[how](sp.csr_array(rows), 14, 0)
@@ -245,8 +245,9 @@ def test_sparse_gives_what_dense_gives(how):
 @pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_changes_no_prototype(how, offset):
-    """Nothing is lost by it, since the samples are on a grid; columns that are zero somewhere
-    have none.
+    """Adding the offset is exact, because the samples are on a grid.
+
+    The column with zeros has no offset.
     """
     rows = np.round(np.random.default_rng(6).normal(size=(200, 6)) * 2**16) / 2**16
     rows[:, 5] *= rows[:, 5] > 0
@@ -262,7 +263,7 @@ def test_an_offset_changes_no_prototype(how, offset):
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_the_same_again(how):
+def test_results_are_reproducible(how):
     rows = blobs(400)
     one, other = COMPRESSIONS[how](rows, 20, 3), COMPRESSIONS[how](rows.copy(), 20, 3)
     assert_array_equal(one.centers, other.centers)
@@ -307,7 +308,7 @@ def test_copies_share_a_prototype(how, rows):
     assert found.quantization_error == 0
 
 
-def test_small_batches_give_prototypes_as_well(monkeypatch):
+def test_mini_batches_give_similar_prototypes(monkeypatch):
     rows = blobs(600)
     whole = kmeans(rows, 10)
     monkeypatch.setattr(prototypes, "MINIBATCH_FROM", 1)
@@ -322,7 +323,7 @@ def test_small_batches_give_prototypes_as_well(monkeypatch):
 
 
 def numbered(n=60, p=4):
-    """Rows whose last column is the number of the sample, so that rows can be followed."""
+    """Return rows with the sample number in the last column, so that rows can be identified."""
     return np.column_stack([blobs(n, p - 1), np.arange(n)])
 
 
@@ -332,7 +333,7 @@ def values_of(table):
 
 
 LABELS = np.where(np.arange(60) % 20 == 3, np.arange(60) // 20, -1)
-KNOWLEDGE = {
+SUPERVISION = {
     "labels": (Supervision.from_labels(LABELS), [3, 23, 43]),
     "targets": (Supervision.from_targets(np.where(LABELS >= 0, LABELS / 4, np.nan)), [3, 23, 43]),
     "pairs": (
@@ -349,9 +350,9 @@ KNOWLEDGE = {
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("kind", KNOWLEDGE)
-def test_known_samples_are_kept_as_they_are(kind, how, sparse):
-    known, kept = KNOWLEDGE[kind]
+@pytest.mark.parametrize("kind", SUPERVISION)
+def test_samples_with_supervision_are_kept_unchanged(kind, how, sparse):
+    known, kept = SUPERVISION[kind]
     X = numbered()
     small = compressed(MemoryTable(sp.csr_array(X) if sparse else X), known, how, 6)
     found = values_of(small.table)
@@ -361,14 +362,14 @@ def test_known_samples_are_kept_as_they_are(kind, how, sparse):
     assert 1 <= small.n_prototypes <= 6
     assert_array_equal(small.counts[: len(kept)], 1)
     assert small.counts.sum() == 60
-    # Weighted by counts, prototypes have the mean of what they stand for.
+    # The mean of the rows, weighted by counts, is the mean of the samples.
     assert_allclose(small.counts @ found / 60, X.mean(axis=0))
     assert small.known.kinds == known.kinds
     for place in range(len(found)):
         assert_allclose(X[small.member == place].mean(axis=0), found[place])
 
 
-def test_what_is_known_follows_its_samples():
+def test_supervision_stays_with_its_samples():
     known = Supervision.from_labels(LABELS) | Supervision.from_targets(
         np.where(LABELS >= 0, LABELS / 4, np.nan)
     )
@@ -387,12 +388,12 @@ def test_what_is_known_follows_its_samples():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_columns_of_any_size_come_back_in_their_units(sparse):
+def test_columns_of_any_magnitude_keep_their_units(sparse):
     X = numbered()
     X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
     X[:, 1] = 1e-300 * (1 + np.arange(60))
     X[:, 2] += 1e8
-    known = KNOWLEDGE["labels"][0]
+    known = SUPERVISION["labels"][0]
     small = compressed(MemoryTable(sp.csc_array(X) if sparse else X), known, "kmeans", 2)
     columns = [
         np.ldexp((block.dense(j) + block.shift[j]), block.exponent[j])
@@ -400,7 +401,7 @@ def test_columns_of_any_size_come_back_in_their_units(sparse):
         for j in range(len(block.shift))
     ]
     found = np.column_stack(columns)
-    # The first column decides alone.
+    # Only the first column affects the distances.
     for value, counted in (
         (1e300, (X[LABELS < 0, 0] == 1e300)),
         (3e300, (X[LABELS < 0, 0] == 3e300)),
@@ -411,7 +412,7 @@ def test_columns_of_any_size_come_back_in_their_units(sparse):
 
 
 class _Dense:
-    """A block of which each column can be read as an array."""
+    """A block that returns each column as a dense array."""
 
     def __init__(self, block):
         self.values = block.values.toarray() if block.is_sparse else block.values
@@ -425,38 +426,36 @@ class _Dense:
 def test_copies_of_a_column_stay_copies(how):
     X = numbered()
     X = np.column_stack([X, X[:, 1], 4 * X[:, 1]])
-    found = values_of(compressed(MemoryTable(X), KNOWLEDGE["pairs"][0], how, 6).table)
+    found = values_of(compressed(MemoryTable(X), SUPERVISION["pairs"][0], how, 6).table)
     assert_array_equal(found[:, 1], found[:, 4])
     assert_array_equal(4 * found[:, 1], found[:, 5])
 
 
-def test_names_of_columns_stay():
+def test_column_names_are_kept():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(numbered(), columns=list("abcd"))
     assert compressed(
-        MemoryTable(frame), KNOWLEDGE["nothing"][0], "som", 4
+        MemoryTable(frame), SUPERVISION["nothing"][0], "som", 4
     ).table.feature_names == tuple("abcd")
 
 
 def test_no_large_dense_array_for_sparse_tables(monkeypatch):
-    """Neither the map nor its table may ask a sparse matrix of the size of the samples for a
-    dense one.
-    """
+    """Neither the map nor its table may convert all sparse samples to a dense array."""
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 2000), density=0.01, rng=rng, format="csr")
-    asked = []
+    densified = []
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array):
         original = kind.toarray
         monkeypatch.setattr(
             kind,
             "toarray",
             lambda self, *a, _original=original, **k: (
-                asked.append(self.shape) or _original(self, *a, **k)
+                densified.append(self.shape) or _original(self, *a, **k)
             ),
         )
     small = compressed(MemoryTable(X), Supervision.nothing(300), "som", (4, 3))
     assert small.table.is_sparse
-    assert all(rows * columns <= 12 * 2000 for rows, columns in asked)
+    assert all(rows * columns <= 12 * 2000 for rows, columns in densified)
 
 
 # --- Graphs lifted to the samples
@@ -503,9 +502,10 @@ def test_a_graph_of_single_samples_is_lifted_to_itself():
     assert_allclose(lifted.degree(), graph.degree())
 
 
-def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
-    """A column too small to be seen in distances is independent of the graph: its energy is its
-    spread, but for chance.
+def test_noise_unrelated_to_the_prototypes_keeps_a_score_of_one():
+    """A column that is too small to affect distances is independent of the graph.
+
+    Its energy equals its spread, up to random variation.
     """
     rng = np.random.default_rng(0)
     t = rng.random(900)
@@ -520,14 +520,14 @@ def test_noise_that_no_prototype_follows_keeps_its_score_of_one():
     assert (lifted[:3] < 0.5).all()
 
 
-# --- What is refused
+# --- Errors and warnings
 # --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("known", "size"),
     [
-        (Supervision.from_labels(np.arange(6) % 2), None),  # nobody left
+        (Supervision.from_labels(np.arange(6) % 2), None),  # no sample left
         (Supervision.from_labels([0, 1, 0, 1, 0, -1]), None),  # one left
         (Supervision.nothing(6), 7),
         (Supervision.nothing(6), 6),  # as many prototypes as samples
@@ -547,9 +547,7 @@ def test_nothing_to_compress(how, known, size):
 
 def test_a_map_larger_than_the_samples_compresses_nothing():
     table = MemoryTable(np.arange(12.0).reshape(6, 2))
-    with pytest.warns(
-        GraphSieveWarning, match="12 prototypes were asked for, but of only 6 samples"
-    ):
+    with pytest.warns(GraphSieveWarning, match="12 prototypes were requested, but only 6 samples"):
         assert compressed(table, Supervision.nothing(6), "som", (3, 4)).table is table
 
 
@@ -566,7 +564,7 @@ def test_a_map_larger_than_the_samples_compresses_nothing():
         (("kmeans", 2.5), "got 2.5"),
         (("kmeans", True), "got True"),
         (("kmeans", (2, 2)), "k-means has none"),
-        # Refused even where there would be nothing to compress
+        # An error even if there is nothing to compress
         (("kmeans", (6, 6)), "k-means has none"),
     ],
 )
@@ -583,19 +581,19 @@ def test_more_prototypes_than_samples(way, size):
         way(blobs(10), size)
 
 
-def test_epochs_are_counted():
+def test_the_number_of_epochs_is_checked():
     with pytest.raises(InputError, match="n_epochs must be a whole number of at least 1, got 0"):
         som(blobs(10), 2, n_epochs=0)
 
 
-def test_probabilities_describe_everyone():
+def test_probabilities_leave_no_sample_to_compress():
     with pytest.raises(InputError, match="probabilities describe every sample"):
         compressed(
             MemoryTable(blobs(4)), Supervision.from_probabilities([[0.5, 0.5]] * 4), "som", 2
         )
 
 
-def test_what_was_given_is_left_alone():
+def test_the_input_is_not_modified():
     X = blobs(50)
     before = X.copy()
     with warnings.catch_warnings():
@@ -609,7 +607,7 @@ def test_what_was_given_is_left_alone():
 # --------------------------------------------------------------------------------------------------
 
 
-def knowledge(name, n):
+def supervision_for(name, n):
     rng = np.random.default_rng(1)
     if name == "semi_supervised_laplacian":
         return Supervision.from_targets(
@@ -626,9 +624,9 @@ def knowledge(name, n):
     "name", [name for name, method in METHODS.items() if method.reads_neighbors]
 )
 def test_every_score_with_a_graph_from_x_can_be_compressed(name, how):
-    """Its scores are near those from all samples, and nearer the more prototypes there are."""
+    """With many prototypes, the scores rank features nearly as the scores from all samples do."""
     X = blobs(300)
-    known = knowledge(name, 300)
+    known = supervision_for(name, 300)
     whole = GraphSieve(name).fit(X, supervision=known)
     few, many = (
         GraphSieve(name, compress=how, n_prototypes=n).fit(X, supervision=known) for n in (12, 120)
@@ -644,7 +642,7 @@ def test_every_score_with_a_graph_from_x_can_be_compressed(name, how):
     assert_allclose(sparse.scores_, dense.scores_, rtol=1e-6)
 
 
-def test_as_many_kept_samples_as_there_are_change_nothing():
+def test_full_supervision_leaves_nothing_to_compress():
     X = blobs(60)
     labels = np.arange(60) % 3
     with pytest.warns(GraphSieveWarning, match="nothing to compress"):
@@ -666,8 +664,9 @@ def test_compression_without_a_graph_from_x_is_refused():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*single known member")
 def test_waveform_noise_has_the_worst_constrained_scores():
-    """The paper's figure 3: 8 labels, a map of 26 × 14. (Columns 1 and 21 are noise by
-    construction, too.)
+    """Figure 3 of the paper, with 8 labels and a map of 26 × 14.
+
+    Columns 1 and 21 are also noise by construction.
     """
     X, y = lookalikes.load("waveform")
     for seed in range(3):

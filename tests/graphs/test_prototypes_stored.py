@@ -1,5 +1,6 @@
-"""Prototypes of tables that are read piece by piece: those of tables in memory, or as good; no
-more is held than a piece.
+"""Prototypes of stored tables equal those of tables in memory, or are as good.
+
+The memory never contains more than one piece of the table.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ HOW = sorted(COMPRESSIONS)
 
 
 class Pieces(Local):
-    """A matrix whose pieces are counted; row groups of at most `height` rows."""
+    """A matrix in row groups of at most `height` rows, which counts the rows that are read."""
 
     def __init__(self, matrix, height, memory=None):
         self.matrix, self.shape, self.is_sparse = matrix, matrix.shape, bool(sp.issparse(matrix))
@@ -63,7 +64,7 @@ class Pieces(Local):
 
     @property
     def n_bytes(self):
-        return 2**60  # never read whole
+        return 2**60  # too large to be read into memory
 
 
 def blobs(n=300, p=5, seed=0):
@@ -93,7 +94,7 @@ def inertia(X, found):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("shape", [None, 12, (5, 4)])
 @pytest.mark.parametrize("height", [1, 7, 150, 300])
-def test_the_map_is_that_of_rows_in_memory(sparse, shape, height):
+def test_the_map_equals_that_of_rows_in_memory(sparse, shape, height):
     X = blobs() + 3
     matrix = kept_sparse(X) if sparse else X
     here, there = som(matrix, shape), som(stored_rows(matrix, height), shape)
@@ -104,7 +105,7 @@ def test_the_map_is_that_of_rows_in_memory(sparse, shape, height):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_map_of_many_features_is_that_of_rows_in_memory(monkeypatch, sparse):
+def test_the_map_of_many_features_equals_that_of_rows_in_memory(monkeypatch, sparse):
     monkeypatch.setattr(prototypes, "EXACT_AXES_UP_TO", 5)
     X = blobs(200, 30, seed=2)
     matrix = kept_sparse(X) if sparse else X
@@ -114,7 +115,7 @@ def test_the_map_of_many_features_is_that_of_rows_in_memory(monkeypatch, sparse)
 
 
 @given(cuts=st.sets(st.integers(1, 79), max_size=8))
-def test_no_chunking_changes_the_map(cuts):
+def test_the_map_does_not_depend_on_the_chunks(cuts):
     X = blobs(80)
     pieces = Pieces(X, 80)
     pieces.borders = np.array([0, *sorted(cuts), 80])
@@ -122,11 +123,12 @@ def test_no_chunking_changes_the_map(cuts):
 
 
 @pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**30])
-@pytest.mark.parametrize("n_samples", [40, 200])  # k-means holds all of the fewer ones
+@pytest.mark.parametrize("n_samples", [40, 200])  # k-means reads 40 rows into memory
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_changes_no_prototype(how, n_samples, offset):
-    """Nothing is lost by it, since the samples are on a grid; a column that is zero in one group
-    of rows alone has none.
+    """Adding the offset is exact, because the samples are on a grid.
+
+    The column that is zero in only one group of rows has no offset.
     """
     rows = np.round(np.random.default_rng(6).normal(size=(n_samples, 6)) * 2**16) / 2**16
     rows[:30, 5] = 0
@@ -143,7 +145,7 @@ def test_an_offset_changes_no_prototype(how, n_samples, offset):
 
 @pytest.mark.parametrize("how", HOW)
 def test_an_offset_of_the_samples_to_compress_alone_changes_no_prototype(how):
-    """The samples that are kept are zero where all others have an offset."""
+    """The kept samples are zero, and all other samples have an offset."""
     X = np.round(blobs(200, seed=6) * 2**16) / 2**16
     far = X + 2.0**30
     X[:10] = far[:10] = 0
@@ -162,7 +164,7 @@ def test_every_epoch_reads_the_rows_once():
         som(rows, 12, n_epochs=n_epochs)
         readings[n_epochs] = pieces.rows_read / 300
     assert readings[4] - readings[1] == 3
-    assert readings[1] <= 6  # mean, axes, the epoch, the choice, sums, distances
+    assert readings[1] <= 6  # mean, axes, epoch, assignment, sums, distances
 
 
 # --- K-means
@@ -170,10 +172,8 @@ def test_every_epoch_reads_the_rows_once():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
-    """Left to go on it stops where every center is the mean of the samples that are nearest to
-    it, as the textbook has it.
-    """
+def test_kmeans_converges_to_the_means_of_the_nearest_samples(monkeypatch, sparse):
+    """After convergence, every centre is the mean of the samples that are nearest to it."""
     monkeypatch.setattr(prototypes, "ROUNDS", 200)
     matrix = kept_sparse(blobs()) if sparse else blobs()
     X = matrix.toarray() if sparse else matrix
@@ -186,7 +186,7 @@ def test_kmeans_ends_at_means_of_the_nearest(monkeypatch, sparse):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("height", [1, 33, 300])
-def test_no_chunking_changes_kmeans(sparse, height):
+def test_kmeans_does_not_depend_on_the_chunks(sparse, height):
     matrix = kept_sparse(blobs()) if sparse else blobs()
     one, other = (
         kmeans(stored_rows(matrix, 100), 10, random_state=3),
@@ -196,21 +196,19 @@ def test_no_chunking_changes_kmeans(sparse, height):
     assert_allclose(other.centers, one.centers, rtol=1e-10, atol=1e-12)
 
 
-def test_few_rows_for_each_prototype_are_taken_together():
+def test_few_rows_per_prototype_are_read_into_memory():
     X = blobs(60)
     here, there = kmeans(X, 20), kmeans(StoredTable(Pieces(X, 7, memory=10_000)).rows[0], 20)
     assert_array_equal(there.assignment, here.assignment)
 
 
-def test_another_seed_is_another_start():
+def test_another_seed_gives_another_initialization():
     rows = stored_rows(blobs())
     assert len({kmeans(rows, 20, random_state=seed).quantization_error for seed in range(4)}) > 1
 
 
-def test_few_far_rows_are_found():
-    """Of 3000 rows, five stand alone, far away, each at another place: thirty rows drawn evenly
-    would miss them.
-    """
+def test_a_few_distant_rows_are_found():
+    """Five of 3000 rows are far from all others; thirty uniformly drawn rows would miss them."""
     X = blobs(3000)
     X[::600] = 1e4 * np.eye(5)
     found = kmeans(stored_rows(X, 700), 30)
@@ -236,9 +234,9 @@ def test_kmeans_is_as_good_as_in_memory(name):
 
 @pytest.mark.parametrize("name", ["digits", "households"])
 @pytest.mark.parametrize("scale", [None, "standard"])
-def test_scores_are_in_the_order_of_those_in_memory(name, scale):
+def test_scores_rank_features_as_in_memory(name, scale):
     X = np.asarray(lookalikes.load(name)[0], dtype=np.float64)
-    X = X[:, (X > 0).mean(axis=0) > 0.2]  # without pixels that are nearly always white
+    X = X[:, (X > 0).mean(axis=0) > 0.2]  # without pixels that are zero in most images
     sieve = GraphSieve("laplacian", compress="kmeans", scale=scale)
     here, there = sieve.fit(X).scores_, sieve.fit(Pieces(X, len(X) // 6)).scores_
     assert spearmanr(here, there)[0] >= 0.9
@@ -260,7 +258,7 @@ LABELS = np.where(np.arange(300) % 60 == 3, np.arange(300) // 60 % 3, -1)
         (Supervision.nothing(300), []),
     ],
 )
-def test_known_samples_are_kept_as_they_are(how, sparse, known, kept):
+def test_samples_with_supervision_are_kept_unchanged(how, sparse, known, kept):
     matrix = kept_sparse(blobs()) if sparse else blobs()
     X = matrix.toarray() if sparse else matrix
     small = compressed(StoredTable(Pieces(matrix, 70)), known, how, 9)
@@ -274,7 +272,7 @@ def test_known_samples_are_kept_as_they_are(how, sparse, known, kept):
         assert_allclose(found[place], X[small.member == place].mean(axis=0), atol=1e-12)
 
 
-def test_columns_of_any_size_keep_their_units():
+def test_columns_of_any_magnitude_keep_their_units():
     X = blobs()
     X[:, 0] = np.where(X[:, 0] > 0, 1e300, 3e300)
     X[:, 1] = 1e-300 * (1 + np.arange(300))
@@ -286,7 +284,7 @@ def test_columns_of_any_size_keep_their_units():
         )
 
 
-def knowledge(name, n):
+def supervision_for(name, n):
     if name == "semi_supervised_laplacian":
         rng = np.random.default_rng(1)
         return Supervision.from_targets(
@@ -305,9 +303,9 @@ def knowledge(name, n):
 @pytest.mark.parametrize(
     "name", [name for name, method in METHODS.items() if method.reads_neighbors]
 )
-def test_every_score_of_a_map_is_that_in_memory(name, scale, sparse):
+def test_every_score_of_a_map_equals_that_in_memory(name, scale, sparse):
     matrix = kept_sparse(blobs() * [1, 3, 9, 1, 2]) if sparse else blobs() * [1, 3, 9, 1, 2]
-    sieve, known = GraphSieve(name, compress="som", scale=scale), knowledge(name, 300)
+    sieve, known = GraphSieve(name, compress="som", scale=scale), supervision_for(name, 300)
     here = sieve.fit(matrix, supervision=known).scores_
     there = sieve.fit(Pieces(matrix, 70), supervision=known)
     assert there.n_prototypes_ > 5
@@ -329,9 +327,10 @@ def test_nothing_to_compress():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
-def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
-    """20,000 × 200 numbers take 32 MB; with pieces of 2 MiB and 40 prototypes of 64 kB, a
-    fraction of that is ever held.
+def test_memory_depends_on_the_pieces_and_not_on_the_table(how, tmp_path):
+    """20,000 × 200 numbers need 32 MB, but the peak memory is only a fraction of that.
+
+    The pieces need 2 MiB, and the 40 prototypes 64 kB.
     """
     rng = np.random.default_rng(0)
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 200), dtype=np.float64)
@@ -349,7 +348,7 @@ def test_memory_follows_the_pieces_and_not_the_table(how, tmp_path):
 
 
 @pytest.mark.parametrize(("memory", "readings"), [(100_000, 1), (10_000, 4)])
-def test_a_lifted_graph_reads_the_table_as_seldom_as_memory_allows(monkeypatch, memory, readings):
+def test_a_lifted_graph_reads_the_table_as_rarely_as_memory_allows(monkeypatch, memory, readings):
     monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 1)
     X = blobs(250, 16)
     member = np.arange(250) % 30
@@ -362,7 +361,7 @@ def test_a_lifted_graph_reads_the_table_as_seldom_as_memory_allows(monkeypatch, 
     assert_allclose(found * 4.0**table.whole.exponent, graph.energy(X), rtol=1e-12)
 
 
-def test_what_is_offered_in_place_of_hours_is_there():
+def test_the_remedy_for_long_searches_works():
     pieces = Pieces(blobs(), 70)
     pieces.hours = 1e-12
     with pytest.raises(InputError, match="compress='kmeans' to a sieve"):
@@ -377,45 +376,41 @@ def test_too_many_prototypes_are_refused_before_anything_is_read(monkeypatch, ho
     table = StoredTable(pieces)
     pieces.rows_read = 0
     with pytest.raises(
-        InputError, match=r"100 prototypes of 5 features take 31\.2 KiB .* n_prototypes=31 or less"
+        InputError, match=r"100 prototypes of 5 features need 31\.2 KiB .* n_prototypes=31 or less"
     ):
         compressed(table, Supervision.nothing(300), how, 100)
     assert pieces.rows_read == 0
 
 
-def test_too_many_known_samples_are_refused_before_the_search():
-    """What is kept must fit into memory."""
+def test_too_many_samples_with_supervision_are_refused_before_the_search():
+    """The kept samples must fit into memory."""
     known = Supervision.from_labels(np.where(np.arange(300) % 3 > 0, np.arange(300) % 2, -1))
     table = StoredTable(Measured(blobs(), 70, memory=10_000))
-    with pytest.raises(
-        InputError, match="200 samples of which something is known are kept as they are and take"
-    ):
+    with pytest.raises(InputError, match="200 samples with supervision are kept and need"):
         compressed(table, known, "kmeans", 10)
 
 
 class Measured(Pieces):
-    """Pieces that tell their true size."""
+    """Pieces that report their true size."""
 
     n_bytes = Local.n_bytes
 
 
 class Sent(Pieces):
-    """Pieces that are worked on elsewhere: all that is asked of them travels there, and is
-    weighed.
-    """
+    """Pieces that are processed as on a remote worker; the size of each message is measured."""
 
     heaviest = 0
 
     def over_rows(self, groups, work, *given, shared=()):
         for place, group in enumerate(groups):
-            letter = pickle.dumps((work, [one[place] for one in given], shared))
-            self.heaviest = max(self.heaviest, len(letter))
-            there, known, common = pickle.loads(letter)
+            message = pickle.dumps((work, [one[place] for one in given], shared))
+            self.heaviest = max(self.heaviest, len(message))
+            there, known, common = pickle.loads(message)
             yield pickle.loads(pickle.dumps(there(self.read_rows(group), *known, *common)))
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_only_prototypes_travel(how):
+def test_only_prototypes_are_sent_to_workers(how):
     X = blobs(3000, 20)
     pieces = Sent(X, 500)
     here, there = (
@@ -423,14 +418,14 @@ def test_only_prototypes_travel(how):
         GraphSieve("laplacian", compress=how).fit(pieces),
     )
     assert_array_equal(there.scores_, here.scores_)
-    # Four times √3000 rows at most, what is known of 500 samples, and a few vectors; a piece would
-    # be 80,000 bytes.
+    # A message contains at most 4 × √3000 rows, arrays of 500 samples, and a few vectors. A piece
+    # would be 80,000 bytes.
     assert 55 * 20 * 8 < pieces.heaviest < 4 * 55 * 20 * 8 + 500 * 24 + 4000
 
 
 @pytest.mark.parametrize("at_once", [1, 2**12, 2**17, 2**22])
-def test_rows_of_a_map_that_stand_alone_are_read_a_few_at_a_time(monkeypatch, tmp_path, at_once):
-    """Each brings the 64 kB around it into memory, though it is only 80 bytes long."""
+def test_isolated_rows_of_a_memory_map_are_read_a_few_at_a_time(monkeypatch, tmp_path, at_once):
+    """Reading a row of 80 bytes loads the 64 kB around it into memory."""
     X = np.memmap(tmp_path / "X", mode="w+", shape=(20_000, 10), dtype=np.float64)
     X[:] = np.arange(200_000).reshape(20_000, 10)
     monkeypatch.setattr(arrays, "AT_ONCE", at_once)

@@ -1540,7 +1540,7 @@ def test_a_single_prototype_makes_no_graph_unless_samples_are_kept(how, size):
 @pytest.mark.parametrize("size", [N, 10**18])
 def test_as_many_prototypes_as_samples_compress_nothing(how, size):
     with pytest.warns(
-        GraphSieveWarning, match=f"nothing to compress: {size} prototypes were asked for"
+        GraphSieveWarning, match=f"nothing to compress: {size} prototypes were requested"
     ):
         sieve = GraphSieve("laplacian", compress=how, n_prototypes=size).fit(X)
     assert sieve.n_prototypes_ == 0

@@ -1,1 +1,1 @@
-"""Graphs over the samples: their construction, and the energies and spreads of features on them."""
+"""Graphs over the samples, their construction, and the energy and spread of features on them."""

@@ -1,9 +1,9 @@
-"""From features and what is known of the samples to graphs.
+"""Construction of graphs from the features and the supervision.
 
-Every builder that weighs edges by a heat kernel exp(−d²/t) subtracts the smallest d² first. All
-scores are ratios, which ignore the scale of the weights, so this changes nothing but that a small t
-can never empty the graph by underflow. `bandwidth=None` stands for the mean d² of the edges that
-have a length.
+Every builder with heat kernel weights exp(−d²/t) subtracts the smallest d² first. All scores are
+ratios that do not depend on the scale of the weights, so the scores do not change. The subtraction
+ensures that the weights of a graph cannot all underflow to zero for a small t. `bandwidth=None`
+means that t is the mean d² of the edges with d² > 0.
 """
 
 from __future__ import annotations
@@ -40,20 +40,21 @@ from graphsieve.table.columns import Table
 from graphsieve.table.stored.stored_rows import StoredRows
 from graphsieve.table.sums import group_weightings
 
-# Powers of two between targets and features, beyond which they are brought nearer together
+# Largest difference between the exponents of targets and features; larger ones are reduced to it
 FARTHEST_APART = 400
-EDGES_KEPT = 2**21  # pairs of equal labels up to this number are stored; more are made on the fly
+EDGES_KEPT = 2**21  # stored pairs of equal labels; more pairs are generated on the fly
 EDGES_PER_CHUNK = 2**19
-MANY_EDGES = 2**20  # whose weights are worth starting threads for, …
-EDGES_IN_CACHE = 2**15  # … each of which makes so many at a time
-# Whether two are in each other's lists is seen by looking; in longer ones by sorting
+MANY_EDGES = 2**20  # edges from which several threads compute the weights
+EDGES_IN_CACHE = 2**15  # edges that a thread processes in one step
+# Up to this number of neighbours, a linear search finds mutual neighbours. In longer lists, sorting
+# is faster.
 FEW_NEIGHBORS = 32
-EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this the graph hangs on a handful of edges
+EFFECTIVE_EDGES_PER_SAMPLE = 0.1  # below this, a few edges dominate the graph
 
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """A graph with the number of neighbours and the bandwidth that were really used."""
+    """A graph with the number of neighbours and the bandwidth used to build it."""
 
     graph: Graph
     n_neighbors: int
@@ -63,10 +64,10 @@ class Neighborhood:
 def neighbor_graph(
     table: Table, n_neighbors: int, bandwidth: float | None, *, not_between: Integers | None = None
 ) -> Neighborhood:
-    """Samples are linked if either is among the k nearest of the other in the space of all
-    features.
+    """Build the graph of the k nearest neighbours in the space of all features.
 
-    Edges between two samples whose codes `not_between` are both ≥ 0 are left out.
+    Two samples are linked if either is among the k nearest neighbours of the other. With
+    `not_between`, edges between two samples that both have a code ≥ 0 are dropped.
     """
     if table.compressed is not None:
         small = table.compressed
@@ -88,15 +89,15 @@ def neighbor_graph(
 
 
 def _lifted(near: Neighborhood, small: Any) -> Neighborhood:
-    """The graph of kept samples and prototypes, as a graph of all samples that they stand for."""
+    """Extend a graph of kept samples and prototypes to all samples that they represent."""
     return replace(near, graph=lifted(near.graph, small.member))
 
 
 def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
-    """Samples are linked if either is among the k nearest of the other along a continuous target,
-    ties kept.
+    """Build the graph of the k nearest neighbours along a continuous target.
 
-    Samples of equal target form a complete block, which is kept low-rank.
+    Two samples are linked if either is among the k nearest neighbours of the other, including all
+    tied samples. Samples with equal targets form a complete block, stored as a low-rank graph.
     """
     k = capped_neighbors(n_neighbors, len(target))
     scaled, exponent = _scaled_target(target)
@@ -123,13 +124,16 @@ def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> N
 def partly_known_target_graph(
     table: Table, target: Floats, n_neighbors: int, bandwidth: float | None, label_weight: float
 ) -> Neighborhood:
-    """Neighbours by target where both targets are known, else by the mean squared difference of the
-    features (SSLS, Eq. 10–11).
+    """Build the neighbour graph for a partly known target (SSLS, Eq. 10–11).
 
-    Two searches give the exact graph. An unlabelled sample looks among all samples in X. A labelled
-    one merges its k nearest unlabelled in X with its nearest labelled along the target; there, at
-    the distance of its k-th neighbour, all labelled ones are kept, and unlabelled ones only as far
-    as places are left.
+    The distance of two samples is the squared difference of their targets if both are known.
+    Otherwise it is the mean squared difference of their features.
+
+    Two searches give the exact graph. The neighbours of an unlabelled sample are searched among all
+    samples in X. The neighbours of a labelled sample are merged from its k nearest unlabelled
+    samples in X and its nearest labelled samples along the target. At the distance of the k-th
+    neighbour, all tied labelled samples are kept. Tied unlabelled samples only fill the remaining
+    places.
     """
     if table.compressed is not None:
         small = table.compressed
@@ -148,7 +152,7 @@ def partly_known_target_graph(
     row_exponent, target_exponent = comparable(
         row_exponent, target_exponent if scaled.any() else row_exponent, bandwidth
     )
-    # Of the unit in which targets and features are compared
+    # Exponent of the unit in which distances of targets and of features are compared
     exponent = (row_exponent + target_exponent) // 2
 
     def mean_squares(squared: Floats) -> Floats:
@@ -180,17 +184,17 @@ def partly_known_target_graph(
 
 
 def group_graph(codes: Integers, weight: float = 1.0) -> FactorGraph:
-    """All pairs of samples with the same code ≥ 0, with equal weight; low rank."""
+    """Build the low-rank graph of all pairs of samples with the same code ≥ 0."""
     return FactorGraph(group_weightings(codes, int(codes.max()) + 1) * np.sqrt(weight))
 
 
 def apart_graph(codes: Integers) -> CrossGraph:
-    """All pairs of samples with different codes ≥ 0, with weight 1; low rank."""
+    """Build the low-rank graph of all pairs of samples with different codes ≥ 0, with weights 1."""
     return CrossGraph(group_weightings(codes, int(codes.max()) + 1))
 
 
 def pair_graph(n_samples: int, pairs: Integers, weights: Floats | None = None) -> SparseGraph:
-    """The given distinct pairs."""
+    """Build the graph of the given distinct pairs."""
     return SparseGraph(n_samples, pairs[:, 0], pairs[:, 1], weights)
 
 
@@ -202,10 +206,11 @@ def constrained_neighbor_graph(
     *,
     cut_cannot_link: bool,
 ) -> Neighborhood:
-    """Neighbours in X ∪ must-linked pairs, all with heat weights (CLS, Eq. 5); equal labels
-    must-link.
+    """Build the union of the neighbour graph in X and the must-link pairs (CLS, Eq. 5).
 
-    The pairs implied by class labels are made on the fly where there are many.
+    All edges have heat kernel weights. Two samples with equal labels are a must-link pair. If there
+    are many pairs of equal labels, they are generated on the fly. With `cut_cannot_link`, edges of
+    the neighbour graph between cannot-link pairs and between different labels are dropped.
     """
     if table.compressed is not None:
         small = table.compressed
@@ -227,7 +232,7 @@ def constrained_neighbor_graph(
     low, high = known.must_link[:, 0], known.must_link[:, 1]
     first, second = np.concatenate([first, low]), np.concatenate([second, high])
     squared = np.concatenate([squared, squared_distances(rows, low, high)])
-    # A pair that its labels imply comes with the labels below, once.
+    # Pairs of equal labels are added below, so they are dropped here to occur only once.
     kept = ~_labeled_alike(codes, first, second)
     first, second, squared = _distinct(first[kept], second[kept], squared[kept], n)
 
@@ -264,10 +269,11 @@ def _heat_edges(rows: Any, codes: Integers, smallest: float, bandwidth: float) -
 
 
 def same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
-    """All pairs of samples with the same code ≥ 0, each once, with their squared distances, in
-    chunks.
+    """Yield all pairs of samples with the same code ≥ 0 in chunks, with their squared distances.
+
+    Each pair occurs once.
     """
-    # One code after the other is brought here, and is then as any rows are
+    # Stored rows are read into memory one code at a time.
     if isinstance(rows, StoredRows):
         for code in np.unique(codes[codes >= 0]):
             members = np.flatnonzero(codes == code)
@@ -294,11 +300,11 @@ def same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
 
 
 def same_code_pairs(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """All pairs of samples with the same code ≥ 0, each once, in chunks."""
+    """Yield all pairs of samples with the same code ≥ 0 in chunks; each pair occurs once."""
     order = np.argsort(codes, kind="stable")
     order = order[codes[order] >= 0]
     sorted_codes = codes[order]
-    # The sample at place a pairs with all later places up to the end of its group.
+    # The sample at position a is paired with all later positions up to the end of its group.
     end = np.searchsorted(sorted_codes, sorted_codes, side="right")
     partners = end - np.arange(len(order)) - 1
     total = np.concatenate([[0], np.cumsum(partners)])
@@ -327,8 +333,9 @@ def heat_weights(
     smallest: float | None = None,
     overwrite: bool = False,
 ) -> tuple[Floats, float]:
-    """exp(−(d² − smallest d²)/t), and t; `squared` is in units of ``2**(2 * exponent)``, t in
-    the original ones.
+    """Compute heat kernel weights exp(−(d² − smallest d²)/t) and the bandwidth t.
+
+    `squared` is in units of ``2**(2 * exponent)``, and t is in the original units.
     """
     least = float(squared.min(initial=np.inf)) if smallest is None else smallest
     if bandwidth is None:
@@ -342,7 +349,7 @@ def heat_weights(
 
 
 def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
-    """`n_neighbors`, or one fewer than there are samples."""
+    """Return `n_neighbors`, reduced to the number of samples minus one if necessary."""
     if n_neighbors < n_samples:
         return n_neighbors
     warn(
@@ -354,22 +361,20 @@ def capped_neighbors(n_neighbors: int, n_samples: int) -> int:
 
 
 def warn_if_few_edges(weights: Floats, n_samples: int) -> None:
-    """Warn where the weights of a few edges dwarf all others, so that the score hears only of a
-    few samples.
-    """
+    """Warn if a few edges have nearly all the weight, so that a score depends on few samples."""
     squares = float(weights @ weights)
     effective = float(weights.sum()) ** 2 / squares if squares else 0.0
     if n_samples > 2 and effective < EFFECTIVE_EDGES_PER_SAMPLE * n_samples:
         warn(
-            f"the graph is uninformative: of {len(weights)} edges among {n_samples} samples only "
-            f"about {effective:.1f} count, "
-            "because the bandwidth is small against the distances; scale the features or raise the "
-            "bandwidth."
+            f"the graph is uninformative: its {len(weights)} edges among {n_samples} samples have "
+            f"the effect of only about {effective:.1f} equal edges, "
+            "because the bandwidth is small compared with the distances; scale the features or "
+            "raise the bandwidth."
         )
 
 
 class _MeanLength:
-    """The mean of the positive squared lengths added so far; 1 if there are none."""
+    """Running mean of positive squared lengths; 1 if there are none."""
 
     def __init__(self) -> None:
         self._total, self._count = 0.0, 0
@@ -385,7 +390,7 @@ class _MeanLength:
 
 
 def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool = False) -> Floats:
-    """By all threads where there are very many."""
+    """Compute heat kernel weights, in several threads if there are very many edges."""
     weights = squared if overwrite else np.empty_like(squared)
     if len(squared) < MANY_EDGES:
         fill_heat(squared, smallest, bandwidth, weights)
@@ -405,7 +410,8 @@ def _heat(squared: Floats, smallest: float, bandwidth: float, *, overwrite: bool
 def fill_heat(squared: Floats, smallest: float, bandwidth: float, weights: Floats) -> None:
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         np.subtract(squared, smallest, out=weights)
-        # One that underflows beside huge features leaves the shortest edges only, as its limit does
+        # A bandwidth can underflow to zero next to huge features. Only the shortest edges then
+        # remain, as in the limit t → 0.
         if bandwidth == 0:
             weights[:] = weights == 0
             return
@@ -419,8 +425,9 @@ def _in_original_units(squared: Floats, exponent: int) -> Floats:
 
 
 def in_scaled_units(squared: float, exponent: int) -> float:
-    """A squared length, such as a bandwidth, in units of ``2**(2 * exponent)``; infinite where
-    it is too large.
+    """Convert a squared length, such as a bandwidth, to units of ``2**(2 * exponent)``.
+
+    The result is infinite if it overflows.
     """
     try:
         return math.ldexp(squared, -2 * exponent)
@@ -429,11 +436,12 @@ def in_scaled_units(squared: float, exponent: int) -> float:
 
 
 def comparable(row_exponent: int, target_exponent: int, bandwidth: float | None) -> tuple[int, int]:
-    """The two exponents, brought so near that their squares fit into one unit.
+    """Bring two exponents close enough that squares of both fit into a common unit.
 
-    Both keep their place beside the bandwidth: what is far below it weighs 1, and what is far above
-    it nothing, from half of `FARTHEST_APART` on as from any distance. Without one the larger, which
-    is the mean length, stays where it is.
+    Their position relative to the bandwidth is preserved. Edges far shorter than the bandwidth have
+    weight 1, and edges far longer have weight 0. At a difference of half of `FARTHEST_APART`, these
+    limits are already reached, so larger differences can be reduced to it. Without a bandwidth, the
+    larger exponent does not change, because the mean length depends on it.
     """
     low, high = sorted((row_exponent, target_exponent))
     if high - low <= FARTHEST_APART:
@@ -447,7 +455,7 @@ def comparable(row_exponent: int, target_exponent: int, bandwidth: float | None)
 
 def _scaled_target(target: Floats) -> tuple[Floats, int]:
     exponent = int(np.frexp(np.abs(target).max(initial=0.0))[1])
-    if abs(exponent) <= LARGEST_EXPONENT:  # the same number, quicker
+    if abs(exponent) <= LARGEST_EXPONENT:  # same result as ldexp, but faster
         return target * np.ldexp(1.0, -exponent), exponent
     return np.ldexp(target, -exponent), exponent
 
@@ -455,9 +463,9 @@ def _scaled_target(target: Floats) -> tuple[Floats, int]:
 def union(
     near: Integers, squared: Floats, queries: Integers, n_samples: int
 ) -> tuple[Integers, Integers, Floats]:
-    """The distinct undirected edges of a list of neighbours."""
+    """Return the distinct undirected edges of neighbour lists."""
     if len(queries) == n_samples and near.shape[1] <= FEW_NEIGHBORS:
-        more = ((0, 0), (0, 1))  # the last column of these lists is nobody's
+        more = ((0, 0), (0, 1))  # list_links ignores the last column
         first, second, squared = list_links(np.pad(near, more), np.pad(squared, more))
         low, high = np.minimum(first, second), np.maximum(first, second)
         order = np.argsort(low * n_samples + high)
@@ -477,32 +485,33 @@ def _distinct(
 def _equal_target_graph(
     runs: TargetRuns, weight: float, samples: Integers | None = None, n_samples: int | None = None
 ) -> FactorGraph:
-    """Complete blocks of the samples with equal target; `samples` are their indices among all
-    `n_samples`.
+    """Build the graph of complete blocks of samples with equal targets.
+
+    If the target is only known for some samples, `samples` are their indices among all `n_samples`.
     """
     codes = np.where(runs.size > 1, np.cumsum(runs.size > 1) - 1, -1)[runs.run]
     if samples is not None and n_samples is not None:
-        everyone = np.full(n_samples, -1, dtype=np.int64)
-        everyone[samples] = codes
-        codes = everyone
+        all_codes = np.full(n_samples, -1, dtype=np.int64)
+        all_codes[samples] = codes
+        codes = all_codes
     return group_graph(codes, weight)
 
 
 def merge_labeled(
     known: Integers, runs: TargetRuns, gaps: Floats, near: Integers, squared: Floats, *, k: int
 ) -> list[tuple[Integers, Integers, Floats]]:
-    """The edges that labelled samples choose, except those to samples of equal target."""
+    """Return the edges of labelled samples, except those to samples with an equal target."""
     ordered = nearest_labeled(runs, gaps, k)[runs.run]
     both = np.concatenate([ordered, squared], axis=1)
     reach = np.partition(both, k - 1, axis=1)[:, k - 1]
-    # Unlabelled neighbours: all that are nearer, and at the very reach as many as places are left,
-    # lower index first.
+    # All unlabelled samples that are closer than the k-th neighbour are neighbours. Those at the
+    # same distance fill the remaining places in the order of their indices.
     nearer, at_reach = squared < reach[:, None], squared == reach[:, None]
     places = k - (ordered <= reach[:, None]).sum(axis=1) - nearer.sum(axis=1)
     chosen = nearer | (at_reach & (np.cumsum(at_reach, axis=1) <= places[:, None]))
     query, column = np.nonzero(chosen)
     to_unlabeled = (known[query], near[query, column], squared[query, column])
-    # Labelled neighbours of another target: whole runs.
+    # Labelled neighbours with a different target enter as complete runs.
     linked, length = runs.linked[runs.run], gaps[runs.run]
     query, step = np.nonzero((linked >= 0) & (length <= reach[:, None]))
     member, owner = runs.members(linked[query, step])
@@ -511,8 +520,9 @@ def merge_labeled(
 
 
 def nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
-    """For each run, the squared target distances of the k nearest other labelled samples;
-    infinite where there are fewer.
+    """Return the squared target distances of each run to its k nearest other labelled samples.
+
+    They are infinite if there are fewer than k.
     """
     n_runs = len(runs.size)
     lengths = np.concatenate([np.zeros((n_runs, 1)), gaps], axis=1)
@@ -521,7 +531,7 @@ def nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
     )
     filled = np.cumsum(sizes, axis=1)
     lengths = np.concatenate([lengths, np.full((n_runs, 1), np.inf)], axis=1)
-    # The r-th nearest lies in the first run at which the count passes r.
+    # The r-th nearest sample is in the first run at which the cumulative count exceeds r.
     places = np.stack([(filled <= r).sum(axis=1) for r in range(k)], axis=1)
     return np.take_along_axis(lengths, places, axis=1)
 

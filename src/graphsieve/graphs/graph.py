@@ -1,13 +1,14 @@
-"""Graphs over the samples: what is known of them, in the one form that every score reads.
+"""Graphs over the samples, the common input of all graph-based scores.
 
-A graph has non-negative weights W_ij = W_ji and no self-loops. It answers three questions:
+A graph represents the neighbourhood structure or the supervision. It has non-negative weights
+W_ij = W_ji and no self-loops. It provides three quantities:
 
 - `degree()`: d_i = Σ_j W_ij;
 - `energy(X)`: ½ Σ_ij W_ij (f_i − f_j)² for every feature f;
 - `spread(X)`: Σ_i d_i (f_i − μ)² with the degree-weighted mean μ.
 
-Graphs are immutable. How they are stored (edges, edges made on the fly, low rank, sums,
-differences) is nobody else's business.
+Graphs are immutable. Their representation (edges, edges generated on the fly, low rank, sums,
+differences) is internal.
 """
 
 from __future__ import annotations
@@ -42,36 +43,36 @@ Edges = tuple[Integers, Integers, Floats]
 
 
 class Graph(ABC):
-    """What every graph over the samples can do."""
+    """Base class of all graphs over the samples."""
 
     def __init__(self, n_samples: int) -> None:
         self.n_samples = n_samples
 
     @abstractmethod
     def degree(self) -> Floats:
-        """Σ_j W_ij for every sample."""
+        """Compute Σ_j W_ij for every sample."""
 
     @abstractmethod
     def block_energy(self, block: Block) -> Floats:
-        """The energies of a block of features, in the block's own units."""
+        """Compute the energies of a block of features, in the units of the block."""
 
     def block_spread(self, block: Block) -> Floats:
-        """The degree-weighted spreads of a block of features, in the block's own units."""
+        """Compute the degree-weighted spreads of a block of features, in the units of the block."""
         return np.asarray(moments(block, self._degree_weighting).scatter[0])
 
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
-        """Both at once, for graphs that can do with one reading of the block."""
+        """Compute energy and spread of a block, if possible in a single pass over it."""
         return self.block_energy(block), self.block_spread(block)
 
     def _energy_and_spread(self, block: Block) -> Floats:
         return np.stack(self.block_forms(block))
 
     def energy(self, X: Any) -> Floats:
-        """½ Σ_ij W_ij (f_i − f_j)² for every column f of `X`."""
+        """Compute ½ Σ_ij W_ij (f_i − f_j)² for every column f of `X`."""
         return self._over_table(X, self.block_energy)
 
     def spread(self, X: Any) -> Floats:
-        """Σ_i d_i (f_i − μ)² for every column f of `X`, with the degree-weighted mean μ."""
+        """Compute Σ_i d_i (f_i − μ)² for every column f of `X`, with the degree-weighted mean μ."""
         return self._over_table(X, self.block_spread)
 
     def __add__(self, other: Graph) -> Graph:
@@ -94,11 +95,11 @@ class Graph(ABC):
 
 
 class EdgeGraph(Graph):
-    """A graph that can list its edges, each once, in chunks of a size that fits in memory."""
+    """A graph that can list its edges, each once, in chunks that fit into memory."""
 
     @abstractmethod
     def edges(self) -> Iterator[Edges]:
-        """Chunks of (first, second, weights)."""
+        """Yield the edges in chunks of (first, second, weights)."""
 
     def degree(self) -> Floats:
         total = np.zeros(self.n_samples)
@@ -109,7 +110,7 @@ class EdgeGraph(Graph):
         return total
 
     def block_energy(self, block: Block) -> Floats:
-        if block.is_stored:  # once over the columns for all edges, however many chunks they come in
+        if block.is_stored:  # a single pass over the columns, for any number of chunks of edges
             return np.asarray(on_columns(block, self.block_energy))
         total = np.zeros(block.width)
         for first, second, weights in self.edges():
@@ -119,22 +120,22 @@ class EdgeGraph(Graph):
     def block_forms(self, block: Block) -> tuple[Floats, Floats]:
         if not block.is_stored:
             return super().block_forms(block)
-        # Both while the columns are there
+        # One pass over the columns computes both.
         energy, spread = on_columns(block, self._energy_and_spread)
         return energy, spread
 
 
 class SparseGraph(EdgeGraph):
-    """A graph held as a list of weighted edges.
+    """A graph stored as a list of weighted edges.
 
     Parameters
     ----------
     n_samples : int
         Number of nodes.
     first, second : array of int of shape (n_edges,)
-        The two ends of each edge, in any order. Edges given several times add up.
+        The two ends of each edge, in any order. The weights of repeated edges are added.
     weights : array of float of shape (n_edges,), optional
-        Non-negative weights; 1 by default. Edges of weight zero are left out.
+        Non-negative weights; 1 by default. Edges of weight zero are dropped.
 
     Examples
     --------
@@ -163,8 +164,9 @@ class SparseGraph(EdgeGraph):
     def of_distinct(
         cls, n_samples: int, first: Integers, second: Integers, weights: Floats
     ) -> SparseGraph:
-        """The graph of edges that are known to be good and distinct, in their order: sums go
-        along it.
+        """Build a graph from edges that are known to be valid and distinct, without checks.
+
+        The edges keep their order, and sums follow it.
         """
         graph = cls.__new__(cls)
         Graph.__init__(graph, n_samples)
@@ -174,8 +176,9 @@ class SparseGraph(EdgeGraph):
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> SparseGraph:
-        """The graph of a symmetric non-negative weight matrix, dense or sparse; its diagonal is
-        left out.
+        """Build a graph from a symmetric non-negative weight matrix, dense or sparse.
+
+        The diagonal is ignored.
         """
         weights = sp.coo_array(matrix)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
@@ -189,7 +192,7 @@ class SparseGraph(EdgeGraph):
 
     @cached_property
     def matrix(self) -> Any:
-        """The weights as a symmetric CSR matrix."""
+        """The weights, as a symmetric CSR matrix."""
         ends = (
             np.concatenate([self.first, self.second]),
             np.concatenate([self.second, self.first]),
@@ -202,37 +205,36 @@ class SparseGraph(EdgeGraph):
         yield self.first, self.second, self.weights
 
     def times(self, vectors: Floats) -> Floats:
-        """W times a vector or several."""
+        """Multiply the weight matrix by one or more vectors."""
         return np.asarray(self.matrix @ vectors)
 
     def components(self) -> Integers:
-        """The number of the component of each sample."""
+        """Return the index of the connected component of each sample."""
         return np.asarray(connected_components(self.matrix, directed=False)[1], dtype=np.int64)
 
     def keep(self, chosen: Booleans) -> SparseGraph:
-        """The graph of the chosen edges."""
+        """Return the graph with only the edges where `chosen` is true."""
         return SparseGraph.of_distinct(
             self.n_samples, self.first[chosen], self.second[chosen], self.weights[chosen]
         )
 
 
 class BandGraph(EdgeGraph):
-    """A graph along an order of the samples: each is linked with the next few after it, and with
-    nobody beyond.
+    """A graph in which each sample is linked only with the next few samples in a given order.
 
-    Sums walk the samples in this order and fetch each once, so that they neither list the edges nor
-    read the ends of each anew.
+    Sums pass through the samples in this order and read each sample once. They neither list the
+    edges nor read both ends of every edge.
 
     Parameters
     ----------
     order : array of int of shape (n_samples,)
         The samples, each once.
     begin : array of int of shape (n_samples + 1,)
-        Where the edges of each sample in `order` begin: it is linked with as many of those right
-        after it.
+        First edge of each sample in `order`, followed by the number of edges. A sample with m edges
+        is linked with the m samples that follow it.
     weights : array of float of shape (n_edges,)
-        Non-negative; those of the first in `order` to its next ones, nearest first, then those of
-        the second, and so on.
+        Non-negative weights. The weights of the first sample in `order` to the samples that follow
+        it come first, then those of the second sample, and so on.
 
     Examples
     --------
@@ -271,20 +273,19 @@ class BandGraph(EdgeGraph):
 
 
 def _listed(block: Block) -> bool:
-    """Whether sums over edges list them: where values are sparse, or are yet to be read."""
+    """Whether sums must list the edges, as for sparse blocks and blocks that are not yet read."""
     return block.is_sparse or block.is_stored
 
 
 class StreamedGraph(EdgeGraph):
-    """A graph with too many edges to keep: they are made anew, chunk by chunk, whenever they are
-    needed.
+    """A graph with too many edges to store, which generates them in chunks whenever needed.
 
     Parameters
     ----------
     n_samples : int
         Number of nodes.
     make_edges : callable
-        Returns a fresh iterator over chunks of (first, second, weights); no edge may come twice.
+        Returns a new iterator over chunks of (first, second, weights). No edge may occur twice.
     """
 
     def __init__(self, n_samples: int, make_edges: Callable[[], Iterator[Edges]]) -> None:
@@ -308,8 +309,9 @@ class FactorGraph(Graph):
     Parameters
     ----------
     factor : array or sparse matrix of shape (n_samples, n_factors)
-        Non-negative. Class indicators make a complete graph of each class; class probabilities make
-        the probability that two samples share a class; a column of ones makes the complete graph.
+        Non-negative numbers. Class indicators give a complete graph of each class. Class
+        probabilities give weights equal to the probability that two samples share a class. A column
+        of ones gives the complete graph.
 
     Examples
     --------
@@ -341,13 +343,13 @@ class FactorGraph(Graph):
 class CrossGraph(Graph):
     """The low-rank graph W_ij = Σ_{c ≠ d} F_ic F_jd without its diagonal, never expanded.
 
-    Class indicators make all pairs of different classes; class probabilities the probability that
-    two samples do not share a class, 1 − F Fᵀ.
+    Class indicators give all pairs of samples of different classes. Class probabilities give
+    weights equal to the probability that two samples do not share a class, 1 − F Fᵀ.
 
     Parameters
     ----------
     factor : array or sparse matrix of shape (n_samples, n_factors)
-        Non-negative.
+        Non-negative numbers.
 
     Examples
     --------
@@ -377,7 +379,7 @@ class CrossGraph(Graph):
 
 
 class SumGraph(Graph):
-    """The graph whose weights are the sum of two graphs' weights."""
+    """The sum of two graphs, with the sum of their weights."""
 
     def __init__(self, one: Graph, other: Graph) -> None:
         check_same_samples(one.n_samples, other.n_samples)
@@ -392,11 +394,10 @@ class SumGraph(Graph):
 
 
 class DifferenceGraph(Graph):
-    """The graph of the weights of `whole` that are not in `part`: a complement, where `whole` is
-    complete.
+    """The difference of two graphs, with the weights of `whole` minus those of `part`.
 
-    `part` must nowhere outweigh `whole`; that is the caller's promise, since low-rank weights are
-    never expanded.
+    If `whole` is complete, this is the complement of `part`. The weights of `part` must not exceed
+    those of `whole`. This is not checked, because low-rank weights are never expanded.
     """
 
     def __init__(self, whole: Graph, part: Graph) -> None:
@@ -412,27 +413,29 @@ class DifferenceGraph(Graph):
 
 
 class LiftedGraph(Graph):
-    """A graph over kept samples and prototypes, as a graph over all samples that they stand for;
-    never expanded.
+    """A graph over kept samples and prototypes, extended to all samples that they represent.
 
-    An edge of weight w between rows that stand for a and b samples links all of the one with all of
-    the other, each pair with weight w / √(a b): together w √(a b). So the energy of a feature hears
-    of its means by prototype and of its variances within them, and no feature looks smoother
-    because prototypes have averaged its noise away. Samples of one prototype are near each other,
-    so they too are linked, each pair of a samples with weight `own` / a.
+    Consider an edge of weight w between two rows that represent a and b samples. It links all
+    samples of the first row with all samples of the second. Each pair has weight w / √(a b), and
+    all pairs together have weight w √(a b). The energy of a feature thus depends on its means per
+    prototype and on its variances within prototypes. Otherwise features would seem smoother,
+    because prototypes average out the noise.
+
+    The samples of one prototype are close to each other, so they are linked as well. For a samples,
+    each pair has weight `own` / a. The extended graph is never expanded.
 
     Parameters
     ----------
     graph : EdgeGraph
-        Over the rows of a compressed table.
+        Graph over the rows of a compressed table.
     member : array of int of shape (n_samples,)
-        The row that each sample is part of; every row has at least one.
+        The row that represents each sample. Every row represents at least one sample.
     own : float
-        The weight of a sample's links to those of the same row.
+        Weight of the links between samples of the same row.
 
     Examples
     --------
-    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]), own=0.0)  # one linked with four, by ½
+    >>> lifted = LiftedGraph(SparseGraph(2, [0], [1]), np.array([0, 1, 1, 1, 1]), own=0.0)  # 1 linked with 4, weight ½
     >>> lifted.degree()
     array([2. , 0.5, 0.5, 0.5, 0.5])
     >>> lifted.energy([[0.0], [1.0], [1.0], [3.0], [3.0]])  # ½ (1 + 1 + 9 + 9)
@@ -468,7 +471,7 @@ class LiftedGraph(Graph):
 
     @cached_property
     def _share(self) -> Floats:
-        """The degree of every row, divided among its samples."""
+        """The degree of every row, divided by the number of samples it represents."""
         total = np.zeros(len(self.counts))
         for first, second, weights in self._edges():
             total += np.bincount(first, weights, len(total)) + np.bincount(
@@ -477,14 +480,14 @@ class LiftedGraph(Graph):
         return np.asarray(total / self.counts)
 
     def times(self, vectors: Floats) -> Floats:
-        """W times a vector or several."""
+        """Multiply the weight matrix by one or more vectors."""
         counts = self.counts if vectors.ndim == 1 else self.counts[:, None]
         sums, root = self._members.T @ vectors, np.sqrt(counts)
         by_row = _adjacency(self.graph) @ (sums / root) / root + self.own * sums / counts
         return np.asarray(by_row[self.member] - self.own * vectors / counts[self.member])
 
     def components(self) -> Integers:
-        """The number of the component of each sample."""
+        """Return the index of the connected component of each sample."""
         return np.asarray(
             connected_components(_adjacency(self.graph), directed=False)[1][self.member],
             dtype=np.int64,
@@ -492,8 +495,9 @@ class LiftedGraph(Graph):
 
 
 def _few_at_a_time(block: Block, n_weightings: int, form: Callable[[Block], Floats]) -> Floats:
-    """A form of the block, of so few columns at a time that what is kept for each of them and
-    each weighting stays small.
+    """Evaluate a form on a block, a few columns at a time.
+
+    This limits the memory, which is proportional to the number of columns times `n_weightings`.
     """
     width = columns_at_once(block, n_weightings)
     if block.is_sparse or block.width <= width:
@@ -502,7 +506,7 @@ def _few_at_a_time(block: Block, n_weightings: int, form: Callable[[Block], Floa
 
 
 def _adjacency(graph: EdgeGraph) -> Any:
-    """The weights of a graph that can list its edges, as a symmetric CSR matrix."""
+    """Return the weights of a graph as a symmetric CSR matrix."""
     if isinstance(graph, SparseGraph):
         return graph.matrix
     return SparseGraph(
@@ -511,8 +515,9 @@ def _adjacency(graph: EdgeGraph) -> Any:
 
 
 def lifted(graph: Graph, member: Integers, *, own: float = 1.0) -> Graph:
-    """A graph over kept samples and prototypes as one over all samples; low-rank parts must lie
-    on kept samples alone.
+    """Extend a graph over kept samples and prototypes to all samples.
+
+    Low-rank parts of the graph must only link kept samples.
     """
     if isinstance(graph, SumGraph):
         return lifted(graph.one, member, own=own) + lifted(graph.other, member, own=0.0)
@@ -523,7 +528,7 @@ def lifted(graph: Graph, member: Integers, *, own: float = 1.0) -> Graph:
 
 
 def complete_graph(n_samples: int, members: Booleans | None = None) -> FactorGraph:
-    """Everyone linked with everyone, or all `members` among themselves, with weight 1."""
+    """Return the complete graph over all samples, or over `members`, with weights 1."""
     column = np.ones(n_samples) if members is None else members.astype(np.float64)
     return FactorGraph(column[:, None])
 
@@ -541,7 +546,7 @@ def _checked_factor(factor: Any) -> Any:
 def check_same_samples(one: int, other: int) -> None:
     if one != other:
         raise InputError(
-            f"two things that must describe the same samples have {one} and {other} of them."
+            f"the inputs must describe the same samples, got {one} and {other} samples."
         )
 
 

@@ -1,20 +1,21 @@
-"""Many samples of which nothing is known → a few prototypes that stand for them.
+"""Compression of many samples without supervision into a few prototypes.
 
-A score over the neighbours of all samples costs the square of their number; over prototypes it
-costs the square of theirs. Samples of which something is known are never touched: they are few, and
-what is known belongs to them alone.
+The cost of a score based on neighbours grows with the square of the number of samples. With
+prototypes, it grows with the square of the number of prototypes. Samples with supervision are never
+compressed. They are few, and their supervision does not apply to other samples.
 
-Two ways, one result. A self-organizing map (`som`) moves a lattice of units through the samples and
-keeps units that are neighbours on the lattice near each other; `kmeans` only wants every sample
-near its prototype. Either way a prototype is in the end the mean of its samples, so that prototypes
-weighted by their counts have exactly the mean of what they stand for.
+There are two methods. A self-organizing map (`som`) fits a lattice of units to the samples and
+keeps neighbouring units of the lattice close to each other. `kmeans` only minimizes the distances
+of samples to their prototypes. In both cases, a prototype is finally the mean of its samples. The
+mean of the prototypes, weighted by their counts, is therefore exactly the mean of the samples.
 
-How counts enter a score was measured (benchmarks/prototypes.py): the graph of the prototypes is
-lifted to the samples.
+The graph of the prototypes is extended to all samples that they represent. This way of using the
+counts was chosen by a benchmark (benchmarks/prototypes.py).
 
-Rows that are read piece by piece (`StoredRows`) are asked what rows in memory are asked, group by
-group: sums are added up, choices are put in line. Only prototypes travel, and no more is ever held
-than a group and a few arrays of their size.
+Rows that are read piece by piece (`StoredRows`) are processed group by group, with the same
+operations as rows in memory. Sums are added, and assignments are concatenated. Only the prototypes
+are sent to workers. Memory contains at most one group and a few arrays of the size of the
+prototypes.
 """
 
 from __future__ import annotations
@@ -49,37 +50,41 @@ from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import columns_at_once, group_weightings, means
 
 EPOCHS = 20
-# a lattice neighbour then weighs exp(−1/0.18) = 0.004: hardly more than its samples' own mean
+# Final radius of the map. A lattice neighbour then has weight exp(−1/0.18) = 0.004, so that a unit
+# is nearly the mean of its own samples.
 FINAL_RADIUS = 0.3
-LONGEST_SIDES_RATIO = 10.0  # of an arranged lattice, however flat the samples lie
-# Features; beyond, the principal axes come from a few products with a thin matrix
+LONGEST_SIDES_RATIO = 10.0  # largest ratio of the sides of an arranged lattice
+# Number of features up to which the principal axes are exact. For more features, they come from a
+# subspace iteration with SUBSPACE_WIDTH vectors and SUBSPACE_ROUNDS rounds.
 EXACT_AXES_UP_TO = 512
-AXES_TRIED, AXES_ROUNDS = 12, 6
-GRID = 2.0**-24  # of the longest sample: distances are squared, so that half of the digits are left
-MINIBATCH_FROM = 2**27  # samples × prototypes
-BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances taken at once: they stay in the cache
-# Times as many rows as prototypes, one after the other, stand for all where not all are in memory …
+SUBSPACE_WIDTH, SUBSPACE_ROUNDS = 12, 6
+# Resolution at which samples count as distinct, relative to the largest norm. k-means squares
+# distances, which leaves half of the digits.
+GRID = 2.0**-24
+MINIBATCH_FROM = 2**27  # samples × prototypes above which k-means uses mini-batches
+BLOCK_ELEMENTS = min(2**18, TEMPORARY_ELEMENTS)  # distances per block, which stay in the cache
+# For stored rows, k-means starts from this number of draws, each with one row per prototype.
 DRAWS = 4
-ROUNDS = 5  # … and so often k-means reads all of them after that, at most
-UNITS_HELD = 8  # arrays of the size of all prototypes that are in memory at once
+ROUNDS = 5  # maximum rounds of k-means over all stored rows
+UNITS_HELD = 8  # arrays of the size of all prototypes that are in memory at the same time
 
 Size = int | tuple[int, int] | None
 
 
 @dataclass(frozen=True)
 class Prototypes:
-    """What stands for many samples.
+    """Prototypes that represent many samples.
 
     Attributes
     ----------
     centers : array of float of shape (n_prototypes, n_features)
-        The mean of each prototype's samples, in the units of the rows that were given.
+        Mean of the samples of each prototype, in the units of the given rows.
     counts : array of int of shape (n_prototypes,)
-        How many samples each stands for; at least 1.
+        Number of samples that each prototype represents; at least 1.
     assignment : array of int of shape (n_samples,)
-        The prototype of each sample.
+        Prototype of each sample.
     quantization_error : float
-        The mean distance of a sample to its prototype.
+        Mean distance of a sample to its prototype.
     """
 
     centers: Floats
@@ -90,21 +95,21 @@ class Prototypes:
 
 @dataclass(frozen=True)
 class Compressed:
-    """A table of kept samples and prototypes, with what is known of them.
+    """A table of kept samples and prototypes, with its supervision.
 
     Attributes
     ----------
     table : Table
-        The samples of which something is known, in their order, and then the prototypes of all
-        others.
+        The samples with supervision in their original order, followed by the prototypes of all
+        other samples.
     known : Supervision
-        What is known of these rows: of a prototype, nothing.
+        Supervision of these rows. Prototypes have none.
     counts : array of float of shape (n_rows,)
-        How many samples a row stands for: 1 for a kept one.
+        Number of samples that each row represents; 1 for a kept sample.
     n_prototypes : int
-        How many of the rows, the last ones, are prototypes.
+        Number of prototypes, which are the last rows.
     member : array of int of shape (n_samples,)
-        The row that each of the original samples is, or is part of.
+        The row that represents each of the original samples.
     """
 
     table: Table
@@ -116,37 +121,39 @@ class Compressed:
 
 @vanishing
 def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
-    """Prototypes by a self-organizing map, trained in batches of all samples; nothing in it is
-    random.
+    """Compute prototypes by a self-organizing map.
 
-    In every epoch each sample finds its best matching unit c(i), the lower one among equals, and
-    then every unit s moves to
+    The map is trained in batches of all samples, and the training is deterministic. In every epoch,
+    each sample is assigned to its best matching unit c(i). Ties are broken by the lower unit. Then
+    every unit s moves to
 
         p_s = Σ_i h(s, c(i)) x_i / Σ_i h(s, c(i)),    h(s, c) = exp(−δ(s, c)² / (2T²)),
 
-    where δ is the shortest path on a rectangular lattice with four neighbours each. (The paper
-    prints δ without the square, as it does with its heat kernel; the usual Gaussian has it.) The
-    radius T shrinks evenly on a logarithmic scale from half the longer side to 0.3. The map starts
-    as a piece of the plane of the two first principal axes, the longer side along the first.
+    where δ is the length of the shortest path on a rectangular lattice with four neighbours per
+    unit. (The paper prints δ without the square, as in its heat kernel. The usual Gaussian has the
+    square.) The radius T decreases from half the longer side to 0.3, in equal steps on a
+    logarithmic scale. The initial map is a rectangle in the plane of the first two principal axes,
+    with its longer side along the first axis.
 
-    A unit ends as the mean of the samples that chose it: that is nearer to them than the smoothed
-    vector, and the order of the lattice lies in the choice, which the smoothed vectors made. So a
-    sample at a border may be nearer to another prototype than to its own. Units that no sample
-    chose stand for nothing and are left out; the paper keeps all.
+    Each prototype is finally the mean of the samples assigned to its unit. The mean is closer to
+    these samples than the smoothed vector of the unit. The assignment still reflects the order of
+    the lattice, because it uses the smoothed vectors. A sample at a border may therefore be closer
+    to another prototype than to its own. Units without samples are dropped, whereas the paper keeps
+    all units.
 
-    Rows that are read piece by piece are read once in every epoch, and a few times before and
-    after; the map is the same.
+    Rows that are read piece by piece are read once per epoch, and a few times before and after. The
+    resulting map is the same.
 
     Parameters
     ----------
     rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
-        The samples, finite float64 numbers whose squares are so too.
+        The samples. The numbers and their squares must be finite in float64.
     shape : (int, int), int or None
-        The sides of the lattice; or a number of units, not exceeded, arranged such that the sides
-        are to each other about as the deviations along the two first principal axes; None for the
-        square root of the number of samples.
+        The sides of the lattice, or the maximum number of units. For a number of units, the ratio
+        of the sides is about that of the standard deviations along the first two principal axes.
+        None means the square root of the number of samples.
     n_epochs : int
-        How often all samples are presented.
+        Number of passes through all samples.
 
     Returns
     -------
@@ -166,28 +173,31 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     0.75
     """
     samples = _samples(rows)
-    return _prototypes(samples, _chosen_on_map(samples, shape, n_epochs))
+    return _prototypes(samples, _assigned_by_map(samples, shape, n_epochs))
 
 
 @vanishing
 def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
-    """Prototypes by k-means, started by k-means++; in small batches where samples × prototypes are
-    very many.
+    """Compute prototypes by k-means with k-means++ initialization.
 
-    Rows that are read piece by piece are first divided among four times as many of them: the first
-    quarter drawn evenly, each further one by the squared distance to those before. K-means on the
-    means of these parts, weighted by their sizes, is the start of at most five rounds over all
-    rows. Together the rows are read about a dozen times.
+    If samples × prototypes is very large, k-means uses mini-batches.
+
+    For rows that are read piece by piece, the initial centres come from up to four times as many
+    rows as prototypes. The first quarter of them is drawn uniformly, and each further quarter with
+    probabilities proportional to the squared distance to the rows drawn before. Every row is
+    assigned to the nearest of the drawn rows. K-means on the means of these groups, weighted by
+    their sizes, gives the initial centres. At most five rounds over all rows follow. In total, the
+    rows are read about a dozen times.
 
     Parameters
     ----------
     rows : array, CSR matrix or StoredRows of shape (n_samples, n_features)
-        The samples, finite float64 numbers whose squares are so too.
+        The samples. The numbers and their squares must be finite in float64.
     n_prototypes : int or None
-        How many, at most: fewer where fewer samples differ. None for the square root of the number
-        of samples.
+        Maximum number of prototypes. There are fewer if there are fewer distinct samples. None
+        means the square root of the number of samples.
     random_state : int
-        Seed of the start.
+        Seed of the initialization.
 
     Returns
     -------
@@ -205,7 +215,7 @@ def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Pr
     (array([0.5, 9. ]), array([2, 2]))
     """
     samples = _samples(rows)
-    return _prototypes(samples, _chosen_by_kmeans(samples, n_prototypes, random_state))
+    return _prototypes(samples, _assigned_by_kmeans(samples, n_prototypes, random_state))
 
 
 COMPRESSIONS: Mapping[str, Callable[[Any, Size, int], Prototypes]] = MappingProxyType(
@@ -219,25 +229,25 @@ COMPRESSIONS: Mapping[str, Callable[[Any, Size, int], Prototypes]] = MappingProx
 def compressed(
     table: Table, known: Supervision, how: str, n_prototypes: Size, random_state: int = 0
 ) -> Compressed:
-    """The table with prototypes in place of all samples of which nothing is known.
+    """Replace all samples without supervision by prototypes.
 
-    Where neighbours are to be found on a common scale, scale first: the deviations of prototypes
-    are not those of samples.
+    If the features need a common scale for the neighbour search, scale them before the compression.
+    The standard deviations of prototypes differ from those of samples.
 
     Parameters
     ----------
     table : Table
         The features.
     known : Supervision
-        What is known of the samples. Class probabilities describe all of them and leave none to
+        Supervision of the samples. Class probabilities describe all samples and leave none to
         compress.
     how : {"som", "kmeans"}
-        The way to prototypes.
+        Method that computes the prototypes.
     n_prototypes : int, (int, int) or None
-        How many at most, or the sides of a map; None for the square root of the number of samples
-        to compress.
+        Maximum number of prototypes, or the sides of a map. None means the square root of the
+        number of samples to compress.
     random_state : int
-        Seed of k-means; a map needs none.
+        Seed of k-means. A map needs none.
 
     Returns
     -------
@@ -256,47 +266,51 @@ def compressed(
         _refuse_lattice(n_prototypes)
     if known.probabilities is not None:
         raise InputError(
-            "class probabilities describe every sample, so that none is left to compress; leave "
-            "out the probabilities, "
+            "class probabilities describe every sample, so no sample is left to compress; omit "
+            "the probabilities, "
             "or do not compress."
         )
-    described = _described(known)
-    kept, others = np.flatnonzero(described), np.flatnonzero(~described)
+    supervised = _has_supervision(known)
+    kept, others = np.flatnonzero(supervised), np.flatnonzero(~supervised)
     if not _worth_compressing(len(others), n_prototypes):
-        return _as_they_are(table, known)
-    if len(kept) + _asked_units(n_prototypes, len(others)) < 2:
+        return _uncompressed(table, known)
+    if len(kept) + _requested_units(n_prototypes, len(others)) < 2:
         raise InputError(
             setting("n_prototypes", n_prototypes),
-            " would leave a graph of a single prototype; ask for at least 2.",
+            " would give a graph of a single prototype; pass at least 2.",
         )
-    above = _kept_rows(table, kept)
-    samples = _samples(_some_rows(table.rows[0], others))
+    kept_rows = _kept_rows(table, kept)
+    samples = _samples(_select_rows(table.rows[0], others))
     assignment = _numbered(
-        _chosen_on_map(samples, n_prototypes)
+        _assigned_by_map(samples, n_prototypes)
         if how == "som"
-        else _chosen_by_kmeans(samples, n_prototypes, random_state)
+        else _assigned_by_kmeans(samples, n_prototypes, random_state)
     )
     n_found = int(assignment.max()) + 1
     if len(kept) + n_found < 2:
         warn(
-            "nothing to compress: all samples have the same prototype; the samples are taken as "
-            "they are."
+            "nothing to compress: all samples have the same prototype; the samples are used "
+            "without compression."
         )
-        return _as_they_are(table, known)
+        return _uncompressed(table, known)
     member = np.empty(table.n_samples, dtype=np.int64)
     member[kept], member[others] = np.arange(len(kept)), len(kept) + assignment
     counts = np.concatenate([np.ones(len(kept)), np.bincount(assignment)])
-    below = _group_means(table, member - len(kept), n_found)
+    mean_blocks = _group_means(table, member - len(kept), n_found)
     return Compressed(
-        _stacked(table, above, below), _padded(known[kept], n_found), counts, n_found, member
+        _stacked(table, kept_rows, mean_blocks),
+        _padded(known[kept], n_found),
+        counts,
+        n_found,
+        member,
     )
 
 
-def _chosen_on_map(
+def _assigned_by_map(
     samples: Samples | _StoredSamples, shape: Size, n_epochs: int = EPOCHS
 ) -> Integers:
-    """The unit of a trained map that is nearest to each sample."""
-    samples.refuse_many(_asked_units(shape, samples.n_samples))
+    """Return the nearest unit of a trained map for each sample."""
+    samples.check_units_fit(_requested_units(shape, samples.n_samples))
     axes, deviations = samples.principal_plane()
     sides = lattice_sides(shape, samples.n_samples, deviations)
     path = lattice_paths(sides)
@@ -307,23 +321,23 @@ def _chosen_on_map(
     return samples.nearest(units)
 
 
-def _chosen_by_kmeans(
+def _assigned_by_kmeans(
     samples: Samples | _StoredSamples, n_prototypes: Size, random_state: int
 ) -> Integers:
-    """The center of k-means that is nearest to each sample."""
+    """Return the nearest centre of k-means for each sample."""
     _refuse_lattice(n_prototypes)
     wanted = _n_units(n_prototypes, samples.n_samples)
     if isinstance(samples, Samples):
         return samples.nearest(_kmeans_centers(samples, wanted, random_state) - samples.center)
-    samples.refuse_many(wanted)
+    samples.check_units_fit(wanted)
     return samples.nearest(_streamed_centers(samples, wanted, random_state))
 
 
 def _kmeans_centers(
     samples: Samples, wanted: int, random_state: int, weights: Integers | None = None
 ) -> Floats:
-    """The centers of the rows as they are held."""
-    wanted = samples.n_different(wanted)
+    """Compute the centres of k-means, in the units of `samples.rows`."""
+    wanted = samples.n_distinct(wanted)
     many = samples.n_samples * wanted > MINIBATCH_FROM
     method = MiniBatchKMeans(batch_size=max(1024, 4 * wanted)) if many else KMeans()
     method.set_params(n_clusters=wanted, n_init=1, random_state=random_state)
@@ -332,15 +346,15 @@ def _kmeans_centers(
 
 
 def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
-    """The centers, as deviations."""
-    if samples.n_samples <= DRAWS * wanted:  # so many rows are held in any case
+    """Compute the centres of k-means for stored rows, as deviations from the mean."""
+    if samples.n_samples <= DRAWS * wanted:  # this number of rows must fit into memory in any case
         return _kmeans_centers(
             Samples(samples.fetched(np.arange(samples.n_samples))), wanted, random_state
         )
     centers = _first_centers(samples, wanted, random_state)
     for _ in range(ROUNDS):
         counts, sums = samples.unit_sums(centers)
-        # A center that no sample chose any more stays where it is.
+        # A centre without samples keeps its position.
         moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
         if np.array_equal(moved, centers):
             break
@@ -349,14 +363,16 @@ def _streamed_centers(samples: _StoredSamples, wanted: int, random_state: int) -
 
 
 def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> Floats:
-    """K-means on the means of many small parts. Even draws alone would miss the few samples that
-    are far from all others.
+    """Compute initial centres by k-means on the means of many small groups.
+
+    Later draws prefer distant samples. Uniform draws alone would miss a few samples that are far
+    from all others.
     """
     rng = np.random.default_rng(random_state)
     drawn = [samples.fetched(drawn_rows(samples.n_samples, wanted, seed=random_state))]
     squared = np.full(samples.n_samples, np.inf)
     for _ in range(DRAWS - 1):
-        squared = samples.nearer(squared, drawn[-1])
+        squared = samples.nearest_squared(squared, drawn[-1])
         chosen = _drawn_by_weight(squared, wanted, rng)
         if not len(chosen):
             break
@@ -369,56 +385,57 @@ def _first_centers(samples: _StoredSamples, wanted: int, random_state: int) -> F
 
 
 def _drawn_by_weight(weights: Floats, n_drawn: int, rng: np.random.Generator) -> Integers:
-    """Some positions, one after the other by their weights, none twice and none without weight;
-    in their order.
+    """Draw positions without replacement, with probabilities proportional to their weights.
+
+    Positions of weight zero are never drawn. The result is in increasing order.
     """
     present = np.flatnonzero(weights > 0)
     if len(present) <= n_drawn:
         return present
-    # Whose time is up first, if each waits for a random time that is the shorter the larger its
-    # weight.
+    # Each position gets an exponential waiting time with its weight as the rate. The positions with
+    # the shortest times are a weighted draw without replacement.
     waiting = rng.exponential(size=len(weights))[present] / weights[present]
     return np.sort(present[np.argpartition(waiting, n_drawn)[:n_drawn]])
 
 
-def _as_they_are(table: Table, known: Supervision) -> Compressed:
+def _uncompressed(table: Table, known: Supervision) -> Compressed:
     return Compressed(table, known, np.ones(table.n_samples), 0, np.arange(table.n_samples))
 
 
-def _described(known: Supervision) -> Booleans:
-    """Whether anything is known of each sample."""
-    described: Booleans = known.codes >= 0
+def _has_supervision(known: Supervision) -> Booleans:
+    """Return a mask of the samples that have any supervision."""
+    supervised: Booleans = known.codes >= 0
     if known.targets is not None:
-        described = described | ~np.isnan(known.targets)
-    described[known.must_link.ravel()] = True
-    described[known.cannot_link.ravel()] = True
-    return described
+        supervised = supervised | ~np.isnan(known.targets)
+    supervised[known.must_link.ravel()] = True
+    supervised[known.cannot_link.ravel()] = True
+    return supervised
 
 
 def _worth_compressing(n_samples: int, size: Size) -> bool:
     if n_samples < 2:
         warn(
-            f"nothing to compress: of {_all_but(n_samples)} samples something is known; the "
-            "samples are taken as they are."
+            f"nothing to compress: {_all_or_all_but_one(n_samples)} samples have supervision; the "
+            "samples are used without compression."
         )
         return False
-    asked = _asked_units(size, n_samples)
-    if asked >= n_samples:
+    requested = _requested_units(size, n_samples)
+    if requested >= n_samples:
         warn(
-            f"nothing to compress: {asked} prototypes were asked for, but of only {n_samples} "
-            "samples nothing is known; "
-            "the samples are taken as they are."
+            f"nothing to compress: {requested} prototypes were requested, but only {n_samples} "
+            "samples are without supervision; "
+            "the samples are used without compression."
         )
         return False
     return True
 
 
-def _all_but(n_samples: int) -> str:
+def _all_or_all_but_one(n_samples: int) -> str:
     return "all but one of the" if n_samples else "all"
 
 
 def _padded(known: Supervision, n_more: int) -> Supervision:
-    """What is known of the kept samples, and of `n_more` after them: nothing."""
+    """Append `n_more` samples without supervision to the supervision of the kept samples."""
     labels, targets = known.labels, known.targets
     return replace(
         known,
@@ -430,34 +447,34 @@ def _padded(known: Supervision, n_more: int) -> Supervision:
     )
 
 
-def _some_rows(rows: Any, chosen: Integers) -> Any:
-    """Some rows; those that are read piece by piece stay where they are."""
+def _select_rows(rows: Any, chosen: Integers) -> Any:
+    """Return some of the rows; stored rows are not read into memory."""
     if not isinstance(rows, StoredRows):
         return rows[chosen]
     return rows if len(chosen) == rows.shape[0] else rows.only(chosen)
 
 
 def _kept_rows(table: Table, kept: Integers) -> Any:
-    """The samples that are kept, in memory; None where there are none."""
+    """Return the kept samples in memory; None if there are none."""
     if not len(kept):
         return None
-    above = table.take(kept)
-    if isinstance(above, StoredTable):
+    kept_rows = table.take(kept)
+    if isinstance(kept_rows, StoredTable):
         raise InputError(
-            f"the {len(kept):,} samples of which something is known are kept as they are and take "
-            f"{memory_text(above.stored.n_bytes)} in memory, of which they may have half, and "
-            "memory is "
-            f"{memory_text(above.stored.memory)}; pass graphsieve.stored(X, memory=…) with more, "
-            "or do not compress."
+            f"the {len(kept):,} samples with supervision are kept and need "
+            f"{memory_text(kept_rows.stored.n_bytes)}, but they may use only half of the memory "
+            "limit of "
+            f"{memory_text(kept_rows.stored.memory)}; raise the limit with "
+            "graphsieve.stored(X, memory=…), or do not compress."
         )
-    return above.matrix
+    return kept_rows.matrix
 
 
 def _group_means(table: Table, codes: Integers, n_groups: int) -> list[Any]:
-    """The mean of every group, by blocks of columns; code < 0 is in no group.
+    """Compute the mean of every group, in blocks of columns; samples with code < 0 are ignored.
 
-    From the table's own blocks, not from the rows for distances: there, a column of 1e-300 beside
-    one of 1e300 is lost.
+    The means come from the blocks of the table and not from the rows for distances. Those rows have
+    a common scale, so that a column near 1e-300 vanishes next to a column near 1e300.
     """
     groups = group_weightings(codes, n_groups)
     found = []
@@ -468,8 +485,9 @@ def _group_means(table: Table, codes: Integers, n_groups: int) -> list[Any]:
 
 
 def _narrow_blocks(table: Table, n_groups: int) -> Iterator[Block]:
-    """Blocks of which the means of so many groups are not too much; of a stored table each is a
-    reading of it.
+    """Yield blocks of columns that are narrow enough for the means of `n_groups` groups.
+
+    Each block of a stored table requires one pass over the table.
     """
     if not isinstance(table, StoredTable):
         return table.blocks()
@@ -480,55 +498,60 @@ def _narrow_blocks(table: Table, n_groups: int) -> Iterator[Block]:
     )
 
 
-def _stacked(table: Table, above: Any, below: list[Any]) -> Table:
+def _stacked(table: Table, kept_rows: Any, mean_blocks: list[Any]) -> Table:
     if table.is_sparse:
-        rows = [sp.hstack(below)] if above is None else [above, sp.hstack(below)]
+        rows = (
+            [sp.hstack(mean_blocks)] if kept_rows is None else [kept_rows, sp.hstack(mean_blocks)]
+        )
         return MemoryTable.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
-    joined = np.concatenate(below, axis=1)
+    joined = np.concatenate(mean_blocks, axis=1)
     return MemoryTable.trusted(
-        joined if above is None else np.concatenate([above, joined]), table.feature_names
+        joined if kept_rows is None else np.concatenate([kept_rows, joined]), table.feature_names
     )
 
 
 class _Deviations(ABC):
-    """Samples as deviations from their mean, wherever they are."""
+    """Base class for samples as deviations from their mean, in memory or stored."""
 
     n_samples: int
     n_features: int
 
     @abstractmethod
     def nearest(self, units: Floats) -> Integers:
-        """The nearest unit of each sample; of those that are equally near as far as rounding can
-        tell, the first.
+        """Return the nearest unit of each sample.
+
+        Distances that differ by less than the rounding error are ties, which are broken by the
+        lower unit.
         """
 
     @abstractmethod
     def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
-        """Of how many samples each unit is the nearest, and the sum of their deviations."""
+        """Assign each sample to its nearest unit; return the counts and sums of deviations."""
 
     @abstractmethod
     def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
-        """The number of each group's samples, and the sum of their deviations."""
+        """Return the number of samples of each group, and the sum of their deviations."""
 
     @abstractmethod
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
-        """The distance of each sample to the center it is assigned to."""
+        """Compute the distance of each sample to its assigned centre."""
 
     @abstractmethod
     def scatter_along(self, basis: Floats) -> Floats:
-        """Basisᵀ times the scatter of the samples times basis."""
+        """Compute basisᵀ S basis, with the scatter matrix S of the samples."""
 
     @abstractmethod
     def scatter_times(self, basis: Floats) -> Floats:
-        """The scatter of the samples times basis."""
+        """Compute S basis, with the scatter matrix S of the samples."""
 
     @abstractmethod
-    def refuse_many(self, n_units: int) -> None:
-        """So many units must fit into memory."""
+    def check_units_fit(self, n_units: int) -> None:
+        """Raise an error if this number of units does not fit into memory."""
 
     def principal_plane(self) -> tuple[Floats, Floats]:
-        """The two first principal axes as columns, and the standard deviations along them; zeros
-        where there is only one.
+        """Return the first two principal axes as columns, and the standard deviations along them.
+
+        If there is only one feature, the second axis and its deviation are zero.
         """
         basis = self._basis()
         scatter = self.scatter_along(basis)
@@ -540,21 +563,24 @@ class _Deviations(ABC):
         return axes, deviations
 
     def _basis(self) -> Floats:
-        """An orthonormal basis of all features, or where they are many of a small space near to
-        the first principal axes.
+        """Return an orthonormal basis that contains the first principal axes.
+
+        For many features, it spans a small subspace that approximates these axes.
         """
         if self.n_features <= EXACT_AXES_UP_TO:
             return np.eye(self.n_features)
-        basis = np.random.default_rng(0).normal(size=(self.n_features, AXES_TRIED))
-        for _ in range(AXES_ROUNDS):
+        basis = np.random.default_rng(0).normal(size=(self.n_features, SUBSPACE_WIDTH))
+        for _ in range(SUBSPACE_ROUNDS):
             basis = la.qr(self.scatter_times(basis), mode="economic")[0]
         return basis
 
 
 @dataclass(frozen=True)
 class _Middle:
-    """The mean of some rows in two parts: the offsets that their columns lose first, and the
-    mean of what is left.
+    """The mean of some rows in two parts.
+
+    `origin` contains the offsets that are subtracted from the columns first. `center` is the mean
+    of the remaining values.
     """
 
     origin: Floats
@@ -566,9 +592,11 @@ class _Middle:
 
 
 class Samples(_Deviations):
-    """Rows in memory, dense or sparse, less their mean or that of a larger table; a sparse matrix
-    stays sparse, its columns without zeros lose their offsets, and what is left of the mean enters
-    the products."""
+    """Rows in memory, dense or sparse, as deviations from their mean or that of a larger table.
+
+    A sparse matrix stays sparse. Offsets are subtracted from its columns without zeros. The rest of
+    the mean is subtracted in the products.
+    """
 
     def __init__(self, rows: Any, middle: _Middle | None = None) -> None:
         rows = _as_rows(rows)
@@ -578,8 +606,8 @@ class Samples(_Deviations):
         self.origin, self.center, self.mean = middle.origin, middle.center, middle.mean
         self.rows = _without_offsets(rows, self.origin)
         self.centered: Floats | None = None if self.is_sparse else self.rows - self.center
-        # As long as the numbers that enter the products, because these are what rounding errors are
-        # made of.
+        # The norms are those of the numbers that enter the products, because the rounding errors
+        # depend on these.
         if self.centered is None:
             self.lengths = np.sqrt(
                 np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
@@ -588,7 +616,7 @@ class Samples(_Deviations):
             self.lengths = np.sqrt(np.einsum("ij,ij->i", self.centered, self.centered))
 
     def parts(self, width: int, elements: int = TEMPORARY_ELEMENTS) -> Iterator[slice]:
-        """Runs of samples such that a result with `width` numbers for each stays small."""
+        """Yield slices of samples so that results with `width` numbers per sample stay small."""
         step = max(1, elements // max(1, width))
         return (
             slice(start, min(start + step, self.n_samples))
@@ -596,13 +624,13 @@ class Samples(_Deviations):
         )
 
     def products(self, part: slice, vectors: Floats) -> Floats:
-        """The deviations of some samples times the columns of `vectors`."""
+        """Multiply the deviations of some samples by `vectors`."""
         if self.centered is not None:
             return np.asarray(self.centered[part] @ vectors)
         return np.asarray(self.rows[part] @ vectors - self.center @ vectors)
 
     def sums(self, weights: Any) -> Floats:
-        """The given weights (one row per sum, over all samples) times the deviations."""
+        """Multiply weights of shape (n_sums, n_samples) by the deviations."""
         if self.centered is not None:
             return np.asarray(weights @ self.centered)
         raw = weights @ self.rows
@@ -618,9 +646,10 @@ class Samples(_Deviations):
             found[part] = (distances <= reach[:, None]).argmax(axis=1)
         return found
 
-    def nearer(self, squared: Floats, units: Floats) -> Floats:
-        """The squared distance to the nearest unit, if that is less than the given one; 0 where
-        it is only rounding.
+    def nearest_squared(self, squared: Floats, units: Floats) -> Floats:
+        """Return the smaller of the given squared distance and that to the nearest unit.
+
+        Distances below the rounding error become 0.
         """
         found, own = squared.copy(), self._squares()
         for part, distances, rounding in self._compared(units):
@@ -629,8 +658,9 @@ class Samples(_Deviations):
         return found
 
     def _compared(self, units: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
-        """For some samples after the other: squared distances to all units, less the sample's
-        own square; and their rounding.
+        """Yield blocks of samples with squared distances to all units and their rounding errors.
+
+        The squared norm of the sample is not included in the distances.
         """
         squares = np.einsum("ij,ij->i", units, units)
         longest = np.sqrt(squares.max())
@@ -647,7 +677,7 @@ class Samples(_Deviations):
             yield part, distances, rounding[part]
 
     def _squares(self) -> Floats:
-        """The squared length of each deviation."""
+        """Compute the squared norm of each deviation."""
         if self.centered is not None:
             return np.asarray(self.lengths**2)
         own = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
@@ -655,19 +685,18 @@ class Samples(_Deviations):
             np.maximum(own - 2 * (self.rows @ self.center) + self.center @ self.center, 0.0)
         )
 
-    def n_different(self, enough: int) -> int:
-        """How many samples differ, counted up to `enough`, on a grid on which k-means can tell them
-        apart.
+    def n_distinct(self, enough: int) -> int:
+        """Count the distinct samples, up to `enough`, on a grid that k-means can resolve.
 
-        K-means warns where it finds fewer clusters than it was asked for, and to silence it is not
-        safe beside other threads. It still may, where samples that differ by rounding alone stand
-        on two sides of a line of the grid.
+        K-means warns if it finds fewer clusters than requested, and suppressing warnings is not
+        thread-safe. The warning can still occur if samples that differ only by rounding errors fall
+        into different cells of the grid.
         """
         step = float(self.lengths.max()) * GRID or 1.0
         seen: set[bytes] = set()
         for part in self.parts(self.n_features, BLOCK_ELEMENTS):
             values = self.rows[part].toarray() if self.centered is None else self.centered[part]
-            # + 0.0: there is no −0
+            # Adding 0.0 converts −0.0 to 0.0.
             seen.update(row.tobytes() for row in np.round(values / step) + 0.0)
             if len(seen) >= enough:
                 return enough
@@ -696,8 +725,8 @@ class Samples(_Deviations):
             product += self._transposed_product(part, self.products(part, basis))
         return product
 
-    def refuse_many(self, n_units: int) -> None:
-        """There are never more than samples, and these are in memory."""
+    def check_units_fit(self, n_units: int) -> None:
+        """Accept any number of units; it never exceeds the number of samples in memory."""
 
     def _transposed_product(self, part: slice, values: Floats) -> Floats:
         if self.centered is not None:
@@ -715,8 +744,9 @@ class Samples(_Deviations):
 
 
 class _StoredSamples(_Deviations):
-    """Rows that are read piece by piece, less the mean of all of them: every answer is put
-    together from those of its groups.
+    """Rows that are read piece by piece, as deviations from the mean of all rows.
+
+    Every result is combined from the results of the groups of rows.
     """
 
     def __init__(self, rows: StoredRows) -> None:
@@ -733,9 +763,11 @@ class _StoredSamples(_Deviations):
             if group.start == 0:
                 origin, mean = here.origin, here.mean
                 continue
-            # A column with a zero anywhere has no offset: nothing is of less magnitude.
+            # The offset with the smallest magnitude is kept, so a column with a zero in any group
+            # has offset 0.
             origin = np.where(np.abs(here.origin) < np.abs(origin), here.origin, origin)
-            # By a share of the difference, so that equal means stay what they are.
+            # The running mean is corrected by a share of the difference, so that equal means do not
+            # change.
             mean = mean + (group.stop - group.start) / group.stop * (here.mean - mean)
         return _Middle(origin, mean - origin)
 
@@ -744,49 +776,57 @@ class _StoredSamples(_Deviations):
         return self._middle.mean
 
     def nearest(self, units: Floats) -> Integers:
-        return np.concatenate(list(self._answers(Samples.nearest, shared=(units,))))
+        return np.concatenate(list(self._group_results(Samples.nearest, shared=(units,))))
 
     def unit_sums(self, units: Floats) -> tuple[Integers, Floats]:
-        return _added_pairs(self._answers(Samples.unit_sums, shared=(units,)))
+        return _added_pairs(self._group_results(Samples.unit_sums, shared=(units,)))
 
     def group_sums(self, assignment: Integers, n_groups: int) -> tuple[Integers, Floats]:
-        return _added_pairs(self._answers(Samples.group_sums, assignment, shared=(n_groups,)))
+        return _added_pairs(self._group_results(Samples.group_sums, assignment, shared=(n_groups,)))
 
     def distances_to(self, centers: Floats, assignment: Integers) -> Floats:
-        return np.concatenate(list(self._answers(_distances_to, assignment, shared=(centers,))))
+        return np.concatenate(
+            list(self._group_results(_distances_to, assignment, shared=(centers,)))
+        )
 
     def scatter_along(self, basis: Floats) -> Floats:
-        return _added(self._answers(Samples.scatter_along, shared=(basis,)))
+        return _added(self._group_results(Samples.scatter_along, shared=(basis,)))
 
     def scatter_times(self, basis: Floats) -> Floats:
-        return _added(self._answers(Samples.scatter_times, shared=(basis,)))
+        return _added(self._group_results(Samples.scatter_times, shared=(basis,)))
 
-    def nearer(self, squared: Floats, units: Floats) -> Floats:
-        return np.concatenate(list(self._answers(Samples.nearer, squared, shared=(units,))))
+    def nearest_squared(self, squared: Floats, units: Floats) -> Floats:
+        return np.concatenate(
+            list(self._group_results(Samples.nearest_squared, squared, shared=(units,)))
+        )
 
     def fetched(self, chosen: Integers) -> Floats:
-        """The deviations of some samples, not many more than there are prototypes, in memory."""
+        """Return the deviations of some samples in memory, a few times as many as prototypes."""
         rows = _without_offsets(_as_rows(fetched_rows(self.pieces, chosen)), self._middle.origin)
         return np.asarray((rows.toarray() if sp.issparse(rows) else rows) - self._middle.center)
 
-    def refuse_many(self, n_units: int) -> None:
+    def check_units_fit(self, n_units: int) -> None:
         needed, memory = UNITS_HELD * BYTES * n_units * self.n_features, self.pieces.memory
-        # Whatever the memory, other arrays are as large as that
+        # Other temporary arrays have TEMPORARY_ELEMENTS numbers for any memory limit, so this size
+        # is always allowed.
         if needed > max(memory, BYTES * TEMPORARY_ELEMENTS):
             fitting = max(1, memory // (UNITS_HELD * BYTES * self.n_features))
             raise InputError(
-                f"{n_units:,} prototypes of {self.n_features:,} features take "
-                f"{memory_text(needed)} while they are found, and memory is "
+                f"{n_units:,} prototypes of {self.n_features:,} features need "
+                f"{memory_text(needed)} while they are computed, but the memory limit is "
                 f"{memory_text(memory)}; pass ",
                 remedy("n_prototypes", fitting),
-                " or less, or graphsieve.stored(X, memory=…) with more.",
+                " or less, or raise the limit with graphsieve.stored(X, memory=…).",
             )
 
-    def _answers(
-        self, question: Callable[..., Any], *given: NDArray[Any], shared: tuple[Any, ...]
+    def _group_results(
+        self, function: Callable[..., Any], *given: NDArray[Any], shared: tuple[Any, ...]
     ) -> Iterator[Any]:
-        """What samples in memory answer, for group after group; `given` is known of each sample."""
-        work = partial(_answer, question=question, middle=self._middle)
+        """Yield the results of a method of `Samples` for each group of rows.
+
+        Each array in `given` has one entry per sample.
+        """
+        work = partial(_evaluate, function=function, middle=self._middle)
         return self.pieces.over_rows(
             self.groups,
             work,
@@ -799,8 +839,8 @@ def _samples(rows: Any) -> Samples | _StoredSamples:
     return _StoredSamples(rows) if isinstance(rows, StoredRows) else Samples(rows)
 
 
-def _answer(piece: Any, *asked: Any, question: Callable[..., Any], middle: _Middle) -> Any:
-    return question(Samples(piece, middle), *asked)
+def _evaluate(piece: Any, *requested: Any, function: Callable[..., Any], middle: _Middle) -> Any:
+    return function(Samples(piece, middle), *requested)
 
 
 def _distances_to(samples: Samples, assignment: Integers, centers: Floats) -> Floats:
@@ -835,8 +875,9 @@ def _middle_of(rows: Any) -> _Middle:
 
 
 def _offsets(rows: Any) -> Floats:
-    """Of each column of CSR rows without zeros, its value of least magnitude: to take it off
-    costs no digits. Of others, 0.
+    """Return an offset for each column, which is 0 except for columns of CSR rows without zeros.
+
+    For these, the offset is the value of smallest magnitude. Subtracting it loses no digits.
     """
     origin = np.zeros(rows.shape[1])
     if not sp.issparse(rows):
@@ -848,7 +889,7 @@ def _offsets(rows: Any) -> Floats:
 
 
 def _without_offsets(rows: Any, origin: Floats) -> Any:
-    """The rows less what is 0 for every column with zeros, so that CSR stays CSR."""
+    """Subtract the offsets; they are 0 for columns with zeros, so that CSR rows stay sparse."""
     if not origin.any():
         return rows
     return sp.csr_array(
@@ -862,16 +903,19 @@ def _dense_squares(rows: Floats, centers: Floats, assignment: Integers) -> Float
 
 
 def _sparse_squares(rows: Any, centers: Floats, assignment: Integers) -> Floats:
-    """Over the stored numbers, and what the center has besides."""
+    """Compute squared distances to the assigned centres from the stored numbers of CSR rows."""
     owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    met = centers[assignment[owner], rows.indices]
-    inside = np.bincount(owner, (rows.data - met) ** 2 - met**2, minlength=rows.shape[0])
+    center_values = centers[assignment[owner], rows.indices]
+    inside = np.bincount(
+        owner, (rows.data - center_values) ** 2 - center_values**2, minlength=rows.shape[0]
+    )
     return np.asarray(np.maximum(inside + np.einsum("ij,ij->i", centers, centers)[assignment], 0.0))
 
 
 def _with_fixed_signs(axes: Floats) -> Floats:
-    """Axes whose entry of largest magnitude, the first of those that are equal but for rounding,
-    is positive.
+    """Choose the signs of the axes so that their entry of largest magnitude is positive.
+
+    Entries that are equal up to rounding errors are tied, and the first one decides.
     """
     sizes = np.abs(axes)
     place = (sizes >= sizes.max(axis=0) * (1 - 1e-9)).argmax(axis=0)
@@ -883,13 +927,13 @@ def _refuse_lattice(size: Size) -> None:
     if isinstance(size, tuple):
         raise InputError(
             setting("n_prototypes", size),
-            " is a lattice, and k-means has none; give a number, or use 'som'.",
+            " gives the sides of a lattice, but k-means has none; pass a number, or use 'som'.",
         )
 
 
 def _n_units(size: Size, n_samples: int) -> int:
-    asked = either(None, count(1))("n_prototypes", size)
-    wanted = max(1, round(n_samples**0.5)) if asked is None else int(asked)
+    requested = either(None, count(1))("n_prototypes", size)
+    wanted = max(1, round(n_samples**0.5)) if requested is None else int(requested)
     if wanted > n_samples:
         raise InputError(
             parameter("n_prototypes", wanted),
@@ -898,10 +942,8 @@ def _n_units(size: Size, n_samples: int) -> int:
     return wanted
 
 
-def _asked_units(size: Size, n_samples: int) -> int:
-    """How many prototypes a checked size asks for, before it is known whether there are samples
-    enough.
-    """
+def _requested_units(size: Size, n_samples: int) -> int:
+    """Return the number of prototypes that a valid size requests, which may exceed `n_samples`."""
     if isinstance(size, tuple):
         rows, columns = _checked_sides(size)
         return rows * columns
@@ -925,7 +967,7 @@ def _checked_sides(shape: tuple[int, int]) -> tuple[int, int]:
 
 
 def lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int, int]:
-    """The sides of the map: as given, or arranged from a number of units."""
+    """Return the sides of the map, as given or arranged from a number of units."""
     if isinstance(shape, tuple):
         sides = _checked_sides(shape)
         _n_units(sides[0] * sides[1], n_samples)
@@ -938,28 +980,28 @@ def lattice_sides(shape: Size, n_samples: int, deviations: Floats) -> tuple[int,
 
 
 def arranged(n_units: int, ratio: float) -> tuple[int, int]:
-    """A rectangle of at most `n_units`, nearly filled by them, with sides nearly in the given
-    ratio.
-    """
+    """Return the sides of a rectangle with nearly `n_units` units and nearly the given ratio."""
     columns = np.arange(1, isqrt(n_units) + 1)
     rows = n_units // columns
-    # A share of units left out counts as much as a quarter of it in the ratio of the sides.
+    # The relative loss of units weighs four times as much as the relative error of the ratio.
     misfit = np.abs(np.log(rows / columns / ratio)) + 4 * np.log(n_units / (rows * columns))
     best = int(misfit.argmin())
     return int(rows[best]), int(columns[best])
 
 
 def lattice_paths(sides: tuple[int, int]) -> Integers:
-    """The shortest paths between all units of a rectangle whose units have four neighbours: rows
-    apart plus columns apart.
+    """Compute the lengths of the shortest paths between all units of a rectangular lattice.
+
+    Each unit has four neighbours, so the length is the difference in rows plus that in columns.
     """
     row, column = np.divmod(np.arange(sides[0] * sides[1]), sides[1])
     return np.asarray(np.abs(row[:, None] - row) + np.abs(column[:, None] - column))
 
 
 def initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> Floats:
-    """Units on a rectangle in the principal plane, from −1 to 1 standard deviations; the longer
-    side along the first axis.
+    """Place the units on a rectangle in the principal plane.
+
+    It extends from −1 to 1 standard deviations, with its longer side along the first axis.
     """
     along = axes * deviations
     if sides[1] > sides[0]:
@@ -972,23 +1014,23 @@ def initial_plane(sides: tuple[int, int], axes: Floats, deviations: Floats) -> F
 def epoch(
     samples: Samples | _StoredSamples, units: Floats, path: Integers, radius: float
 ) -> Floats:
-    """Eq. 14, by the sums over each unit's own samples, which are then mixed along the lattice."""
+    """Compute Eq. 14: sum the samples of each unit, and combine the sums along the lattice."""
     counts, sums = samples.unit_sums(units)
-    won = np.flatnonzero(counts)
-    exponent = path[:, won] ** 2 / (2 * radius**2)
-    # Relative to the nearest unit that won anything, so that no unit is left without weight by
-    # underflow.
+    winners = np.flatnonzero(counts)
+    exponent = path[:, winners] ** 2 / (2 * radius**2)
+    # The weights are relative to that of the nearest unit with samples. Otherwise all weights of a
+    # unit could underflow to zero.
     influence = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
-    return np.asarray((influence @ sums[won]) / (influence @ counts[won])[:, None])
+    return np.asarray((influence @ sums[winners]) / (influence @ counts[winners])[:, None])
 
 
 def _numbered(chosen: Integers) -> Integers:
-    """The units that were chosen, numbered without those that were not."""
+    """Renumber the assigned units consecutively, without the units that have no samples."""
     return np.unique(chosen, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _prototypes(samples: Samples | _StoredSamples, chosen: Integers) -> Prototypes:
-    """The means of the samples that chose the same unit; units chosen by none are left out."""
+    """Compute the mean of the samples of each unit; units without samples are dropped."""
     assignment = _numbered(chosen)
     counts, sums = samples.group_sums(assignment, int(assignment.max()) + 1)
     centers = samples.mean + sums / counts[:, None]

@@ -1,5 +1,6 @@
-"""Walking X with two forms and dividing them: the only place where a feature can turn out
-degenerate.
+"""Ratios of two quadratic forms for every feature of X.
+
+Degenerate features, such as constant ones, are detected only here.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ Form = Callable[[Block], Floats]
 
 
 def per_feature(table: Table, value: Form, *, wide: bool = False) -> Floats:
-    """A value for every feature; NaN where the feature is constant. A form that takes only sums
-    can do with wide blocks.
+    """Compute one value per feature; constant features get NaN.
+
+    `wide` allows wide blocks. It suits forms that only need sums over the samples.
     """
     return np.asarray(table.evaluated(partial(_where_it_varies, value=value), wide=wide))
 
@@ -29,10 +31,10 @@ def _where_it_varies(block: Block, *, value: Form) -> Floats:
 
 
 def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
-    """Numerator over denominator for every feature.
+    """Compute numerator / denominator for every feature.
 
-    A constant feature, and 0/0, is NaN: it cannot be scored. A positive numerator over zero is
-    infinite.
+    Constant features and 0/0 give NaN, because they cannot be scored. A positive numerator over
+    zero gives infinity.
     """
     return per_feature(
         table, lambda block: divided(numerator(block), denominator(block)), wide=True
@@ -40,12 +42,15 @@ def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
 
 
 def divided(numerator: Floats, denominator: Floats) -> Floats:
-    """Element by element, without warnings: 0/0 is NaN, positive/0 is infinite."""
+    """Divide elementwise without warnings; 0/0 is NaN and positive/0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         return np.asarray(numerator / denominator)
 
 
 def laplacian_ratio(table: Table, graph: Graph) -> Floats:
-    """E(f) / spread(f) on one graph, which lies in [0, 2]: the core of all Laplacian scores."""
+    """Compute energy(f) / spread(f) on one graph, the core of all Laplacian scores.
+
+    The ratio lies in [0, 2].
+    """
     check_same_samples(graph.n_samples, table.n_samples)
     return per_feature(table, lambda block: divided(*graph.block_forms(block)), wide=True)

@@ -1,1 +1,1 @@
-"""Nearest neighbours: exact, approximate, out of core, and along a target."""
+"""Nearest-neighbour searches: exact, approximate, out-of-core, and along a target."""

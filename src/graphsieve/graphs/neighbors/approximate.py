@@ -1,14 +1,17 @@
-"""Approximate nearest neighbours of very many dense rows, by the products and kernels of the exact
-search.
+"""Approximate nearest neighbours of very many dense rows.
 
-Rows are put into some thousand cells, each with the centre that is nearest to them (a few rounds of
-k-means on a sample), and are compared with the rows of the cells whose centres are nearest: cell by
-cell, one product of matrices for all who look there. Of a few rows the exact neighbours are known,
-so how many cells are needed can be counted beforehand. Whoever is proposed is measured by explicit
-differences, as in the exact search: distances and ties are right, only somebody may have been
-missed.
+The search divides the rows into up to a few thousand cells. Each row belongs to the cell with the
+nearest centre. The centres come from a few rounds of k-means on a random subset of the rows. A row
+is compared only with the rows of the cells with the nearest centres. One matrix product per cell
+compares its rows with all rows that visit it, with the kernels of the exact search.
 
-Draws are seeded and no sum depends on the number of threads: the same rows give the same answer.
+The exact neighbours of a few trial rows show in advance how many cells each row must visit.
+
+The distances to all candidates are computed from explicit differences, as in the exact search.
+Distances and ties are therefore exact; only some neighbours may be missing.
+
+Random draws are seeded, and no sum depends on the number of threads. The same rows always give the
+same result.
 """
 
 from __future__ import annotations
@@ -31,30 +34,32 @@ from graphsieve.graphs.neighbors.exact import (
 )
 from graphsieve.graphs.neighbors.proposals import CENTER_ROWS, LISTED, DensePoints, threads_for
 
-# On average, up to MOST_CELLS: small cells fit rows better, large ones suit products
+# Average rows per cell, as long as there are at most MOST_CELLS. Small cells need fewer
+# comparisons. Large cells give faster matrix products.
 CELL_ROWS = 256
-MOST_CELLS = 4096  # with which all rows are compared
-FEWEST_CELLS = 16  # below, there is nothing to gain
-# Times the average: beyond, as where half of all rows are equal, the first rows of a cell stand for
-# it
+MOST_CELLS = 4096  # upper limit, because every row is compared with every centre
+FEWEST_CELLS = 16  # with fewer cells, the approximate search saves no time
+# Maximum size of a cell, as a multiple of the average. Only the first rows of a larger cell are
+# compared. Such cells occur, for example, if half of all rows are equal.
 LARGEST_CELL = 16
-ROWS_PER_CENTER = 32  # in the sample from which centres are found
-CENTER_ROUNDS = 4  # of k-means; more hardly help
-WANTED = 0.97  # of the neighbours of the rows that are tried: so many are to be met
-TRIED = 256  # rows whose exact neighbours say how many cells are needed
-FEWEST_VISITED, MOST_VISITED = 4, 64  # cells in which a row looks for its neighbours
-MOST_LISTED = 128  # whoever wants more neighbours gets them from the exact search
-ROWS_AT_ONCE = 1024  # compared with all centres
-BATCH_ROWS, FEWEST_BATCHES = 2**15, 16  # whose lists one thread fills at a time
+ROWS_PER_CENTER = 32  # rows per centre in the subset used for k-means
+CENTER_ROUNDS = 4  # rounds of k-means; more rounds hardly improve the cells
+TARGET_RECALL = 0.97  # recall that the visited cells must reach for the trial rows
+TRIAL_ROWS = 256  # rows with exact neighbours, from which the number of visited cells is derived
+FEWEST_VISITED, MOST_VISITED = 4, 64  # cells visited per row
+MOST_LISTED = 128  # candidates per row; with more, the search is exact
+ROWS_PER_PRODUCT = 1024  # rows in one matrix product
+# Maximum rows per batch, and smallest number of batches. One thread processes a batch.
+BATCH_ROWS, FEWEST_BATCHES = 2**15, 16
 
 Singles = NDArray[np.float32]
 
 
 def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats]:
-    """The nearest other rows of each, as far as they are found: what `nearest_neighbors` gives, for
-    most rows.
+    """Find the nearest other rows of each row; some of them may be missing.
 
-    Few rows, and very many neighbours of each, are searched exactly.
+    For most rows, the result equals that of `nearest_neighbors`. The search is exact for few rows
+    and for very many neighbours per row.
 
     Examples
     --------
@@ -66,15 +71,15 @@ def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats
     if not searches_cells(len(rows), n_neighbors):
         return nearest_neighbors(rows, n_neighbors)
     n_listed, n_cells = _n_listed(n_neighbors), min(MOST_CELLS, len(rows) // CELL_ROWS)
-    tried = drawn_rows(len(rows), TRIED, seed=0)
-    near = nearest_neighbors(rows, n_neighbors, queries=tried)[0]
-    # Nothing is proven here, so most rows had better keep their digits: outliers would drag a mean
-    # away from them.
+    trial_rows = drawn_rows(len(rows), TRIAL_ROWS, seed=0)
+    near = nearest_neighbors(rows, n_neighbors, queries=trial_rows)[0]
+    # No bounds correct for rounding errors here, so the rows are centred by a median. Outliers
+    # would move a mean away from most rows, which would then lose digits.
     points = DensePoints(
         rows, np.float32, np.median(rows[drawn_rows(len(rows), CENTER_ROWS, seed=4)], axis=0)
     )
     centers = _centers(points.values, n_cells)
-    n_visited = _needed(points.values, centers, tried, near)
+    n_visited = _n_cells_needed(points.values, centers, trial_rows, near)
     mention_plain_kernels(n_visited * CELL_ROWS * rows.size)
     cells = _Cells(points, centers, n_visited)
     del points
@@ -82,9 +87,7 @@ def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats
 
 
 def searches_cells(n_rows: int, n_neighbors: int) -> bool:
-    """Whether so many neighbours of so many rows are looked for in cells; otherwise the search
-    is exact.
-    """
+    """Whether the search uses cells for these numbers; otherwise it is exact."""
     return n_rows // CELL_ROWS >= FEWEST_CELLS and _n_listed(n_neighbors) <= MOST_LISTED
 
 
@@ -93,13 +96,13 @@ def _n_listed(n_neighbors: int) -> int:
 
 
 def drawn_rows(n_rows: int, n_drawn: int, *, seed: int) -> Integers:
-    """Some rows, always the same ones, in their order."""
-    chosen = np.random.default_rng(seed).choice(n_rows, min(n_drawn, n_rows), replace=False)
-    return np.sort(chosen).astype(np.int64)
+    """Draw row indices without replacement, reproducibly and in increasing order."""
+    drawn = np.random.default_rng(seed).choice(n_rows, min(n_drawn, n_rows), replace=False)
+    return np.sort(drawn).astype(np.int64)
 
 
 def _centers(values: Singles, n_cells: int) -> Singles:
-    """The centres of cells: some rows, moved to the means of those nearest to them."""
+    """Compute the centres of the cells by k-means on a random subset of the rows."""
     sample = values[drawn_rows(len(values), ROWS_PER_CENTER * n_cells, seed=1)]
     centers: Singles = sample[drawn_rows(len(sample), n_cells, seed=2)]
     places = np.arange(len(sample))
@@ -112,12 +115,13 @@ def _centers(values: Singles, n_cells: int) -> Singles:
         centers = np.where(counts > 0, (members @ sample) / np.maximum(counts, 1), centers).astype(
             np.float32
         )
-    return _in_a_row(centers)
+    return _in_spatial_order(centers)
 
 
-def _in_a_row(centers: Singles) -> Singles:
-    """The centres in an order in which near ones stand near each other: that of a tree that
-    halves them.
+def _in_spatial_order(centers: Singles) -> Singles:
+    """Sort the centres so that nearby centres are close to each other in the order.
+
+    The order is that of the leaves of a tree that repeatedly divides the centres into halves.
     """
     order = [np.arange(len(centers))]
     while len(order) < len(centers):
@@ -128,43 +132,44 @@ def _in_a_row(centers: Singles) -> Singles:
 def _halves(centers: Singles, part: Integers) -> list[Integers]:
     if len(part) < 2:
         return [part]
-    apart = centers[part] - centers[part].mean(axis=0)
-    along = apart @ apart[np.einsum("ij,ij->i", apart, apart).argmax()]
+    offsets = centers[part] - centers[part].mean(axis=0)
+    along = offsets @ offsets[np.einsum("ij,ij->i", offsets, offsets).argmax()]
     ordered = part[np.argsort(along, kind="stable")]
     return [ordered[: len(part) // 2], ordered[len(part) // 2 :]]
 
 
 def _own_cells(values: Singles, centers: Singles) -> Integers:
-    """The nearest centre of each row."""
+    """Return the nearest centre of each row."""
     found = np.empty(len(values), dtype=np.int64)
     norms = np.einsum("ij,ij->i", centers, centers)
 
     def work(starts: Iterator[int]) -> None:
         for start in starts:
-            here = slice(start, start + ROWS_AT_ONCE)
+            here = slice(start, start + ROWS_PER_PRODUCT)
             found[here] = (norms - 2 * (values[here] @ centers.T)).argmin(axis=1)
 
-    in_threads(work, range(0, len(values), ROWS_AT_ONCE), threads_for(values.size * len(centers)))
+    in_threads(
+        work, range(0, len(values), ROWS_PER_PRODUCT), threads_for(values.size * len(centers))
+    )
     return found
 
 
-def _needed(values: Singles, centers: Singles, tried: Integers, near: Integers) -> int:
-    """In how many cells rows have to look, to meet what is wanted of the neighbours of those
-    that were tried.
-    """
+def _n_cells_needed(values: Singles, centers: Singles, trial_rows: Integers, near: Integers) -> int:
+    """Return the number of cells to visit so that the trial rows reach the target recall."""
     norms = np.einsum("ij,ij->i", centers, centers)
-    visited = np.argsort(norms - 2 * (values[tried] @ centers.T), axis=1, kind="stable")
+    visited = np.argsort(norms - 2 * (values[trial_rows] @ centers.T), axis=1, kind="stable")
     cells = _own_cells(values[near.ravel()], centers).reshape(near.shape)
-    met = [
+    hits = [
         (cells == visited[:, place, None]).sum() for place in range(min(MOST_VISITED, len(centers)))
     ]
-    enough = int(np.searchsorted(np.cumsum(met), WANTED * near.size)) + 1
-    return min(max(FEWEST_VISITED, enough), len(met))
+    enough = int(np.searchsorted(np.cumsum(hits), TARGET_RECALL * near.size)) + 1
+    return min(max(FEWEST_VISITED, enough), len(hits))
 
 
 class _Cells:
-    """Rows in the order of their cells, so that a cell is a slice of them, with the cells that
-    each row visits.
+    """Rows sorted by cell, with the cells that each row visits.
+
+    Each cell is a slice of the sorted rows.
     """
 
     def __init__(self, points: DensePoints, centers: Singles, n_visited: int) -> None:
@@ -185,84 +190,98 @@ class _Cells:
         values, norms = points.values, np.einsum("ij,ij->i", centers, centers)
         found = np.empty((len(values), n_visited), dtype=np.int32)
         n_listed = -(-n_visited // LISTED) * LISTED
-        everybody = slice(0, len(centers))
+        all_centers = slice(0, len(centers))
 
         def work(starts: Iterator[int]) -> None:
             for start in starts:
-                part = values[start : start + ROWS_AT_ONCE]
+                part = values[start : start + ROWS_PER_PRODUCT]
                 lists, here = Lists(len(part), n_listed, np.float32), slice(0, len(part))
-                mine = points.norms[start : start + ROWS_AT_ONCE].astype(np.float32)
-                keep_nearest(part @ centers.T, (mine, norms), (lists, here), (None, everybody))
-                found[start : start + ROWS_AT_ONCE] = lists.indices[:, :n_visited]
+                own = points.norms[start : start + ROWS_PER_PRODUCT].astype(np.float32)
+                keep_nearest(part @ centers.T, (own, norms), (lists, here), (None, all_centers))
+                found[start : start + ROWS_PER_PRODUCT] = lists.indices[:, :n_visited]
 
         in_threads(
-            work, range(0, len(values), ROWS_AT_ONCE), threads_for(values.size * len(centers))
+            work, range(0, len(values), ROWS_PER_PRODUCT), threads_for(values.size * len(centers))
         )
         return found
 
     def nearest(self, rows: Floats, n_neighbors: int, n_listed: int) -> tuple[Integers, Floats]:
-        """The nearest found of every row, nearest first, ties by lower index, and their squared
-        distances.
+        """Return the neighbours found for every row, and their squared distances.
+
+        They are in order of increasing distance. Ties are broken by the lower index.
         """
         shape = (len(rows), n_neighbors)
         indices, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
         step = min(BATCH_ROWS, -(-len(rows) // FEWEST_BATCHES))
 
         def work(starts: Iterator[int]) -> None:
-            room = np.empty(ROWS_AT_ONCE * int(self.sizes.max()), dtype=np.float32)
+            buffer = np.empty(ROWS_PER_PRODUCT * int(self.sizes.max()), dtype=np.float32)
             for start in starts:
-                mine = self.order[start : start + step]
-                near = self._proposed(slice(start, start + len(mine)), n_listed, room)
-                exact = squared_distances(rows, np.repeat(mine, n_listed), near.ravel()).reshape(
+                own = self.order[start : start + step]
+                near = self._proposed(slice(start, start + len(own)), n_listed, buffer)
+                exact = squared_distances(rows, np.repeat(own, n_listed), near.ravel()).reshape(
                     near.shape
                 )
-                exact[near == mine[:, None]] = np.inf
+                exact[near == own[:, None]] = np.inf
                 sort_lists(exact, near)
-                indices[mine], distances[mine] = near[:, :n_neighbors], exact[:, :n_neighbors]
+                indices[own], distances[own] = near[:, :n_neighbors], exact[:, :n_neighbors]
 
         n_pairs = len(rows) * self.visited.shape[1] * CELL_ROWS
         in_threads(work, range(0, len(rows), step), threads_for(n_pairs * rows.shape[1]))
         return indices, distances
 
-    def _proposed(self, batch: slice, n_listed: int, room: Singles) -> Integers:
-        """Those who seem nearest to the rows of a batch, which visit one cell after the other."""
+    def _proposed(self, batch: slice, n_listed: int, buffer: Singles) -> Integers:
+        """Return the candidates for the rows of a batch, found by visiting their cells in turn."""
         lists = Lists(batch.stop - batch.start, n_listed, np.float32)
-        # Its own cell first: whoever is met there keeps most of the others out of the list.
+        # Each row visits its own cell first. Candidates from there are close, so that most later
+        # rows do not enter the list.
         for visited in (self.visited[batch, :1], self.visited[batch, 1:]):
             visitor = np.repeat(np.arange(len(visited)), visited.shape[1])
             by_cell = np.argsort(visited, axis=None, kind="stable")
             cells, begin = np.unique(visited.ravel()[by_cell], return_index=True)
             for cell, visitors in zip(cells, np.split(visitor[by_cell], begin[1:]), strict=True):
-                for start in range(0, len(visitors), ROWS_AT_ONCE):
+                for start in range(0, len(visitors), ROWS_PER_PRODUCT):
                     self._visit(
-                        int(cell), visitors[start : start + ROWS_AT_ONCE], batch.start, lists, room
+                        int(cell),
+                        visitors[start : start + ROWS_PER_PRODUCT],
+                        batch.start,
+                        lists,
+                        buffer,
                     )
         return self._without_gaps(lists.indices, batch)
 
-    def _visit(self, cell: int, who: Integers, start: int, lists: Lists, room: Singles) -> None:
-        """Enter into the lists of some rows, counted from `start`, whoever is nearer in a cell."""
+    def _visit(
+        self, cell: int, batch_rows: Integers, start: int, lists: Lists, buffer: Singles
+    ) -> None:
+        """Update the candidate lists of some rows with the rows of one cell.
+
+        `batch_rows` are positions relative to `start`.
+        """
         there = slice(int(self.starts[cell]), int(self.starts[cell] + self.sizes[cell]))
-        some, mine = lists.taken(who), start + who
-        products = room[: len(who) * self.sizes[cell]].reshape(len(who), self.sizes[cell])
-        np.matmul(self.values[mine], self.values[there].T, out=products)
+        some, own = lists.taken(batch_rows), start + batch_rows
+        products = buffer[: len(batch_rows) * self.sizes[cell]].reshape(
+            len(batch_rows), self.sizes[cell]
+        )
+        np.matmul(self.values[own], self.values[there].T, out=products)
         keep_nearest(
             products,
-            (self.norms[mine], self.norms[there]),
-            (some, slice(0, len(who))),
+            (self.norms[own], self.norms[there]),
+            (some, slice(0, len(batch_rows))),
             (None, there),
         )
-        lists.put(who, some)
+        lists.put(batch_rows, some)
 
     def _without_gaps(self, found: NDArray[np.int32], batch: slice) -> Integers:
-        """Rows of the table for places in our order; who has met too few gets the next in our
-        order, which lie about there.
+        """Convert positions in the sorted order to row indices, and fill incomplete lists.
+
+        Incomplete lists are filled with the adjacent rows in the sorted order, which are nearby.
         """
         places = found.astype(np.int64)
-        lacking = np.flatnonzero((places < 0).any(axis=1))
-        for row in lacking:
+        incomplete = np.flatnonzero((places < 0).any(axis=1))
+        for row in incomplete:
             around = (
                 batch.start + row + np.arange(2 * places.shape[1] + 1) - places.shape[1]
             ) % len(self.order)
-            met = places[row][places[row] >= 0]
-            places[row] = np.concatenate([met, np.setdiff1d(around, met)])[: places.shape[1]]
+            hits = places[row][places[row] >= 0]
+            places[row] = np.concatenate([hits, np.setdiff1d(around, hits)])[: places.shape[1]]
         return self.order[places]

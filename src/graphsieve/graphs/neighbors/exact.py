@@ -1,11 +1,13 @@
 """Exact nearest neighbours, in the space of the features and along a single target.
 
-In feature space somebody quick proposes (`proposals`: products of matrices in float32, and where
-that cannot decide in float64; trees for very few columns), with bounds on all distances. A proposal
-is only accepted where the bounds prove that nobody better was left out; all distances that matter
-are then taken from explicit differences. Rows without such a proof are compared with everybody whom
-the bounds do not rule out. So the answer is the one of the naive double loop, ties included: by
-lower index.
+In feature space, a fast search proposes candidates with bounds on their distances (see
+`proposals`). It uses matrix products in float32, and in float64 where float32 cannot decide. For
+very few columns it uses a k-d tree. A proposal is accepted only if the bounds prove that no closer
+candidate is missing. The distances to the candidates that may be among the k nearest are then
+computed from explicit differences. Rows without such a proof are compared with all candidates that
+the bounds do not exclude.
+
+The result is therefore the same as that of a naive double loop. Ties are broken by the lower index.
 """
 
 from __future__ import annotations
@@ -42,26 +44,29 @@ from graphsieve.graphs.neighbors.proposals import (
     threads_for,
 )
 
-# Proposed beyond k, at least: enough to prove most rows of data without ties in one go
+# Smallest number of candidates proposed in addition to k. In data without ties, this proves the
+# neighbours of most rows in one pass.
 SPARE_CANDIDATES = 5
-# Lists longer than that are slower to keep up than all distances are to partition
+# Maximum length of a candidate list. Beyond it, partitioning all distances is faster.
 MOST_PROPOSED = 512
-DIRECTLY = 2**19  # numbers to compare, up to which all pairs are measured at once
-# Queries tried in float32 first, and how many there must be for that
-PROBED, WORTH_PROBING = 64, 4096
-SETTLED_AT_ONCE = 2**15  # proposals looked at at a time
-# Proposed beyond k by a tree, whose distances are nearly exact; one is the query itself
+DIRECT_UP_TO = 2**19  # queries × candidates × columns up to which all pairs are compared directly
+# Queries in the float32 trial, and the number of queries from which a trial is made
+TRIAL_QUERIES, TRIAL_FROM = 64, 4096
+VERIFIED_PER_STEP = 2**15  # proposals verified in one step
+# Candidates that a tree proposes in addition to k. Few suffice, because the distances in a tree
+# are nearly exact. One of them is the query itself.
 TREE_SPARE = 3
-# a query costs a tree about so many times more with each column, and tiles with so many rows
+# A tree is used from TREE_ROWS × TREE_GROWTH ** columns candidates. The cost of a query in a tree
+# grows by the factor TREE_GROWTH with every column.
 TREE_GROWTH, TREE_ROWS = 1.75, 1600
-NOTHING = 2.0**-960  # squared distances below this have lost digits to underflow
+UNDERFLOW_LIMIT = 2.0**-960  # squared distances below this have lost digits to underflow
 
 
 def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
-    """Squared Euclidean distances of the given pairs of rows from explicit differences, summed from
-    the first feature on.
+    """Compute squared Euclidean distances of pairs of rows from explicit differences.
 
-    The fixed order of the sum makes dense and sparse rows give the same bits.
+    The terms are summed in the order of the features, so that dense and sparse rows give
+    bit-identical results.
     """
     result = np.empty(len(first))
     if not sp.issparse(rows):
@@ -75,7 +80,7 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
 
 
 def absolute_distances(one: Any, other: Any) -> Floats:
-    """Sums of absolute differences of all rows with all others, from the first feature on."""
+    """Compute Manhattan distances between all rows of two matrices, summed in feature order."""
     return np.asarray(
         manhattan_distances(one, other) if sp.issparse(one) else cdist(one, other, "cityblock")
     )
@@ -88,15 +93,28 @@ def nearest_neighbors(
     queries: Integers | None = None,
     candidates: Integers | None = None,
 ) -> tuple[Integers, Floats]:
-    """The nearest `candidates` of each of the `queries` (both are row indices, all rows by
-    default), never the query itself.
+    """Find the nearest candidates of each query.
 
-    Returns indices and squared distances of shape (n_queries, k), nearest first, ties by lower
-    index. `n_neighbors` must not exceed the number of candidates other than the query.
+    A query is never its own neighbour.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_rows, n_columns)
+        The rows.
+    n_neighbors : int
+        Number of neighbours per query. It must not exceed the number of candidates other than the
+        query.
+    queries, candidates : array of int, optional
+        Row indices; all rows by default.
+
+    Returns
+    -------
+    indices, squared_distances : arrays of shape (n_queries, n_neighbors)
+        The neighbours in order of increasing distance; ties are broken by the lower index.
     """
-    everyone = np.arange(rows.shape[0])
-    queries = everyone if queries is None else queries
-    candidates = everyone if candidates is None else candidates
+    all_rows = np.arange(rows.shape[0])
+    queries = all_rows if queries is None else queries
+    candidates = all_rows if candidates is None else candidates
     answer = (
         np.empty((len(queries), n_neighbors), dtype=np.int64),
         np.empty((len(queries), n_neighbors)),
@@ -105,24 +123,24 @@ def nearest_neighbors(
         return answer
     search = _Search(rows, queries, candidates, answer)
     work = len(queries) * len(candidates) * max(1, search.width)
-    if work <= DIRECTLY:
-        search.among_all()
+    if work <= DIRECT_UP_TO:
+        search.compare_all_pairs()
         return answer
     mention_plain_kernels(work)
     search.by_proposals()
-    search.among_copies()
-    search.within_reach()
+    search.answer_from_copies()
+    search.compare_within_bounds()
     return answer
 
 
 def mutual_neighbors(
     rows: Any, n_neighbors: int, first: Integers, second: Integers
 ) -> tuple[tuple[Integers, Floats], ...]:
-    """The nearest `second` of each of the `first`, and the other way round; increasing, and nobody
-    in both.
+    """Find the nearest rows of `second` for each row of `first`, and vice versa.
 
-    As two calls of `nearest_neighbors`, with at most as many neighbours as there are, but every
-    product serves both.
+    `first` and `second` are increasing row indices without common elements. The result equals that
+    of two calls of `nearest_neighbors`, but each product is computed only once. The number of
+    neighbours is limited by the number of candidates.
     """
     ends = (first, second), (second, first)
     answers = [
@@ -132,8 +150,10 @@ def mutual_neighbors(
     searches = [_Search(rows, *pair, answer) for pair, answer in zip(ends, answers, strict=True)]
     forth, back = searches
     work = len(first) * len(second) * max(1, forth.width)
-    if work <= DIRECTLY or not (
-        forth.by_tiles and back.by_tiles and forth.n_proposed == back.n_proposed
+    if work <= DIRECT_UP_TO or not (
+        forth.uses_dense_products
+        and back.uses_dense_products
+        and forth.n_proposed == back.n_proposed
     ):
         return tuple(
             nearest_neighbors(rows, answer[0].shape[1], queries=one, candidates=other)
@@ -146,25 +166,25 @@ def mutual_neighbors(
         for search, proposed in zip(
             searches, ProductProposals.mutual(tiles, forth.n_proposed), strict=True
         ):
-            search.settle(proposed)
+            search.verify(proposed)
     del points
     for search in searches:
-        search.by_doubles()
-        search.among_copies()
-        search.within_reach()
+        search.by_float64_products()
+        search.answer_from_copies()
+        search.compare_within_bounds()
     return tuple(answers)
 
 
 def suits_tree(n_candidates: int, width: int) -> bool:
-    """Whether a tree is quicker than products: where there are few columns and many rows."""
+    """Whether a tree is faster than products, as for few columns and many rows."""
     return bool(TREE_GROWTH ** min(width, 100) * TREE_ROWS <= n_candidates)
 
 
 class _Search:
-    """One search: the queries that are still `open`, and the answer so far.
+    """The state of one search: the queries that are still `open`, and the answer so far.
 
-    What is found of an open query is some candidates, of which the farthest says how far at most it
-    has to look.
+    An open query may already have some candidates. The farthest of them gives an upper bound on the
+    distance of its neighbours.
     """
 
     def __init__(
@@ -181,13 +201,13 @@ class _Search:
         self.k = self.indices.shape[1]
         self.distances[:] = np.inf
         self.open = np.arange(len(queries))
-        # Who has more equally near candidates than were proposed
+        # Queries with more tied candidates than were proposed
         self.tied = np.zeros(len(queries), dtype=bool)
-        # Of explicit squared distances, relative
+        # Relative rounding error of explicit squared distances
         self.rounding = compounded(2 * (rows.shape[1] + 4))
 
-    def among_all(self) -> None:
-        """Measure all pairs."""
+    def compare_all_pairs(self) -> None:
+        """Compute the distances of all pairs."""
         size = len(self.queries), len(self.candidates)
         pairs = np.repeat(self.queries, size[1]), np.tile(self.candidates, size[0])
         exact = squared_distances(self.rows, *pairs).reshape(size)
@@ -200,24 +220,24 @@ class _Search:
 
     @property
     def n_proposed(self) -> int:
-        """How many are proposed to each query."""
+        """The number of candidates proposed for each query."""
         return int(min(-(-(self.k + SPARE_CANDIDATES) // LISTED) * LISTED, len(self.candidates)))
 
     @property
-    def by_tiles(self) -> bool:
-        """Whether products of dense rows are to propose."""
+    def uses_dense_products(self) -> bool:
+        """Whether the proposals come from products of dense rows."""
         return self.n_proposed <= MOST_PROPOSED and not self.sparse and self.tree is None
 
     def by_proposals(self) -> None:
-        """Answer what proposals can prove, the quickest first."""
+        """Answer the queries that proposals can prove, with the fastest kind of proposal first."""
         n_proposed = self.n_proposed
         if n_proposed > MOST_PROPOSED:
             return
         if self.tree is not None:
-            n_few = min(self.k + TREE_SPARE, len(self.candidates))
-            self.settle(TreeProposals(self.tree, self.rows[self.queries], n_few))
+            n_from_tree = min(self.k + TREE_SPARE, len(self.candidates))
+            self.verify(TreeProposals(self.tree, self.rows[self.queries], n_from_tree))
         elif self.sparse:
-            self.settle(
+            self.verify(
                 ProductProposals(
                     SparseTiles(SparsePoints(self.rows), self.queries, self.candidates), n_proposed
                 )
@@ -227,58 +247,63 @@ class _Search:
 
     @cached_property
     def tree(self) -> Any:
-        """A tree of the candidates where there are few columns and many rows; otherwise None."""
+        """A k-d tree of the candidates for few columns and many rows; otherwise None."""
         if self.sparse or not suits_tree(len(self.candidates), self.width):
             return None
         return cKDTree(self.rows[self.candidates])
 
     def _by_products(self, n_proposed: int) -> None:
         points = DensePoints(self.rows, np.float32)
-        if points.share < 1 and self._worth_trying(points, n_proposed):
-            self.settle(
+        if points.share < 1 and self._float32_pays(points, n_proposed):
+            self.verify(
                 ProductProposals(DenseTiles(points, self.queries, self.candidates), n_proposed)
             )
         del points
-        self.by_doubles()
+        self.by_float64_products()
 
-    def by_doubles(self) -> None:
-        """Answer what products in float64 can prove and those in float32 could not."""
-        self.among_copies()
-        tied = self.open[self.tied[self.open]]  # float64 cannot tell these apart either
+    def by_float64_products(self) -> None:
+        """Answer the queries that float64 products can prove and float32 products could not."""
+        self.answer_from_copies()
+        tied = self.open[self.tied[self.open]]  # float64 cannot distinguish these either
         self.open = self.open[~self.tied[self.open]]
         if len(self.open):
             tiles = DenseTiles(self.points, self.queries[self.open], self.candidates)
-            self.settle(ProductProposals(tiles, self.n_proposed))
+            self.verify(ProductProposals(tiles, self.n_proposed))
         self.open = np.concatenate([self.open, tied])
 
-    def _worth_trying(self, points: DensePoints, n_proposed: int) -> bool:
-        """Whether float32 proves at least half of a few queries, if there are many."""
-        if len(self.queries) < WORTH_PROBING:
+    def _float32_pays(self, points: DensePoints, n_proposed: int) -> bool:
+        """Whether float32 products can prove enough queries.
+
+        If there are many queries, a trial with a few of them decides. At least half of these must
+        be proven.
+        """
+        if len(self.queries) < TRIAL_FROM:
             return True
-        few = self.queries[:: len(self.queries) // PROBED]
+        few = self.queries[:: len(self.queries) // TRIAL_QUERIES]
         shape = (len(few), self.k)
         trial = _Search(
             self.rows, few, self.candidates, (np.empty(shape, dtype=np.int64), np.empty(shape))
         )
-        trial.settle(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
+        trial.verify(ProductProposals(DenseTiles(points, few, self.candidates), n_proposed))
         return 2 * len(trial.open) <= len(few)
 
     @cached_property
     def points(self) -> Any:
-        """All rows in float64: `DensePoints` or `SparsePoints`."""
+        """All rows in float64, as `DensePoints` or `SparsePoints`."""
         return SparsePoints(self.rows) if self.sparse else DensePoints(self.rows, np.float64)
 
-    def settle(self, proposals: Proposals) -> None:
-        """Measure whoever was proposed to the open queries and may be among the nearest; close
-        those that are proven.
+    def verify(self, proposals: Proposals) -> None:
+        """Compute the distances to the proposed candidates and close the queries that are proven.
+
+        Candidates that the bounds exclude are skipped.
         """
         proven = np.zeros(len(self.open), dtype=bool)
-        step = max(1, SETTLED_AT_ONCE // (self.k + SPARE_CANDIDATES))
+        step = max(1, VERIFIED_PER_STEP // (self.k + SPARE_CANDIDATES))
 
         def work(starts: Iterator[int]) -> None:
             for start in starts:
                 here = slice(start, min(start + step, len(self.open)))
-                proven[here] = self._settle_part(proposals, here)
+                proven[here] = self._verify_part(proposals, here)
 
         pairs = len(self.open) * (self.k + 1)
         in_threads(
@@ -286,29 +311,35 @@ class _Search:
         )
         self.open = self.open[~proven]
 
-    def _settle_part(self, proposals: Proposals, here: slice) -> Booleans:
+    def _verify_part(self, proposals: Proposals, here: slice) -> Booleans:
         proposal, places = proposals.part(here), self.open[here]
-        mine, near = self.queries[places], self.candidates[proposal.positions]
-        at_least, at_most = proposal.at_least, proposal.at_most * (1 + 4 * self.rounding) + NOTHING
-        itself = near == mine[:, None]
+        query_rows, near = self.queries[places], self.candidates[proposal.positions]
+        at_least, at_most = (
+            proposal.at_least,
+            proposal.at_most * (1 + 4 * self.rounding) + UNDERFLOW_LIMIT,
+        )
+        itself = near == query_rows[:, None]
         at_most[itself] = np.inf
         reach = np.partition(at_most, self.k - 1, axis=1)[:, self.k - 1]
         possible = (at_least <= reach[:, None]) & ~itself & np.isfinite(at_least)
         exact = np.full(near.shape, np.inf)
         exact[possible] = squared_distances(
-            self.rows, np.repeat(mine, possible.sum(axis=1)), near[possible]
+            self.rows, np.repeat(query_rows, possible.sum(axis=1)), near[possible]
         )
         sort_lists(exact, near)
         self.indices[places], self.distances[places] = near[:, : self.k], exact[:, : self.k]
         if len(self.candidates) <= near.shape[1]:
             return np.ones(len(places), dtype=bool)
         self.tied[places] = exact[:, self.k - 1] == exact[:, -1]
-        proven: Booleans = exact[:, self.k - 1] < proposal.beyond * (1 - self.rounding) - NOTHING
+        proven: Booleans = (
+            exact[:, self.k - 1] < proposal.beyond * (1 - self.rounding) - UNDERFLOW_LIMIT
+        )
         return proven
 
-    def among_copies(self) -> None:
-        """Answer the queries that have at least k exact copies among the candidates: the first k
-        of those, at distance zero.
+    def answer_from_copies(self) -> None:
+        """Answer the queries that have at least k exact copies among the candidates.
+
+        Their neighbours are the first k copies, at distance zero.
         """
         doubtful = self.open[
             (self.distances[self.open, 0] == 0) | np.isinf(self.distances[self.open, 0])
@@ -316,18 +347,20 @@ class _Search:
         answered = np.zeros(len(self.queries), dtype=bool)
         for place in doubtful:
             query = self.queries[place]
-            same = self._copies.get(self._digest(query), [])
-            if len(same) > self.k or (len(same) == self.k and query not in same):
-                nearest = [candidate for candidate in same[: self.k + 1] if candidate != query][
-                    : self.k
-                ]
+            copies_of_query = self._copies.get(self._digest(query), [])
+            if len(copies_of_query) > self.k or (
+                len(copies_of_query) == self.k and query not in copies_of_query
+            ):
+                nearest = [
+                    candidate for candidate in copies_of_query[: self.k + 1] if candidate != query
+                ][: self.k]
                 self.indices[place], self.distances[place] = nearest, 0.0
                 answered[place] = True
         self.open = self.open[~answered[self.open]]
 
     @cached_property
     def _copies(self) -> dict[bytes, list[int]]:
-        """The candidates by their content, each list increasing."""
+        """Lists of candidates with equal content, by the digest of the content, each increasing."""
         copies: dict[bytes, list[int]] = {}
         for candidate in self.candidates:
             copies.setdefault(self._digest(candidate), []).append(int(candidate))
@@ -341,10 +374,8 @@ class _Search:
             content = (self.rows[row] + 0.0).tobytes()  # −0.0 becomes 0.0
         return hashlib.blake2b(content, digest_size=16).digest()
 
-    def within_reach(self) -> None:
-        """Explicit distances to everyone who could be among the k nearest as far as the bounds
-        can tell.
-        """
+    def compare_within_bounds(self) -> None:
+        """Answer the open queries by comparing all candidates that the bounds do not exclude."""
         if not len(self.open):
             return
         finder = _TreeReach(self) if self.tree is not None else _ProductReach(self)
@@ -359,8 +390,9 @@ class _Search:
 
 
 class _ProductReach:
-    """Who lies within reach of the open queries, by products in float64, a few queries at a
-    time.
+    """Candidates that may be neighbours of the open queries, by float64 products.
+
+    The queries are processed in blocks.
     """
 
     def __init__(self, search: _Search) -> None:
@@ -369,48 +401,57 @@ class _ProductReach:
         self.step = max(1, TEMPORARY_ELEMENTS // len(search.candidates))
 
     def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Some queries by their places, and pairs of a query among these and a candidate's
-        position.
+        """Yield blocks of queries with the candidates that may be their neighbours.
+
+        Each block contains the positions of its queries, followed by pairs of a query within the
+        block and the position of a candidate.
         """
         search, points = self.search, self.search.points
         norms = points.norms[search.candidates]
         for start in range(0, len(search.open), self.step):
             here = search.open[start : start + self.step]
-            mine = search.queries[here]
-            products = points.take(mine) @ self.targets.T
+            query_rows = search.queries[here]
+            products = points.take(query_rows) @ self.targets.T
             lower = products.toarray() if search.sparse else products
             lower *= -2
-            # And so they are lower bounds, but for the query's own norm
+            # The sums become lower bounds, without the norm of the query.
             lower += norms * (1 - points.share)
-            own = points.norms[mine] * (1 - points.share) - 2 * points.vanishing
-            reach = search.distances[here, -1] * (1 + 4 * search.rounding) + NOTHING
-            if np.isinf(reach).any():  # nothing is known of someone: the k-th upper bound
-                upper = lower + 2 * points.share * (points.norms[mine, None] + norms)
-                upper[mine[:, None] == search.candidates] = np.inf
+            own = points.norms[query_rows] * (1 - points.share) - 2 * points.vanishing
+            reach = search.distances[here, -1] * (1 + 4 * search.rounding) + UNDERFLOW_LIMIT
+            # Queries without candidates so far are bounded by their k-th smallest upper bound.
+            if np.isinf(reach).any():
+                upper = lower + 2 * points.share * (points.norms[query_rows, None] + norms)
+                upper[query_rows[:, None] == search.candidates] = np.inf
                 kth = (
                     np.partition(upper, search.k - 1, axis=1)[:, search.k - 1]
                     + own
                     + 4 * points.vanishing
                 )
-                reach = np.minimum(reach, kth * (1 + 4 * search.rounding) + NOTHING)
+                reach = np.minimum(reach, kth * (1 + 4 * search.rounding) + UNDERFLOW_LIMIT)
             reach -= own
             query, column = np.nonzero(lower <= reach[:, None])
             yield here, query, column
 
 
 class _TreeReach:
-    """The same by a tree: everyone in the ball that reaches to the farthest found so far."""
+    """Candidates that may be neighbours of the open queries, by a k-d tree.
+
+    These are the candidates in a ball around the query. Its radius is the distance to the farthest
+    neighbour found so far.
+    """
 
     def __init__(self, search: _Search) -> None:
         self.search = search
 
     def possible(self) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Some queries by their places, and pairs of a query among these and a candidate's
-        position.
+        """Yield blocks of queries with the candidates that may be their neighbours.
+
+        Each block contains the positions of its queries, followed by pairs of a query within the
+        block and the position of a candidate.
         """
         search = self.search
         tree, rows = search.tree, search.rows[search.queries[search.open]]
-        radius = np.sqrt(search.distances[search.open, -1] + NOTHING) * (1 + 2.0**-40)
+        radius = np.sqrt(search.distances[search.open, -1] + UNDERFLOW_LIMIT) * (1 + 2.0**-40)
         total = np.cumsum(tree.query_ball_point(rows, radius, return_length=True))
         begin = 0
         while begin < len(rows):
@@ -429,8 +470,9 @@ class _TreeReach:
 
 
 def _canonical(rows: Any) -> Any:
-    """CSR rows whose entries are sorted and distinct, as the kernels need them; the given ones
-    are left alone.
+    """Return CSR rows with sorted and distinct entries, as the kernels require.
+
+    The given matrix is not modified.
     """
     if rows.has_canonical_format:
         return rows
@@ -440,7 +482,10 @@ def _canonical(rows: Any) -> Any:
 
 
 def smallest_columns(distances: Floats, k: int) -> Integers:
-    """The columns of the k smallest entries of each row, smallest first, ties by lower column."""
+    """Return the columns of the k smallest entries of each row in increasing order.
+
+    Ties are broken by the lower column.
+    """
     reach = np.partition(distances, k - 1, axis=1)[:, k - 1]
     row, column = np.nonzero(distances <= reach[:, None])
     return column[first_of_each(row, distances[row, column], column, len(distances), k)]
@@ -449,8 +494,9 @@ def smallest_columns(distances: Floats, k: int) -> Integers:
 def first_of_each(
     query: Integers, distance: Floats, candidate: Integers, n_queries: int, k: int
 ) -> Integers:
-    """For each query the places of its k nearest candidates in the given lists, ties by lower
-    candidate.
+    """Return, for each query, the positions of its k nearest candidates in the given arrays.
+
+    Ties are broken by the lower candidate.
     """
     order = np.lexsort((candidate, distance, query))
     begin = np.searchsorted(query[order], np.arange(n_queries))
@@ -459,17 +505,17 @@ def first_of_each(
 
 @dataclass(frozen=True)
 class TargetRuns:
-    """Samples sorted by a target, in runs of equal values.
+    """Samples sorted by a target and grouped into runs of equal values.
 
-    A sample's neighbours are its own run and whole other runs, nearest first, until there are
-    `n_neighbors`: ties are kept.
+    The neighbours of a sample are its own run and the nearest other runs, until there are at least
+    `n_neighbors`. Runs are never split, so that all tied samples are included.
     """
 
-    n_neighbors: int  # fewer than there are samples
+    n_neighbors: int  # less than the number of samples
     order: Integers  # sample indices by increasing target
-    start: Integers  # (n_runs,) where each run begins in `order`
-    size: Integers  # (n_runs,)
-    values: Floats  # (n_runs,) the target
+    start: Integers  # (n_runs,) first position of each run in `order`
+    size: Integers  # (n_runs,) samples per run
+    values: Floats  # (n_runs,) target of each run
 
     @cached_property
     def run(self) -> Integers:
@@ -479,7 +525,7 @@ class TargetRuns:
         return run
 
     def members(self, runs: Integers) -> tuple[Integers, Integers]:
-        """All samples of the given runs, and for each the position in `runs` it came from."""
+        """Return all samples of the given runs, and the position in `runs` of each sample's run."""
         sizes = self.size[runs]
         owner = np.repeat(np.arange(len(runs)), sizes)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -487,7 +533,7 @@ class TargetRuns:
 
     @cached_property
     def reach(self) -> Floats:
-        """How far from each run its k-th nearest other sample is."""
+        """The distance of each run to its k-th nearest other sample."""
         if len(self.values) == len(self.order):
             return line_reach(self.values, self.n_neighbors)
         return np.asarray(
@@ -495,13 +541,14 @@ class TargetRuns:
         )
 
     def pairs(self) -> tuple[Integers, Integers, Floats]:
-        """The pairs of runs of which either is within reach of the other, by increasing target,
-        and their squared distances.
+        """Return the linked pairs of runs, by increasing target, and their squared distances.
+
+        Two runs are linked if their distance is at most the `reach` of either.
         """
         return line_pairs(self.values, self.reach, np.arange(len(self.values)))
 
     def sample_pairs(self) -> tuple[Integers, Integers, Floats]:
-        """The same pairs of samples of different target."""
+        """Return the linked pairs of samples with different targets, with squared distances."""
         if len(self.values) == len(self.order):
             return line_pairs(
                 self.values, self.reach, self.order, n_expected=self.n_neighbors * len(self.order)
@@ -512,50 +559,51 @@ class TargetRuns:
         return left[of_left], right, squared[pair][of_left]
 
     def band(self) -> tuple[Integers, Floats] | None:
-        """The same pairs, where every sample has a target of its own: where those of each with the
-        next in `order` begin.
+        """Return the linked pairs in the form of a `BandGraph`, if all targets are distinct.
 
-        And their squared distances. None where pairs have gaps between them, because distances tie
-        by rounding.
+        Each sample is linked with a number of samples that directly follow it in `order`. The
+        result contains the positions at which the pairs of each sample begin, and the squared
+        distances of all pairs. It is None if the linked samples do not follow each other directly,
+        which can happen if distances tie through rounding.
         """
         begin = line_band(self.values, self.reach, self.n_neighbors)
         return None if begin is None else (begin, line_squares(self.values, begin))
 
     @property
     def linked(self) -> Integers:
-        """(n_runs, n_steps): the neighbours of each run, nearest first; −1 where fewer are
-        needed.
+        """The neighbouring runs of each run, of shape (n_runs, n_steps).
+
+        −1 marks steps in which no further run is needed.
         """
         return self._walk[0]
 
     @property
     def gap(self) -> Floats:
-        """(n_runs, n_steps): how far these are from it; infinite where fewer are needed."""
+        """The distances to the runs in `linked`; infinite where that is −1."""
         return self._walk[1]
 
     @cached_property
     def _walk(self) -> tuple[Integers, Floats]:
-        """Outwards from every run at once."""
+        """Walk outwards from all runs in parallel and collect the neighbouring runs."""
         values, size, n_runs = self.values, self.size, len(self.values)
         have = size - 1
         left, right = np.arange(n_runs) - 1, np.arange(n_runs) + 1
         linked, gaps = [], []
-        # Index −1 and index n_runs both read this infinity
+        # Index −1 and index n_runs both refer to this infinity.
         padded = np.concatenate([values, [np.inf]])
         while True:
-            wanting = have < self.n_neighbors
+            unfinished = have < self.n_neighbors
             to_left, to_right = np.abs(values - padded[left]), np.abs(padded[right] - values)
-            wanting &= np.isfinite(np.minimum(to_left, to_right))
-            if not wanting.any():
+            unfinished &= np.isfinite(np.minimum(to_left, to_right))
+            if not unfinished.any():
                 break
             for side, gap, other in ((left, to_left, to_right), (right, to_right, to_left)):
-                step = wanting & (gap <= other) & np.isfinite(gap)
+                step = unfinished & (gap <= other) & np.isfinite(gap)
                 linked.append(np.where(step, side, -1))
                 gaps.append(np.where(step, gap, np.inf))
                 have = have + np.where(step, size[np.where(step, side, 0)], 0)
-            left = np.where(wanting & (to_left <= to_right), left - 1, left)
-            right = np.where(wanting & (to_right <= to_left), right + 1, right)
-            # Beyond either end lies the infinity at index n_runs; −1 reads the same place.
+            left = np.where(unfinished & (to_left <= to_right), left - 1, left)
+            right = np.where(unfinished & (to_right <= to_left), right + 1, right)
             left, right = np.maximum(left, -1), np.minimum(right, n_runs)
         return np.array(linked, dtype=np.int64).reshape(-1, n_runs).T, np.array(
             gaps, dtype=np.float64
@@ -563,12 +611,12 @@ class TargetRuns:
 
 
 def target_runs(target: Floats, n_neighbors: int) -> TargetRuns:
-    """Neighbours along one dimension in O(n log n + n k)."""
+    """Sort a target into runs for a neighbour search in O(n log n + n k)."""
     order = np.argsort(target)
     sorted_target = target[order]
     begins = np.ones(len(target), dtype=bool)
     np.not_equal(sorted_target[1:], sorted_target[:-1], out=begins[1:])
-    if begins.all():  # as most targets of very many samples do
+    if begins.all():  # the usual case for continuous targets
         once = np.broadcast_to(np.int64(1), len(target))
         return TargetRuns(n_neighbors, order, np.arange(len(target)), once, sorted_target)
     start = np.flatnonzero(begins)

@@ -1,4 +1,4 @@
-"""The nearest rows by sums of absolute differences, group by group."""
+"""Nearest rows by Manhattan distance (sums of absolute differences), separately for each group."""
 
 from __future__ import annotations
 
@@ -16,26 +16,37 @@ from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, column_extremes
 from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns
 from graphsieve.graphs.neighbors.proposals import threads_for
 
-LONGEST = 512  # neighbours, beyond which it is quicker to partition all distances
-NOBODY = np.iinfo(np.int32).max  # a place behind all others
-MULTIPLE = 32  # of bytes, and words, in a row
-LEAST_WORK = 32  # terms of a sum that take as long as to look at it
+LONGEST = 512  # neighbours; for more, it is faster to partition all distances
+NO_PLACE = np.iinfo(np.int32).max  # sorts after all valid places
+WIDTH_MULTIPLE = 32  # quantized rows are padded to a multiple of this number of values
+OVERHEAD_TERMS = 32  # terms of a sum; the fixed cost per pair equals that of this number of terms
 
 Places = NDArray[np.int32]
 
 
 def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float) -> list[Places]:
-    """For every group the places of those of its rows that are nearest to each row, never the row
-    itself.
+    """Find the nearest rows of every group to each row.
 
-    Group g has the rows ``begin[g]:begin[g + 1]``. Distances are compared as multiples of `grid`,
-    ties by place. The answers have `n_neighbors` columns, or as many as the group has rows, in the
-    order of places; last is −1 where there is nobody left.
+    A row is never its own neighbour. Group g consists of the rows ``begin[g]:begin[g + 1]``.
+    Distances are rounded to multiples of `grid`, and ties are broken by the lower place (row
+    index).
 
     Parameters
     ----------
     rows : array or CSR matrix of shape (n_rows, n_columns)
-        In an array no column has a range beyond 1.
+        The rows, sorted by group. If `rows` is an array, the range of each column is at most 1.
+    begin : array of int of shape (n_groups + 1,)
+        First row of each group, followed by the number of rows.
+    n_neighbors : int
+        Number of neighbours per row and group.
+    grid : float
+        Unit to which distances are rounded.
+
+    Returns
+    -------
+    list of arrays of shape (n_rows, min(n_neighbors, group size))
+        For every group, the places of the neighbours in increasing order. The last entry is −1 if
+        the group has too few other rows.
 
     Examples
     --------
@@ -51,14 +62,14 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
 
     def jobs() -> Iterator[tuple[int, slice]]:
         for group in range(len(sizes)):
-            step = max(1, min(search.most_queries, search.at_once // max(1, int(sizes[group]))))
+            step = max(1, min(search.max_queries, search.sums_per_job // max(1, int(sizes[group]))))
             if sizes[group]:
                 yield from (
                     (group, slice(start, start + step)) for start in range(0, rows.shape[0], step)
                 )
 
-    def work(mine: Iterator[tuple[int, slice]]) -> None:
-        for group, queries in mine:
+    def work(assigned: Iterator[tuple[int, slice]]) -> None:
+        for group, queries in assigned:
             near = found[group][queries]
             search.fill(
                 slice(queries.start, queries.start + len(near)),
@@ -66,66 +77,73 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
                 near,
             )
 
-    # The sparse distances are those of scikit-learn, which has threads of its own.
+    # Sparse distances come from scikit-learn, which starts its own threads.
     n_threads = (
-        1 if sp.issparse(rows) else threads_for(rows.shape[0] ** 2 * max(LEAST_WORK, rows.shape[1]))
+        1
+        if sp.issparse(rows)
+        else threads_for(rows.shape[0] ** 2 * max(OVERHEAD_TERMS, rows.shape[1]))
     )
-    if n_threads == 1:  # there are no products, so BLAS need not be told
+    if n_threads == 1:  # no matrix products here, so BLAS threads need no limit
         work(jobs())
     else:
         in_threads(work, jobs(), n_threads)
     return found
 
 
-def _search(rows: Any, n_neighbors: int, grid: float) -> _SmallSearch | _PlainSearch:
-    is_compiled = hasattr(_kernels.compiled, "nearest_absolute")  # an older build may lack it
+def _search(rows: Any, n_neighbors: int, grid: float) -> _CompiledSearch | _NumpySearch:
+    is_compiled = hasattr(_kernels.compiled, "nearest_absolute")  # older builds lack this kernel
     if not is_compiled or sp.issparse(rows) or n_neighbors > LONGEST:
-        return _PlainSearch(rows, grid)
-    return _SmallSearch(rows, grid)
+        return _NumpySearch(rows, grid)
+    return _CompiledSearch(rows, grid)
 
 
-class _SmallSearch:
-    """By compiled kernels, which look at bytes and words of 16 bits before they look at the
-    rows.
+class _CompiledSearch:
+    """Search by compiled kernels.
+
+    The kernels compare rows quantized to 8 and 16 bits first. They compute exact distances only
+    where these cannot decide.
     """
 
-    at_once = 2**20  # sums of bytes that are kept at a time: 4 MiB
-    most_queries = 256  # so that threads end at about the same time
+    sums_per_job = 2**20  # distances of 8-bit rows in memory: 4 MiB
+    max_queries = 256  # small jobs, so that all threads finish at about the same time
 
     def __init__(self, rows: Floats, grid: float) -> None:
-        n_rows, width = rows.shape[0], max(1, -(-rows.shape[1] // MULTIPLE)) * MULTIPLE
+        n_rows, width = rows.shape[0], max(1, -(-rows.shape[1] // WIDTH_MULTIPLE)) * WIDTH_MULTIPLE
         small = np.empty((n_rows, width), dtype=np.uint8), np.empty((n_rows, width), dtype=np.int16)
         errors = np.empty((2, n_rows), dtype=np.float32)
         _kernels.compiled.small_rows(rows, column_extremes(rows)[0], *small, *errors)
         self.arrays, self.grid = (*small, *errors, rows), grid
 
     def fill(self, queries: slice, others: slice, near: Places) -> None:
-        """Who is nearest to these queries among these others."""
+        """Write the places of the nearest `others` of each query to `near`."""
         ends = (queries.start, queries.stop, others.start, others.stop)
         _kernels.compiled.nearest_absolute(*self.arrays, *ends, self.grid, near)
 
 
-class _PlainSearch:
-    """All distances, each summed from the first column on, as the compiled kernels do."""
+class _NumpySearch:
+    """Search by all exact distances.
 
-    at_once = most_queries = TEMPORARY_ELEMENTS
+    Each distance is summed in column order, as in the compiled kernels.
+    """
+
+    sums_per_job = max_queries = TEMPORARY_ELEMENTS
 
     def __init__(self, rows: Any, grid: float) -> None:
         self.rows, self.grid = rows, grid
 
     def fill(self, queries: slice, others: slice, near: Places) -> None:
-        """Who is nearest to these queries among these others."""
+        """Write the places of the nearest `others` of each query to `near`."""
         distances = absolute_distances(self.rows[queries], self.rows[others])
         distances /= self.grid
         np.rint(distances, out=distances)
-        itself = np.arange(queries.start, queries.stop)[:, None] == np.arange(
+        is_query = np.arange(queries.start, queries.stop)[:, None] == np.arange(
             others.start, others.stop
         )
-        distances[itself] = np.inf
+        distances[is_query] = np.inf
         column = np.sort(smallest_columns(distances, near.shape[1]), axis=1)
         near[:] = others.start + column
-        alone = np.take_along_axis(itself, column, axis=1)
-        if alone.any():  # where the row itself is all that is left
-            near[alone] = NOBODY
+        is_filler = np.take_along_axis(is_query, column, axis=1)
+        if is_filler.any():  # the group has too few other rows, so the query itself was taken
+            near[is_filler] = NO_PLACE
             near.sort(axis=1)
-            near[near == NOBODY] = -1
+            near[near == NO_PLACE] = -1

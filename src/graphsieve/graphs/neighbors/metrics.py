@@ -1,10 +1,11 @@
-"""How far samples lie apart: by their values (Euclidean), or by the direction of their rows
-(cosine).
+"""Distances between samples: Euclidean, or cosine for the directions of their rows.
 
-A long text and a short one about the same thing use the same words in different numbers. Rows
-divided by their length are near each other then, and Euclidean distances between those are what is
-called cosine here: d² = 2 (1 − cos). Distances are a matter of the table (`Table.geometry`), so
-that every graph built from it has them, while features are scored as they are.
+A long text and a short text about the same subject use the same words in different numbers. Their
+rows are close to each other once each row is divided by its Euclidean norm. The cosine distance is
+the Euclidean distance between such normalized rows: d² = 2 (1 − cos).
+
+The metric is a property of the table (`Table.geometry`), so every graph built from the table uses
+it. The features themselves are scored without normalization.
 """
 
 from __future__ import annotations
@@ -25,24 +26,26 @@ from graphsieve.table.stored.stored_table import StoredTable
 Metric = Literal["euclidean", "cosine"]
 METRICS: tuple[Metric, ...] = ("euclidean", "cosine")
 
-# Share of zeros in a table, from which it is taken for one of counts or frequencies
+# Smallest share of zeros at which a table is treated as counts or frequencies
 MOSTLY_ZERO = 0.9
-# Other than zero in a row of the middle, below which rows have hardly a direction
+# Smallest median number of nonzero values per row; with fewer, the direction of a row is not
+# informative
 FEWEST_ENTRIES = 5
 
 
 class Directions:
-    """A `Geometry` of cosine distances: rows divided by their length, compared as `neighbors.exact`
-    compares them.
+    """A `Geometry` of cosine distances.
 
-    A row of zeros has no direction. It is put at a right angle to all others, as scikit-learn has
-    it, and copies of it lie at distance zero from each other. At the origin, where division would
-    leave it, it would be nearer to most texts than any other text is: two texts with few words in
-    common have d² near 2, and the origin has d² = 1.
+    Rows are divided by their Euclidean norm and compared as in `neighbors.exact`.
+
+    A row of zeros has no direction. It is placed at a right angle to all other rows, as in
+    scikit-learn. Rows of zeros have distance zero from each other. If such a row stayed at the
+    origin, it would be closer to most texts than any other text: two texts with few common words
+    have d² near 2, and the origin has d² = 1 from both.
 
     Examples
     --------
-    The second row points where the first does, the third elsewhere, the last nowhere:
+    The second row has the direction of the first, the third has another, and the last has none:
 
     >>> from graphsieve.table.columns import MemoryTable
     >>> directions = Directions(MemoryTable([[1, 1], [5, 5], [1, 0], [0, 0]]))
@@ -55,8 +58,10 @@ class Directions:
 
     @cached_property
     def rows(self) -> tuple[Any, int]:
-        """As `Table.rows`; where some are zeros there is one column more, which sets those
-        apart.
+        """Normalized rows, in the form of `Table.rows`.
+
+        If a row is zero, an additional column places the rows of zeros at a right angle to the
+        others.
         """
         if isinstance(self._table, StoredTable):
             stored = self._table.stored
@@ -70,12 +75,12 @@ class Directions:
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> tuple[Integers, Floats]:
-        """As `nearest_neighbors` on `rows`."""
+        """Return the result of `nearest_neighbors` on `rows`."""
         return nearest_neighbors(self.rows[0], n_neighbors, queries=queries, candidates=candidates)
 
 
 def measured(table: Table, metric: Metric) -> Table:
-    """The same features, on samples that are as far apart as `metric` says.
+    """Return the table with distances between its samples measured by `metric`.
 
     Examples
     --------
@@ -88,17 +93,20 @@ def measured(table: Table, metric: Metric) -> Table:
 
 
 def chosen_metric(table: Table) -> tuple[Metric, str]:
-    """The metric that suits a table, and why: cosine for counts and frequencies, such as words in
-    texts, else Euclidean.
+    """Choose a metric for a table, and give the reason.
 
-    Counts are taken to be what has no negative value, is zero in at least 90 % of all places, and
-    has at least five values other than zero in half of the rows or more: with fewer, as where a
-    handful of columns is mostly zero, a direction says little.
+    Cosine is chosen for counts and frequencies, such as words in texts, and Euclidean otherwise.
+    A table is treated as counts if it has no negative values and at least 90 % of its values are
+    zero. In addition, at least half of its rows must have five or more nonzero values. The
+    direction of a row with fewer nonzero values is not informative, for example in a table of a
+    few columns that are mostly zero.
 
     Returns
     -------
     metric : {"euclidean", "cosine"}
+        The chosen metric.
     reason : str
+        The reason for the choice.
 
     Examples
     --------
@@ -131,12 +139,15 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
 
 
 def _percent(share: float) -> int:
-    """Whole percents, rounded down, so that 89.9 does not read as 90."""
+    """Return an integer percentage, rounded down so that 89.9 % does not appear as 90 %."""
     return int(100 * share)
 
 
 def _directions_of_dense(rows: Any) -> Floats:
-    """Of some of all rows: always with the last column, since others may need it."""
+    """Normalize a part of the rows.
+
+    The column for rows of zeros is always added, because other parts may need it.
+    """
     return _dense_directions(rows, always=True)
 
 
@@ -148,9 +159,9 @@ def _dense_directions(matrix: Any, *, always: bool = False) -> Floats:
     rows = np.array(matrix, dtype=np.float64, order="C")
     largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     empty = largest == 0
-    # Quotients by the largest magnitude neither overflow nor depend on a common factor of the row,
-    # not even in their last bit, if the products were exact, as those of counts are: texts with the
-    # same shares of words are equal and tie.
+    # Division by the largest magnitude avoids overflow. It also removes a common factor of the row
+    # exactly, to the last bit, if the products were exact, as they are for counts. Texts with the
+    # same word frequencies are therefore equal and tie.
     rows /= np.where(empty, 1.0, largest)[:, None]
     squares = weighted_sum(np.ones(rows.shape[1]), np.square(rows).T)
     rows /= np.sqrt(np.where(empty, 1.0, squares))[:, None]
@@ -168,10 +179,10 @@ def _sparse_directions(matrix: Any, *, always: bool = False) -> Any:
     owner = np.repeat(np.arange(rows.shape[0]), filled)
     largest = np.zeros(rows.shape[0])
     np.maximum.at(largest, owner, np.abs(rows.data))
-    # Zeros may be stored, where all numbers of a row were too small to be divided
+    # A row may contain only stored zeros, if all its values were too small for an earlier division.
     empty = largest == 0
     data = rows.data / np.where(empty, 1.0, largest)[owner]
-    # In the order of the columns, as in a dense row.
+    # The sum follows the order of the columns, as for a dense row.
     squares = np.bincount(owner, weights=data**2, minlength=rows.shape[0])
     data = data / np.sqrt(np.where(empty, 1.0, squares))[owner]
     unit = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)

@@ -1,4 +1,4 @@
-"""Nearest neighbours and distances of rows in memory or of stored rows."""
+"""Nearest neighbours and distances, for rows in memory and for stored rows."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def nearest_neighbors(
     queries: Integers | None = None,
     candidates: Integers | None = None,
 ) -> tuple[Integers, Floats]:
-    """As `exact.nearest_neighbors`."""
+    """Return the result of `exact.nearest_neighbors`."""
     if isinstance(rows, StoredRows):
         return out_of_core.nearest_neighbors(rows, n_neighbors, queries, candidates)
     return exact.nearest_neighbors(rows, n_neighbors, queries=queries, candidates=candidates)
 
 
 def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
-    """As `exact.squared_distances`."""
+    """Return the result of `exact.squared_distances`."""
     if isinstance(rows, StoredRows):
         return out_of_core.squared_distances(rows, first, second)
     return exact.squared_distances(rows, first, second)
 
 
 def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats]:
-    """As `approximate.approximate_neighbors`."""
+    """Return the result of `approximate.approximate_neighbors`."""
     if isinstance(rows, StoredRows):
         return out_of_core.approximate_neighbors(rows, n_neighbors)
     return approximate.approximate_neighbors(rows, n_neighbors)
@@ -40,7 +40,7 @@ def approximate_neighbors(rows: Any, n_neighbors: int) -> tuple[Integers, Floats
 def nearest_in(
     table: Table, n_neighbors: int, queries: Integers | None, candidates: Integers | None
 ) -> tuple[Integers, Floats]:
-    """Nearest neighbours among the samples of a table, wherever it says that they lie."""
+    """Return nearest neighbours among the samples of a table, by its own geometry if it has one."""
     if table.geometry is not None:
         return table.geometry.nearest(n_neighbors, queries, candidates)
     return nearest_neighbors(table.rows[0], n_neighbors, queries=queries, candidates=candidates)

@@ -1,11 +1,11 @@
-"""Nearest neighbours among rows that are read in pieces.
+"""Out-of-core nearest neighbours, for rows that are read in pieces.
 
 The rows are divided into groups. Each pair of groups is searched as if it were the whole table,
-and the results are merged. Distances and ties are those of the search in memory.
+and the results are merged. Distances and ties are the same as in the search in memory.
 
-Approximate neighbours come from a sketch, which fits into memory. The sketch projects the rows onto
-the directions in which a sample of them varies most. The distances to the neighbours found there
-are computed on the table itself.
+Approximate neighbours come from a sketch that fits into memory. The sketch projects the rows onto
+the directions in which a random subset of them varies most. The distances to the neighbours found
+in the sketch are computed on the table itself.
 """
 
 from __future__ import annotations
@@ -28,28 +28,29 @@ from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_colum
 from graphsieve.table.stored.pieces import itself
 from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
 
-SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows from which they are found
-# Of a number in the sketch, with the copies that the search makes; together they may take the
-# memory
+SKETCH_WIDTH, SKETCH_SAMPLE = 64, 4096  # directions of a sketch, and rows used to find them
+# Bytes per number of the sketch, including the copies made by the search. The sketch may fill the
+# available memory.
 SKETCH_BYTES = 16
-# Times as many neighbours are looked for in a sketch as are wanted, and how many at most
+# The sketch proposes PROPOSED times the requested number of neighbours, up to MOST_PROPOSED.
 PROPOSED, MOST_PROPOSED = 3, 96
-ROWS_AT_ONCE = 2**15  # measured together
-ABSOLUTE_WORK = 64  # times as long as by products it takes to compare rows by absolute differences
-NOBODY = np.iinfo(np.int64).max  # a position behind all others
-EXACT_PER_HOUR = 60 * 2**43  # rows² × columns in an hour on two cores, as for a table in memory
+ROWS_PER_STEP = 2**15  # rows compared with their candidates in one step
+ABSOLUTE_WORK = 64  # cost of a Manhattan distance relative to a Euclidean distance by products
+NO_INDEX = np.iinfo(np.int64).max  # sorts after all valid indices
+WORK_PER_HOUR = 60 * 2**43  # pairs of rows × columns per hour on two cores, as for tables in memory
 
 
 def nearest_neighbors(
     rows: StoredRows, n_neighbors: int, queries: Integers | None, candidates: Integers | None
 ) -> tuple[Integers, Floats]:
-    """As `exact.nearest_neighbors`, by pairs of groups of rows.
+    """Return the result of `exact.nearest_neighbors`, computed by pairs of groups of rows.
 
-    If all rows are searched for all rows, a pair serves both sides.
+    If queries and candidates are all rows, each pair of groups is searched once for both
+    directions.
     """
-    everyone, both = np.arange(rows.shape[0]), queries is None and candidates is None
-    queries = everyone if queries is None else queries
-    candidates = everyone if candidates is None else np.sort(candidates)
+    all_rows, symmetric = np.arange(rows.shape[0]), queries is None and candidates is None
+    queries = all_rows if queries is None else queries
+    candidates = all_rows if candidates is None else np.sort(candidates)
     found = (
         np.full((len(queries), n_neighbors), -1, dtype=np.int64),
         np.full((len(queries), n_neighbors), np.inf),
@@ -57,33 +58,39 @@ def nearest_neighbors(
     if not len(queries) or not n_neighbors:
         return found
     refuse_hours(rows, len(queries) * len(candidates))
-    mine, theirs = (
+    query_groups, candidate_groups = (
         _groups(rows, len(queries), n_neighbors),
         _groups(rows, len(candidates), n_neighbors),
     )
     pairs = [
-        (one, other) for one in range(len(mine)) for other in range(one if both else 0, len(theirs))
+        (one, other)
+        for one in range(len(query_groups))
+        for other in range(one if symmetric else 0, len(candidate_groups))
     ]
-    # With itself it is half the work: last
-    pairs.sort(key=lambda pair: both and pair[0] == pair[1])
-    ends = [(queries[mine[one]], candidates[theirs[other]]) for one, other in pairs]
-    together = [np.union1d(*pair) for pair in ends]
+    # A group paired with itself is half the work. Such pairs come last, to balance the workers.
+    pairs.sort(key=lambda pair: symmetric and pair[0] == pair[1])
+    ends = [
+        (queries[query_groups[one]], candidates[candidate_groups[other]]) for one, other in pairs
+    ]
+    row_sets = [np.union1d(*pair) for pair in ends]
     places = [
         tuple(np.searchsorted(members, end) for end in pair)
-        for members, pair in zip(together, ends, strict=True)
+        for members, pair in zip(row_sets, ends, strict=True)
     ]
-    work = partial(_nearest_between, n_neighbors=n_neighbors, both=both)
-    answers = rows.pieces.over_rows(together, work, places)
-    for (one, other), members, (forth, back) in zip(pairs, together, answers, strict=True):
-        _merge(found, mine[one], members, forth)
-        if back is not None:
-            _merge(found, theirs[other], members, back)
+    work = partial(_nearest_between, n_neighbors=n_neighbors, symmetric=symmetric)
+    answers = rows.pieces.over_rows(row_sets, work, places)
+    for (one, other), members, (forward, backward) in zip(pairs, row_sets, answers, strict=True):
+        _merge(found, query_groups[one], members, forward)
+        if backward is not None:
+            _merge(found, candidate_groups[other], members, backward)
     return found
 
 
 def _groups(rows: StoredRows, length: int, n_neighbors: int) -> list[slice]:
-    """Runs of so many rows that two of them fit into memory, and so many that each has
-    enough neighbours within one.
+    """Divide rows into runs of consecutive rows.
+
+    Two runs fit into memory together. Each run has enough rows for `n_neighbors` neighbours within
+    it.
     """
     fitting = max(n_neighbors + 1, rows.pieces.fitting_rows(0.5))
     n_runs = max(
@@ -94,11 +101,12 @@ def _groups(rows: StoredRows, length: int, n_neighbors: int) -> list[slice]:
 
 
 def refuse_hours(rows: StoredRows, n_pairs: int) -> None:
+    """Raise an error if an exact search would exceed the time limit of the stored table."""
     hours = (
         n_pairs
         * rows.shape[1]
         * rows.pieces.density
-        / EXACT_PER_HOUR
+        / WORK_PER_HOUR
         * 2
         / max(2, rows.pieces.at_once)
     )
@@ -109,41 +117,51 @@ def refuse_hours(rows: StoredRows, n_pairs: int) -> None:
             remedy("neighbors", "approximate"),
             ", or ",
             remedy("compress", "kmeans"),
-            " to a sieve, or wait: graphsieve.stored(X, hours=…).",
+            " to a sieve, or raise the limit with graphsieve.stored(X, hours=…).",
         )
 
 
 def nearest_in_groups(
     rows: StoredRows, order: Integers, begin: Integers, n_neighbors: int, grid: float
 ) -> list[NDArray[np.int32]]:
-    """As `manhattan.nearest_in_groups` on the rows in the given order, by pairs of runs of
-    them.
+    """Return the result of `manhattan.nearest_in_groups` on the rows in the given order.
+
+    It is computed by pairs of runs of rows.
     """
     n_rows, sizes = len(order), np.diff(begin)
     refuse_hours(rows, ABSOLUTE_WORK * n_rows**2)
     runs_of_places = _groups(rows, n_rows, n_neighbors)
     kept = [min(n_neighbors, int(size)) for size in sizes]
     found = [
-        (np.full((n_rows, k), NOBODY, dtype=np.int64), np.full((n_rows, k), np.inf)) for k in kept
+        (np.full((n_rows, k), NO_INDEX, dtype=np.int64), np.full((n_rows, k), np.inf)) for k in kept
     ]
-    pairs = [(mine, theirs) for mine in runs_of_places for theirs in runs_of_places]
-    together = [np.union1d(order[mine], order[theirs]) for mine, theirs in pairs]
+    pairs = [
+        (query_run, candidate_run)
+        for query_run in runs_of_places
+        for candidate_run in runs_of_places
+    ]
+    row_sets = [
+        np.union1d(order[query_run], order[candidate_run]) for query_run, candidate_run in pairs
+    ]
     ends = [
-        (np.searchsorted(members, order[mine]), np.searchsorted(members, order[theirs]))
-        for members, (mine, theirs) in zip(together, pairs, strict=True)
+        (np.searchsorted(members, order[query_run]), np.searchsorted(members, order[candidate_run]))
+        for members, (query_run, candidate_run) in zip(row_sets, pairs, strict=True)
     ]
-    cuts = [_cuts(begin, theirs) for _, theirs in pairs]
+    cuts = [_cuts(begin, candidate_run) for _, candidate_run in pairs]
     work = partial(_nearest_in_parts, n_neighbors=n_neighbors, grid=grid)
-    answers = rows.pieces.over_rows(together, work, ends, cuts)
-    for (mine, theirs), parts in zip(pairs, answers, strict=True):
+    answers = rows.pieces.over_rows(row_sets, work, ends, cuts)
+    for (query_run, candidate_run), parts in zip(pairs, answers, strict=True):
         for group, distances, places in parts:
-            more = np.where(np.isinf(distances), NOBODY, theirs.start + places), distances
-            _keep_first(found[group], mine, more)
+            more = np.where(np.isinf(distances), NO_INDEX, candidate_run.start + places), distances
+            _keep_first(found[group], query_run, more)
     return [_in_order_of_places(places) for places, _ in found]
 
 
 def squared_distances(rows: StoredRows, first: Integers, second: Integers) -> Floats:
-    """As `exact.squared_distances`, so many pairs at a time as the rows of which fit into memory."""
+    """Return the result of `exact.squared_distances`.
+
+    The pairs are processed in blocks for which the rows fit into memory.
+    """
     result = np.empty(len(first))
     step = max(1, rows.pieces.fitting_rows() // 2)
     for start in range(0, len(first), step):
@@ -156,24 +174,25 @@ def squared_distances(rows: StoredRows, first: Integers, second: Integers) -> Fl
 
 
 def approximate_neighbors(rows: StoredRows, n_neighbors: int) -> tuple[Integers, Floats]:
-    """As `approximate.approximate_neighbors`: proposed by a sketch of the rows, measured on the rows
-    themselves.
+    """Find approximate neighbours of all rows, as `approximate.approximate_neighbors` does.
+
+    Candidates come from a sketch of the rows. Their distances are computed on the rows themselves.
     """
     if rows.turned:
         raise InputError(
             setting("neighbors", "approximate"),
-            " compares rows as they are, not by cosine; pass ",
+            " does not support cosine distances for stored tables; pass ",
             remedy("metric", "euclidean"),
             ".",
         )
-    sketch, faithful = _sketch(rows)
-    if faithful:
+    sketch, is_exact = _sketch(rows)
+    if is_exact:
         return approximate.approximate_neighbors(sketch, n_neighbors)
     near = approximate.approximate_neighbors(
         sketch, max(n_neighbors, min(PROPOSED * n_neighbors, MOST_PROPOSED))
     )[0]
     del sketch
-    # Long lists of short numbers
+    # The lists are long, so the smallest integer type saves memory.
     near = near.astype(np.min_scalar_type(-rows.shape[0]), copy=False)
     squared = np.zeros(near.shape)
     for part in rows.pieces.over_columns(
@@ -185,7 +204,11 @@ def approximate_neighbors(rows: StoredRows, n_neighbors: int) -> tuple[Integers,
 
 
 def _sketch(rows: StoredRows) -> tuple[Floats, bool]:
-    """The rows along some directions, and whether these are all that there are."""
+    """Project the rows onto a few directions.
+
+    The second result is true if the sketch contains the rows unchanged, because they have few
+    columns.
+    """
     n_samples, n_features = rows.shape
     width = min(SKETCH_WIDTH, max(2, rows.pieces.memory // (SKETCH_BYTES * n_samples)))
     groups = rows.pieces.row_groups()
@@ -204,23 +227,25 @@ def _along(rows: Floats, center: Floats, directions: Floats) -> Floats:
 
 
 def _nearest_between(
-    rows: Any, places: tuple[Integers, Integers], *, n_neighbors: int, both: bool
+    rows: Any, places: tuple[Integers, Integers], *, n_neighbors: int, symmetric: bool
 ) -> tuple[Any, Any]:
-    """Whom the rows at the first places have near them at the second places; and, for both
-    sides, the other way round.
+    """Find the nearest rows at the second places for the rows at the first places.
+
+    In a symmetric search, the second result contains the opposite direction. It is None otherwise,
+    and for a group paired with itself.
     """
     queries, candidates = places
-    same = len(queries) == len(candidates) and bool((queries == candidates).all())
+    identical = len(queries) == len(candidates) and bool((queries == candidates).all())
     overlap = bool(np.isin(queries, candidates).any())
-    if both and not same:
-        forth, back = exact.mutual_neighbors(rows, n_neighbors, queries, candidates)
-        return forth, back
+    if symmetric and not identical:
+        forward, backward = exact.mutual_neighbors(rows, n_neighbors, queries, candidates)
+        return forward, backward
     n_found = min(n_neighbors, len(candidates) - overlap)
     return exact.nearest_neighbors(rows, n_found, queries=queries, candidates=candidates), None
 
 
 def _cuts(begin: Integers, places: slice) -> list[tuple[int, int, int]]:
-    """The groups that a run of places meets, and from where to where within it."""
+    """Return the groups that overlap a run of places, with the start and end of each overlap."""
     ends = np.clip(begin, places.start, places.stop) - places.start
     return [
         (group, int(ends[group]), int(ends[group + 1]))
@@ -236,8 +261,10 @@ def _nearest_in_parts(
     n_neighbors: int,
     grid: float,
 ) -> list[tuple[int, Floats, Integers]]:
-    """Of each group that the candidates have, who is nearest to the queries by absolute
-    differences, and how near on the grid.
+    """Find the nearest candidates of the queries by Manhattan distance, separately for each group.
+
+    The result contains, for every group among the candidates, the distances in units of `grid` and
+    the positions of the nearest candidates.
     """
     queries, candidates = places
     found = []
@@ -259,15 +286,15 @@ def _nearest_in_parts(
 
 
 def _in_order_of_places(places: Integers) -> NDArray[np.int32]:
-    """Each list by places, −1 last where there is nobody left."""
+    """Sort each list of places; missing neighbours become −1 and come last."""
     ordered = np.sort(places, axis=1)
-    return np.where(ordered == NOBODY, -1, ordered).astype(np.int32)
+    return np.where(ordered == NO_INDEX, -1, ordered).astype(np.int32)
 
 
 def _merge(
     found: tuple[Integers, Floats], group: slice, rows: Integers, more: tuple[Integers, Floats]
 ) -> None:
-    """Keep the nearest of those found so far and of more, ties by lower index."""
+    """Merge further neighbours into those found so far; ties are broken by the lower index."""
     _keep_first(found, group, (rows[more[0]], more[1]))
 
 
@@ -276,7 +303,7 @@ def _keep_first(
 ) -> None:
     indices = np.concatenate([found[0][group], more[0]], axis=1)
     distances = np.concatenate([found[1][group], more[1]], axis=1)
-    indices[np.isinf(distances)] = NOBODY  # who must stay behind everybody
+    indices[np.isinf(distances)] = NO_INDEX  # missing neighbours stay last
     order = np.lexsort((indices, distances), axis=1)[:, : found[0].shape[1]]
     found[0][group], found[1][group] = (
         np.take_along_axis(indices, order, axis=1),
@@ -285,14 +312,14 @@ def _keep_first(
 
 
 def _squares_of_columns(piece: Floats, near: Integers) -> Floats:
-    """What some columns add to the squared distances of every row to those in its list."""
+    """Compute the share of some columns in the squared distances of each row to its candidates."""
     piece = np.ascontiguousarray(piece)
     found, (n_samples, n_near) = np.empty(near.shape), near.shape
-    for start in range(0, n_samples, ROWS_AT_ONCE):
-        here = slice(start, min(start + ROWS_AT_ONCE, n_samples))
-        mine = np.repeat(np.arange(here.start, here.stop), n_near)
+    for start in range(0, n_samples, ROWS_PER_STEP):
+        here = slice(start, min(start + ROWS_PER_STEP, n_samples))
+        owners = np.repeat(np.arange(here.start, here.stop), n_near)
         found[here] = exact.squared_distances(
-            piece, mine, near[here].astype(np.int64).ravel()
+            piece, owners, near[here].astype(np.int64).ravel()
         ).reshape(-1, n_near)
     return found
 
@@ -300,10 +327,10 @@ def _squares_of_columns(piece: Floats, near: Integers) -> Floats:
 def _first_in_lists(
     near: NDArray[Any], squared: Floats, n_neighbors: int
 ) -> tuple[Integers, Floats]:
-    """The nearest in every list, ties by lower index."""
+    """Return the nearest candidates of every list; ties are broken by the lower index."""
     found = np.empty((len(near), n_neighbors), dtype=np.int64), np.empty((len(near), n_neighbors))
-    for start in range(0, len(near), ROWS_AT_ONCE):
-        here = slice(start, start + ROWS_AT_ONCE)
+    for start in range(0, len(near), ROWS_PER_STEP):
+        here = slice(start, start + ROWS_PER_STEP)
         order = np.lexsort((near[here], squared[here]), axis=1)[:, :n_neighbors]
         found[0][here] = np.take_along_axis(near[here], order, axis=1)
         found[1][here] = np.take_along_axis(squared[here], order, axis=1)

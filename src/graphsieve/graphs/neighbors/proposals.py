@@ -1,22 +1,22 @@
-"""Who may be among the nearest: quickly, with bounds that prove who cannot be.
+"""Fast proposals of nearest candidates, with bounds that prove which candidates can be excluded.
 
-Distances come from inner products, d² = |x|² + |y|² − 2 x·y, tile by tile. Products round, so what
-is kept for a pair is no distance but a lower bound on it. With u the unit of rounding, rows x
-centred and |x|² = N:
+Squared distances come from inner products, d² = |x|² + |y|² − 2 x·y, tile by tile. Products have
+rounding errors, so a lower bound on the distance is kept for each pair. Let u be the unit roundoff,
+let the rows x have p columns and be centred, and let N = |x|² be the squared norm.
 
-- Rounding x and y to the precision of the product changes x·y by at most 2u |x||y|, and the sum of
-  p products, in whatever order and with or without fused steps, by at most p·u |x||y| to first
-  order. |x||y| ≤ (N_x + N_y)/2, so 2 x·y is off by at most (p + 2) u (N_x + N_y).
+- Rounding x and y to the precision of the product changes x·y by at most 2u |x||y|. Summing p
+  products changes it by at most p·u |x||y| to first order, in any order and with or without fused
+  operations. Since |x||y| ≤ (N_x + N_y)/2, the error of 2 x·y is at most (p + 2) u (N_x + N_y).
 - Rounding the norms, their sum and the difference adds at most 4u (N_x + N_y).
-- Centring is exact but for the last bit of a float64, and so are the norms but for p of them.
+- Centring adds one float64 rounding per value, and the norms add p float64 roundings.
 
-`share` is the sum of these, with terms of higher order. A norm that is reduced by this share
-beforehand makes each distance a lower bound, and adding twice the share of both norms makes it an
-upper bound: pair by pair, so that an outlier spoils only its own. What underflows on the way is
-covered by `vanishing`.
+`share` is the sum of these factors, including terms of higher order. If the norms are reduced by
+this share beforehand, each computed distance becomes a lower bound. Adding twice the share of both
+norms gives an upper bound. The bounds depend only on the two rows of a pair, so an outlier affects
+only its own pairs. `vanishing` bounds the errors from underflow.
 
-With very few columns a tree is quicker. It compares by differences, which are right but for their
-last bits.
+For very few columns, a k-d tree is faster. It computes distances from differences, which are exact
+up to their last bits.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._kernels.tiles import Lists, SparseRows, keep_nearest, sparse_products
 
-# Columns in one product; wider rows are summed in parts, which loses less to rounding
-SUMMED_AT_ONCE = 1024
-LISTED = 8  # candidates are listed in multiples of this, which compiled lists are quickest with
-# Tiles of so many rows and columns are large enough for BLAS and small enough for a core's cache
+# Columns in one product. Wider rows are summed in parts, which reduces the rounding error.
+COLUMNS_PER_PRODUCT = 1024
+LISTED = 8  # the length of candidate lists is a multiple of this, which is fastest when compiled
+# Rows and columns of a tile; large enough for BLAS and small enough for the cache of a core
 TILE_ROWS = 1024
 SPARSE_TILE_ELEMENTS = 2**20  # numbers in a tile of sparse products: 8 MiB
-WORTH_THREADS = 2**26  # multiplications, from which threads of our own are worth starting
-CENTER_ROWS = 4096  # any centre will do that lies among the rows, so no more are averaged
-CONVERTED_ELEMENTS = 2**16  # numbers centred at a time: they stay in a core's own cache
-ORDINARY = (2.0**-60, 2.0**60)  # largest squared norms that float32 needs no scaling for
-TREE_ERROR = 2.0**-40  # relative, of squared distances in a tree: thousands of roundings
+WORTH_THREADS = 2**26  # multiplications from which starting threads saves time
+CENTER_ROWS = 4096  # rows averaged for the centre; any point among the rows is good enough
+CONVERTED_ELEMENTS = 2**16  # numbers centred in one step, so that they stay in the cache of a core
+UNSCALED_NORMS = (2.0**-60, 2.0**60)  # range of the largest squared norm without float32 scaling
+TREE_ERROR = 2.0**-40  # relative error of squared distances in a tree: thousands of roundings
 
 Real = type[np.floating[Any]]
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """For each query (rows) some candidates by position, those with the least lower bounds on their
-    squared distances.
+    """Candidates of each query (one row per query), with bounds on their squared distances.
 
-    Bounds are in the units of the given rows. Positions are 0 and bounds infinite where there is
-    nobody left to propose.
+    These are the candidates with the smallest lower bounds, given by position. The bounds are in
+    the units of the original rows. If there are too few candidates, the remaining positions are 0
+    and their bounds infinite.
     """
 
     positions: NDArray[Any]
@@ -67,35 +67,36 @@ class Proposal:
 
     @property
     def beyond(self) -> Floats:
-        """Nobody who is not proposed is nearer than this."""
+        """Lower bound on the squared distances of all candidates that are not proposed."""
         return self.at_least[:, -1]
 
 
 class Proposals(Protocol):
-    """Proposals for all queries, of which a part is looked at at a time."""
+    """Proposals for all queries, available in parts."""
 
     def part(self, here: slice) -> Proposal:
-        """Those of some queries."""
+        """Return the proposals for some queries."""
 
 
 def unit_of(kind: Real) -> float:
-    """The largest relative error of one rounding."""
+    """Return the unit roundoff, the largest relative error of one rounding."""
     return float(np.finfo(kind).eps) / 2
 
 
 def compounded(n_roundings: int, kind: Real = np.float64) -> float:
-    """A bound on the relative error that so many roundings leave in a sum of that many terms;
-    infinite if there is none.
+    """Return a bound on the relative error of a sum after `n_roundings` roundings.
+
+    The bound is infinite if there are too many roundings for a useful bound.
     """
     first_order = n_roundings * unit_of(kind)
     return first_order / (1 - first_order) if first_order < 0.1 else np.inf
 
 
 class Points(ABC):
-    """Some rows as products take them, with their squared norms, and what is lost by that.
+    """Rows prepared for products, with their squared norms and error bounds.
 
-    `share` is the share of both squared norms by which a squared distance may be off, `vanishing`
-    what may be lost to underflow.
+    The error of a squared distance is at most `share` times the sum of both squared norms, plus
+    `vanishing` for underflow.
     """
 
     def __init__(self, kind: Real, n_terms: int, n_parts: int = 1) -> None:
@@ -103,38 +104,38 @@ class Points(ABC):
         self.share = compounded(-(-n_terms // n_parts) + n_parts + 8, kind) + compounded(
             2 * n_terms + 16
         )
-        # Products too small for the exponent vanish, or are rounded by as much as the smallest
-        # number that is not.
+        # Very small products underflow to zero or become subnormal. The absolute error of each is
+        # at most the smallest normal number.
         self.vanishing = 8.0 * n_terms * float(np.finfo(kind).tiny)
-        self.exponent = 0  # points are 2**-exponent times the centred rows
+        self.exponent = 0  # the values are the centred rows times 2**-exponent
         self.norms = np.empty(0)
         self.values: Any = None
 
     @abstractmethod
     def take(self, which: Integers) -> Any:
-        """The given rows."""
+        """Return the values of the given rows."""
 
     def reduced_norms(self, which: Integers) -> NDArray[Any]:
-        """Squared norms that turn distances into lower bounds."""
+        """Return reduced squared norms, with which computed distances are lower bounds."""
         with np.errstate(under="ignore"):
             return np.asarray((self.norms[which] * (1 - self.share)).astype(self.kind))
 
     def in_units(self, squared: Floats) -> Floats:
-        """Squared distances between points as squared distances between rows."""
+        """Convert squared distances from the scaled units to those of the original rows."""
         return np.ldexp(squared, 2 * self.exponent) if self.exponent else squared
 
 
 class DensePoints(Points):
-    """Rows less a common centre, in one precision."""
+    """Dense rows minus a common centre, in float32 or float64."""
 
     def __init__(self, rows: Floats, kind: Real, center: Floats | None = None) -> None:
-        super().__init__(kind, rows.shape[1], max(1, -(-rows.shape[1] // SUMMED_AT_ONCE)))
+        super().__init__(kind, rows.shape[1], max(1, -(-rows.shape[1] // COLUMNS_PER_PRODUCT)))
         self._center = (
             rows[:: max(1, len(rows) // CENTER_ROWS)].mean(axis=0) if center is None else center
         )
         self.values, self.norms = self._converted(rows)
         largest = float(self.norms.max(initial=0.0))
-        if kind is np.float32 and largest and not ORDINARY[0] < largest < ORDINARY[1]:
+        if kind is np.float32 and largest and not UNSCALED_NORMS[0] < largest < UNSCALED_NORMS[1]:
             self.exponent = int(np.frexp(largest)[1]) // 2
             self.values, self.norms = self._converted(rows)
 
@@ -143,7 +144,7 @@ class DensePoints(Points):
         step = max(1, CONVERTED_ELEMENTS // max(1, rows.shape[1]))
 
         def convert(starts: Iterator[int]) -> None:
-            # If so, they are scaled and converted again
+            # After overflow or underflow, the rows are scaled and converted again.
             with np.errstate(over="ignore", under="ignore"):
                 for start in starts:
                     here = slice(start, start + step)
@@ -157,7 +158,7 @@ class DensePoints(Points):
         return points, norms
 
     def take(self, which: Integers) -> Any:
-        """The given rows, without a copy if they are all."""
+        """Return the values of the given rows; all rows are returned without a copy."""
         return (
             self.values
             if len(which) == len(self.values) and _is_range(which)
@@ -166,7 +167,7 @@ class DensePoints(Points):
 
 
 class SparsePoints(Points):
-    """Sparse rows as they are: centred, they would be dense."""
+    """Sparse rows without centring, which would make them dense."""
 
     def __init__(self, rows: Any) -> None:
         super().__init__(np.float64, int(np.diff(rows.indptr).max(initial=0)))
@@ -174,12 +175,12 @@ class SparsePoints(Points):
         self.norms = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
 
     def take(self, which: Integers) -> Any:
-        """The given rows."""
+        """Return the values of the given rows."""
         return self.values[which]
 
 
 def threads_for(work: int) -> int:
-    """How many threads of ours so many multiplications are worth."""
+    """Return the number of threads to start for this number of multiplications."""
     return available_threads() if work >= WORTH_THREADS else 1
 
 
@@ -188,8 +189,10 @@ def _is_range(which: Integers) -> bool:
 
 
 class DenseTiles:
-    """Products of some points with others, tile by tile; a tile serves its rows, and its columns
-    if these want lists, too.
+    """Products of dense queries and candidates, tile by tile.
+
+    The rows of a tile are queries, the columns candidates. One tile can update the candidate lists
+    of its rows and of its columns.
     """
 
     def __init__(self, points: DensePoints, queries: Integers, candidates: Integers) -> None:
@@ -211,8 +214,9 @@ class DenseTiles:
         column_norms: NDArray[Any],
         column_lists: Lists | None = None,
     ) -> None:
-        """Fill the lists of the queries, and those of the candidates, if there are any, which
-        are as long.
+        """Fill the lists of the queries and, if given, those of the candidates.
+
+        Both kinds of lists have the same length.
         """
         rows, columns = (
             _slices(len(self.queries), self.size),
@@ -223,15 +227,16 @@ class DenseTiles:
         column_lists = lists if self.symmetric else column_lists
 
         def work(tiles: Iterator[tuple[int, int]]) -> None:
-            room = np.empty(
+            buffer = np.empty(
                 (min(2, self.points.n_parts), self.size * self.size), dtype=self.points.kind
             )
             for row, column in tiles:
                 here, there = rows[row], columns[column]
-                products = self._products(self._left[here], self._right[there], room)
+                products = self._products(self._left[here], self._right[there], buffer)
                 norms = row_norms[here], column_norms[there]
-                # Two threads may want the same lists; whoever needs two locks takes the one of the
-                # rows, the lower, first.
+                # Two threads may need the same lists. A thread always acquires the lock of the rows
+                # before that of the columns. In a symmetric search, this is the lock with the lower
+                # number, so that no deadlock can occur.
                 diagonal = self.symmetric and row == column
                 both = None if diagonal else column_lists
                 with locks[row], nullcontext() if both is None else column_locks[column]:
@@ -240,12 +245,12 @@ class DenseTiles:
         in_threads(work, self._order(len(rows), len(columns)), self.n_threads)
 
     def _products(
-        self, left: NDArray[Any], right: NDArray[Any], room: NDArray[Any]
+        self, left: NDArray[Any], right: NDArray[Any], buffer: NDArray[Any]
     ) -> NDArray[Any]:
-        """All inner products, summed in as many parts as `points` say, in the given room."""
+        """Compute all inner products in the given buffer, summed in `points.n_parts` parts."""
         total, part = (
             one[: len(left) * len(right)].reshape(len(left), len(right))
-            for one in (room[0], room[-1])
+            for one in (buffer[0], buffer[-1])
         )
         for number, columns in enumerate(
             _slices(left.shape[1], -(-left.shape[1] // self.points.n_parts))
@@ -256,14 +261,14 @@ class DenseTiles:
         return np.asarray(total)
 
     def _order(self, n_rows: int, n_columns: int) -> Iterator[tuple[int, int]]:
-        """Diagonals one after another, so that threads seldom meet in a row or column."""
+        """Yield the tiles diagonal by diagonal, so that threads rarely need the same lists."""
         for offset in range(0 if self.symmetric else 1 - n_rows, n_columns):
             for row in range(max(0, -offset), min(n_rows, n_columns - offset)):
                 yield row, row + offset
 
 
 class SparseTiles:
-    """Products of some sparse rows with others, for a few rows at a time."""
+    """Products of sparse queries with all candidates, for a few queries at a time."""
 
     symmetric = False
 
@@ -271,38 +276,39 @@ class SparseTiles:
         self.points, self.queries, self.candidates = points, queries, candidates
         self._rows = points.values
         self._by_feature = SparseRows(sp.csr_array(self._rows[candidates].T))
-        meetings = self._rows.nnz * max(1, self._rows.nnz // max(1, self._rows.shape[1]))
-        self.n_threads = threads_for(len(queries) * len(candidates) + meetings)
+        sparse_work = self._rows.nnz * max(1, self._rows.nnz // max(1, self._rows.shape[1]))
+        self.n_threads = threads_for(len(queries) * len(candidates) + sparse_work)
 
     def search(self, lists: Lists, row_norms: NDArray[Any], column_norms: NDArray[Any]) -> None:
-        """Fill the lists of the queries."""
+        """Fill the candidate lists of the queries."""
         width = len(self.candidates)
         size = max(1, SPARSE_TILE_ELEMENTS // width)
-        everybody = slice(0, width)
+        all_candidates = slice(0, width)
 
         def work(parts: Iterator[slice]) -> None:
-            room = np.empty((min(size, len(self.queries)), width))
+            buffer = np.empty((min(size, len(self.queries)), width))
             for here in parts:
-                products = room[: here.stop - here.start]
+                products = buffer[: here.stop - here.start]
                 sparse_products(
                     SparseRows(self._rows[self.queries[here]]), self._by_feature, products
                 )
                 keep_nearest(
-                    products, (row_norms[here], column_norms), (lists, here), (None, everybody)
+                    products, (row_norms[here], column_norms), (lists, here), (None, all_candidates)
                 )
 
         in_threads(work, _slices(len(self.queries), size), self.n_threads)
 
 
 def _slices(length: int, most: int) -> list[slice]:
-    """Parts of about the same size, none larger than `most`."""
+    """Divide a length into slices of about the same size, at most `most` each."""
     ends = np.linspace(0, length, max(1, -(-length // most)) + 1).astype(int).tolist()
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 class ProductProposals:
-    """The candidates with the least lower bounds of each query; in a symmetric search never the
-    query itself.
+    """Candidates with the smallest lower bounds for each query, from matrix products.
+
+    In a symmetric search, a query is never proposed for itself.
     """
 
     def __init__(self, tiles: DenseTiles | SparseTiles, n_proposed: int) -> None:
@@ -322,24 +328,25 @@ class ProductProposals:
     def mutual(
         cls, tiles: DenseTiles, n_proposed: int
     ) -> tuple[ProductProposals, ProductProposals]:
-        """Proposals for the queries, and for the candidates among the queries, from the same
-        products.
+        """Return proposals in both directions from the same products.
+
+        The first are candidates for the queries. The second are queries for the candidates.
         """
-        forth, back = cls.__new__(cls), cls.__new__(cls)
-        forth._points = back._points = tiles.points
-        forth._queries, forth._candidates = tiles.queries, tiles.candidates
-        back._queries, back._candidates = tiles.candidates, tiles.queries
-        forth._lists = Lists(len(tiles.queries), n_proposed, tiles.points.kind)
-        back._lists = Lists(len(tiles.candidates), n_proposed, tiles.points.kind)
+        forward, backward = cls.__new__(cls), cls.__new__(cls)
+        forward._points = backward._points = tiles.points
+        forward._queries, forward._candidates = tiles.queries, tiles.candidates
+        backward._queries, backward._candidates = tiles.candidates, tiles.queries
+        forward._lists = Lists(len(tiles.queries), n_proposed, tiles.points.kind)
+        backward._lists = Lists(len(tiles.candidates), n_proposed, tiles.points.kind)
         norms = (
             tiles.points.reduced_norms(tiles.queries),
             tiles.points.reduced_norms(tiles.candidates),
         )
-        tiles.search(forth._lists, *norms, back._lists)
-        return forth, back
+        tiles.search(forward._lists, *norms, backward._lists)
+        return forward, backward
 
     def part(self, here: slice) -> Proposal:
-        """Those of some queries."""
+        """Return the proposals for some queries."""
         points, positions = self._points, self._lists.indices[here]
         lower = self._lists.values[here].astype(np.float64)
         both = points.norms[self._queries[here], None] + points.norms[self._candidates[positions]]
@@ -352,7 +359,7 @@ class ProductProposals:
 
 
 class TreeProposals:
-    """The nearest candidates of each query by a k-d tree."""
+    """Nearest candidates of each query, from a k-d tree."""
 
     def __init__(self, tree: Any, rows: Floats, n_proposed: int) -> None:
         workers = available_threads()
@@ -361,7 +368,7 @@ class TreeProposals:
         )
 
     def part(self, here: slice) -> Proposal:
-        """Those of some queries."""
+        """Return the proposals for some queries."""
         squared = self._distances[here] ** 2
         return Proposal(
             self._positions[here], squared * (1 - TREE_ERROR), squared * (1 + TREE_ERROR)

@@ -1,9 +1,8 @@
-"""Who looks for neighbours in X: the exact search, the approximate one, or somebody whom the caller
-brings.
+"""The choice of the neighbour search in X: exact, approximate, or by a transformer of the caller.
 
-It is a matter of the table (`Table.geometry`), so that every graph built from it has these
-neighbours, and no score knows of it. Whoever it is says only who is near; how near is measured
-here, by explicit differences, and so are ties.
+The search is a property of the table (`Table.geometry`). Every graph built from the table uses it,
+and the scores do not depend on the choice. A search only proposes neighbours. Distances and ties
+are always computed here, from explicit differences.
 """
 
 from __future__ import annotations
@@ -26,30 +25,31 @@ from graphsieve.graphs.neighbors.nearest import approximate_neighbors, nearest_i
 from graphsieve.table.columns import Table
 from graphsieve.table.stored.stored_table import StoredTable
 
-WAYS = ("auto", "exact", "approximate")
-# Samples² × features, up to which "auto" is exact: about a minute on two cores, as for 400,000 × 50
-# or 130,000 × 500; the approximate search takes a third of that there.
+SEARCHES = ("auto", "exact", "approximate")
+# Samples² × features up to which "auto" is exact. This takes about a minute on two cores, for
+# example for 400,000 × 50 or 130,000 × 500. The approximate search takes a third of that time.
 EXACT_UP_TO = 2**43
-SAMPLED = 200  # samples whose exact neighbours tell the recall
-POOR_RECALL = 0.9  # below it, also who asked for approximate neighbours hears of it
-WORTH_SEARCHING_ALL = 4  # fewer queries than one in so many samples are answered exactly
+CHECKED_SAMPLES = 200  # samples with exact neighbours, from which the recall is estimated
+POOR_RECALL = 0.9  # a lower recall causes a warning even if approximate neighbours were requested
+QUERY_SHARE = 4  # if there is less than one query per QUERY_SHARE samples, the search is exact
 
 Found = tuple[Integers, Floats]
 
 
 def way_to_search(name: str, value: Any) -> Any:
-    """A rule of `parameters`: one of the words, or what finds neighbours as scikit-learn's
-    KNeighborsTransformer does.
+    """Check a value of the parameter `neighbors` and return it.
+
+    It must be one of `SEARCHES`, or a transformer such as scikit-learn's KNeighborsTransformer.
     """
     if isinstance(value, str):
-        if value in WAYS:
+        if value in SEARCHES:
             return value
         raise InputError(
             must_be(
                 name,
-                f"one of {', '.join(map(repr, WAYS))} or a transformer",
+                f"one of {', '.join(map(repr, SEARCHES))} or a transformer",
                 value,
-                hint=nearest(value, WAYS),
+                hint=nearest(value, SEARCHES),
             )
         )
     if (
@@ -60,7 +60,7 @@ def way_to_search(name: str, value: Any) -> Any:
         raise InputTypeError(
             must_be(
                 name,
-                f"one of {', '.join(map(repr, WAYS))} or an estimator such as scikit-learn's "
+                f"one of {', '.join(map(repr, SEARCHES))} or an estimator such as scikit-learn's "
                 "KNeighborsTransformer",
                 value,
             )
@@ -68,22 +68,23 @@ def way_to_search(name: str, value: Any) -> Any:
     if getattr(value, "mode", "distance") != "distance":
         raise InputError(
             parameter(name, value),
-            f" must give distances, got a transformer with mode={quoted(value.mode)}; set "
+            f" must return distances, got a transformer with mode={quoted(value.mode)}; set "
             "mode='distance'.",
         )
     return value
 
 
 def searched(table: Table, neighbors: Any) -> Table:
-    """The same table, whose samples find their neighbours as `neighbors` says: a word, or a
-    transformer.
+    """Return the table with the neighbour search given by `neighbors`.
+
+    `neighbors` is one of `SEARCHES` or a transformer.
 
     Examples
     --------
     >>> from graphsieve.table.columns import MemoryTable
     >>> from sklearn.neighbors import KNeighborsTransformer
     >>> table = MemoryTable([[0.0], [1.0], [3.0], [7.0]])
-    >>> searched(table, "auto") is table  # it is small, so the exact search it is
+    >>> searched(table, "auto") is table  # the table is small, so the search is exact
     True
     >>> searched(table, KNeighborsTransformer(n_neighbors=2)).geometry.nearest(1, None, None)[0].ravel().tolist()
     [1, 0, 1, 2]
@@ -94,29 +95,33 @@ def searched(table: Table, neighbors: Any) -> Table:
         if table.is_sparse:
             raise InputError(
                 setting("neighbors", "approximate"),
-                " compares dense rows, and X is sparse; leave it 'auto', or pass a transformer "
-                "that takes sparse rows.",
+                " needs dense rows, but X is sparse; leave it 'auto', or pass a transformer "
+                "that accepts sparse rows.",
             )
-        if _suits_tree(table):  # which is exact, and quicker
+        if _suits_tree(table):  # a search by a tree is exact and faster
             return table
         return table.within(
-            _Searched(table, partial(_by_cells, table), asked=neighbors == "approximate")
+            _Searched(table, partial(_by_cells, table), requested=neighbors == "approximate")
         )
     return table.within(
-        _Searched(table, partial(_by_transformer, table, neighbors), asked=True, always=True)
+        _Searched(
+            table, partial(_by_transformer, table, neighbors), requested=True, for_all_queries=True
+        )
     )
 
 
 def remembering(table: Table, n_neighbors: int) -> Table:
-    """The same table, whose samples look once for so many neighbours, for all graphs of as many
-    or fewer.
+    """Return the table with a neighbour search that keeps its result.
+
+    All graphs with up to `n_neighbors` neighbours then share one search.
     """
     return table.within(_Remembered(table, min(n_neighbors, table.n_samples - 1)))
 
 
 class _Remembered:
-    """A `Geometry` that keeps the neighbours of all samples; fewer of them are the first of
-    those that are kept.
+    """A `Geometry` that keeps the neighbours of all samples.
+
+    If fewer neighbours are requested, it returns the first ones of those kept.
     """
 
     def __init__(self, table: Table, n_neighbors: int) -> None:
@@ -125,13 +130,13 @@ class _Remembered:
 
     @property
     def rows(self) -> tuple[Any, int]:
-        """As `Table.rows`."""
+        """The rows of the table, in the form of `Table.rows`."""
         return self._table.rows
 
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> Found:
-        """As `nearest_neighbors` on `rows`."""
+        """Return the result of `nearest_neighbors` on `rows`."""
         if queries is not None or candidates is not None:
             return nearest_in(self._table, n_neighbors, queries, candidates)
         if self._kept is None or self._kept[0].shape[1] < n_neighbors:
@@ -149,83 +154,106 @@ def takes_long(table: Table) -> bool:
 
 
 def _suits_tree(table: Table) -> bool:
-    """As `suits_tree`; of rows that are elsewhere nobody makes one of all, but pairs of groups,
-    whose number grows as n².
+    """Whether a single tree of all samples is faster than products.
+
+    No such tree is built for out-of-core rows. They are searched by pairs of groups, and the number
+    of pairs grows as n².
     """
     return not isinstance(table, StoredTable) and suits_tree(table.n_samples, table.n_features)
 
 
 def recall_of(table: Table) -> float | None:
-    """The share of neighbours that were found, on a sample of rows; None where the search was
-    exact.
-    """
+    """Return the estimated recall of the neighbour search; None if the search was exact."""
     return table.geometry.recall if isinstance(table.geometry, _Searched) else None
 
 
 class _Searched:
-    """A `Geometry` of a table whose samples' neighbours somebody `finds`, given their number.
+    """A `Geometry` that finds the neighbours of all samples by a given search.
 
-    Few queries, and those among some candidates only, are answered exactly; a transformer
-    (`always`) answers all but the latter.
+    Parameters
+    ----------
+    table : Table
+        The table.
+    find : callable
+        Returns the neighbours of all samples and their squared distances, given the number of
+        neighbours.
+    requested : bool
+        Whether the caller requested this search, so that only a poor recall causes a warning.
+    for_all_queries : bool
+        Whether `find` is used even if there are few queries, as for a transformer. Otherwise the
+        search is exact for few queries. It is always exact for a subset of the candidates.
     """
 
     def __init__(
-        self, table: Table, finds: Callable[[int], Found], *, asked: bool, always: bool = False
+        self,
+        table: Table,
+        find: Callable[[int], Found],
+        *,
+        requested: bool,
+        for_all_queries: bool = False,
     ) -> None:
-        self._table, self._finds, self._asked, self._always = table, finds, asked, always
+        self._table, self._find, self._requested, self._for_all_queries = (
+            table,
+            find,
+            requested,
+            for_all_queries,
+        )
         self.recall: float | None = None
 
     @property
     def rows(self) -> tuple[Any, int]:
-        """As `Table.rows`."""
+        """The rows of the table, in the form of `Table.rows`."""
         return self._table.rows
 
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> Found:
-        """As `nearest_neighbors` on `rows`, as far as they are found."""
+        """Return neighbours as `nearest_neighbors` does on `rows`; some may be missing."""
         few = (
             queries is not None
-            and len(queries) * WORTH_SEARCHING_ALL < self._table.n_samples
-            and not self._always
+            and len(queries) * QUERY_SHARE < self._table.n_samples
+            and not self._for_all_queries
         )
-        exact = few or not (self._always or searches_cells(self._table.n_samples, n_neighbors))
+        exact = few or not (
+            self._for_all_queries or searches_cells(self._table.n_samples, n_neighbors)
+        )
         if candidates is not None or exact or not n_neighbors:
-            return self._exactly(n_neighbors, queries, candidates)
-        found = self._finds(n_neighbors)
-        self._tell_recall(found[1])
+            return self._exact_neighbors(n_neighbors, queries, candidates)
+        found = self._find(n_neighbors)
+        self._report_recall(found[1])
         return found if queries is None else (found[0][queries], found[1][queries])
 
-    def _exactly(
+    def _exact_neighbors(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> Found:
         return nearest_in(self._table, n_neighbors, queries, candidates)
 
-    def _tell_recall(self, squared: Floats) -> None:
-        """Compare with the exact neighbours of a few samples; whoever is no farther than the
-        last of those is right.
+    def _report_recall(self, squared: Floats) -> None:
+        """Estimate the recall from the exact neighbours of a few samples, and warn if needed.
+
+        A neighbour counts as correct if it is no farther away than the farthest exact neighbour.
         """
         n = len(squared)
-        sample = drawn_rows(n, SAMPLED, seed=3)
-        farthest = self._exactly(squared.shape[1], sample, None)[1][:, -1:]
+        sample = drawn_rows(n, CHECKED_SAMPLES, seed=3)
+        farthest = self._exact_neighbors(squared.shape[1], sample, None)[1][:, -1:]
         self.recall = float((squared[sample] <= farthest).mean())
-        right = (
-            f"of those of {len(sample)} samples that were checked, {100 * self.recall:.1f} % are "
-            "right"
+        check = (
+            f"in a check of {len(sample)} samples, {100 * self.recall:.1f} % of the neighbours are "
+            "correct"
         )
-        if not self._asked:
+        if not self._requested:
             warn(
-                f"the neighbours of {n} samples are approximate: {right}; rank with ",
+                f"the neighbours of {n} samples are approximate: {check}; pass ",
                 remedy("neighbors", "exact"),
-                " for all of them, which takes longer, or with ",
+                " to find all of them, which takes longer, or ",
                 remedy("neighbors", "approximate"),
-                " to agree.",
+                " to accept this without a warning.",
             )
         elif self.recall < POOR_RECALL:
             warn(
-                f"the neighbours of {n} samples are approximate, and {right}; ",
+                f"the neighbours of {n} samples are approximate, and {check}; pass ",
                 remedy("neighbors", "exact"),
-                " finds all of them.",
+                " to find all of them.",
             )
 
 
@@ -234,11 +262,13 @@ def _by_cells(table: Table, n_neighbors: int) -> Found:
 
 
 def _by_transformer(table: Table, transformer: Any, n_neighbors: int) -> Found:
-    """The nearest of those whom a copy of the transformer finds in X, in its own units, or in
-    the directions of its rows.
+    """Return the nearest of the neighbours that a copy of the transformer finds.
+
+    The transformer receives the rows of X in their original units, or normalized for the cosine
+    metric.
     """
     n = table.n_samples
-    entries = _entries_of(transformer, _as_given(table), n)
+    entries = _entries_of(transformer, _transformer_input(table), n)
     others = entries.row != entries.col
     owner, near = entries.row[others].astype(np.int64), entries.col[others].astype(np.int64)
     found = np.bincount(owner, minlength=n)
@@ -246,34 +276,35 @@ def _by_transformer(table: Table, transformer: Any, n_neighbors: int) -> Found:
         row = int(found.argmin())
         raise InputError(
             f"{_named(transformer)} found {found[row]} neighbours of sample {row}, and "
-            f"{n_neighbors} are needed; let it look for "
-            "more, one of which may be the sample itself."
+            f"{n_neighbors} are needed; raise its "
+            "number of neighbours, which may include the sample itself."
         )
     squared = squared_distances(table.rows[0], owner, near)
     chosen = first_of_each(owner, squared, near, n, n_neighbors)
     return near[chosen], squared[chosen]
 
 
-def _as_given(table: Table) -> Any:
-    """The rows among which a transformer looks: those of X, or what the table's metric makes of
-    them; not to be written to.
+def _transformer_input(table: Table) -> Any:
+    """Return the rows for a transformer, which cannot modify X through them.
+
+    These are the rows of X, or the normalized rows for the cosine metric.
     """
     rows = table.matrix if table.geometry is None else table.geometry.rows[0]
     if table.is_sparse:
         return sp.csr_array(rows, copy=True)
-    # a scaler with copy=False would change the caller's X, and the scores after it
-    shown = rows.view()
-    shown.flags.writeable = False
-    return shown
+    # A scaler with copy=False would otherwise change the caller's X, and thus the scores.
+    read_only = rows.view()
+    read_only.flags.writeable = False
+    return read_only
 
 
 def _entries_of(transformer: Any, rows: Any, n_samples: int) -> Any:
-    """The distances that a copy of the transformer gives, checked, each once."""
+    """Return the distances found by a copy of the transformer, checked and without duplicates."""
     try:
         graph = clone(transformer).fit_transform(rows)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{_named(transformer)} cannot look for neighbours in X: {one_line(str(error))}"
+            f"{_named(transformer)} cannot find neighbours in X: {one_line(str(error))}"
         ) from error
     if not sp.issparse(graph) or graph.shape != (n_samples, n_samples):
         what = (
@@ -282,16 +313,16 @@ def _entries_of(transformer: Any, rows: Any, n_samples: int) -> Any:
             else f"a {type(graph).__name__}"
         )
         raise InputError(
-            f"{_named(transformer)} gave {what}; expected a sparse matrix of distances between all "
-            f"{n_samples} samples."
+            f"{_named(transformer)} returned {what}; expected a sparse matrix of distances between "
+            f"all {n_samples} samples."
         )
     distances = sp.csr_array(graph, copy=True)
     if not (np.isfinite(distances.data).all() and (distances.data >= 0).all()):
         raise InputError(
-            f"{_named(transformer)} gave distances that are negative or no finite numbers; scale "
-            "X, or use another."
+            f"{_named(transformer)} returned distances that are negative or not finite; scale "
+            "X, or use another transformer."
         )
-    distances.sum_duplicates()  # which leaves the zeros that are stored
+    distances.sum_duplicates()  # stored zeros remain, because they are distances of copies
     return distances.tocoo()
 
 

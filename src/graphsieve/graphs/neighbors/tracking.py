@@ -1,15 +1,14 @@
-"""Exact nearest neighbours of the same samples while features leave and come back.
+"""Exact nearest neighbours of the same samples while features are removed and added.
 
-A fresh search for every set of features would cost n²·p each time. Here approximate squared
-distances are kept and corrected by the features that changed, and each answer is made exact again:
-an error bound says which samples could be among the nearest, the few that it cannot tell apart are
-compared by explicit differences, and so are all distances that are given back. The answer is
-therefore that of `nearest_neighbors` to the last bit, ties included, however long the corrections
-have been going on.
+A new search for every set of features would cost n²·p each time. Instead, approximate squared
+distances are kept and corrected for the features that changed. An error bound shows which samples
+may be among the nearest. Explicit differences decide where the bound cannot, and they give all
+distances that are returned. The result is therefore identical to that of `nearest_neighbors`,
+including ties, after any number of corrections.
 
-Where all pairs fit in memory, all are kept. Where they do not, each sample keeps as many of its
-nearest as fit, with a lower bound on its distance to everybody else, and is searched anew only when
-that bound can no longer rule the others out.
+If all pairs fit into memory, all their distances are kept. Otherwise each sample keeps a list of
+its nearest samples, and a lower bound on its distance to all others. A sample is searched again
+only when this bound can no longer exclude the others.
 """
 
 from __future__ import annotations
@@ -28,44 +27,47 @@ from graphsieve.graphs.neighbors.exact import first_of_each, nearest_neighbors, 
 from graphsieve.table.blocks import ORDINARY_EXPONENT, scale_by_power_of_two, unit_exponent
 from graphsieve.table.columns import NO_EXPONENT, Table
 
-KEPT_ELEMENTS = 2**26  # approximate distances kept: 512 MiB of float64, those of 8,192 samples
-# Candidates listed for each query where not all pairs are kept: an eighth, or so many
+KEPT_ELEMENTS = 2**26  # approximate distances kept: 512 MiB of float64, all pairs of 8,192 samples
+# Length of a list if not all pairs are kept: one SHARE_LISTED-th of the candidates, but at least
+# FEWEST_LISTED
 FEWEST_LISTED, SHARE_LISTED = 256, 8
-# Features for each one that changed, from which it pays to correct all pairs, or lists
+# Smallest number of features per changed feature for which a correction is faster than a new
+# search, for all pairs and for lists
 WORTH_KEEPING, WORTH_LISTING = 20, 300
-VERY_MANY_PAIRS = 2**23  # below which it always pays
-# From which scikit-learn is quicker to find the first neighbours than a selection among all
-# distances
+VERY_MANY_PAIRS = 2**23  # with fewer pairs, a correction is always faster
+# Number of pairs from which a new search finds the first neighbours faster than a selection among
+# all distances
 MANY_PAIRS = 2**20
-# Of the squared norms at the last fresh start, below which their rounding errors begin to matter
+# If the squared norms fall below this share of their largest earlier value, rounding errors become
+# significant and the distances are computed anew.
 SHRUNK = 1e-6
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Tracker:
-    """A `Geometry` of which the features change: `follow` says which count from now on.
+    """A `Geometry` for changing sets of features; `follow` sets the current features.
 
     Parameters
     ----------
     table : Table
-        All features that may ever count.
+        All features that may ever be used.
     kept_elements : int
-        How many approximate distances may be kept per kind of question; answers do not depend on
-        it.
+        Maximum number of approximate distances kept for each kind of search. The results do not
+        depend on it.
     """
 
     def __init__(self, table: Table, *, kept_elements: int = KEPT_ELEMENTS) -> None:
         self._table, self._kept_elements = table, kept_elements
         self._exponents = table.column_exponents()
         self._features = np.arange(table.n_features)
-        self._everyone = np.arange(table.n_samples)
-        self._name_of_all = self._everyone.tobytes()
+        self._all_samples = np.arange(table.n_samples)
+        self._key_of_all = self._all_samples.tobytes()
         self._space: _Space | None = None
         self._searches: dict[tuple[int, bytes, bytes], _Search] = {}
 
     def follow(self, features: Integers) -> None:
-        """From now on samples lie where these features, in increasing order, put them."""
+        """Set the current features, in increasing order."""
         self._features = features
         largest = int(self._exponents[features].max())
         exponent = 0 if largest == NO_EXPONENT else unit_exponent(largest)
@@ -77,73 +79,77 @@ class Tracker:
 
     @property
     def rows(self) -> tuple[Any, int]:
-        """The samples in the features that count, as `Table.rows`."""
+        """The samples in the current features, in the form of `Table.rows`."""
         return self._current.rows, self._current.exponent
 
     @property
     def rows_exponent(self) -> int:
-        """The power of two that `rows` are divided by."""
+        """The exponent of the power of two by which `rows` are divided."""
         return self._current.exponent
 
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> tuple[Integers, Floats]:
-        """As `nearest_neighbors` on `rows`."""
+        """Return the result of `nearest_neighbors` on `rows`."""
         if n_neighbors == 0 or (queries is not None and not len(queries)):
             shape = (self._table.n_samples if queries is None else len(queries), n_neighbors)
             return np.empty(shape, dtype=np.int64), np.empty(shape)
         return self._search(n_neighbors, queries, candidates).answer(self._current)
 
     def rough_edges(self, n_neighbors: int) -> tuple[Integers, Integers, Floats, float]:
-        """Who is linked, exactly, each pair once: both ends, and the squared lengths, with a
-        bound on their errors.
+        """Return the edges of the neighbour graph with approximate squared lengths.
+
+        The result contains both ends of each edge, its squared length, and a bound on the error of
+        the lengths. The edges are exact, and each occurs once.
         """
         return self._search(n_neighbors, None, None).rough_edges(self._current)
 
     @property
     def _current(self) -> _Space:
-        assert self._space is not None, "follow() comes first"
+        assert self._space is not None, "call follow() first"
         return self._space
 
     def _search(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> _Search:
-        asked, among = (
-            self._name_of_all if samples is None else samples.tobytes()
+        query_key, candidate_key = (
+            self._key_of_all if samples is None else samples.tobytes()
             for samples in (queries, candidates)
         )
-        key = (n_neighbors, asked, among)
+        key = (n_neighbors, query_key, candidate_key)
         if key not in self._searches:
-            queries = self._everyone if queries is None else queries
-            candidates = self._everyone if candidates is None else candidates
-            everybody = len(queries) * len(candidates) <= self._kept_elements
-            most = min(
+            queries = self._all_samples if queries is None else queries
+            candidates = self._all_samples if candidates is None else candidates
+            keeps_all = len(queries) * len(candidates) <= self._kept_elements
+            most_kept = min(
                 self._kept_elements // len(queries),
                 max(FEWEST_LISTED, len(candidates) // SHARE_LISTED),
             )
-            room = len(candidates) if everybody else max(most, 4 * (n_neighbors + 1))
-            kind = _kind_of_search(queries, candidates, room)
-            self._searches[key] = kind(queries, candidates, n_neighbors, room)
+            n_kept = len(candidates) if keeps_all else max(most_kept, 4 * (n_neighbors + 1))
+            kind = _search_class(queries, candidates, n_kept)
+            self._searches[key] = kind(queries, candidates, n_neighbors, n_kept)
         return self._searches[key]
 
 
 class _Space:
-    """The samples, scaled by a power of two as a whole, in the features that count."""
+    """The samples in the current features, scaled by one power of two."""
 
-    def __init__(self, table: Table, exponent: int, countable: Booleans) -> None:
+    def __init__(self, table: Table, exponent: int, usable: Booleans) -> None:
         self.exponent = exponent
-        # Features of a larger magnitude never count here, and would be infinite.
-        powers = np.where(countable, -exponent, 0).astype(np.intc)
+        # Features of larger magnitude are never used with this exponent, and would overflow.
+        powers = np.where(usable, -exponent, 0).astype(np.intc)
         if table.is_sparse:
-            self.whole = sp.csc_array(table.matrix)
-            self.whole.data = scale_by_power_of_two(
-                self.whole.data, np.repeat(powers, np.diff(self.whole.indptr))
+            self.all_features = sp.csc_array(table.matrix)
+            self.all_features.data = scale_by_power_of_two(
+                self.all_features.data, np.repeat(powers, np.diff(self.all_features.indptr))
             )
             self.center = np.zeros(table.n_features)
         else:
-            self.whole = scale_by_power_of_two(np.asarray(table.matrix, dtype=np.float64), powers)
+            self.all_features = scale_by_power_of_two(
+                np.asarray(table.matrix, dtype=np.float64), powers
+            )
             self.center = np.zeros(table.n_features)
-            self.center[countable] = self.whole[:, countable].mean(axis=0)
+            self.center[usable] = self.all_features[:, usable].mean(axis=0)
         self.features = np.empty(0, dtype=np.int64)
         self._rows: Any = None
 
@@ -152,45 +158,49 @@ class _Space:
 
     @property
     def rows(self) -> Any:
-        """The samples in the features that count; made when first asked for."""
+        """The samples in the current features, computed on first use."""
         if self._rows is None:
-            if sp.issparse(self.whole):
-                self._rows = sp.csr_array(self.whole[:, self.features])
-            elif len(self.features) == self.whole.shape[1] and self.whole.flags.c_contiguous:
-                self._rows = self.whole
+            if sp.issparse(self.all_features):
+                self._rows = sp.csr_array(self.all_features[:, self.features])
+            elif (
+                len(self.features) == self.all_features.shape[1]
+                and self.all_features.flags.c_contiguous
+            ):
+                self._rows = self.all_features
             else:
-                self._rows = np.take(self.whole, self.features, axis=1)
+                self._rows = np.take(self.all_features, self.features, axis=1)
         return self._rows
 
     def centered(self, features: Integers) -> Floats:
-        """The given features as a dense array, less a constant each: near zero, where products
-        round least.
+        """Return the given features as a dense array.
+
+        Dense features are centred, which reduces the rounding errors of products.
         """
-        if sp.issparse(self.whole):
-            return np.asarray(self.whole[:, features].toarray())
-        part = np.take(self.whole, features, axis=1)
+        if sp.issparse(self.all_features):
+            return np.asarray(self.all_features[:, features].toarray())
+        part = np.take(self.all_features, features, axis=1)
         part -= self.center[features]
         return part
 
     def products(self, queries: Integers, candidates: Integers) -> Floats:
-        """Inner products of centred rows in the features that count."""
+        """Compute inner products of centred rows in the current features."""
         if sp.issparse(self.rows):
             return np.asarray((self.rows[queries] @ self.rows[candidates].T).toarray())
         center = self.center[self.features]
         return np.asarray((self.rows[queries] - center) @ (self.rows[candidates] - center).T)
 
     def mutual_products(self, samples: Integers | slice, out: Floats) -> None:
-        """Inner products of centred rows of the given samples among themselves."""
+        """Compute inner products of centred rows between all pairs of the given samples."""
         if sp.issparse(self.rows):
             rows, step = self.rows[samples], max(1, TEMPORARY_ELEMENTS // len(out))
             for start in range(0, len(out), step):
                 out[start : start + step] = (rows[start : start + step] @ rows.T).toarray()
         else:
             centered = self.rows[samples] - self.center[self.features]
-            np.matmul(centered, centered.T, out=out)  # of an array with itself: half the work
+            np.matmul(centered, centered.T, out=out)  # symmetric, so BLAS does half the work
 
     def norms(self) -> Floats:
-        """Squared lengths of the centred rows in the features that count."""
+        """Compute the squared norms of the centred rows in the current features."""
         if sp.issparse(self.rows):
             return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64).ravel()
         centered = self.rows - self.center[self.features]
@@ -198,32 +208,37 @@ class _Space:
 
 
 class _Search(ABC):
-    """One kind of question, asked again and again: the k nearest of these candidates to each of
-    these queries.
+    """A repeated search for the k nearest of fixed candidates to each of fixed queries.
 
-    `values` holds approximate squared distances, up to a constant per query, to the candidates at
-    `columns` (all if None).
+    `values` contains approximate squared distances, up to a constant per query, to the candidates
+    at `columns` (all candidates if None).
     """
 
     def __init__(
-        self, queries: Integers, candidates: Integers, n_neighbors: int, room: int
+        self, queries: Integers, candidates: Integers, n_neighbors: int, n_kept: int
     ) -> None:
-        self.queries, self.candidates, self.k, self.room = queries, candidates, n_neighbors, room
+        self.queries, self.candidates, self.k, self.n_kept = (
+            queries,
+            candidates,
+            n_neighbors,
+            n_kept,
+        )
         self.symmetric = len(queries) == len(candidates) and bool((queries == candidates).all())
         self.space: _Space | None = None
         self.features = np.empty(0, dtype=np.int64)
-        self.norms = np.empty(0)  # squared norms of all samples now, nearly
-        # a bound on the squared norms that have gone into `values`, per sample
+        self.norms = np.empty(0)  # current squared norms of all samples, approximately
+        # Upper bound on the squared norms that entered `values`, per sample
         self.size = np.empty(0)
-        self.largest = 0.0
-        self.sizes = np.empty(0)  # and on the sum of two of them, per query
-        self.n_terms = 0  # and on the roundings
-        self.tolerance = np.empty(0)  # and so on the errors of `values`, per query
+        self.largest = 0.0  # largest value of `size`
+        # Upper bound on the sum of the sizes of a query and any candidate, per query
+        self.sizes = np.empty(0)
+        self.n_terms = 0  # upper bound on the number of roundings
+        self.tolerance = np.empty(0)  # upper bound on the errors of `values`, per query
         self.values = np.empty((0, 0))
         self.columns: Integers | None = None
-        self.places = np.empty((0, 0), dtype=np.int64)  # of the last answer, in `values`
-        # Queries that `values` cannot answer this time
-        self._lost = np.zeros(len(queries), dtype=bool)
+        self.places = np.empty((0, 0), dtype=np.int64)  # positions of the last answer in `values`
+        # Queries that `values` cannot answer for the current features
+        self._unanswered = np.zeros(len(queries), dtype=bool)
 
     def answer(self, space: _Space) -> tuple[Integers, Floats]:
         near = self._neighbors(space)
@@ -232,46 +247,44 @@ class _Search(ABC):
         return np.take_along_axis(near, order, axis=1), np.take_along_axis(lengths, order, axis=1)
 
     def rough_edges(self, space: _Space) -> tuple[Integers, Integers, Floats, float]:
-        """The distinct edges of a search of everybody among everybody."""
+        """Return the distinct edges of a search among all samples, with an error bound."""
         near = self._neighbors(space)
-        if not self._lost.any():
+        if not self._unanswered.any():
             return *self._kept_edges(near), 2 * ROUNDING * self.n_terms * 2 * self.largest
         first, second, _ = _distinct(near)
         return first, second, squared_distances(space.rows, first, second), 0.0
 
     def _kept_edges(self, near: Integers) -> tuple[Integers, Integers, Floats]:
-        """The same, where `values` are squared distances."""
+        """Return the distinct edges with squared lengths from `values`."""
         first, second, where = _distinct(near)
-        return first, second, self._at_places().ravel()[where]
+        return first, second, self._kept_values().ravel()[where]
 
-    def _at_places(self) -> Floats:
-        """The values of the last answer."""
+    def _kept_values(self) -> Floats:
+        """Return the values at the positions of the last answer."""
         offset = np.arange(len(self.queries)) * self.values.shape[1]
         return np.asarray(self.values.ravel()[self.places + offset[:, None]])
 
     def _neighbors(self, space: _Space) -> Integers:
-        """Who the k nearest are, in any order."""
-        gone, back = _changes(self.features, space.features)
-        if not self._pays(len(space.features), len(gone) + len(back)):
+        """Return the k nearest candidates of each query, in any order."""
+        removed, added = _changes(self.features, space.features)
+        if not self._correction_pays(len(space.features), len(removed) + len(added)):
             self.space, self.features = None, space.features
-            self._lost = np.ones(len(self.queries), dtype=bool)
+            self._unanswered = np.ones(len(self.queries), dtype=bool)
             return nearest_neighbors(
                 space.rows, self.k, queries=self.queries, candidates=self.candidates
             )[0]
-        self._lost = np.zeros(len(self.queries), dtype=bool)
-        self._move(space, gone, back)
+        self._unanswered = np.zeros(len(self.queries), dtype=bool)
+        self._move(space, removed, added)
         return self._kept_neighbors(space)
 
     @abstractmethod
-    def _pays(self, n_features: int, n_changed: int) -> bool:
-        """Whether correcting what is kept is quicker than a fresh search; where nothing is known
-        yet, not.
-        """
+    def _correction_pays(self, n_features: int, n_changed: int) -> bool:
+        """Whether correcting the kept distances is faster than a new search."""
 
     def _kept_neighbors(self, space: _Space) -> Integers:
-        """The same, of `values`."""
+        """Return the k nearest candidates of each query from `values`, in any order."""
         tolerance = self.tolerance
-        reach = self._assure(self._at_places().max(axis=1), tolerance)
+        reach = self._ensure_lists(self._kept_values().max(axis=1), tolerance)
         found = np.flatnonzero(self.values <= (reach + 2 * tolerance)[:, None])
         query = found // self.values.shape[1]
         counts = np.bincount(query, minlength=len(self.queries))
@@ -285,18 +298,19 @@ class _Search(ABC):
                 space, query[crowded], found[crowded], tolerance
             )
         near = self._candidate(np.arange(len(self.queries))[:, None], self.places)
-        lost = np.flatnonzero(self._lost)
-        if len(lost):
-            near[lost] = nearest_neighbors(
-                space.rows, self.k, queries=self.queries[lost], candidates=self.candidates
+        unanswered = np.flatnonzero(self._unanswered)
+        if len(unanswered):
+            near[unanswered] = nearest_neighbors(
+                space.rows, self.k, queries=self.queries[unanswered], candidates=self.candidates
             )[0]
         return near
 
     def _nearest_of(
         self, space: _Space, query: Integers, found: Integers, tolerance: Floats
     ) -> Integers:
-        """The places of the k nearest among more than k possible ones of some queries; `found`
-        are indices of flat `values`.
+        """Return the positions of the k nearest, for queries with more than k possible neighbours.
+
+        `found` contains indices of the flattened `values`.
         """
         value = self.values.ravel()[found]
         order = np.lexsort((value, query))
@@ -308,8 +322,8 @@ class _Search(ABC):
         begin = np.flatnonzero(np.diff(query, prepend=-1))
         end = np.append(begin[1:], len(query))
         chosen = begin[:, None] + np.arange(self.k)
-        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere
-        # explicit distances decide.
+        # If the next candidate is farther than the k-th by more than the tolerance, the k nearest
+        # are certain. Otherwise explicit distances decide.
         limit = value[chosen[:, -1]] + 2 * tolerance[query[begin]]
         unsure = value[chosen[:, -1] + 1] <= limit
         if unsure.any():
@@ -317,7 +331,7 @@ class _Search(ABC):
             open_ones = np.flatnonzero(unsure[owner] & (value <= limit[owner]))
             candidate = self._candidate(query[open_ones], place[open_ones])
             exact = squared_distances(space.rows, self.queries[query[open_ones]], candidate)
-            number = np.cumsum(unsure) - 1  # of each unsure query among them
+            number = np.cumsum(unsure) - 1  # index of each query among the unsure ones
             best = first_of_each(
                 number[owner[open_ones]], exact, candidate, int(unsure.sum()), self.k
             )
@@ -325,7 +339,10 @@ class _Search(ABC):
         return np.asarray(place[chosen])
 
     def _lengths(self, space: _Space, near: Integers) -> Floats:
-        """Explicit squared distances of all queries to their neighbours; each pair once."""
+        """Compute explicit squared distances of all queries to their neighbours.
+
+        In a symmetric search, each pair is computed only once.
+        """
         query = np.repeat(self.queries, self.k)
         if not self.symmetric:
             return squared_distances(space.rows, query, near.ravel()).reshape(near.shape)
@@ -334,11 +351,11 @@ class _Search(ABC):
         pairs, which = np.unique(key, return_inverse=True)
         return squared_distances(space.rows, pairs // n, pairs % n)[which].reshape(near.shape)
 
-    def _move(self, space: _Space, gone: Integers, back: Integers) -> None:
-        """Bring the approximate distances to where the samples lie now."""
-        fresh = self.space is not space or len(gone) + len(back) >= len(space.features)
+    def _move(self, space: _Space, removed: Integers, added: Integers) -> None:
+        """Update the approximate distances to the current features."""
+        fresh = self.space is not space or len(removed) + len(added) >= len(space.features)
         self.space, self.features = space, space.features
-        for changed, sign in ((gone, -1.0), (back, 1.0)):
+        for changed, sign in ((removed, -1.0), (added, 1.0)):
             if len(changed) and not fresh:
                 part = space.centered(changed)
                 lengths = (
@@ -369,13 +386,13 @@ class _Search(ABC):
 
     @abstractmethod
     def _start(self, space: _Space) -> None:
-        """Fill `values` and `places` anew."""
+        """Compute `values` and `places` anew."""
 
     @abstractmethod
     def _correct(self, part: Floats, sign: float) -> None:
-        """Add the squared differences of some centred features to `values`, or take them off."""
+        """Add the squared differences of some centred features to `values`, or subtract them."""
 
-    def _assure(self, reach: Floats, _: Floats) -> Floats:
+    def _ensure_lists(self, reach: Floats, _: Floats) -> Floats:
         return reach
 
     def _candidate(self, _: Integers, place: Integers) -> Integers:
@@ -383,9 +400,12 @@ class _Search(ABC):
 
 
 class _AllPairs(_Search):
-    """All approximate distances of queries to other samples; values are ‖x_j‖² − 2 x_i·x_j."""
+    """Search that keeps the approximate distances of all queries to all candidates.
 
-    def _pays(self, n_features: int, n_changed: int) -> bool:
+    The values are ‖x_j‖² − 2 x_i·x_j.
+    """
+
+    def _correction_pays(self, n_features: int, n_changed: int) -> bool:
         few = len(self.queries) * len(self.candidates) < VERY_MANY_PAIRS
         return few or (len(self.features) > 0 and n_features >= WORTH_KEEPING * n_changed)
 
@@ -393,12 +413,13 @@ class _AllPairs(_Search):
         values = space.products(self.queries, self.candidates)
         values *= -2
         values += self.size[self.candidates]
-        values[self.queries[:, None] == self.candidates] = np.inf  # never one's own neighbour
+        # A sample is never its own neighbour.
+        values[self.queries[:, None] == self.candidates] = np.inf
         self.values = values
         self._find_first(space)
 
     def _find_first(self, space: _Space) -> None:
-        """Fill `places`."""
+        """Compute `places` anew."""
         if self.values.size < MANY_PAIRS:
             self.places = np.argpartition(self.values, self.k - 1, axis=1)[:, : self.k]
         else:
@@ -409,8 +430,9 @@ class _AllPairs(_Search):
             self.places = order[np.searchsorted(self.candidates, near, sorter=order)]
 
     def _correct(self, part: Floats, sign: float) -> None:
-        """One product adds sign · (f_j² − 2 f_i f_j) for all changed features to all pairs, in
-        place.
+        """Add sign · (f_j² − 2 f_i f_j) for all changed features to all pairs.
+
+        One matrix product does this in place.
         """
         norms = np.einsum("ij,ij->i", part, part)
         left = np.asfortranarray(np.column_stack([part[self.candidates], norms[self.candidates]]))
@@ -421,19 +443,21 @@ class _AllPairs(_Search):
 
 
 class _MutualPairs(_AllPairs):
-    """All approximate distances of samples among themselves; values are squared distances, and
-    count above the diagonal only.
+    """Search that keeps the approximate distances between all pairs of the same samples.
+
+    The values are squared distances. Only those above the diagonal are valid.
     """
 
     def __init__(
-        self, queries: Integers, candidates: Integers, n_neighbors: int, room: int
+        self, queries: Integers, candidates: Integers, n_neighbors: int, n_kept: int
     ) -> None:
-        super().__init__(queries, candidates, n_neighbors, room)
-        # Of the neighbours at `places`: as there, the last column is no longer one of them
+        super().__init__(queries, candidates, n_neighbors, n_kept)
+        # Squared distances to the samples at `places`. The last column of both is the candidate
+        # after the k nearest.
         self.lengths = np.empty((0, 0))
         self._pending: list[tuple[Floats, float]] = []
         in_order = np.array_equal(queries, np.arange(len(queries)))
-        self._samples = slice(len(queries)) if in_order else queries  # a slice copies nothing
+        self._samples = slice(len(queries)) if in_order else queries  # a slice avoids copies
 
     def _start(self, space: _Space) -> None:
         n = len(self.queries)
@@ -447,27 +471,30 @@ class _MutualPairs(_AllPairs):
         values *= -2
         for start in range(0, n, step):
             values[start : start + step] += norms[start : start + step, None] + norms
-        np.fill_diagonal(values, np.inf)  # never one's own neighbour
-        anybody = any_neighbors(n, self.k)
-        if anybody is None:
+        np.fill_diagonal(values, np.inf)  # a sample is never its own neighbour
+        start_neighbors = any_neighbors(n, self.k)
+        if start_neighbors is None:
             self._find_first(space)
         self.places = np.column_stack(
-            [self.places if anybody is None else anybody, np.zeros(n, dtype=np.int64)]
+            [
+                self.places if start_neighbors is None else start_neighbors,
+                np.zeros(n, dtype=np.int64),
+            ]
         )
         row = np.arange(n)[:, None]
         self.lengths = self.values[np.minimum(row, self.places), np.maximum(row, self.places)]
 
     def _correct(self, part: Floats, sign: float) -> None:
-        """Left to the search, which reads all values anyway."""
+        """Postpone the correction to the next search, which reads all values anyway."""
         self._pending.append((part[self._samples], sign))
 
     def _kept_neighbors(self, space: _Space) -> Integers:
         changed = [part for part, _ in self._pending]
-        n_gone = sum(part.shape[1] for part, sign in self._pending if sign < 0)
+        n_removed = sum(part.shape[1] for part, sign in self._pending if sign < 0)
         self._pending, slack = [], 2 * self.tolerance
-        follow_nearest(changed, self.values, slack, self.places, self.lengths, n_gone=n_gone)
-        # Where the next one lies clearly beyond the k-th, the k nearest are certain; elsewhere
-        # explicit distances decide.
+        follow_nearest(changed, self.values, slack, self.places, self.lengths, n_gone=n_removed)
+        # If the next candidate is farther than the k-th by more than the tolerance, the k nearest
+        # are certain. Otherwise explicit distances decide.
         limits = self.lengths[:, -2] + slack
         unsure = self.lengths[:, -1] <= limits
         if unsure.any():
@@ -476,11 +503,14 @@ class _MutualPairs(_AllPairs):
         return near if isinstance(self._samples, slice) else self.candidates[near]
 
     def _compare(self, space: _Space, unsure: Booleans, limits: Floats) -> None:
-        """Find the nearest of some queries by explicit distances to all who may be among them."""
+        """Find the nearest candidates of some queries by explicit distances.
+
+        All candidates within the limits are compared.
+        """
         query, place = self._pairs_within(np.where(unsure, limits, -np.inf))
         candidate = self.candidates[place]
         exact = squared_distances(space.rows, self.queries[query], candidate)
-        number = np.cumsum(unsure) - 1  # of each unsure query among them
+        number = np.cumsum(unsure) - 1  # index of each query among the unsure ones
         best = first_of_each(number[query], exact, candidate, int(unsure.sum()), self.k)
         self.places[unsure, :-1] = place[best]
         self.lengths[unsure, :-1] = self.values[
@@ -488,7 +518,7 @@ class _MutualPairs(_AllPairs):
         ]
 
     def _pairs_within(self, limits: Floats) -> tuple[Integers, Integers]:
-        """Queries, and the places of all who are at most as far from them as their limits say."""
+        """Return all pairs of a query and a position within the limit of the query."""
         found, n = [], len(self.values)
         step = max(1, TEMPORARY_ELEMENTS // n)
         for start in range(0, n, step):
@@ -507,18 +537,17 @@ class _MutualPairs(_AllPairs):
         return first, second, np.maximum(lengths, 0.0, out=lengths)
 
 
-def _kind_of_search(queries: Integers, candidates: Integers, room: int) -> type[_Search]:
-    """All pairs where there is room for them, and each but once where queries and candidates are
-    the same.
-    """
-    if room < len(candidates):
+def _search_class(queries: Integers, candidates: Integers, n_kept: int) -> type[_Search]:
+    """Choose the class for a search that can keep `n_kept` candidates per query."""
+    if n_kept < len(candidates):
         return _NearestPairs
     return _MutualPairs if np.array_equal(queries, candidates) else _AllPairs
 
 
 def _distinct(near: Integers) -> tuple[Integers, Integers, Integers]:
-    """Each pair of a query and one of its neighbours once, the lower end first, and where it is
-    in the flat list.
+    """Return the distinct pairs of samples and neighbours, with the lower index first.
+
+    The third result contains the position of each pair in the flattened `near`.
     """
     n, query = len(near), np.arange(len(near))[:, None]
     key, where = np.unique(
@@ -528,55 +557,52 @@ def _distinct(near: Integers) -> tuple[Integers, Integers, Integers]:
 
 
 def _changes(before: Integers, after: Integers) -> tuple[Integers, Integers]:
-    """Those of one increasing list that are not in the other, and those of the other that are
-    not in the one.
-    """
+    """Return the elements only in `before` and those only in `after`; both are increasing."""
     there = np.zeros(
         1 + max(int(features[-1]) for features in (before, after) if len(features)), dtype=bool
     )
     there[after] = True
-    gone = before[~there[before]]
-    if len(before) - len(gone) == len(after):
-        return gone, after[:0]
+    removed = before[~there[before]]
+    if len(before) - len(removed) == len(after):
+        return removed, after[:0]
     there[before] = False
-    return gone, after[there[after]]
+    return removed, after[there[after]]
 
 
 class _NearestPairs(_Search):
-    """Approximate distances to the nearest `room` candidates of each query; everybody else is at
-    least `beyond` away.
+    """Search that keeps the approximate distances to the nearest `n_kept` candidates of each query.
 
-    Each feature that changes costs as much as a good many in a fresh search, and some searches
-    remain.
+    The squared distance of all other candidates is at least `beyond`. A correction for one feature
+    is as expensive as many features in a new search, and some queries must be searched again.
     """
 
-    def _pays(self, n_features: int, n_changed: int) -> bool:
+    def _correction_pays(self, n_features: int, n_changed: int) -> bool:
         return len(self.features) > 0 and n_features >= WORTH_LISTING * n_changed
 
     def _start(self, space: _Space) -> None:
-        shape = (len(self.queries), self.room)
+        shape = (len(self.queries), self.n_kept)
         self.values, self.columns = np.empty(shape), np.empty(shape, dtype=np.int64)
         self.beyond = np.empty(len(self.queries))
         self._search(space, np.arange(len(self.queries)))
         self.places = np.argpartition(self.values, self.k - 1, axis=1)[:, : self.k]
 
     def _search(self, space: _Space, which: Integers) -> None:
-        """Fresh lists for some of the queries."""
+        """Compute new lists for some of the queries."""
         assert self.columns is not None
         norms = space.norms()
         tolerance = self.tolerance
         step = max(1, TEMPORARY_ELEMENTS // len(self.candidates))
         for start in range(0, len(which), step):
             here = which[start : start + step]
-            mine = self.queries[here]
+            query_rows = self.queries[here]
             squared = (
-                norms[mine, None]
+                norms[query_rows, None]
                 + norms[self.candidates]
-                - 2 * space.products(mine, self.candidates)
+                - 2 * space.products(query_rows, self.candidates)
             )
-            squared[mine[:, None] == self.candidates] = np.inf
-            order = np.argpartition(squared, self.room, axis=1)[:, : self.room + 1]
-            # The one at place `room` is the nearest of the others.
+            squared[query_rows[:, None] == self.candidates] = np.inf
+            order = np.argpartition(squared, self.n_kept, axis=1)[:, : self.n_kept + 1]
+            # The candidate at position `n_kept` is the nearest one outside the list.
             self.beyond[here] = (
                 np.take_along_axis(squared, order[:, -1:], axis=1)[:, 0] - tolerance[here]
             )
@@ -585,22 +611,26 @@ class _NearestPairs(_Search):
 
     def _correct(self, part: Floats, sign: float) -> None:
         assert self.columns is not None
-        step = max(1, TEMPORARY_ELEMENTS // self.room)
+        step = max(1, TEMPORARY_ELEMENTS // self.n_kept)
         low, high = part.min(axis=0), part.max(axis=0)
         for start in range(0, len(self.queries), step):
             here = slice(start, start + step)
-            mine, others = part[self.queries[here]], self.candidates[self.columns[here]]
+            query_rows, others = part[self.queries[here]], self.candidates[self.columns[here]]
             for feature in range(part.shape[1]):
-                apart = part[:, feature][others]
-                apart -= mine[:, feature, None]
-                apart *= apart
-                apart *= sign
-                self.values[here] += apart
-            if sign < 0:  # nobody can come nearer than by the largest difference there is
-                self.beyond[here] -= np.maximum((mine - low) ** 2, (high - mine) ** 2).sum(axis=1)
+                differences = part[:, feature][others]
+                differences -= query_rows[:, feature, None]
+                differences *= differences
+                differences *= sign
+                self.values[here] += differences
+            # A removed feature reduces a squared distance by at most its largest squared
+            # difference.
+            if sign < 0:
+                self.beyond[here] -= np.maximum(
+                    (query_rows - low) ** 2, (high - query_rows) ** 2
+                ).sum(axis=1)
 
-    def _assure(self, reach: Floats, tolerance: Floats) -> Floats:
-        """Search anew for whoever may have a neighbour outside its list."""
+    def _ensure_lists(self, reach: Floats, tolerance: Floats) -> Floats:
+        """Search again for queries that may have a neighbour outside their list."""
         assert self.space is not None
         doubtful = np.flatnonzero(reach + 4 * tolerance >= self.beyond)
         if len(doubtful):
@@ -612,8 +642,8 @@ class _NearestPairs(_Search):
             reach[doubtful] = np.take_along_axis(
                 self.values[doubtful], self.places[doubtful], axis=1
             ).max(axis=1)
-        # Still doubtful are those with more equally near samples than there is room for.
-        self._lost = reach + 4 * tolerance >= self.beyond
+        # Queries with more tied candidates than fit into the list are still uncertain.
+        self._unanswered = reach + 4 * tolerance >= self.beyond
         return reach
 
     def _candidate(self, query: Integers, place: Integers) -> Integers:
