@@ -176,7 +176,7 @@ def test_an_alternative_is_added_to_the_rule_and_not_to_the_value():
     assert (caught.value.parameter, caught.value.value) == ("sep", "it must be c")
     with pytest.raises(InputError) as caught:
         either(None, count())("must be ", 0)
-    assert str(caught.value) == "must be  must be None or a whole number of at least 1, got 0."
+    assert str(caught.value) == "must be  must be None or an integer of at least 1, got 0."
 
 
 # --- other processes

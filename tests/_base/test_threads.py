@@ -184,7 +184,7 @@ def test_other_numbers_are_refused(n_jobs):
         HybridSieve(n_jobs=n_jobs),
         FloatingSieve(n_jobs=n_jobs),
     ):
-        with pytest.raises(InputError, match="n_jobs must be None or a whole number other than 0"):
+        with pytest.raises(InputError, match="n_jobs must be None or an integer other than 0"):
             sieve.fit(X, y)
     with pytest.raises(InputError, match="n_jobs must be None"):
         rank(X, y, n_jobs=n_jobs)

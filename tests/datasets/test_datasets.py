@@ -257,7 +257,7 @@ def test_generators_share_their_manners(name, make):
     again = pickle.loads(pickle.dumps(data))  # experiments send them to other processes
     assert_array_equal(again.y, data.y)
     for wrong in (0, -3, 2.5, True, None):
-        with pytest.raises(InputError, match="n_samples must be a whole number"):
+        with pytest.raises(InputError, match="n_samples must be an integer"):
             make(wrong)
     for wrong in ("seed", -1, 1.5, True):
         with pytest.raises(InputError, match="random_state must be") as error:
@@ -278,7 +278,7 @@ def test_generators_reject_what_they_cannot_make():
     ):
         assert make(9, n_features=least, random_state=0).X.shape == (9, least)
         with pytest.raises(
-            InputError, match=f"n_features must be a whole number of at least {least}"
+            InputError, match=f"n_features must be an integer of at least {least}"
         ):
             make(9, n_features=least - 1)
     with pytest.raises(InputError, match="n_noise"):
