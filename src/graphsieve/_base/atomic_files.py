@@ -23,9 +23,7 @@ def named_file(name: Any) -> Path:
             f"a file name must be a string or a path, got a value of type {type(name).__name__}."
         )
     if "\0" in os.fspath(name):
-        raise InputError(
-            "a file name must not contain the NUL character; choose another name."
-        )
+        raise InputError("a file name must not contain the NUL character; choose another name.")
     try:
         os.lstat(name)
     except UnicodeError:
