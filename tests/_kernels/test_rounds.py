@@ -253,7 +253,7 @@ def test_samples_that_are_not_there_are_refused(wrong):
         for place in places:
             arguments = good_arguments()[name]
             arguments[place].flat[1] = wrong
-            with pytest.raises(ValueError, match="that are there"):
+            with pytest.raises(ValueError, match="must"):
                 getattr(kernels.compiled, name)(*arguments)
 
 
@@ -262,5 +262,5 @@ def test_samples_that_are_not_there_are_refused(wrong):
 def test_more_features_cannot_leave_than_change(n_gone):
     arguments = good_arguments()["follow_nearest"]
     arguments[1] = n_gone
-    with pytest.raises(ValueError, match="than changed"):
+    with pytest.raises(ValueError, match="no more features can"):
         kernels.compiled.follow_nearest(*arguments)

@@ -185,9 +185,9 @@ def _aligned(shape: tuple[int, ...]) -> Floats:
     Reading vectors that do not cross cache lines takes half the time.
     """
     size = math.prod(shape)
-    room = np.empty(size + LINE)
-    start = -room.ctypes.data // room.itemsize % LINE
-    return room[start : start + size].reshape(shape)
+    padded = np.empty(size + LINE)
+    start = -padded.ctypes.data // padded.itemsize % LINE
+    return padded[start : start + size].reshape(shape)
 
 
 def _plain_correction(changed: Floats, n_gone: int, values: Floats) -> None:
