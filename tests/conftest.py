@@ -32,7 +32,9 @@ settings.register_profile(
 settings.register_profile(
     "fuzz",
     deadline=None,
-    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "700")),  # each with 2 to 12 calls
+    max_examples=int(
+        os.environ.get("FUZZ_EXAMPLES", "700")
+    ),  # The fuzz tests multiply this by 2 to 12.
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )

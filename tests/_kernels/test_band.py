@@ -201,8 +201,8 @@ def test_the_supervised_score_does_not_depend_on_the_order_of_samples_or_on_stor
 
 @needs_compiled
 def test_arrays_that_do_not_fit_are_refused():
-    floats, whole = np.zeros, lambda *values: np.array(values, dtype=np.int64)
-    order, begin = whole(3, 2, 1, 0), whole(0, 2, 3, 3, 3)
+    floats, integers = np.zeros, lambda *values: np.array(values, dtype=np.int64)
+    order, begin = integers(3, 2, 1, 0), integers(0, 2, 3, 3, 3)
     read_only = floats((2, 3))
     read_only.flags.writeable = False
     good = {
@@ -211,26 +211,26 @@ def test_arrays_that_do_not_fit_are_refused():
             floats((2, 3)),
         ],
         "band_degree": [begin, floats(3), floats(4)],
-        "line_band": [floats(3), floats(3), 1, whole(0, 0, 0, 0)],
-        "line_squares": [floats(3), whole(0, 2, 2, 2), floats(2)],
+        "line_band": [floats(3), floats(3), 1, integers(0, 0, 0, 0)],
+        "line_squares": [floats(3), integers(0, 2, 2, 2), floats(2)],
     }  # fmt: skip
     wrong = {
         "band_sums": [
-            (0, floats((3, 3))), (0, "rows"), (1, None), (2, floats(2)), (3, whole(4, 2, 1, 0)), (3, whole(3, 2, 1, -1)),
-            (3, whole(3, 2, 1)), (4, whole(0, 2, 3, 3)), (4, whole(0, 2, 3, 3, 4)), (4, whole(0, 2, 1, 3, 3)),
-            (4, whole(-1, 2, 3, 3, 3)), (4, whole(0, 4, 4, 4, 3)), (5, floats(2)), (6, floats(3)), (6, None), (7, floats(2)),
+            (0, floats((3, 3))), (0, "rows"), (1, None), (2, floats(2)), (3, integers(4, 2, 1, 0)), (3, integers(3, 2, 1, -1)),
+            (3, integers(3, 2, 1)), (4, integers(0, 2, 3, 3)), (4, integers(0, 2, 3, 3, 4)), (4, integers(0, 2, 1, 3, 3)),
+            (4, integers(-1, 2, 3, 3, 3)), (4, integers(0, 4, 4, 4, 3)), (5, floats(2)), (6, floats(3)), (6, None), (7, floats(2)),
             (8, None),
             (8, floats((2, 3))), (8, floats((1, 2))), (9, 1), (9, -1), (10, 3), (10, 5), (11, -1), (12, 4), (13, floats((1, 3))),
             (13, floats((2, 2))), (13, read_only), (13, floats(3)),
         ],
         "band_degree": [
-            (0, whole(0, 2, 3, 3)), (0, whole(0, 2, 3, 3, 4)), (0, whole(0, 4, 3, 3, 3)), (0, floats(5)), (1, floats(2)),
-            (2, floats(3)), (2, whole(0, 0, 0, 0)),
+            (0, integers(0, 2, 3, 3)), (0, integers(0, 2, 3, 3, 4)), (0, integers(0, 4, 3, 3, 3)), (0, floats(5)), (1, floats(2)),
+            (2, floats(3)), (2, integers(0, 0, 0, 0)),
         ],
-        "line_band": [(0, floats(2)), (1, floats(2)), (1, whole(0, 0, 0)), (2, 1.5), (3, floats(4)), (3, whole(0, 0, 0))],
+        "line_band": [(0, floats(2)), (1, floats(2)), (1, integers(0, 0, 0)), (2, 1.5), (3, floats(4)), (3, integers(0, 0, 0))],
         "line_squares": [
-            (0, floats(2)), (1, whole(0, 3, 3, 3)), (1, whole(0, 1, 1, 2)), (1, whole(0, 2, 3, 2)), (1, whole(0, 2, 2)),
-            (1, whole(-1, 1, 1, 1)), (2, floats(3)), (2, whole(0, 0)),
+            (0, floats(2)), (1, integers(0, 3, 3, 3)), (1, integers(0, 1, 1, 2)), (1, integers(0, 2, 3, 2)), (1, integers(0, 2, 2)),
+            (1, integers(-1, 1, 1, 1)), (2, floats(3)), (2, integers(0, 0)),
         ],
     }  # fmt: skip
     for name, cases in wrong.items():

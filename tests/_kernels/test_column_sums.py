@@ -73,11 +73,11 @@ def one_by_one(
 
 
 # With few edges, the columns are not copied.
-@pytest.mark.parametrize("asked", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])
+@pytest.mark.parametrize("settings", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])
 @pytest.mark.parametrize("width", [1, 5, 32, 33, 100, 600])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
-def test_edge_sums_have_the_bits_of_the_definition(kind, width, asked, plain, at_once):
-    n_edges, power = asked
+def test_edge_sums_have_the_bits_of_the_definition(kind, width, settings, plain, at_once):
+    n_edges, power = settings
     given, listed = numbers(kind, width), edge_list(n_edges)
     expected = np.zeros(width)
     for start in range(0, n_edges, at_once):
@@ -202,11 +202,11 @@ def test_arrays_that_kernels_cannot_read_are_summed_by_numpy():
 
 @needs_compiled
 def test_arrays_that_do_not_fit_are_refused():
-    floats, whole = np.zeros, lambda *values: np.array(values, dtype=np.int64)
+    floats, integers = np.zeros, lambda *values: np.array(values, dtype=np.int64)
     good = {
-        "edge_sums": [floats((4, 3)), floats(3), floats(3), whole(0), whole(1), floats(1), 2, 0, 3, floats(3)],
+        "edge_sums": [floats((4, 3)), floats(3), floats(3), integers(0), integers(1), floats(1), 2, 0, 3, floats(3)],
         "weighted_sums": [
-            floats((4, 3)), floats(3), floats(3), whole(0, 1, 1, 1, 2), whole(0, 1), floats(2), floats((2, 3)), None, 0, 3,
+            floats((4, 3)), floats(3), floats(3), integers(0, 1, 1, 1, 2), integers(0, 1), floats(2), floats((2, 3)), None, 0, 3,
             floats((2, 3)),
         ],
         "column_extremes": [floats((4, 3)), 0, 3, floats((3, 3))],
@@ -216,12 +216,12 @@ def test_arrays_that_do_not_fit_are_refused():
     wrong = {
         "edge_sums": [
             (0, floats(3)), (0, floats((0, 3))), (0, floats((4, 3), dtype=np.int64)), (0, floats((4, 6))[:, ::2]), (0, "rows"),
-            (1, None), (1, floats(2)), (2, floats(3, dtype=np.float32)), (3, whole(4)), (3, whole(-1)), (4, whole(0, 1)),
+            (1, None), (1, floats(2)), (2, floats(3, dtype=np.float32)), (3, integers(4)), (3, integers(-1)), (4, integers(0, 1)),
             (3, np.array([0], dtype=np.int32)), (5, floats(2)), (6, 3), (7, -1), (8, 4), (9, floats(4)), (9, read_only),
         ],
         "weighted_sums": [
-            (3, whole(0, 1)), (3, whole(0, 2, 1, 1, 2)), (3, whole(0, 1, 1, 1, 3)), (3, whole(1, 1, 1, 1, 2)), (4, whole(0, 2)),
-            (4, whole(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
+            (3, integers(0, 1)), (3, integers(0, 2, 1, 1, 2)), (3, integers(0, 1, 1, 1, 3)), (3, integers(1, 1, 1, 1, 2)), (4, integers(0, 2)),
+            (4, integers(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
             (7, floats(3)), (7, "center"), (8, 4), (10, floats((1, 3))), (10, floats((2, 4))), (3, None), (4, None),
         ],
         "column_extremes": [(0, floats(3)), (1, 2.5), (2, 4), (3, floats((2, 3))), (3, floats((3, 2))), (3, None)],
@@ -241,15 +241,15 @@ def test_arrays_that_do_not_fit_are_refused():
     for none in (0, 2):  # empty ranges of columns
         kernels.compiled.edge_sums(
             *good["edge_sums"][:3],
-            whole(*range(4)),
-            whole(*range(4)),
+            integers(*range(4)),
+            integers(*range(4)),
             floats(4),
             2,
             none,
             none,
             floats(3),
         )
-    assert edge_sums(Numbers(floats((4, 0))), whole(0), whole(1), floats(1)).shape == (0,)
+    assert edge_sums(Numbers(floats((4, 0))), integers(0), integers(1), floats(1)).shape == (0,)
     with pytest.raises(ValueError, match="without a scale"):
         kernels.compiled.edge_sums(floats((4, 3), np.float32), None, None, *good["edge_sums"][3:])
 
@@ -283,9 +283,11 @@ def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
     assert len(found[0]) >= k * len(values) / 2
     for one, other in zip(found, plain(line_pairs, *given), strict=True):
         assert_array_equal(one, other)
-    floats, whole = np.zeros(3), np.zeros(3, dtype=np.int64)
-    good = [floats, floats, whole, whole, whole.copy(), floats.copy()]
-    for place, value in enumerate([whole, floats[:2], whole[:2], floats, whole[:2], floats[:2]]):
+    floats, integers = np.zeros(3), np.zeros(3, dtype=np.int64)
+    good = [floats, floats, integers, integers, integers.copy(), floats.copy()]
+    for place, value in enumerate(
+        [integers, floats[:2], integers[:2], floats, integers[:2], floats[:2]]
+    ):
         with pytest.raises(ValueError, match=r"has length|must have"):
             kernels.compiled.line_pairs(*good[:place], value, *good[place + 1 :])
     assert all(

@@ -21,15 +21,15 @@ needs_compiled = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("asked", "plain"),
+    ("given", "plain"),
     [({}, False), ({"GRAPHSIEVE_PLAIN": "0"}, False), ({"GRAPHSIEVE_PLAIN": "1"}, True)],
 )
-def test_the_environment_chooses_the_kernels(asked, plain):
+def test_the_environment_chooses_the_kernels(given, plain):
     code = "from graphsieve import _kernels as k; print(k.compiled is None, k._installed is None)"
     settings = {name: value for name, value in os.environ.items() if name != "GRAPHSIEVE_PLAIN"}
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**settings, **asked},
+        env={**settings, **given},
         capture_output=True,
         text=True,
         check=True,

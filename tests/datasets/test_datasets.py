@@ -277,9 +277,7 @@ def test_generators_reject_what_they_cannot_make():
         (datasets.make_y5, 5),
     ):
         assert make(9, n_features=least, random_state=0).X.shape == (9, least)
-        with pytest.raises(
-            InputError, match=f"n_features must be an integer of at least {least}"
-        ):
+        with pytest.raises(InputError, match=f"n_features must be an integer of at least {least}"):
             make(9, n_features=least - 1)
     with pytest.raises(InputError, match="n_noise"):
         datasets.make_waveform(9, n_noise=-1)

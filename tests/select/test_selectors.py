@@ -284,7 +284,8 @@ def test_one_form_of_spec_is_good_when_large():
 
 def test_weights_beyond_reason_are_refused():
     with pytest.raises(
-        InputError, match=r"same_class_weight must be a positive number of at most 1e\+100, got 1e\+308"
+        InputError,
+        match=r"same_class_weight must be a positive number of at most 1e\+100, got 1e\+308",
     ):
         scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e308)
     assert np.isfinite(scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e100)).all()

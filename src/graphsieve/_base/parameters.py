@@ -95,8 +95,8 @@ def count(minimum: int = 1, maximum: int | None = None, *, sensible: int | None 
     limits = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
 
     def check(name: str, value: Any) -> int:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
+        is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_integer or int(value) < minimum or (maximum is not None and int(value) > maximum):
             raise InputError(must_be(name, f"an integer {limits}", value))
         if sensible is not None and int(value) > sensible:
             raise InputError(must_be(name, f"at most {sensible:,}", value))
