@@ -218,8 +218,8 @@ def test_arrays_that_do_not_fit_are_refused():
         "band_sums": [
             (0, floats((3, 3))), (0, "rows"), (1, None), (2, floats(2)), (3, integers(4, 2, 1, 0)), (3, integers(3, 2, 1, -1)),
             (3, integers(3, 2, 1)), (4, integers(0, 2, 3, 3)), (4, integers(0, 2, 3, 3, 4)), (4, integers(0, 2, 1, 3, 3)),
-            (4, integers(-1, 2, 3, 3, 3)), (4, integers(0, 4, 4, 4, 3)), (5, floats(2)), (6, floats(3)), (6, None), (7, floats(2)),
-            (8, None),
+            (4, integers(-1, 2, 3, 3, 3)), (4, integers(0, 4, 4, 4, 3)), (5, floats(2)), (6, floats(3)), (6, None),
+            (7, floats(2)), (8, None),
             (8, floats((2, 3))), (8, floats((1, 2))), (9, 1), (9, -1), (10, 3), (10, 5), (11, -1), (12, 4), (13, floats((1, 3))),
             (13, floats((2, 2))), (13, read_only), (13, floats(3)),
         ],
@@ -229,8 +229,8 @@ def test_arrays_that_do_not_fit_are_refused():
         ],
         "line_band": [(0, floats(2)), (1, floats(2)), (1, integers(0, 0, 0)), (2, 1.5), (3, floats(4)), (3, integers(0, 0, 0))],
         "line_squares": [
-            (0, floats(2)), (1, integers(0, 3, 3, 3)), (1, integers(0, 1, 1, 2)), (1, integers(0, 2, 3, 2)), (1, integers(0, 2, 2)),
-            (1, integers(-1, 1, 1, 1)), (2, floats(3)), (2, integers(0, 0)),
+            (0, floats(2)), (1, integers(0, 3, 3, 3)), (1, integers(0, 1, 1, 2)), (1, integers(0, 2, 3, 2)),
+            (1, integers(0, 2, 2)), (1, integers(-1, 1, 1, 1)), (2, floats(3)), (2, integers(0, 0)),
         ],
     }  # fmt: skip
     for name, cases in wrong.items():
