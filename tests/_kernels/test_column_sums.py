@@ -221,7 +221,8 @@ def test_arrays_that_do_not_fit_are_refused():
         ],
         "weighted_sums": [
             (3, integers(0, 1)), (3, integers(0, 2, 1, 1, 2)), (3, integers(0, 1, 1, 1, 3)), (3, integers(1, 1, 1, 1, 2)),
-            (4, integers(0, 2)), (4, integers(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
+            (4, integers(0, 2)), (4, integers(0, -1)), (5, floats(3)), (6, floats((2, 2))),
+            (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
             (7, floats(3)), (7, "center"), (8, 4), (10, floats((1, 3))), (10, floats((2, 4))), (3, None), (4, None),
         ],
         "column_extremes": [(0, floats(3)), (1, 2.5), (2, 4), (3, floats((2, 3))), (3, floats((3, 2))), (3, None)],
