@@ -1,10 +1,10 @@
-# Every target installs what it needs in .venv, with venv and pip. `make` alone lists the targets.
+# Every target installs its requirements in .venv, with venv and pip. `make` lists the targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
-# Two test processes share two cores. More threads per process would only slow them down.
+# The two test processes share two cores. More threads per process would slow them down.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
@@ -19,7 +19,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
 	@touch $(READY)
 
-demo: $(READY) ## rank a real table with few known labels; writes graphsieve-demo.html
+demo: $(READY) ## rank a real table with few labels and write graphsieve-demo.html
 	$(BIN)/graphsieve demo --force
 
 $(BROWSER): $(READY) tests/install_browser.py
@@ -44,7 +44,7 @@ check: lint types test test-all ## run lint, types and both tiers of tests, as C
 wheel: $(READY) ## build a wheel in dist/, with compiled kernels if a C compiler is available
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-bench: $(READY) ## compare speed, memory and growth with peers, write benchmarks/README.md; LARGE=1 runs everything
+bench: $(READY) ## compare speed, memory and scaling with other libraries and write benchmarks/README.md; LARGE=1 runs everything
 	$(BIN)/python benchmarks/run.py $(if $(LARGE),--large) $(PARTS)
 
 reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; takes 15 minutes or more

@@ -1,4 +1,7 @@
-"""The compiled kernels; everything else about the build is in pyproject.toml. Without a compiler they are left out."""
+"""Build the compiled kernels. Without a C compiler, they are omitted.
+
+All other build settings are in pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,16 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 KERNELS = Path("src/graphsieve/_kernels")
-# One wheel serves all Pythons from 3.11 on; those without the global lock have no stable interface yet.
+# One wheel works for all Python versions from 3.11. Free-threaded builds of Python have no stable
+# ABI yet.
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 class BuildKernels(build_ext):
-    """Sums must round as they are written (no contraction), whatever the compiler."""
+    """Build the kernels without contraction of floating-point operations, for any compiler."""
 
     def build_extensions(self) -> None:
-        """Add what the compiler at hand needs."""
+        """Add the options for the available compiler."""
         unix = self.compiler.compiler_type != "msvc"
         for extension in self.extensions:
             extension.extra_compile_args = (

@@ -1,8 +1,7 @@
-"""A real browser for the tests of pages: finding one, starting it, and watching what a page does in
-it.
+"""A real browser for the tests of pages: find it, start it, and monitor a page.
 
-Only the functions that drive the browser need playwright; finding one is plain Python, because
-`install_browser.py` does it too.
+Only the functions that control the browser need playwright. Finding a browser needs only the
+standard library, because `install_browser.py` uses it too.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
 VARIABLE = "GRAPHSIEVE_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_BROWSER = f"no Chromium: run tests/install_browser.py, or set {VARIABLE}"
-PATIENCE = 15_000  # milliseconds: the longest wait for what should take none
+PATIENCE = 15_000  # milliseconds; timeout for actions that should finish immediately
 
 
 class NoBrowserError(Exception):
-    """There is no browser here that starts."""
+    """No browser on this machine starts."""
 
 
 def named_browsers() -> list[str]:
-    """The browser of the environment variable, which is then the only one; else those on the
+    """Return only the browser of the environment variable if it is set, otherwise those on the
     path.
     """
     asked_for = os.environ.get(VARIABLE)
@@ -42,13 +41,13 @@ def named_browsers() -> list[str]:
 
 
 def own_browser(playwright: Playwright) -> str | None:
-    """The browser that `playwright install chromium` has put on this machine."""
+    """Return the browser that `playwright install chromium` has installed, if it exists."""
     path = playwright.chromium.executable_path
     return path if Path(path).exists() else None
 
 
 def any_browser() -> str | None:
-    """The first browser here that answers."""
+    """Return the first browser on this machine that runs."""
     for path in named_browsers():
         if _answers(path):
             return path
@@ -63,7 +62,7 @@ def any_browser() -> str | None:
 
 
 def _answers(path: str) -> bool:
-    """Whether this is a browser, and not one of the stubs that only say where to get one."""
+    """Whether this is a browser, and not a stub that only explains how to install one."""
     try:
         answer = subprocess.run(
             [path, "--version"],
@@ -79,8 +78,9 @@ def _answers(path: str) -> bool:
 
 @contextmanager
 def started() -> Iterator[Browser]:
-    """A headless browser, closed in the end; a stub that does not start is passed over, unless
-    it was asked for by name.
+    """Start a headless browser, and close it at the end.
+
+    A stub that does not start is skipped, unless the environment variable names it.
     """
     from playwright.sync_api import sync_playwright
 
@@ -98,7 +98,7 @@ def _first_that_starts(playwright: Playwright) -> Browser:
     own = None if os.environ.get(VARIABLE) else own_browser(playwright)
     for path in [*named_browsers(), *([own] if own else [])]:
         try:
-            # Root, which containers are, can start no sandbox; the pages are our own.
+            # Root, the usual user in containers, cannot start a sandbox. The pages are trusted.
             return playwright.chromium.launch(executable_path=path, chromium_sandbox=False)
         except Error as error:
             if os.environ.get(VARIABLE):
@@ -111,15 +111,13 @@ def _first_that_starts(playwright: Playwright) -> Browser:
 
 @dataclass
 class Watched:
-    """A page, and what it should not have done since it was opened."""
+    """A page, and its forbidden actions since it was opened."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext, address: str) -> None:
-        """Take note of console messages, errors, dialogs and requests other than for the page
-        itself.
-        """
+        """Record console messages, errors, dialogs and requests other than for the page itself."""
         context.on("request", lambda request: self._request(request.url, address))
         context.on("console", lambda message: self._console(message.type, message.text))
         context.on("weberror", lambda error: self.complaints.append(f"error: {error.error}"))
@@ -144,8 +142,8 @@ class Watched:
 def opened(
     browser: Browser, file: Path, *, at_start: str = "", **options: Any
 ) -> Iterator[Watched]:
-    """The file as a reader opens it, from disk; `at_start` is a script that runs before those of
-    the page.
+    """Open a file from disk, as a reader does. The script `at_start` runs before those of the
+    page.
     """
     context = browser.new_context(**options)
     try:
@@ -157,8 +155,8 @@ def opened(
         watched.watch(context, address)
         watched.page.goto(address)
         yield watched
-        # What the page does late is noticed too; by the clock, because without scripts there are no
-        # frames to wait for.
+        # Wait for late actions of the page. A fixed time is used, because without scripts there are
+        # no frames to wait for.
         watched.page.wait_for_timeout(100)
     finally:
         context.close()
@@ -170,13 +168,11 @@ def _axe() -> str:
 
 
 def accessibility_violations(page: Page) -> list[str]:
-    """What axe-core has against the page as it now is, all of its rules: one line for every
-    element.
-    """
+    """Return the violations of all rules of axe-core on the current page, one line per element."""
     page.evaluate(_axe())
     found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     if not found["passes"]:
-        raise RuntimeError("axe-core looked at nothing; expected it to pass some rules")
+        raise RuntimeError("axe-core checked nothing; expected some rules to pass")
     return [
         f"{violation['id']} ({violation['help']}): {node['target']} {node['html'][:200]}"
         for violation in found["violations"]

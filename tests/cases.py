@@ -1,7 +1,7 @@
-"""The cases of the table of bad input (docs/bad-input.md): which test answers which, by number.
+"""The numbered cases of the table of bad input (docs/bad-input.md), and the tests for them.
 
-A test is marked by `case`, which puts the numbers into its id (``pytest -k case31``); `cases_of`
-reads them back from a module.
+The mark `case` adds the numbers to the id of a test (``pytest -k case31``). `cases_of` reads them
+from a module.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ TABLE = Path(__file__).parents[1] / "docs" / "bad-input.md"
 
 
 def case(*numbers: int) -> pytest.MarkDecorator:
-    """Mark a test with the cases that it answers."""
+    """Mark a test with the cases that it covers."""
     return pytest.mark.parametrize((), [()], ids=["+".join(f"case{number}" for number in numbers)])
 
 
 def cases_of(module: ModuleType) -> set[int]:
-    """The cases in the ids of a module's tests: ``case1+case4`` where `case` marked one,
-    ``1-what`` in lists of cases.
+    """Return the cases in the test ids of a module.
+
+    The ids have the form ``case1+case4`` for tests marked with `case`, and ``1-what`` in lists of
+    cases.
     """
     found: set[int] = set()
     for name, test in vars(module).items():
@@ -54,7 +56,7 @@ def _of_mark(mark: pytest.Mark) -> set[int]:
 
 
 def cases_in_table() -> dict[int, str]:
-    """The number of every case with where it applies (A: Python, C: the command line)."""
+    """Return where each numbered case applies (A: Python API, C: command line)."""
     text = TABLE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     assert len(rows) == len(re.findall(r"^\| \d+ ", text, re.MULTILINE))
@@ -66,7 +68,7 @@ def cases_in_table() -> dict[int, str]:
 
 
 def module_of(path: str) -> ModuleType:
-    """A module of tests by its path in this folder, whichever tests are run."""
+    """Import a test module by its path in this folder, independent of the tests that run."""
     name = Path(path).stem
     folder = str(Path(__file__).parent / Path(path).parent)
     if folder not in sys.path:
@@ -76,7 +78,7 @@ def module_of(path: str) -> ModuleType:
 
 @contextmanager
 def about(case: object) -> Iterator[None]:
-    """Name the case of a loop in whatever fails inside."""
+    """Add the current case of a loop to any error raised inside."""
     try:
         yield
     except BaseException as error:

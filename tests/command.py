@@ -1,4 +1,4 @@
-"""What the tests of the command line share: the answer of a run, and small tables."""
+"""Helpers for the tests of the command line: the result of a run, and small tables."""
 
 from __future__ import annotations
 

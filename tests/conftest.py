@@ -16,8 +16,8 @@ from graphsieve.table import columns
 
 matplotlib.use("Agg")
 
-# The same examples in every run, so that a red test is about the change at hand. `make test` runs
-# few of them, `make test-all` more ("thorough"); "hunt" draws others in every run.
+# Every run uses the same examples, so that a failure is caused by the current change. `make test`
+# runs few of them, and `make test-all` more ("thorough"). "hunt" draws new ones in every run.
 settings.register_profile(
     "default",
     deadline=None,
@@ -32,7 +32,9 @@ settings.register_profile(
 settings.register_profile(
     "fuzz",
     deadline=None,
-    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "700")),  # times 2 to 12
+    max_examples=int(
+        os.environ.get("FUZZ_EXAMPLES", "700")
+    ),  # The fuzz tests multiply this by 2 to 12.
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
@@ -41,8 +43,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(scope="module")
 def sparse_stays_sparse():
-    """Well-filled blocks of a sparse table are usually made dense; tests of the sparse sums must
-    not get the dense ones.
+    """Keep all blocks of a sparse table sparse.
+
+    Otherwise blocks with many entries become dense, and tests of the sparse sums would use the
+    dense ones.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "DENSE_FROM", 2.0)
@@ -51,14 +55,16 @@ def sparse_stays_sparse():
 
 @pytest.fixture(scope="module")
 def one_thread():
-    """For thousands of tiny problems: starting threads would take longer than solving them."""
+    """Use one thread. For thousands of tiny problems, starting threads takes longer than solving
+    them.
+    """
     with threadpool_limits(1):
         yield
 
 
 @pytest.fixture
 def plain(monkeypatch):
-    """A function that calls another with the plain kernels."""
+    """Return a function that calls another function with the numpy kernels."""
 
     def call(function, *args, **options):
         with monkeypatch.context() as patch:
@@ -80,7 +86,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(folder, capsys):
-    """The command; how it ends is for the test to say."""
+    """Run the command. The test checks the exit code."""
 
     def call(*arguments):
         try:
@@ -96,7 +102,7 @@ def run(folder, capsys):
 
 @pytest.fixture
 def succeed(run):
-    """The command; it must succeed."""
+    """Run the command, which must succeed."""
 
     def call(*arguments):
         answer = run(*arguments)

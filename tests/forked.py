@@ -1,8 +1,8 @@
-"""The command in processes of their own that start at once: forks of one that has loaded everything
-already.
+"""Run the command in separate processes that start quickly, as forks of a process that has already
+imported all modules.
 
-A fault is named by a dictionary, and done to the child alone: see `_suffer`. `Forks` is what tests
-use; run as a script, this file is the process that forks.
+A dictionary describes a fault, which affects only the child process (see `_suffer`). Tests use the
+class `Forks`. Run as a script, this file is the process that forks.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 120.0  # seconds until a child counts as hanging
-GRACE = 10.0  # seconds that processes of a child may take to end after it
-STEP = 0.005
+PATIENCE = 120.0  # seconds until a child is considered to hang
+GRACE = 10.0  # seconds within which the processes of a child must end after it
+STEP = 0.005  # seconds between checks
 
 
 @dataclass(frozen=True)
 class Ended:
     """How a run of the command ended."""
 
-    code: int  # negative: killed by that signal
+    code: int  # exit code; if negative, the signal that killed the process
     out: str
     err: str
-    left: list[str]  # command lines of processes that it left behind
-    temporary: list[str]  # files that it left where temporary ones go
-    calls: int  # Python functions called, where they were counted
-    used: int  # bytes of address space before it began
+    left: list[str]  # command lines of processes that are still running
+    temporary: list[str]  # remaining files in the temporary folder
+    calls: int  # number of Python function calls, if they were counted
+    used: int  # bytes of address space before the run
 
 
 def _without_python_settings() -> dict[str, str]:
@@ -44,7 +44,7 @@ def _without_python_settings() -> dict[str, str]:
 
 
 class Forks:
-    """A process that forks, once for each run."""
+    """A process that forks once for each run."""
 
     def __init__(self, warm_up: list[list[str]], cwd: Path, **environment: str) -> None:
         self._process = subprocess.Popen(
@@ -53,14 +53,14 @@ class Forks:
             stdout=subprocess.PIPE,
             text=True,
             cwd=cwd,
-            # Streams are buffered, as on a user's machine: what is left in them is written when
-            # Python ends.
+            # Streams are buffered, as on a user's machine. Python writes their remaining content
+            # when it ends.
             env={**_without_python_settings(), "OMP_NUM_THREADS": "1", **environment},
         )
         self._ask({"warm_up": warm_up})
 
     def run(self, *arguments: str, cwd: Path, **fault: object) -> Ended:
-        """The command, with a fault on its way; an error if it hangs."""
+        """Run the command with a fault. Raise an error if it hangs."""
         answer = self._ask(
             {"arguments": list(map(str, arguments)), "cwd": str(cwd), "fault": fault}
         )
@@ -81,12 +81,12 @@ class Forks:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a child suffers
+# Faults of the child process
 # --------------------------------------------------------------------------------------------------
 
 
 class Calls:
-    """Counts calls of Python functions, and sends this process a signal at one of them."""
+    """Count the calls of Python functions, and send this process a signal at one of them."""
 
     def __init__(self, place: int = 0, number: int = 0) -> None:
         self.count, self._place, self._number = 0, place, number
@@ -99,7 +99,7 @@ class Calls:
 
 
 def _suffer(fault: dict) -> Calls | None:
-    """Do to this process what the fault says."""
+    """Apply the fault to this process."""
     if "address_space" in fault:
         resource.setrlimit(resource.RLIMIT_AS, (_address_space() + fault["address_space"],) * 2)
     if "file_size" in fault:
@@ -118,7 +118,7 @@ def _suffer(fault: dict) -> Calls | None:
 
 
 def _make_fail(name: str, number: int) -> None:
-    """A function of `os` raises, for the files that we write."""
+    """Let a function of `os` raise an error for the files that graphsieve writes."""
     real = getattr(os, name)
 
     def fails(path, *arguments, **options):
@@ -130,8 +130,8 @@ def _make_fail(name: str, number: int) -> None:
 
 
 def _make_wait(name: str, mark: Path) -> None:
-    """A function of `os` leaves a mark and waits, for the files that we write, until somebody
-    kills us.
+    """Let a function of `os` create a mark and wait until the process is killed, for the files that
+    graphsieve writes.
     """
     real = getattr(os, name)
 
@@ -154,7 +154,7 @@ def _address_space() -> int:
 
 
 def _processes_of(session: int) -> dict[int, str]:
-    """The living processes of a session with their command lines."""
+    """Return the running processes of a session with their command lines."""
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -169,7 +169,7 @@ def _processes_of(session: int) -> dict[int, str]:
 
 
 def _strike(child: int, fault: dict) -> None:
-    """What is done to the child from outside, once its moment has come."""
+    """Send the signal to the child or its worker when the time of the fault has come."""
     if "mark" in fault and Path(fault["mark"]).exists():
         os.kill(child, fault["signal"])
     elif "worker" in fault:
@@ -187,7 +187,7 @@ def _strike(child: int, fault: dict) -> None:
 
 
 def _wait_for(child: int, fault: dict) -> int | None:
-    """Its exit code; None where it had to be killed."""
+    """Return the exit code of the child, or None if it hung and had to be killed."""
     ends = time.monotonic() + PATIENCE
     while time.monotonic() < ends:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -202,7 +202,7 @@ def _wait_for(child: int, fault: dict) -> int | None:
 
 
 def _left_by(session: int) -> list[str]:
-    """Processes that do not end by themselves, which are then killed."""
+    """Return the processes that do not end by themselves, and kill them."""
     ends = time.monotonic() + GRACE
     while (left := _processes_of(session)) and time.monotonic() < ends:
         time.sleep(STEP)
@@ -213,7 +213,7 @@ def _left_by(session: int) -> list[str]:
 
 
 def _run(question: dict) -> dict | None:
-    """In the parent what became of the child; None in the child itself, which has to end."""
+    """Fork. Return the result of the child in the parent, and None in the child, which must end."""
     folder = Path(tempfile.mkdtemp())
     files = {name: folder / name for name in ("out", "err", "calls")}
     temporary = folder / "temporary"
@@ -239,9 +239,7 @@ def _run(question: dict) -> dict | None:
 
 
 def _become(question: dict, files: dict[str, Path], temporary: Path) -> None:
-    """The child: runs the command as the installed script does, and leaves this process as that
-    would.
-    """
+    """Run the command in the child, and end in the same way as the installed script."""
     from graphsieve.cli import main
 
     os.setsid()

@@ -1,9 +1,9 @@
-"""Damaged files for every reader: valid ones, mutated by a seed, each read under a watch.
+"""Fuzz tests of every reader with damaged files: valid files with random mutations.
 
-``python tests/fuzzing.py --minutes 10`` reads them in child processes, which a parent restarts
-where one crashes or hangs, and prints how many were read, answered and refused. A case is known by
-kind, seed and number, and ``--only`` repeats it: ``python tests/fuzzing.py --kind npz --seed 3
---only 1741``.
+``python tests/fuzzing.py --minutes 10`` reads them in child processes and prints how many were
+read, answered and refused. The parent restarts a child that crashes or hangs. Kind, seed and number
+identify a case, and ``--only`` repeats it: ``python tests/fuzzing.py --kind npz --seed 3 --only
+1741``.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from graphsieve.table.files.reading import read_table
 from graphsieve.table.files.table_file import TableFile
 from oddities import answered
 
-MAX_BYTES = 2**24  # of a table in memory
-LONGEST_FILE = 2**20
-MOST_MEMORY = 3 * 2**30  # addresses of a child beyond what it has when it begins
-MOST_GROWTH = 2**29  # bytes that a child may really use beyond its beginning
-MOST_SECONDS = 5  # for one file
-CASES_AT_ONCE = 2000  # in one child
+MAX_BYTES = 2**24  # maximum size of a table in memory
+LONGEST_FILE = 2**20  # bytes
+MOST_MEMORY = 3 * 2**30  # bytes of additional address space of a child
+MOST_GROWTH = 2**29  # bytes of additional resident memory of a child
+MOST_SECONDS = 5  # per file
+CASES_AT_ONCE = 2000  # per child
 
 LETTERS = [
     b"\x00",
@@ -96,8 +96,8 @@ WORDS = [
 
 
 def mutated(rng: np.random.Generator, content: bytes, other: bytes = b"") -> bytes:
-    """A few changes: bits flipped, bytes replaced, parts cut, repeated, moved or taken from
-    another file, words inserted.
+    """Apply a few mutations: flip bits, replace bytes, cut or repeat parts, insert words or parts
+    of another file.
     """
     for _ in range(int(rng.choice([1, 1, 1, 2, 3, 8]))):
         content = _MUTATIONS[rng.integers(len(_MUTATIONS))](rng, content, other)[:LONGEST_FILE]
@@ -105,7 +105,7 @@ def mutated(rng: np.random.Generator, content: bytes, other: bytes = b"") -> byt
 
 
 def _place(rng: np.random.Generator, content: bytes) -> int:
-    """Anywhere, and often near the ends, where headers and footers are."""
+    """Draw a position, often near the ends, where headers and footers are."""
     size = len(content)
     near = int(min(size, rng.geometric(0.02)))
     return int(rng.choice([rng.integers(size + 1), near, size - near]))
@@ -160,7 +160,7 @@ def _insert(rng: np.random.Generator, content: bytes, _: bytes) -> bytes:
 
 
 def _number(rng: np.random.Generator, content: bytes, _: bytes) -> bytes:
-    """Another word where there is a number."""
+    """Replace a digit by another word."""
     digits = [at for at, byte in enumerate(content[:4096]) if 48 <= byte <= 57]
     if not digits:
         return content
@@ -276,7 +276,7 @@ _PROBABILITIES = b"id,x,y\n" + b"".join(
 
 @functools.cache
 def valid_files(kind: str) -> list[bytes]:
-    """What is mutated."""
+    """Return the valid files to mutate."""
     if kind in ("parquet", "feather"):
         return _arrow_files()[kind]
     if kind == "h5ad":
@@ -316,7 +316,7 @@ def valid_files(kind: str) -> list[bytes]:
 
 
 def _npz(rng: np.random.Generator) -> bytes:
-    """An archive with a right checksum whose members are damaged, or a damaged archive."""
+    """Return an archive with damaged members and a correct checksum, or a damaged archive."""
     sparse = sp.csr_array(_VALUES)
     archives: list[dict[str, Any]] = [
         {"X": _VALUES, "y": np.array(["a", "b"] * 3), "feature_names": np.array(list("abc"))},
@@ -349,7 +349,7 @@ def _npz(rng: np.random.Generator) -> bytes:
 
 
 def _compressed(rng: np.random.Generator, kind: str, content: bytes) -> bytes:
-    """Damaged and then compressed, or the other way round; several frames at times."""
+    """Damage and then compress the content, or the reverse, sometimes with several frames."""
     if kind == "gzip":
         pack: Callable[[bytes], bytes] = lambda part: gzip.compress(part, mtime=0)  # noqa: E731
     else:
@@ -365,7 +365,7 @@ def _compressed(rng: np.random.Generator, kind: str, content: bytes) -> bytes:
 
 @functools.cache
 def _results() -> list[bytes]:
-    """Results of one paper as the command prints them."""
+    """Return results of one paper as the command prints them."""
     document = json.loads(
         (Path(__file__).parents[1] / "docs" / "reproduction.json").read_text(encoding="utf-8")
     )
@@ -375,7 +375,7 @@ def _results() -> list[bytes]:
 
 
 def damaged(kind: str, seed: int, number: int) -> tuple[bytes, np.random.Generator]:
-    """The file of this number, and what draws the options that it is read with."""
+    """Return the file with this number, and the generator for its reading options."""
     rng = np.random.default_rng([seed, number])
     if kind == "npz":
         return _npz(rng), rng
@@ -405,11 +405,11 @@ KINDS = (
     "feather",
     "h5ad",
 )
-NATIVE = ("parquet", "feather", "h5ad")  # libraries that may bring the process down
+NATIVE = ("parquet", "feather", "h5ad")  # formats of native libraries, which may crash the process
 
 
 def _options(rng: np.random.Generator, kind: str) -> dict[str, Any]:
-    """A few of the options that the reader takes for such a file."""
+    """Draw a few reading options for such a file."""
     found: dict[str, Any] = {}
     if rng.random() < 0.3:
         names = {"npz": ["y", "x1", "X"], "npy": ["x0"], "mtx": ["x1"], "h5ad": ["kind", "a"]}.get(
@@ -442,8 +442,8 @@ def _options(rng: np.random.Generator, kind: str) -> dict[str, Any]:
 
 
 def read(kind: str, content: bytes, rng: np.random.Generator | None = None) -> str:
-    """Read the file and look at the answer: "answered" or "refused", or an error where the
-    promise is broken.
+    """Read the file and check the result. Return "answered" or "refused", or raise an error if the
+    result is not as documented.
     """
     rng = np.random.default_rng(0) if rng is None else rng
     if kind == "results":
@@ -479,7 +479,7 @@ def _read_results(content: bytes) -> str:
 
 
 def check_table(table: TableFile) -> None:
-    """Parts that fit together."""
+    """Check that the parts of a table are consistent."""
     n_rows = table.matrix.shape[0]
     assert table.matrix.shape == (n_rows, len(table.names))
     assert table.matrix.dtype.kind in "iuf"
@@ -497,13 +497,13 @@ def check_table(table: TableFile) -> None:
 
 
 class _TooSlowError(Exception):
-    """A file takes too long."""
+    """Reading a file takes too long."""
 
 
 def work(kind: str, seed: int, first: int, stop: int) -> None:
-    """A child: say the number of each case before it is read, and what came of it after."""
+    """Read the cases in a child. Print the number of each case first, and then its outcome."""
     valid_files(kind) if kind not in ("npz", "results") else None
-    for case in range(3):  # libraries are loaded before memory is measured
+    for case in range(3):  # Import the libraries before memory is measured.
         read(kind, damaged(kind, 0, case)[0])
 
     def slow(*_: Any) -> None:
@@ -538,7 +538,7 @@ def work(kind: str, seed: int, first: int, stop: int) -> None:
         print("outcome", outcome, flush=True)
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - at_first
         if grown > MOST_GROWTH:
-            # HDF5 takes what a damaged link says before anybody could ask for its size.
+            # HDF5 allocates the memory that a damaged link requests before its size can be checked.
             print(
                 "outcome",
                 f"{'overgrown' if kind in NATIVE else 'broken memory'} {grown:,} bytes",
@@ -550,8 +550,10 @@ def work(kind: str, seed: int, first: int, stop: int) -> None:
 def watched(
     kind: str, seed: int, first: int, stop: int, until: float = float("inf")
 ) -> tuple[int, Counter[str], dict[str, int]]:
-    """Cases read by a child: the number after the last, how many came to what, and the first
-    case of each fault.
+    """Read cases in a child process.
+
+    Return the number after the last case, the count of each outcome, and the first case of each
+    fault.
     """
     counts: Counter[str] = Counter()
     faults: dict[str, int] = {}
@@ -589,7 +591,7 @@ def watched(
 
 
 def hunt(kinds: list[str], seed: int, minutes: float) -> int:
-    """All kinds in turns until the time is over; the exit code says whether anything is broken."""
+    """Read all kinds in turn until the time is over. The exit code is 1 if there is a fault."""
     end, start = time.monotonic() + 60 * minutes, time.monotonic()
     following = dict.fromkeys(kinds, 0)
     counts = {kind: Counter[str]() for kind in kinds}
@@ -610,14 +612,14 @@ def hunt(kinds: list[str], seed: int, minutes: float) -> int:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description="Read damaged files until the time is over.")
     parser.add_argument(
-        "--kind", choices=KINDS, action="append", help="what to read; all kinds by default"
+        "--kind", choices=KINDS, action="append", help="kind of file; all kinds by default"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--only", type=int, help="read this case alone, in this process")
+    parser.add_argument("--only", type=int, help="read only this case, in this process")
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     kinds = given.kind or list(KINDS)

@@ -1,4 +1,4 @@
-"""A user who presses Ctrl-C, as an estimator."""
+"""An estimator that simulates a user who presses Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 
 class Impatient(ClassifierMixin, BaseEstimator):
-    """Classifies by one neighbour until the user loses patience."""
+    """A 1-nearest-neighbour classifier that raises KeyboardInterrupt after some fits."""
 
     fits = 0
     patience = 0

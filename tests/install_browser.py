@@ -1,7 +1,7 @@
-"""Say which browser the tests of the report will use, and try to install one where there is none.
+"""Print which browser the tests of the report use, and try to install one if there is none.
 
-Run by the set-up of `make test`. It never asks and never fails: without a browser those tests are
-skipped and say so.
+`make test-all` runs this script. It asks no questions and never fails. Without a browser, those
+tests are skipped with a message.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import tempfile
 
 from browser import VARIABLE, any_browser
 
-LIMIT = 240.0  # seconds for each attempt
-GRACE = 10.0  # seconds between asking a command to stop and making it
+LIMIT = 240.0  # seconds per attempt
+GRACE = 10.0  # seconds between SIGTERM and SIGKILL
 
 
 def attempts() -> list[list[str]]:
-    """The commands that may bring a browser, in the order to try them."""
+    """Return the commands that may install a browser, in the order to try them."""
     playwright = [sys.executable, "-m", "playwright", "install", "chromium"]
     if not shutil.which("apt-get"):
         return [playwright]
@@ -31,15 +31,13 @@ def attempts() -> list[list[str]]:
     else:
         return [playwright]
     apt = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
-    # Without a font a page is drawn without text, so one comes along.
+    # Without a font, pages are rendered without text, so a font is installed too.
     install = [*apt, "install", "-y", "--no-install-recommends", "chromium", "fonts-liberation"]
     return [[*apt, "update"], install, playwright]
 
 
 def outcome(command: list[str], limit: float = LIMIT) -> str:
-    """Run the command, with nobody to answer its questions, and say in one line what became of
-    it.
-    """
+    """Run the command without input, and return its outcome in one line."""
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
@@ -55,33 +53,34 @@ def outcome(command: list[str], limit: float = LIMIT) -> str:
             code = process.wait(limit)
         except subprocess.TimeoutExpired:
             _stop(process)
-            return f"given up after {limit:g} seconds"
+            return f"stopped after {limit:g} seconds"
         output.seek(0)
         lines = output.read().decode(errors="replace").split("\n")
     if code == 0:
         return "done"
-    return f"failed with exit code {code}: {_telling(lines)[:200]}"
+    return f"failed with exit code {code}: {_error_line(lines)[:200]}"
 
 
-def _telling(lines: list[str]) -> str:
-    """The first line that speaks of an error, else the last with anything on it."""
-    said = [line.strip() for line in lines if line.strip()]
+def _error_line(lines: list[str]) -> str:
+    """Return the first line that mentions an error, otherwise the last line that is not empty."""
+    filled = [line.strip() for line in lines if line.strip()]
     return next(
-        (line for line in said if line.startswith("E:") or "error" in line.lower()),
-        said[-1] if said else "no output",
+        (line for line in filled if line.startswith("E:") or "error" in line.lower()),
+        filled[-1] if filled else "no output",
     )
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the command and those it started: politely, because a package manager that is killed
-    leaves half a package.
+    """End the command and its child processes, first with SIGTERM.
+
+    A package manager that is killed leaves incomplete packages behind.
     """
     for sign in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, sign)
             process.wait(GRACE)
         except (ProcessLookupError, PermissionError):
-            return  # gone already, or root's by way of sudo: not ours to end
+            return  # already ended, or started by root through sudo
         except subprocess.TimeoutExpired:
             continue
         return

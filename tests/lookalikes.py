@@ -1,5 +1,5 @@
-"""Tables as people have them, for every contributor: those that scikit-learn brings along, and
-generated ones with the properties of spectra, genes, texts and questionnaires.
+"""Realistic tables that need no download: those of scikit-learn, and generated ones with the
+properties of spectra, genes, texts and questionnaires.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from graphsieve.datasets import DATASETS, Dataset, recipes
 from graphsieve.datasets.catalog import Source
 from graphsieve.datasets.dataset import content_hash, numbered
 
-# The folder of real data sets that the user has named, if any: what papers found on them can be
-# found again on them alone.
+# The folder of real data sets, if the environment names one. The results of papers can only be
+# reproduced on the real data.
 REAL_DATA = Path(os.environ.get("GRAPHSIEVE_DATA") or "no folder")
 
 
 def spectra(n: int = 240, p: int = 100, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Smooth columns: a dozen broad bands, each weaker than the one before, a baseline and a
-    little noise; the target is the height of one band.
+    """Smooth columns: twelve broad bands, each weaker than the previous one, a baseline and a
+    little noise. The target is the height of one band.
     """
     rng = np.random.default_rng(seed)
     place = np.linspace(0, 1, p)
@@ -37,7 +37,7 @@ def spectra(n: int = 240, p: int = 100, seed: int = 0) -> tuple[np.ndarray, np.n
 
 
 def genes(n: int = 62, p: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Many more columns than rows, in modules that vary together; two classes differ in a few."""
+    """Many more columns than rows, in correlated modules. Two classes differ in a few columns."""
     rng = np.random.default_rng(seed)
     y = (np.arange(n) % 3 == 0).astype(np.int64)
     modules = rng.normal(size=(n, 40))
@@ -47,10 +47,10 @@ def genes(n: int = 62, p: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.nda
 
 
 def texts(n: int = 600, p: int = 1000, seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
-    """Counts of words, few in each text, the rarer the further down the list; two topics."""
+    """Word counts with few words per text, and two topics. Later words are less frequent."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
-    common = 1 / np.arange(50, p + 50)  # without the words that every text has
+    common = 1 / np.arange(50, p + 50)  # without the most frequent words
     X = np.zeros((n, p))
     for row, topic in zip(X, y, strict=True):
         odds = common * np.where(np.arange(p) % 7 == topic, 6.0, 1.0)
@@ -60,7 +60,7 @@ def texts(n: int = 600, p: int = 1000, seed: int = 0) -> tuple[sp.csr_array, np.
 
 
 def answers(n: int = 101, p: int = 16, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Yes and no, and one small number; rows and columns that tie abound."""
+    """Binary answers and one small integer, with many tied rows and columns."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 4, n)
     X = (rng.random((n, p)) < rng.random((4, p))[y]).astype(float)
@@ -69,7 +69,7 @@ def answers(n: int = 101, p: int = 16, seed: int = 0) -> tuple[np.ndarray, np.nd
 
 
 def households(n: int = 6000, p: int = 36, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Counts, shares and amounts of many places: skewed, correlated, of all units."""
+    """Counts, shares and amounts: skewed, correlated, and in different units."""
     rng = np.random.default_rng(seed)
     hidden = rng.normal(size=(n, 5))
     logs = hidden @ rng.normal(size=(5, p)) * 0.4 + 0.2 * rng.normal(size=(n, p))
@@ -88,7 +88,7 @@ GENERATED = {
 
 @cache
 def load(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
-    """X and y by name; nobody may write to them."""
+    """Return X and y by name, as read-only arrays."""
     if name in GENERATED:
         X, y = GENERATED[name]()
     elif name == "waveform":
@@ -104,11 +104,11 @@ def load(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
 
 
 def with_a_constant(X: np.ndarray, place: int = 1) -> np.ndarray:
-    """The table with a column of zeros inserted."""
+    """Return the table with an additional column of zeros."""
     return np.insert(np.asarray(X, dtype=float), place, 0.0, axis=1)
 
 
-# --- in place of a data set of the catalog
+# --- stand-ins for data sets of the catalog
 
 ANNEALED = ("carbon", "hardness", "strength", "thick", "width", "len")
 MEASURED = (
@@ -139,10 +139,12 @@ CODED = ("soybean_small", "anneal", "dermatology", "horse_colic", "mnist5k")
 
 
 def _values(name: str, shape: tuple[int, int], y: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    """Features of which the first third tells y, as the set of that name has them: codes, gaps."""
+    """Features with the codes and missing values of the real data set. The first third depends on
+    y.
+    """
     rng = np.random.default_rng(len(name))
-    told = np.linspace(1.0, 0.0, shape[1]) * (np.arange(shape[1]) <= shape[1] // 3)
-    X = rng.normal(size=shape) + np.outer((y - y.mean()) / y.std(), told)
+    effect = np.linspace(1.0, 0.0, shape[1]) * (np.arange(shape[1]) <= shape[1] // 3)
+    X = rng.normal(size=shape) + np.outer((y - y.mean()) / y.std(), effect)
     if name in CODED:
         measured = np.isin(names, (*ANNEALED, *MEASURED))
         X = np.where(measured, X, np.clip(np.rint(X), -1, 2) + 1)
@@ -190,8 +192,10 @@ def _extras(name: str, y: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def stand_in(name: str) -> tuple[Source, Dataset]:
-    """A made-up data set with the shape, the classes, the types and the gaps of the one of that
-    name, and what the catalog would say of it; large ones have a tenth of their rows.
+    """Return a generated data set and its catalog entry.
+
+    It has the shape, the classes, the types and the missing values of the real data set. Large data
+    sets have a tenth of their rows.
     """
     source, rng = DATASETS[name], np.random.default_rng(3)
     fewer = 10 if source.shape[0] > 1000 and np.prod(source.shape) > 100_000 else 1
@@ -219,7 +223,9 @@ def stand_in(name: str) -> tuple[Source, Dataset]:
 
 
 def load_stand_in(name: str, *, download: bool = True) -> Dataset:
-    """In place of `graphsieve.datasets.load`: what scikit-learn has, and stand-ins of the rest."""
+    """Replace `graphsieve.datasets.load`: return the data of scikit-learn, and stand-ins for all
+    other data sets.
+    """
     if name == "waveform40":
         return replace(datasets.make_waveform(5000, random_state=0), name=name)
     return datasets.load(name) if DATASETS[name].bundled else stand_in(name)[1]

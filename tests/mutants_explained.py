@@ -1,22 +1,23 @@
-"""Mutants that no test can notice, and why: by the text of their line, so that a reason stays
-with the line it is about.
+"""Mutants that no test can detect, with the reasons.
+
+A mutant is identified by the text of its line, so that the reason stays valid if the line moves.
 """
 
 from __future__ import annotations
 
-AT_A_TIME = "how much is done at a time changes no result"
-FORM = "two forms of the same, with the same sums: which one is taken is a matter of speed"
+AT_A_TIME = "the size of the blocks does not change the result"
+FORM = "both forms give the same sums and differ only in speed"
 GRID = (
-    "on a grid of half or twice the step, what ties on paper ties as well, and what does not is "
+    "on a grid with half or twice the step, exact ties are still ties, and other values are still "
     "far apart"
 )
 OTHERS = (
-    "to sum what the other samples weigh is always right, and nothing where there are none; a "
-    "difference is quicker"
+    "summing the weights of the other samples is always correct, and gives 0 if there are none; a "
+    "difference is only faster"
 )
 
-# End of the file's path, part of the line, part of the change or of what the statement becomes, and
-# why nothing is different.
+# End of the file's path, part of the line, part of the change or of the changed statement, and the
+# reason why the result is the same.
 EXPLAINED: list[tuple[str, str, str, str]] = [
     ("sums.py", "parts = np.array_split(", "4 * int(met) * TEMPORARY", AT_A_TIME),
     ("sums.py", "parts = np.array_split(", "5 * int(met) //", AT_A_TIME),
@@ -27,7 +28,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "sums.py",
         "share = np.divide(found.mass, total",
         "out=np.ones(len(total))",
-        "where no group has any mass, their means are all zero",
+        "if all groups have zero mass, their means are all zero",
     ),
     ("graph.py", "if block.is_sparse or block.width <= width:", "block.is_sparse and", AT_A_TIME),
     ("graph.py", "if block.is_sparse or block.width <= width:", "block.width < width", AT_A_TIME),
@@ -48,27 +49,27 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "columns.py",
         "-float(low.min(initial=0)))",
         "low.min(initial=1)",
-        "a smallest number counts only where it is negative",
+        "the smallest number matters only if it is negative",
     ),
     (
         "columns.py",
         "if not readable(matrix):",
         "not readable(matrix) → readable(matrix)",
-        "both tell whether all is finite",
+        "both detect values that are not finite",
     ),
     ("columns.py", "> DENSE_FROM and size <=", ">= DENSE_FROM", FORM),
     (
         "columns.py",
         "size = part.shape[0] * part.shape[1]",
         "part.shape[0] / part.shape[1]",
-        "several columns have a sixteenth of the entries that a block may hold; so filled, they "
-        "are small enough anyway",
+        "several columns have a sixteenth of the maximum entries of a block; at this density, they "
+        "are always small enough",
     ),
     (
         "blocks.py",
         "half = whole // 2",
         "whole // 3",
-        "two exact steps, wherever the exponent is divided",
+        "both steps are exact, wherever the exponent is divided",
     ),
     ("blocks.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),
     ("blocks.py", "np.abs(exponent).max() > LARGEST_EXPONENT", ">= LARGEST_EXPONENT", FORM),
@@ -79,13 +80,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "builders.py",
         "in_threads(work, range(len(parts[0])), available_threads())",
         "len(parts[1])",
-        "both lists have as many parts",
+        "both lists have the same number of parts",
     ),
     (
         "geometry.py",
         "total = np.zeros(block.width)",
         "np.ones",
-        "the parts of a block cover it: every place is filled",
+        "the parts cover the whole block, so every entry is overwritten",
     ),
     (
         "labels.py",
@@ -163,7 +164,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "column_sums.py",
         "for later in found[1:, 2]:",
         "found[0:, 2]",
-        "the first is no nearer to zero than itself",
+        "the first is not closer to zero than itself",
     ),
     ("column_sums.py", "n_places = weightings.shape[0] * len(used)", "weightings.shape[1]", FORM),
     (
@@ -183,7 +184,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "builders.py",
         "rows[members], np.zeros(",
         "np.ones(",
-        "any code serves that all of them have",
+        "any code works, if it is the same for all",
     ),
     (
         "builders.py",
@@ -195,38 +196,38 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "builders.py",
         "exponent = (row_exponent + target_exponent) // 2",
         "// 3",
-        "any unit serves in which the squares of both can be held, as they can at a third of their "
-        "exponents",
+        "any unit works in which the squares of both are representable, which also holds at a third "
+        "of their exponents",
     ),
     (
         "builders.py",
         "if high - low <= FARTHEST_APART:",
         "< FARTHEST_APART",
-        "just so far apart they stay where they are either way",
+        "at exactly this difference, both branches leave them unchanged",
     ),
     (
         "builders.py",
         "return near if row_exponent < target_exponent",
         "<= target_exponent",
-        "here the two are far apart, never equal",
+        "the two are far apart here and never equal",
     ),
     (
         "geometry.py",
         "self._apply(vector) - 2 * (kernel @ (kernel.T @ vector))",
         "- 3 * (kernel",
-        "what is out of the way at 0, below which there is no other eigenvalue, is so at -1",
+        "no other eigenvalue is below 0, so the kernel is separated at 0 as well as at -1",
     ),
     (
         "targets.py",
         "centered = centered - centered[0]",
         "centered[1]",
-        "any of them serves: the mean of what is left goes next",
+        "any element works, because the mean is subtracted next",
     ),
     (
         "column_sums.py",
         "if gather is None or gather.shape[1] != len(rows):",
         "gather.shape[0]",
-        "a matrix that is made anew for each part is the same one",
+        "creating the matrix again for each part gives the same matrix",
     ),
     ("column_sums.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) == 0", FORM),
     (
@@ -250,7 +251,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "geometry.py",
         "start = np.random.default_rng(0)",
         "default_rng(1)",
-        "an iteration finds the same from any beginning",
+        "the iteration converges to the same result from any start",
     ),
     (
         "column_sums.py",
@@ -262,13 +263,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "column_sums.py",
         "(by.first == by.first[0]).all()",
         "!= by.first[0]",
-        "the same origin, once or for each weighting",
+        "the origin is the same, stored once or for each weighting",
     ),
     (
         "column_sums.py",
         "n_threads = min(len(rows), available_threads())",
         "max(len(rows)",
-        "who shares the work changes no extreme",
+        "the number of threads does not change the extremes",
     ),
     ("column_sums.py", "if n_places <= FEW_PLACES or (len(used) == 1", "len(used) != 1", FORM),
     (
@@ -281,7 +282,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
 
 
 def explanation(file: str, line: str, change: str, result: str) -> str | None:
-    """Why nothing notices this mutant, if that is known."""
+    """Return the reason why no test detects this mutant, if there is one."""
     for where, text, what, why in EXPLAINED:
         if file.endswith(where) and text in line and (what in change or what in result):
             return why

@@ -1,13 +1,12 @@
-"""Mutants of the scoring core: small faults put into the source one at a time, each of which some
-test has to notice.
+"""Mutation tests of the scoring core: each mutant has one small fault that a test has to detect.
 
     python tests/mutation.py                     a sample of all files of the core, about twenty minutes
     python tests/mutation.py src/graphsieve/graphs/ratio.py --most 1000
 
-First every test runs once, to see which lines of the core it reaches. Then each mutant meets the
-tests that reach its line, the quickest first, until one fails: it is killed. So is one that does
-not end. All of it happens in copies of the tree. What no test can notice is in
-`mutants_explained.py`, with the reason. Needs a system that can fork.
+First, every test runs once to record the lines of the core that it reaches. Then the tests that
+reach the line of a mutant run on it, the fastest first. The mutant is killed if one of them fails
+or does not end. Everything runs in copies of the source tree. `mutants_explained.py` lists the
+mutants that no test can detect, with the reasons. The script requires a system with fork.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hypothesis.extra.numpy  # noqa: F401  what children need is loaded once, before they are forked
+import hypothesis.extra.numpy  # noqa: F401  imported once for all children, before the fork
 import matplotlib  # noqa: F401
 import pytest
 import sklearn.cluster
@@ -66,9 +65,9 @@ TESTS += [
 OPTIONS = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-x", "--hypothesis-seed=0"]
 OPTIONS += ["-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 PROCESSES = 2
-TESTS_FOR = 10.0  # seconds of tests that a mutant meets at most
-LIMIT = 90.0  # seconds after which a mutant does not end
-MEMORY = 6 * 2**30  # bytes of address space: some mutants ask for all there is
+TESTS_FOR = 10.0  # maximum seconds of tests per mutant
+LIMIT = 90.0  # seconds after which a mutant is stopped
+MEMORY = 6 * 2**30  # bytes of address space; some mutants would allocate all memory
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     **dict(
         zip((ast.Lt, ast.LtE, ast.Gt, ast.GtE), (ast.LtE, ast.Lt, ast.GtE, ast.Gt), strict=True)
@@ -108,15 +107,15 @@ NAMES |= {other: one for one, other in NAMES.items()}
 class Mutant:
     file: str
     line: int
-    statement: int  # the line on which its statement begins
-    text: str  # of the line
+    statement: int  # first line of the statement
+    text: str  # text of the line
     change: str
-    result: str  # the statement, or its first line, after the change
-    source: str  # of the whole file
+    result: str  # first line of the changed statement
+    source: str  # source code of the whole file
 
 
 class Swap(ast.NodeTransformer):
-    """Puts one node in the place of another."""
+    """Replace one node by another."""
 
     def __init__(self, old: ast.AST, new: ast.AST) -> None:
         self.old, self.new = old, new
@@ -130,7 +129,7 @@ def changed(node: ast.AST, **fields: Any) -> ast.AST:
 
 
 def alternatives(node: ast.AST) -> Iterator[ast.AST]:
-    """What could stand in the place of a node by mistake."""
+    """Yield the possible mutations of a node."""
     match node:
         case ast.Compare():
             for place, operator in enumerate(node.ops):
@@ -168,8 +167,8 @@ def alternatives(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.Pass()
 
 
-def is_told(node: ast.AST) -> bool:
-    """Whether it is for people or type checkers: messages, hints, and what is asserted."""
+def is_excluded(node: ast.AST) -> bool:
+    """Whether a node is not mutated: messages, type hints and assertions."""
     warns = (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Call)
@@ -179,13 +178,13 @@ def is_told(node: ast.AST) -> bool:
 
 
 def places(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.AST, ast.stmt]]:
-    """All nodes below this one that may be mutated, each with its statement."""
+    """Yield all nodes below this one that may be mutated, each with its statement."""
     for name, field in ast.iter_fields(node):
         for child in field if isinstance(field, list) else [field]:
             if (
                 isinstance(child, ast.AST)
                 and name not in ("annotation", "returns", "decorator_list")
-                and not is_told(child)
+                and not is_excluded(child)
             ):
                 begin = child if isinstance(child, ast.stmt) else statement
                 yield child, begin
@@ -193,7 +192,7 @@ def places(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.AST, ast.st
 
 
 def mutants_of(file: str) -> list[Mutant]:
-    """All mutants inside the functions of a file."""
+    """Return all mutants inside the functions of a file."""
     text = (HERE / file).read_text()
     tree, lines, found = ast.parse(text), text.splitlines(), []
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -222,7 +221,9 @@ def mutants_of(file: str) -> list[Mutant]:
 
 
 class Recorder:
-    """A plugin of pytest: the time each test takes, and the lines of the core that it reaches."""
+    """A pytest plugin that records the duration of each test and the lines of the core that it
+    reaches.
+    """
 
     def __init__(self, tree: Path) -> None:
         self.files = {str(tree / file): file for file in CORE}
@@ -248,7 +249,7 @@ class Recorder:
 
 
 class Chosen:
-    """A plugin of pytest: only these tests, in this order."""
+    """A pytest plugin that runs only the given tests, in the given order."""
 
     def __init__(self, tests: list[str]) -> None:
         self.order = {test: place for place, test in enumerate(tests)}
@@ -262,8 +263,9 @@ class Chosen:
 
 
 def run_tests(tree: Path, tests: list[str], chosen: list[str] | None) -> None:
-    """In a process of its own: 0 is the exit code if all is well."""
-    import resource  # not everywhere, and pytest loads this file to look for examples
+    """Run tests in a separate process. The exit code is 0 if all tests pass."""
+    # Not available on every system, and pytest imports this file to collect doctests.
+    import resource
 
     os.setsid()
     os.nice(10)
@@ -286,7 +288,9 @@ def run_tests(tree: Path, tests: list[str], chosen: list[str] | None) -> None:
 
 
 def in_copies(jobs: list[Any], start: Any, done: Any, limit: float = LIMIT) -> None:
-    """Two processes at a time, each in a copy of the tree of its own; who does not end is ended."""
+    """Run the jobs in two processes, each in its own copy of the tree. Kill those that do not
+    end.
+    """
     with tempfile.TemporaryDirectory(prefix="graphsieve-mutants-") as folder:
         free = [Path(folder) / str(number) for number in range(PROCESSES)]
         for tree in free:
@@ -320,8 +324,9 @@ def in_copies(jobs: list[Any], start: Any, done: Any, limit: float = LIMIT) -> N
 
 
 def seen_by_tests(tests: list[str], kept: Path | None) -> dict[str, tuple[float, list[str]]]:
-    """Of every test its time and the lines it reaches; those of files of tests that are `kept`
-    are not run again.
+    """Return the duration of every test and the lines that it reaches.
+
+    Test files that are already recorded in `kept` are not run again.
     """
     seen: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept and kept.exists() else {}
 
@@ -346,9 +351,9 @@ def seen_by_tests(tests: list[str], kept: Path | None) -> dict[str, tuple[float,
     return {test: found for one in seen.values() for test, found in one.items()}
 
 
-def meeting(mutant: Mutant, reached: dict[str, list[tuple[float, str]]]) -> list[str]:
-    """The tests that reach its line: the quickest of each file, then the second of each, and so
-    on.
+def tests_for(mutant: Mutant, reached: dict[str, list[tuple[float, str]]]) -> list[str]:
+    """Return the tests that reach the line of a mutant: the fastest of each file, then the second
+    fastest of each, and so on.
     """
     found = reached.get(f"{mutant.file}:{mutant.line}") or reached.get(
         f"{mutant.file}:{mutant.statement}", []
@@ -369,14 +374,14 @@ def meeting(mutant: Mutant, reached: dict[str, list[tuple[float, str]]]) -> list
 
 
 def survivors(mutants: list[Mutant], seen: dict[str, tuple[float, list[str]]]) -> list[Mutant]:
-    """Those that no test notices; each is told as soon as it is known."""
+    """Return the mutants that no test detects, and print each immediately."""
     reached: dict[str, list[tuple[float, str]]] = {}
     for test, (took, lines) in seen.items():
         for line in lines:
             reached.setdefault(line, []).append((took, test))
     alive: list[Mutant] = []
     tried: list[Mutant] = []
-    stamps = iter(range(10**9, 2 * 10**9))  # a file with a time of its own is compiled anew
+    stamps = iter(range(10**9, 2 * 10**9))  # A new time stamp forces Python to compile the file.
 
     def survived(mutant: Mutant, n_tests: int) -> None:
         alive.append(mutant)
@@ -389,7 +394,7 @@ def survivors(mutants: list[Mutant], seen: dict[str, tuple[float, list[str]]]) -
 
     def start(tree: Path, mutant: Mutant) -> tuple[list[str], list[str]]:
         write(tree / mutant.file, mutant.source)
-        chosen = meeting(mutant, reached)
+        chosen = tests_for(mutant, reached)
         return sorted({test.split("::")[0] for test in chosen}), chosen
 
     def done(tree: Path, mutant: Mutant, code: int) -> None:
@@ -398,17 +403,17 @@ def survivors(mutants: list[Mutant], seen: dict[str, tuple[float, list[str]]]) -
             print(f"{len(tried)} tried", flush=True)
         write(tree / mutant.file, (HERE / mutant.file).read_text())
         if code == 0:
-            survived(mutant, len(meeting(mutant, reached)))
+            survived(mutant, len(tests_for(mutant, reached)))
 
     for mutant in mutants:
-        if not meeting(mutant, reached):
+        if not tests_for(mutant, reached):
             survived(mutant, 0)
-    in_copies([mutant for mutant in mutants if meeting(mutant, reached)], start, done)
+    in_copies([mutant for mutant in mutants if tests_for(mutant, reached)], start, done)
     return alive
 
 
 def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
-    """At most so many, from each file its share."""
+    """Return an even sample of at most `most` mutants."""
     if len(mutants) <= most:
         return mutants
     step = len(mutants) / most
@@ -420,29 +425,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("files", nargs="*", default=CORE, help="of the core; all of it by default")
+    parser.add_argument("files", nargs="*", default=CORE, help="files of the core; all by default")
     parser.add_argument(
-        "--most", type=int, default=250, help="mutants; of more, so many are sampled evenly"
+        "--most", type=int, default=250, help="maximum number of mutants, sampled evenly"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
     parser.add_argument(
         "--seen",
         type=Path,
-        help="a file to keep which test reaches which line, as long as neither changes",
+        help="file that stores which test reaches which line, valid until the code changes",
     )
     parser.add_argument(
-        "--like", default="", help="only mutants whose change or line has this in it"
+        "--like", default="", help="only mutants with this text in the change or the line"
     )
-    asked = parser.parse_args()
-    # An exit removes the copies of the tree
+    options = parser.parse_args()
+    # A regular exit removes the copies of the tree.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    everyone = [
+    mutants = [
         mutant
-        for file in asked.files
+        for file in options.files
         for mutant in mutants_of(file)
-        if asked.like in mutant.change + mutant.text
+        if options.like in mutant.change + mutant.text
     ]
-    chosen = sample(everyone, asked.most, asked.seed)
+    chosen = sample(mutants, options.most, options.seed)
     explained = [
         mutant
         for mutant in chosen
@@ -450,18 +455,18 @@ def main() -> None:
     ]
     tried = [mutant for mutant in chosen if mutant not in explained]
     print(
-        f"{len(chosen)} of {len(everyone)} mutants, {len(explained)} of them explained, the others "
-        "are tried",
+        f"{len(chosen)} of {len(mutants)} mutants selected; {len(explained)} of them are "
+        "explained, the others are tried",
         flush=True,
     )
-    alive = survivors(tried, seen_by_tests(TESTS, asked.seen))
+    alive = survivors(tried, seen_by_tests(TESTS, options.seen))
     counts = [
-        Counter(mutant.file for mutant in some) for some in (everyone, chosen, explained, alive)
+        Counter(mutant.file for mutant in some) for some in (mutants, chosen, explained, alive)
     ]
     print(
-        f"{'file':40} {'mutants':>8} {'chosen':>8} {'killed':>8} {'explained':>10} {'survived':>9}"
+        f"{'file':40} {'mutants':>8} {'selected':>8} {'killed':>8} {'explained':>10} {'survived':>9}"
     )
-    for file in [*asked.files, None]:
+    for file in [*options.files, None]:
         all_, some, why, lives = (
             count.total() if file is None else count[file] for count in counts
         )

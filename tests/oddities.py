@@ -1,8 +1,8 @@
-"""Whatever somebody might pass: tables, labels, targets, pairs, probabilities and parameters, right
-and wrong, for hypothesis.
+"""Hypothesis strategies for valid and invalid arguments: tables, labels, targets, pairs,
+probabilities and parameters.
 
-The numbers of an array come from a few values and a seed, so that ties, copies and constant columns
-abound.
+The numbers of an array are drawn from a few values with a seed. This gives many ties, copies and
+constant columns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from graphsieve import GraphSieveWarning, InputError, Supervision, stored
 
-LONGEST_MESSAGE = 700  # characters; a sentence with a list of names in it
+LONGEST_MESSAGE = 700  # characters; enough for a sentence with a list of names
 OURS = (GraphSieveWarning, DataConversionWarning)
 
 ORDINARY = (0.0, 1.0, -1.0, 0.25, 2.0, 3.0, -0.0, 1.5, 100.0)
@@ -56,12 +56,12 @@ DTYPES = (
 )
 COLUMN_DTYPES = ("?", "b", "h", "i", "l", "Q", "e", "f", "d", "O", "U3", "M8[s]")
 EXECUTIONS: Counter[str] = Counter()
-_numbers = itertools.count()  # names of files in memory
+_numbers = itertools.count()  # for the names of files in memory
 SPARSE = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 
 
 class Unreadable:
-    """Something that fails whatever is asked of it, in several lines."""
+    """An object that raises errors with several lines."""
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("first line\nsecond line")
@@ -71,7 +71,7 @@ class Unreadable:
 
 
 class Lying:
-    """Something that looks like an array and is none."""
+    """An object that looks like an array but is not one."""
 
     shape, dtype, ndim = (3, 2), np.dtype(float), 2
 
@@ -121,7 +121,7 @@ OBJECTS: tuple[Any, ...] = (
     "ü" * 2000,
     range(3),
 )
-# By place, since some have no words for hypothesis
+# Drawn by index, because hypothesis cannot print some of the objects.
 objects = st.integers(0, len(OBJECTS) - 1).map(OBJECTS.__getitem__)
 SINGLE = tuple(
     one for one in OBJECTS if not isinstance(one, np.ndarray | list | tuple | range | Unreadable)
@@ -130,12 +130,12 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 # --------------------------------------------------------------------------------------------------
-# The verdict
+# Checks of the result
 # --------------------------------------------------------------------------------------------------
 
 
 def one_sentence(message: str) -> bool:
-    """One line, not endless, that ends as a sentence does."""
+    """Whether a message is one line of limited length that ends with a full stop."""
     return (
         0 < len(message) <= LONGEST_MESSAGE
         and message.splitlines() == [message]
@@ -144,8 +144,9 @@ def one_sentence(message: str) -> bool:
 
 
 def answered(call: Callable[[], Any]) -> Any:
-    """What the call gives, or None where it is refused in one sentence of ours; warnings that
-    are not ours are faults.
+    """Return the result of the call, or None if graphsieve refuses it with a one-sentence error.
+
+    Warnings of other libraries are faults.
     """
     EXECUTIONS["all"] += 1
     refusal = None
@@ -174,7 +175,7 @@ def answered(call: Callable[[], Any]) -> Any:
 
 @st.composite
 def floats(draw: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Ordinary numbers, extreme ones, or some that are none."""
+    """Ordinary numbers, extreme numbers, or some that are not finite."""
     pool = draw(
         st.sampled_from([ORDINARY, ORDINARY, EXTREME, ORDINARY + EXTREME, ORDINARY + NO_NUMBERS])
     )
@@ -235,7 +236,7 @@ def arrays(draw: Any, shape: tuple[int, ...], dtypes: Any = DTYPES) -> Any:
 
 @st.composite
 def sparse_tables(draw: Any, shape: tuple[int, int]) -> Any:
-    """Every format of scipy, with duplicates, unsorted indices and zeros that are stored."""
+    """Every sparse format of scipy, with duplicates, unsorted indices and explicit zeros."""
     n, p = shape
     rng = np.random.default_rng(draw(seeds))
     n_entries = draw(st.integers(0, 2 * n * p)) if n * p else 0
@@ -251,7 +252,7 @@ def sparse_tables(draw: Any, shape: tuple[int, int]) -> Any:
         )
         table = sp.coo_array((clean.astype(dtype), (rows, columns)), shape=shape)
         format = draw(st.sampled_from(SPARSE))
-        # As they come: neither sorted nor summed
+        # Indices are not sorted, and duplicates are not summed.
         if format in ("csr", "csc") and draw(st.booleans()):
             major, minor, size = (rows, columns, n) if format == "csr" else (columns, rows, p)
             order = np.argsort(major, kind="stable")
@@ -269,7 +270,7 @@ def sparse_tables(draw: Any, shape: tuple[int, int]) -> Any:
 
 @st.composite
 def frames(draw: Any, shape: tuple[int, int]) -> Any:  # noqa: PLR0911
-    """Frames of pandas, polars and arrow whose columns are of any type, and may be called alike."""
+    """Data frames of pandas, polars and Arrow, with columns of any type and possibly equal names."""
     n, p = shape
     columns = {f"c{place}": draw(arrays((n,), COLUMN_DTYPES)) for place in range(p)}
     columns = {name: np.asarray(column) for name, column in columns.items()}
@@ -290,7 +291,7 @@ def frames(draw: Any, shape: tuple[int, int]) -> Any:  # noqa: PLR0911
     )
     try:
         frame = pd.DataFrame(columns, index=range(n))
-    except OverflowError:  # pandas has its limits, too
+    except OverflowError:  # pandas cannot represent some values
         frame, p = pd.DataFrame(index=range(n)), 0
     if kind == "nullable":
         with np.errstate(all="ignore"):
@@ -324,7 +325,7 @@ shapes = st.tuples(
 
 
 def unreadable(shape: tuple[int, ...]) -> np.ndarray:
-    """An array of objects that are no numbers."""
+    """Return an array of objects that are not numbers."""
     array = np.empty(shape, dtype=object)
     for place in np.ndindex(*shape):
         array[place] = Unreadable()
@@ -333,7 +334,7 @@ def unreadable(shape: tuple[int, ...]) -> np.ndarray:
 
 @st.composite
 def odd_tables(draw: Any, shape: tuple[int, int]) -> Any:
-    """What is hardly a table."""
+    """Unusual or invalid tables."""
     n, p = shape
     plain = np.ones(shape)
     rows = plain.tolist()
@@ -364,9 +365,7 @@ def odd_tables(draw: Any, shape: tuple[int, int]) -> Any:
 
 @st.composite
 def stored_tables(draw: Any, shape: tuple[int, ...]) -> Any:
-    """A table that is not in memory, in pieces of any size; some of them as they are, others
-    through `stored`.
-    """
+    """A table outside memory, in pieces of any size, passed directly or through `stored`."""
     values = np.asarray(
         draw(arrays(shape, ("?", "b", "H", "i", "Q", "e", "f", "F", ">f4", "O", "U3")))
     )
@@ -374,9 +373,9 @@ def stored_tables(draw: Any, shape: tuple[int, ...]) -> Any:
     pieces = tuple(draw(st.integers(1, max(1, size))) for size in values.shape)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Zarr has doubts about text
+            warnings.simplefilter("ignore")  # Zarr warns about text
             table = _stored(values, form, pieces)
-    except (TypeError, ValueError):  # there is no such table
+    except (TypeError, ValueError):  # the library does not support such a table
         return values
     memory = draw(st.sampled_from([None, None, 1, 2**12, 2**15, 2**30]))
     found = None if memory is None else answered(lambda: stored(table, memory=memory))
@@ -400,7 +399,7 @@ def _stored(values: np.ndarray, form: str, pieces: tuple[int, ...]) -> Any:
 
 @st.composite
 def tables(draw: Any) -> tuple[Any, int]:
-    """Any table, and how many rows it is likely to have."""
+    """Any table, and its likely number of rows."""
     shape = draw(shapes)
     kinds = {
         floats: 6,
@@ -416,13 +415,13 @@ def tables(draw: Any) -> tuple[Any, int]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What is known
+# Supervision
 # --------------------------------------------------------------------------------------------------
 
 
 @st.composite
 def labels(draw: Any, n: int) -> Any:
-    """Classes, some unknown, as numbers, text or anything."""
+    """Class labels, some missing, as numbers, text or other objects."""
     n = max(0, n + draw(st.sampled_from([0] * 12 + [-1, 1])))
     rng = np.random.default_rng(draw(seeds))
     pool = draw(
@@ -473,12 +472,12 @@ def labels(draw: Any, n: int) -> Any:
     }
     try:
         return makers[form]()
-    except Exception:  # pandas has its limits, too
+    except Exception:  # pandas cannot represent some values
         return chosen
 
 
 def targets(n: int) -> st.SearchStrategy[Any]:
-    """Quantities, some unknown."""
+    """Continuous targets, some missing."""
     return st.one_of(
         arrays((n,)), floats((n,)), floats((n,)).map(list), arrays((n, 1)), arrays((n + 1,))
     )
@@ -486,7 +485,7 @@ def targets(n: int) -> st.SearchStrategy[Any]:
 
 @st.composite
 def pairs(draw: Any, n: int) -> Any:
-    """Pairs of rows, usually of those there are."""
+    """Pairs of rows, usually of existing rows."""
     ends = (
         st.integers(0, max(n - 1, 0))
         if draw(st.sampled_from([True] * 4 + [False]))
@@ -512,7 +511,7 @@ def pairs(draw: Any, n: int) -> Any:
 
 @st.composite
 def probabilities(draw: Any, n: int) -> Any:
-    """Rows that sum to one, or nearly, or not at all."""
+    """Class probabilities, with rows that sum to one, nearly to one, or to another value."""
     shape = (
         max(0, n + draw(st.sampled_from([0] * 10 + [1]))),
         draw(st.sampled_from([0, 1, 2, 2, 3, 3, 70])),
@@ -534,15 +533,13 @@ def probabilities(draw: Any, n: int) -> Any:
 
 
 def maybe_odd(usual: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """The usual, and anything once in a while."""
+    """The usual values, and occasionally any object."""
     return st.integers(0, 11).flatmap(lambda dice: objects if dice == 11 else usual)
 
 
 @st.composite
 def supervisions(draw: Any, n: int) -> Any:
-    """What is known as one value, or something in its place; None where it was refused, which
-    other tests look at.
-    """
+    """A `Supervision`, or None if it was refused. Other tests check the refusals."""
     n = max(n, 1)
     makers: list[Callable[[], Supervision]] = []
     for kind in draw(
@@ -638,7 +635,7 @@ WORDS: dict[str, tuple[Any, ...]] = {
 
 @st.composite
 def parameters(draw: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """A few of the named parameters, usually of values that they can have."""
+    """A few of the named parameters, usually with valid values."""
     chosen = draw(st.lists(st.sampled_from(names), max_size=3, unique=True)) if names else []
     usual = {
         name: st.sampled_from(WORDS.get(name, ()) + (() if name in WORDS else NUMBERS))

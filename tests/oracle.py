@@ -1,7 +1,8 @@
-"""Every score of graphsieve as printed on paper: dense, slow, obvious.
+"""Reference implementations of every score of graphsieve, as printed in the papers: dense, slow and
+simple.
 
-The fast library is checked against this file, so nothing here may import from it. Graphs are dense
-n x n arrays ``W``, features are columns ``f``, and every energy is a sum over pairs of samples.
+The library is tested against this file, so this file must not import from it. Graphs are dense n x n
+arrays ``W``, features are columns ``f``, and every energy is a sum over pairs of samples.
 """
 
 import math
@@ -24,7 +25,9 @@ def ratio(numerator, denominator):
 
 
 def mean(f, weights=None):
-    """Weighted mean, taken around a value that counts, so that a constant is met exactly."""
+    """Weighted mean, computed relative to a value of positive weight, so that the mean of a
+    constant is exact.
+    """
     weights = np.ones(len(f)) if weights is None else weights
     origin = f[np.argmax(weights > 0)]
     return origin + np.sum(weights * (f - origin)) / np.sum(weights)
@@ -58,17 +61,17 @@ def squared_distances(X):
 
 
 def nearest(distances, candidates, k):
-    """The k candidates with the smallest distance; ties go to the lower index."""
+    """The k candidates with the smallest distance. Ties are ordered by index."""
     return sorted(candidates, key=lambda j: (distances[j], j))[:k]
 
 
 def others(n, i):
-    """All samples but i itself."""
+    """All samples except i."""
     return [j for j in range(n) if j != i]
 
 
 def union(neighbor_lists):
-    """Adjacency: an edge where i is among the neighbours of j or the reverse."""
+    """Adjacency with an edge if i is among the neighbours of j or the reverse."""
     n = len(neighbor_lists)
     A = np.zeros((n, n), dtype=bool)
     for i, neighbors in enumerate(neighbor_lists):
@@ -78,19 +81,19 @@ def union(neighbor_lists):
 
 
 def knn_adjacency(X, k):
-    """Neighbours in X: the k nearest, ties by lower index (k > n - 1 takes all)."""
+    """Neighbours in X: the k nearest, ties ordered by index (all others if k > n - 1)."""
     d2 = squared_distances(X)
     n = len(d2)
     return union([nearest(d2[i], others(n, i), k) for i in range(n)])
 
 
 def kth_smallest(values, k):
-    """The k-th smallest value, or the largest where there are fewer."""
+    """The k-th smallest value, or the largest if there are fewer."""
     return sorted(values)[min(k, len(values)) - 1]
 
 
 def target_adjacency(y, k):
-    """Neighbours in a target: everyone not farther than the k-th nearest, so all ties are kept."""
+    """Neighbours in a target: all samples up to the distance of the k-th nearest, with all ties."""
     n = len(y)
     gap = np.abs(y[:, None] - y[None, :])
     reach = [kth_smallest([gap[i, j] for j in others(n, i)], k) for i in range(n)]
@@ -109,7 +112,7 @@ def knn_heat_graph(X, k, bandwidth):
 
 
 def pair_graph(n, pairs):
-    """W_ij = W_ji = 1 for each pair, whatever its order and however often it is given."""
+    """W_ij = W_ji = 1 for each pair, independent of its order and of repetitions."""
     W = np.zeros((n, n))
     for i, j in np.asarray(pairs, dtype=int).reshape(-1, 2):
         W[i, j] = W[j, i] = float(i != j)
@@ -117,7 +120,7 @@ def pair_graph(n, pairs):
 
 
 def labelled_rows(X, y):
-    """Rows whose class is known (not -1), and their classes."""
+    """Labelled rows (class other than -1), and their classes."""
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     return X[y != -1], y[y != -1]
 
@@ -139,8 +142,8 @@ def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0):
 
 
 def semi_supervised_neighbors(d2, known, i, k):
-    """The k nearest of sample i by Eq. 10; a labelled one keeps every labelled tie at the k-th
-    distance.
+    """The k nearest neighbours of sample i by Eq. 10. A labelled sample keeps all labelled ties at
+    the k-th distance.
     """
     candidates = others(len(d2), i)
     if not known[i]:
@@ -172,8 +175,8 @@ def semi_supervised_laplacian_score(
 
 
 def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1):
-    """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 over (CS-1), or minus weight times (CS-2),
-    sum_CL.
+    """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 divided by sum_CL (CS-1), or minus weight times
+    sum_CL (CS-2).
     """
     must = pair_graph(len(X), must_link)
     cannot = pair_graph(len(X), cannot_link)
@@ -185,7 +188,7 @@ def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1):
 def constrained_laplacian_score(
     X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False
 ):
-    """Benabdeslem, Hindawi 2011, Eq. 4-6, literally: the numerator runs over ordered pairs."""
+    """Benabdeslem, Hindawi 2011, Eq. 4-6, as printed: the numerator is a sum over ordered pairs."""
     n = len(X)
     cannot = pair_graph(n, cannot_link) > 0
     A = knn_adjacency(X, n_neighbors)
@@ -234,7 +237,7 @@ def variance_score(X):
 
 
 def fisher_score(X, y):
-    """Sum_c n_c (mu_c - mu)^2 / sum_c n_c sigma_c^2 over the samples of known class."""
+    """Sum_c n_c (mu_c - mu)^2 / sum_c n_c sigma_c^2 over the labelled samples."""
     X, y = labelled_rows(X, y)
 
     def score(f):
@@ -258,12 +261,12 @@ def pearson_score(X, y):
 
 
 def average_ranks(y):
-    """Rank from 1; equal values share the mean of their ranks."""
+    """Ranks from 1. Equal values get the mean of their ranks."""
     return np.array([np.sum(y < v) + (np.sum(y == v) + 1) / 2 for v in y])
 
 
 def scaled_gaps(f):
-    """|f_i - f_j| / std(f) for all pairs: equal differences stay exactly equal."""
+    """|f_i - f_j| / std(f) for all pairs. Equal differences stay exactly equal."""
     return np.abs(f[:, None] - f[None, :]) / (f.std() or 1.0)
 
 
@@ -284,8 +287,8 @@ def kraskov_information(f, y, k):
 def ross_information(f, y, k):
     """Ross 2014, Eq. 1: psi(n) + <psi(k_i) - psi(N_class) - psi(m_i)>, at least 0.
 
-    Classes with one member are left out; m_i counts the sample itself and all strictly nearer than
-    its k_i-th neighbour of the same class, as in scikit-learn.
+    Classes with one member are omitted. As in scikit-learn, m_i counts the sample itself and all
+    samples strictly nearer than its k_i-th neighbour of the same class.
     """
     keep = np.array([np.sum(y == c) > 1 for c in y])
     gap, y = scaled_gaps(f)[np.ix_(keep, keep)], y[keep]
@@ -320,8 +323,8 @@ def relieff_score(X, y, *, n_neighbors=10):
     total = np.zeros(X.shape[1])
     for i in range(n):
         difference = np.abs(scaled - scaled[i])
-        # Steps of 1/3, say, are equal on paper but not in their last bit: distances are compared on
-        # a fine grid.
+        # Differences that are equal in exact arithmetic, such as steps of 1/3, may differ in their
+        # last bit. Therefore distances are compared on a fine grid.
         distance = np.rint(difference.sum(axis=1) / 2.0 ** (math.ceil(math.log2(X.shape[1])) - 40))
         for c, share in prior.items():
             members = [j for j in others(n, i) if y[j] == c]
@@ -341,7 +344,8 @@ def spec_score(X, *, form="phi2", n_neighbors=5, bandwidth=1.0, power=1, n_compo
     root = np.sqrt(d)
     calL = (np.diag(d) - W) / np.outer(root, root)
     xi1 = root / np.linalg.norm(root)
-    # xi1 belongs to eigenvalue 0; lifted to 3 it comes last, and the others are orthogonal to it.
+    # xi1 has eigenvalue 0. Shifted to 3, it becomes the last one, and the others are orthogonal to
+    # it.
     values, vectors = np.linalg.eigh(calL + 3.0 * np.outer(xi1, xi1))
     values, vectors = np.maximum(values[:-1], 0.0), vectors[:, :-1]
 
@@ -367,7 +371,7 @@ def entropy(labels):
 
 
 def normalized_information(a, b):
-    """MI / max(H, H) of two discrete variables; 0 where both are constant."""
+    """MI / max(H, H) of two discrete variables; 0 if both are constant."""
     largest = max(entropy(a), entropy(b))
     information = entropy(a) + entropy(b) - entropy(list(zip(a, b, strict=True)))
     return information / largest if largest > 0 else 0.0
@@ -405,8 +409,9 @@ def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0):
 
 
 def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
-    """Zhong 2008, Eq. 1-3 (Zhu 2003): F_u = (I - P_uu)^-1 P_ul Y_l with P = D^-1 W; -1 is
-    unknown, classes are 0, 1, ...
+    """Zhong 2008, Eq. 1-3 (Zhu 2003): F_u = (I - P_uu)^-1 P_ul Y_l with P = D^-1 W.
+
+    The label -1 means unlabelled, and the classes are 0, 1, ...
     """
     y = np.asarray(y)
     n_classes = y.max() + 1
@@ -425,8 +430,10 @@ def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
 
 
 def harmonic_labels_exact(W, n_classes):
-    """(D - W_uu) F = W_ul Y in fractions; W has rows for the unknown, columns for the classes
-    and then for the unknown.
+    """Solve (D - W_uu) F = W_ul Y in fractions.
+
+    W has rows for the unlabelled samples, and columns for the classes and then for the unlabelled
+    samples.
     """
     n = len(W)
     rows = [
@@ -435,7 +442,7 @@ def harmonic_labels_exact(W, n_classes):
     ]
     for i in range(n):
         rows[i][i] = sum(value for j, value in enumerate(W[i]) if j != n_classes + i)
-    for i in range(n):  # Gauss and Jordan
+    for i in range(n):  # Gauss-Jordan elimination
         pivot = next(row for row in range(i, n) if rows[row][i] != 0)
         rows[i], rows[pivot] = rows[pivot], rows[i]
         rows[i] = [value / rows[i][i] for value in rows[i]]
@@ -448,8 +455,8 @@ def harmonic_labels_exact(W, n_classes):
 
 
 def first_edge_between_labels(X, y, *, n_neighbors=None):
-    """Kruskal: squared length of the first edge longer than 0 that joins groups holding
-    different labels, or None.
+    """Squared length of the first edge longer than 0 that joins groups with different labels in the
+    algorithm of Kruskal, or None.
     """
     squared = squared_distances(X)
     linked = (
@@ -470,8 +477,8 @@ def first_edge_between_labels(X, y, *, n_neighbors=None):
 
 
 def distances_in_order(X):
-    """Squared Euclidean distances, added up from the first feature to the last: the order
-    decides on ties that rounding makes.
+    """Squared Euclidean distances, summed from the first feature to the last. The order determines
+    the ties that result from rounding.
     """
     X = np.asarray(X, dtype=float)
     total = np.zeros((len(X), len(X)))
@@ -481,7 +488,7 @@ def distances_in_order(X):
 
 
 def knn_heat_graph_in_order(X, k, bandwidth):
-    """The nearest-neighbour graph with heat weights, on distances that are added up in order."""
+    """The nearest-neighbour graph with heat weights, on distances that are summed in order."""
     d2 = distances_in_order(X)
     n = len(d2)
     A = union([nearest(d2[i], others(n, i), k) for i in range(n)])
@@ -489,9 +496,7 @@ def knn_heat_graph_in_order(X, k, bandwidth):
 
 
 def by_score(features, scores):
-    """Features from the smallest score to the largest; ties in the order of the columns, NaN
-    last.
-    """
+    """Features from the smallest score to the largest, with ties in column order and NaN last."""
     return [
         f
         for f, s in sorted(
@@ -504,15 +509,13 @@ def by_score(features, scores):
 def iterative_ranking(
     X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0
 ):
-    """IterativeLS as the paper prints it: build the graph, score, rank, discard the last,
-    repeat.
-    """
+    """IterativeLS as printed in the paper: build the graph, score, rank, discard the last, repeat."""
     X = np.asarray(X, dtype=float)
-    everyone = list(range(X.shape[1]))
-    current, discarded = everyone, []
+    all_features = list(range(X.shape[1]))
+    current, discarded = all_features, []
     while True:
         W = knn_heat_graph_in_order(X[:, current], n_neighbors, bandwidth)
-        scored = current if variant == 1 else everyone
+        scored = current if variant == 1 else all_features
         order = by_score(scored, score_columns(X[:, scored], lambda f, W=W: laplacian_ratio(W, f)))
         size = max(len(current) - step, n_features_to_select)
         rest, discarded = order[:size], (order[size:] + discarded if variant == 1 else order[size:])
@@ -522,8 +525,8 @@ def iterative_ranking(
 
 
 def leave_one_out_r2(X, y, features, ridge=1.0):
-    """1 - PRESS / PRESS of the mean: ridge regression on standardised columns, every sample left
-    out in turn and predicted.
+    """1 - PRESS / PRESS of the mean, for ridge regression on standardised columns with each sample
+    left out in turn.
     """
     X, Y = np.asarray(X, dtype=float)[:, list(features)], np.asarray(y, dtype=float)
     Y = Y[:, None] if Y.ndim == 1 else Y
@@ -531,7 +534,7 @@ def leave_one_out_r2(X, y, features, ridge=1.0):
     error = total = 0.0
     for i in range(len(Z)):
         rest = np.arange(len(Z)) != i
-        # The intercept is free: fit on what is centred among the rest.
+        # The intercept is not penalised, so the remaining samples are centred before the fit.
         mz, my = Z[rest].mean(axis=0), Y[rest].mean(axis=0)
         A = (Z[rest] - mz).T @ (Z[rest] - mz) + ridge * np.eye(Z.shape[1])
         beta = (
@@ -545,8 +548,8 @@ def leave_one_out_r2(X, y, features, ridge=1.0):
 
 
 def floating_forward(value, n_features, wanted, tie=1e-10):
-    """SFFS on a function of sets: include the best, then exclude while that beats every set of
-    the smaller size so far.
+    """SFFS on a function of sets: include the best feature, then exclude features while this
+    improves on all smaller sets found so far.
     """
     best = {}
 
@@ -568,8 +571,8 @@ def floating_forward(value, n_features, wanted, tie=1e-10):
         first_time = True
         while len(current) > 2:
             smaller, v = first_best([tuple(f for f in current if f != g) for g in current])
-            # Step 2 of the paper spares the feature just added; step 3, which follows an exclusion,
-            # does not.
+            # Step 2 of the paper does not exclude the feature just added. Step 3, which follows an
+            # exclusion, may exclude it.
             if (first_time and added not in smaller) or not improves(smaller, v):
                 break
             best[len(smaller)] = (smaller, v)

@@ -1,4 +1,4 @@
-"""A stored table that is in memory, for tests of what is read when."""
+"""A stored table in memory, for tests of which parts are read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from graphsieve.table.stored.pieces import Group, Local
 
 
 class Pretended(Local):
-    """An array or a sparse matrix in memory, of which nobody gets more than the piece that was
-    asked for.
-    """
+    """An array or a sparse matrix in memory that returns only the requested pieces."""
 
     def __init__(self, X: Any, memory: int, *, borders: list[int] | None = None) -> None:
         self._X, self.shape, self.memory = X, X.shape, memory
         self.is_sparse = bool(sp.issparse(X))
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1]) if self.is_sparse else 1.0
         self._borders = borders
-        self.largest = 0  # numbers in a piece so far
+        self.largest = 0  # numbers in the largest piece so far
 
     @property
     def row_borders(self) -> np.ndarray:

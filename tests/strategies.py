@@ -1,4 +1,4 @@
-"""Random problems for hypothesis: a table and everything that could be known of its rows."""
+"""Random problems for hypothesis: a table and all kinds of supervision for its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphsieve import Supervision
 
 
 def frozen(values: Any, dtype: Any = None) -> np.ndarray:
-    """An array that nobody may write to."""
+    """Return a read-only array."""
     array = np.array(values, dtype=dtype)
     array.flags.writeable = False
     return array
@@ -21,7 +21,7 @@ def frozen(values: Any, dtype: Any = None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Problem:
-    """A table of features with labels (−1 unknown), targets (NaN unknown), probabilities and
+    """A table of features with labels (−1: unlabelled), targets (NaN: unknown), probabilities and
     consistent pairs.
     """
 
@@ -43,16 +43,16 @@ class Problem:
 
 
 def grid_values(low: int = -12, high: int = 12) -> st.SearchStrategy[float]:
-    """Multiples of 1/4: sums and squares of their differences are exact, so that ties are ties
-    for everybody.
+    """Multiples of 1/4. Sums and squares of their differences are exact, so every method finds the
+    same ties.
     """
     return st.integers(low, high).map(lambda value: value / 4)
 
 
 @st.composite
 def problems(draw: Any, *, ties: bool, min_samples: int = 6, max_samples: int = 20) -> Problem:
-    """With ties: duplicates, constant columns and equal distances abound. Without: values in
-    general position.
+    """Draw a problem. With `ties`, there are many duplicates, constant columns and equal distances.
+    Otherwise the values are in general position.
     """
     n = draw(st.integers(min_samples, max_samples))
     p = draw(st.integers(1, 5))
@@ -64,8 +64,10 @@ def problems(draw: Any, *, ties: bool, min_samples: int = 6, max_samples: int = 
         X, targets = rng.normal(size=(n, p)), rng.normal(size=n)
     truth = rng.permutation(np.arange(n) % draw(st.integers(2, 3)))
     hidden = rng.random(n) < draw(st.sampled_from([0.0, 0.3, 0.6]))
-    hidden[np.unique(truth, return_index=True)[1]] = False  # of every class at least one is known
-    hidden[n - 1 - np.unique(truth[::-1], return_index=True)[1]] = False  # and if it has two, two
+    hidden[np.unique(truth, return_index=True)[1]] = False  # at least one label per class
+    hidden[n - 1 - np.unique(truth[::-1], return_index=True)[1]] = (
+        False  # two if it has two samples
+    )
     known = rng.random(n) < draw(st.sampled_from([0.4, 0.8, 1.0]))
     known[[0, -1]] = True
     must_link, cannot_link = _pairs(rng, truth)

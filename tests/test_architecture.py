@@ -1,4 +1,4 @@
-"""The packages, what each may import, and where modules may lie."""
+"""The packages, their allowed imports, and the locations of modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import graphsieve
 
 ROOT = Path(graphsieve.__file__).parent
-PACKAGES = [  # each imports only those above it
+PACKAGES = [  # Each package imports only packages above it.
     "_base",
     "_kernels",
     "table",
@@ -42,7 +42,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "misc", "common", "tools"}
 
 
 def modules() -> dict[str, Path]:
-    """Every module by its dotted name below graphsieve."""
+    """Return every module by its dotted name below graphsieve."""
     found = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -55,8 +55,8 @@ def parsed(path: Path) -> ast.Module:
 
 
 def imported(path: Path) -> set[str]:
-    """The modules of graphsieve that a file loads, anywhere in it; what only type checkers read
-    is not loaded.
+    """Return the modules of graphsieve that a file imports anywhere, except for type checkers
+    only.
     """
     tree, names = parsed(path), set()
     tree.body = [
@@ -75,7 +75,7 @@ def imported(path: Path) -> set[str]:
     } - {"__version__"}
 
 
-def test_the_packages_are_those_listed_and_nothing_lies_beside_them():
+def test_the_packages_are_those_listed_and_there_are_no_other_files():
     found = {path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
     assert found == {*PACKAGES, *LOOSE}
 
@@ -106,7 +106,7 @@ def test_no_package_imports_one_below_it():
 
 
 def test_no_cycles_within_a_package():
-    """A module that is loaded while it is being loaded has names that are not there yet."""
+    """In a cycle of imports, a module is used before all of its names are defined."""
     found = modules()
     graph = {
         name: {other if other in found else other.rpartition(".")[0] for other in imported(path)}
@@ -126,11 +126,11 @@ def test_no_cycles_within_a_package():
         visit(name, ())
 
 
-def test_every_package_opens_with_its_purpose():
+def test_the_docstring_of_every_package_states_its_purpose():
     for name, path in modules().items():
         if path.name == "__init__.py" and name:
             first = (ast.get_docstring(parsed(path)) or "").split("\n\n")[0]
-            assert first.endswith("."), f"{name} does not say in one sentence what it is for"
+            assert first.endswith("."), f"{name} does not state its purpose in one sentence"
 
 
 def test_no_module_name_is_used_in_two_packages():
@@ -140,7 +140,7 @@ def test_no_module_name_is_used_in_two_packages():
     assert {name for name, packages in homes.items() if len(packages) > 1} <= {"results", *PACKAGES}
 
 
-def test_no_drawer_for_odds_and_ends():
+def test_no_module_for_miscellaneous_code():
     for name in modules():
         assert not set(name.split(".")) & FORBIDDEN_NAMES
 
@@ -154,7 +154,7 @@ def test_optional_libraries_are_loaded_only_where_they_are_used():
 
 
 def test_estimators_hold_no_arithmetic():
-    """Selectors count, choose and store; sums and products of data are elsewhere."""
+    """Estimators select and store features. Other modules compute sums and products of data."""
     files = sorted((ROOT / "select").glob("*_sieve.py"))
     assert len(files) == 4
     for path in files:

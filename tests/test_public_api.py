@@ -1,4 +1,4 @@
-"""What is public is documented, importable, typed, and nothing else is."""
+"""The public API is documented, importable and typed."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ def test_public_names_have_a_summary_parameters_and_an_example(name):
                 assert parameter in text
         if name in CONTRACT:
             assert re.search(r"(Small|Large|small|large)\s+is\s+good", text), (
-                "the direction is not said"
+                "the direction is not documented"
             )
-            assert "NaN" in text, "the degenerate case is not said"
+            assert "NaN" in text, "the degenerate case is not documented"
             for parameter in inspect.signature(thing).parameters:
                 assert parameter in text
 
@@ -131,13 +131,11 @@ def test_public_names_beside_the_selectors_are_documented(module):
         if inspect.isroutine(thing) and module is not papers:
             assert ">>>" in text, f"{name} has no example"
             for parameter in inspect.signature(thing).parameters:
-                assert re.search(rf"\b{parameter}\b", text), (
-                    f"{name} does not say what {parameter} is"
-                )
+                assert re.search(rf"\b{parameter}\b", text), f"{name} does not document {parameter}"
 
 
 @pytest.mark.slow
-def test_modules_are_loaded_when_asked_for():
+def test_modules_are_imported_on_demand():
     code = (
         "import sys, graphsieve; print('graphsieve.papers' in sys.modules, 'graphsieve.assess' in "
         "sys.modules,"
@@ -155,7 +153,7 @@ def test_modules_are_loaded_when_asked_for():
     ]
 
 
-def test_the_registry_is_whole():
+def test_the_registry_is_complete():
     for name, method in METHODS.items():
         assert method.name == name
         assert re.search(r"(18|19|20)\d\d", method.reference)

@@ -1,5 +1,5 @@
-"""The wheel holds what it must, installs into a clean environment and ranks there, with the
-compiled kernels and without.
+"""The wheel contains all required files, installs into a clean environment and works there, with
+and without the compiled kernels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ print(graphsieve.rank(X).to_html()[:15])
 
 
 def run(*command: object, **environment: str) -> str:
-    """What a command prints, in an environment that does not know of this checkout."""
+    """Return the output of a command, run in an environment without this checkout."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -45,8 +45,9 @@ def run(*command: object, **environment: str) -> str:
 
 
 def build(target: Path, **environment: str) -> Path:
-    """A wheel of a copy of this checkout, so that nothing built before is in it and nothing is
-    left behind.
+    """Build a wheel from a copy of this checkout.
+
+    The copy contains no earlier build results, and the checkout stays unchanged.
     """
     source = target / "source"
     files = [
@@ -83,15 +84,15 @@ def build(target: Path, **environment: str) -> Path:
         if "setuptools" in str(error) and (
             "No matching distribution" in str(error) or "Could not find" in str(error)
         ):
-            pytest.skip("setuptools cannot be fetched here")
+            pytest.skip("setuptools cannot be downloaded")
         raise
     (wheel,) = target.glob("*.whl")
     return wheel
 
 
 def installed(wheel: Path, target: Path) -> Path:
-    """The Python of a fresh environment with the wheel in it; numpy and the like are those of
-    this one.
+    """Return the Python of a new environment with the wheel. It uses the numpy and other libraries
+    of the current environment.
     """
     run(sys.executable, "-m", "venv", "--without-pip", target)
     python = target / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -110,8 +111,8 @@ def installed(wheel: Path, target: Path) -> Path:
         packages,
         wheel,
     )
-    # Appended, not put first, and without the links of editable installs: graphsieve comes from the
-    # wheel.
+    # The path is appended and does not follow the links of editable installs. Therefore graphsieve
+    # is imported from the wheel.
     import numpy
 
     (packages / "others.pth").write_text(str(Path(numpy.__file__).parents[1]))
@@ -132,7 +133,7 @@ def test_the_wheel_ranks_with_and_without_compiled_kernels(tmp_path):
         } <= inside
         assert not any(name.endswith((".c", ".h")) for name in inside)
     if not any("_compiled" in name for name in names[0]):
-        pytest.skip("there is no C compiler here")
+        pytest.skip("no C compiler is available")
     assert not any("_compiled" in name for name in names[1])
     assert "-cp311-abi3-" in with_kernels.name
 

@@ -1,13 +1,13 @@
 """graphsieve: find the features that matter when labels are few, partial, uncertain or absent.
 
-Modules are loaded only when they are needed. The command line answers ``--help`` at once, and a
-pipeline that only selects features never loads the code that reproduces papers.
+Modules are imported only when they are needed. ``graphsieve --help`` therefore starts quickly, and
+a pipeline that only selects features does not import the code that reproduces papers.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # for type checkers and editors, which do not run `__getattr__`
+if TYPE_CHECKING:  # Type checkers and editors do not run `__getattr__`.
     from graphsieve import assess, datasets, papers, scores, search
     from graphsieve._base.errors import (
         ConstraintConflictError,

@@ -1,4 +1,4 @@
-"""``python -m graphsieve`` is the command ``graphsieve``."""
+"""Run the command ``graphsieve`` as ``python -m graphsieve``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Errors and warnings as data: the parameter to blame, its value, and the parts of the sentence."""
+"""Errors and warnings as data: the invalid parameter, its value, and the parts of the message."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refuse(value):
     raise InputError(must_be("n_jobs", "something else", value))
 
 
-# --- the parameter to blame
+# --- the invalid parameter
 # --------------------------------------------------------------------------------------------------
 
 
@@ -89,13 +89,13 @@ def test_errors_name_the_parameter_and_its_value(name, value):
         ({"n_features_to_select": 3, "max_features": 2}, "n_features_to_select", 3),
     ],
 )
-def test_parameters_that_do_not_go_together_blame_one(options, name, value):
+def test_incompatible_parameters_name_one_of_them(options, name, value):
     with pytest.raises(InputError) as caught:
         graphsieve.GraphSieve(**options).fit(X, y)
     assert (caught.value.parameter, caught.value.value) == (name, value)
 
 
-def test_what_to_pass_instead_is_not_to_blame():
+def test_a_remedy_is_not_the_invalid_parameter():
     error = InputError(
         "rows are too many; pass ", remedy("metric", "cosine"), ", or ", keyword("y")
     )
@@ -104,13 +104,13 @@ def test_what_to_pass_instead_is_not_to_blame():
     assert error.value is None
 
 
-def test_a_parameter_with_a_value_is_blamed_before_one_that_is_only_named():
+def test_a_parameter_with_a_value_has_priority_over_a_parameter_without():
     error = InputError(parameter("X"), " is too long for ", setting("n_jobs", 3), ".")
     assert (error.parameter, error.value) == ("n_jobs", 3)
     assert InputError(parameter("X"), " is too long.").parameter == "X"
 
 
-def test_an_error_without_parameters_blames_none():
+def test_an_error_without_parameters_names_none():
     with pytest.raises(InputError) as caught:
         graphsieve.rank(np.ones((5, 0)))
     assert caught.value.parameter is None
@@ -124,7 +124,7 @@ def test_none_can_be_the_value():
     assert (error.parameter, error.value) == ("compress", None)
 
 
-# --- sentences of parts
+# --- messages of parts
 # --------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +176,7 @@ def test_an_alternative_is_added_to_the_rule_and_not_to_the_value():
     assert (caught.value.parameter, caught.value.value) == ("sep", "it must be c")
     with pytest.raises(InputError) as caught:
         either(None, count())("must be ", 0)
-    assert str(caught.value) == "must be  must be None or a whole number of at least 1, got 0."
+    assert str(caught.value) == "must be  must be None or an integer of at least 1, got 0."
 
 
 # --- other processes
@@ -188,7 +188,7 @@ def test_an_alternative_is_added_to_the_rule_and_not_to_the_value():
     "carried", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
 )
 @pytest.mark.parametrize("value", [None, True, 3, 0.5, "rank"])
-def test_copies_of_errors_say_the_same(kind, carried, value):
+def test_copies_of_errors_have_the_same_message(kind, carried, value):
     error = kind("row 3: ", setting("scale", value), " is wrong; ", phrase("pass"), " another.")
     again = carried(error)
     assert type(again) is kind
@@ -197,7 +197,7 @@ def test_copies_of_errors_say_the_same(kind, carried, value):
     assert message_of(again).worded(in_capitals) == message_of(error).worded(in_capitals)
 
 
-def test_a_value_that_no_other_process_can_have_stays():
+def test_a_value_that_cannot_be_pickled_is_dropped():
     error = InputError(must_be("scoring", "a name", lambda: None))
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error)
@@ -249,11 +249,11 @@ def test_warnings_of_rounds_keep_their_parts():
                 warn(parameter("sep"), " is odd.")
     with pytest.warns(GraphSieveWarning) as shown:
         rounds.give()
-    said = "<SEP> is odd (in 2 of 3 rounds, first in round 2)."
-    assert [message_of(one.message).worded(in_capitals) for one in shown] == [said]
+    expected = "<SEP> is odd (in 2 of 3 rounds, first in round 2)."
+    assert [message_of(one.message).worded(in_capitals) for one in shown] == [expected]
 
 
-def test_messages_of_others_are_one_part():
+def test_messages_of_other_libraries_are_one_part():
     assert message_of(OSError(2, "no such file")).parts == ("[Errno 2] no such file",)
     assert message_of(UserWarning("odd")).parts == ("odd",)
     assert message_of("odd").parts == ("odd",)

@@ -1,5 +1,5 @@
-"""How many threads work, ours and those of BLAS: never one times the other, and nobody's setting
-is left changed.
+"""The number of threads of graphsieve and BLAS. The two are never multiplied, and all settings are
+restored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def of_openmp() -> int:
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    """Whatever the environment says; on one core there is only one."""
+    """Allow two threads, whatever the environment variables are. On one core, only one is used."""
     with threadpool_limits(2):
         yield
 
@@ -94,8 +94,8 @@ def test_an_inner_number_can_lower_but_not_raise():
     assert of_blas() == 2
 
 
-def test_two_who_overlap_leave_what_was_before():
-    """One leaves while the other is still inside; neither may restore what the other has set."""
+def test_overlapping_limits_restore_the_original_setting():
+    """One block ends while the other is still active. Neither may restore the other's limit."""
     together = Barrier(2, timeout=30)
 
     def first():
@@ -117,7 +117,7 @@ def test_two_who_overlap_leave_what_was_before():
     assert of_blas() == 2
 
 
-def test_while_our_threads_work_blas_has_one():
+def test_blas_uses_one_thread_inside_in_threads():
     seen = []
     with at_most_jobs(-1):
         in_threads(lambda jobs: seen.extend(of_blas() for _ in jobs), range(6), available_threads())
@@ -132,15 +132,15 @@ def no_thread_left(*_):
 @pytest.mark.parametrize(
     "start", [no_thread_left, lambda *_: 0], ids=["refused", "dead before its first line"]
 )
-def test_who_calls_for_help_in_vain_works_alone(monkeypatch, start):
-    """Where memory is short: such threads were an error of another kind, and a wait without end."""
+def test_the_work_is_done_if_no_thread_starts(monkeypatch, start):
+    """This happens if memory is short. It once raised an error or waited forever."""
     monkeypatch.setattr(threads, "start_new_thread", start)
     seen = []
     in_threads(seen.extend, range(6), 3)
     assert seen == list(range(6))
 
 
-def test_help_that_comes_late_finds_nothing_to_do(monkeypatch):
+def test_a_thread_that_starts_late_does_nothing(monkeypatch):
     late, seen = [], []
     monkeypatch.setattr(threads, "start_new_thread", lambda function, given: late.append(function))
     in_threads(seen.extend, range(6), 3)
@@ -150,7 +150,7 @@ def test_help_that_comes_late_finds_nothing_to_do(monkeypatch):
     assert seen == list(range(6))
 
 
-def test_an_error_of_a_helper_reaches_who_called_it():
+def test_an_error_in_a_helper_thread_reaches_the_caller():
     together, caller = Barrier(2, timeout=30), get_ident()
 
     def work(jobs):
@@ -184,14 +184,14 @@ def test_other_numbers_are_refused(n_jobs):
         HybridSieve(n_jobs=n_jobs),
         FloatingSieve(n_jobs=n_jobs),
     ):
-        with pytest.raises(InputError, match="n_jobs must be None or a whole number other than 0"):
+        with pytest.raises(InputError, match="n_jobs must be None or an integer other than 0"):
             sieve.fit(X, y)
     with pytest.raises(InputError, match="n_jobs must be None"):
         rank(X, y, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("make", [GraphSieve, IterativeSieve, HybridSieve, FloatingSieve])
-def test_the_sieves_work_inside_it(make, monkeypatch):
+def test_the_sieves_respect_the_limit(make, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 2
     seen = []
     real = make._fit_here
@@ -203,7 +203,7 @@ def test_the_sieves_work_inside_it(make, monkeypatch):
     assert seen == [1, min(2, cores())]
 
 
-def test_rank_passes_it_on_and_the_answer_is_the_same(monkeypatch):
+def test_rank_passes_n_jobs_on_and_the_result_is_the_same(monkeypatch):
     X = np.random.default_rng(0).normal(size=(200, 5))
     seen = []
     real = graph_sieve.scale_used
@@ -216,7 +216,7 @@ def test_rank_passes_it_on_and_the_answer_is_the_same(monkeypatch):
     assert one.parameters == other.parameters
 
 
-def test_neighbors_do_not_depend_on_it():
+def test_neighbors_do_not_depend_on_the_number_of_threads():
     rows = np.random.default_rng(0).normal(size=(3000, 8))
     with at_most_jobs(1):
         alone = nearest_neighbors(rows, 4)

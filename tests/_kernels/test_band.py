@@ -1,5 +1,5 @@
-"""Graphs of near places of an order: as their weight matrices have it, compiled and plain to the
-same bits, by any threads.
+"""Band graphs agree with their weight matrices. The compiled and numpy versions agree bitwise, for
+any number of threads.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ from graphsieve.table.columns import MemoryTable
 
 needs_compiled = pytest.mark.skipif(
     not hasattr(kernels.compiled, "band_sums"),
-    reason="there are no compiled kernels, or plain ones are asked for",
+    reason="the kernels are not compiled, or the numpy versions are requested",
 )
 N = 150
 
 
 def random_band(most: int, n: int = N) -> Band:
-    """Each place with up to `most` after it; some weights, and all of some places, are zero."""
+    """Link each place with up to `most` later ones. Some weights, and all weights of some places,
+    are zero.
+    """
     rng = np.random.default_rng(most)
     counts = np.minimum(rng.integers(0, most + 1, size=n), n - 1 - np.arange(n))
     begin = np.concatenate([[0], np.cumsum(counts)])
     weights = rng.random(begin[-1]) * (rng.random(begin[-1]) < 0.8)
     made = Band(rng.permutation(n), begin, weights)
     low, high = made.places()
-    # So one group has no weight at all
+    # One group has no weight.
     weights[(low < 3) | (high < 3) | (low // 32 == 2) | (high // 32 == 2)] = 0
     return made
 
 
 def weight_matrix(made: Band) -> np.ndarray:
-    """By the definition, place by place."""
+    """Compute the weight matrix by definition, place by place."""
     W = np.zeros((len(made.order), len(made.order)))
     for place, begin in enumerate(made.begin[:-1]):
         for step, weight in enumerate(made.weights[begin : made.begin[place + 1]], start=1):
@@ -68,12 +70,12 @@ def numbers(kind: str, width: int, n: int = N) -> Numbers:
 
 @pytest.fixture(params=[2**16, 64])
 def at_once(request, monkeypatch):
-    """Places that are summed by themselves before they are added: all, or a few."""
+    """Number of places per partial sum: all, or a few."""
     monkeypatch.setattr(band, "PLACES_AT_ONCE", request.param)
     return request.param
 
 
-@pytest.mark.parametrize("most", [0, 1, 5, 31, 32, 90])  # more than the ring holds, too
+@pytest.mark.parametrize("most", [0, 1, 5, 31, 32, 90])  # also more than the ring holds
 @pytest.mark.parametrize("width", [1, 8, 13, 300])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
 @pytest.mark.usefixtures("at_once")
@@ -94,7 +96,7 @@ def test_sums_are_those_of_the_weight_matrix(kind, width, most, plain):
 
 
 @pytest.mark.parametrize("plainly", ["0", "1"])
-def test_what_varies_only_where_no_weight_is_has_no_spread_at_all(plainly, monkeypatch):
+def test_variation_without_weight_gives_a_spread_of_exactly_zero(plainly, monkeypatch):
     if plainly == "1":
         monkeypatch.setattr(kernels, "compiled", None)
     made = random_band(5)
@@ -171,8 +173,8 @@ def test_pairs_have_no_gaps_and_are_the_same_with_plain_kernels(n, k, plain):
 
 @pytest.mark.parametrize("plainly", ["0", "1"])
 def test_distances_that_tie_by_rounding_alone_are_no_band(plainly, monkeypatch):
-    """1 − 0, 1 − 1e-17 and 1 − 2e-17 are the same number: the first is a pair with the fourth
-    and not with the third.
+    """In float64, 1 − 0, 1 − 1e-17 and 1 − 2e-17 are equal. The first value is therefore a pair
+    with the fourth, but not with the third.
     """
     if plainly == "1":
         monkeypatch.setattr(kernels, "compiled", None)
@@ -199,8 +201,8 @@ def test_the_supervised_score_does_not_depend_on_the_order_of_samples_or_on_stor
 
 @needs_compiled
 def test_arrays_that_do_not_fit_are_refused():
-    floats, whole = np.zeros, lambda *values: np.array(values, dtype=np.int64)
-    order, begin = whole(3, 2, 1, 0), whole(0, 2, 3, 3, 3)
+    floats, integers = np.zeros, lambda *values: np.array(values, dtype=np.int64)
+    order, begin = integers(3, 2, 1, 0), integers(0, 2, 3, 3, 3)
     read_only = floats((2, 3))
     read_only.flags.writeable = False
     good = {
@@ -209,26 +211,26 @@ def test_arrays_that_do_not_fit_are_refused():
             floats((2, 3)),
         ],
         "band_degree": [begin, floats(3), floats(4)],
-        "line_band": [floats(3), floats(3), 1, whole(0, 0, 0, 0)],
-        "line_squares": [floats(3), whole(0, 2, 2, 2), floats(2)],
+        "line_band": [floats(3), floats(3), 1, integers(0, 0, 0, 0)],
+        "line_squares": [floats(3), integers(0, 2, 2, 2), floats(2)],
     }  # fmt: skip
     wrong = {
         "band_sums": [
-            (0, floats((3, 3))), (0, "rows"), (1, None), (2, floats(2)), (3, whole(4, 2, 1, 0)), (3, whole(3, 2, 1, -1)),
-            (3, whole(3, 2, 1)), (4, whole(0, 2, 3, 3)), (4, whole(0, 2, 3, 3, 4)), (4, whole(0, 2, 1, 3, 3)),
-            (4, whole(-1, 2, 3, 3, 3)), (4, whole(0, 4, 4, 4, 3)), (5, floats(2)), (6, floats(3)), (6, None), (7, floats(2)),
-            (8, None),
+            (0, floats((3, 3))), (0, "rows"), (1, None), (2, floats(2)), (3, integers(4, 2, 1, 0)), (3, integers(3, 2, 1, -1)),
+            (3, integers(3, 2, 1)), (4, integers(0, 2, 3, 3)), (4, integers(0, 2, 3, 3, 4)), (4, integers(0, 2, 1, 3, 3)),
+            (4, integers(-1, 2, 3, 3, 3)), (4, integers(0, 4, 4, 4, 3)), (5, floats(2)), (6, floats(3)), (6, None),
+            (7, floats(2)), (8, None),
             (8, floats((2, 3))), (8, floats((1, 2))), (9, 1), (9, -1), (10, 3), (10, 5), (11, -1), (12, 4), (13, floats((1, 3))),
             (13, floats((2, 2))), (13, read_only), (13, floats(3)),
         ],
         "band_degree": [
-            (0, whole(0, 2, 3, 3)), (0, whole(0, 2, 3, 3, 4)), (0, whole(0, 4, 3, 3, 3)), (0, floats(5)), (1, floats(2)),
-            (2, floats(3)), (2, whole(0, 0, 0, 0)),
+            (0, integers(0, 2, 3, 3)), (0, integers(0, 2, 3, 3, 4)), (0, integers(0, 4, 3, 3, 3)), (0, floats(5)), (1, floats(2)),
+            (2, floats(3)), (2, integers(0, 0, 0, 0)),
         ],
-        "line_band": [(0, floats(2)), (1, floats(2)), (1, whole(0, 0, 0)), (2, 1.5), (3, floats(4)), (3, whole(0, 0, 0))],
+        "line_band": [(0, floats(2)), (1, floats(2)), (1, integers(0, 0, 0)), (2, 1.5), (3, floats(4)), (3, integers(0, 0, 0))],
         "line_squares": [
-            (0, floats(2)), (1, whole(0, 3, 3, 3)), (1, whole(0, 1, 1, 2)), (1, whole(0, 2, 3, 2)), (1, whole(0, 2, 2)),
-            (1, whole(-1, 1, 1, 1)), (2, floats(3)), (2, whole(0, 0)),
+            (0, floats(2)), (1, integers(0, 3, 3, 3)), (1, integers(0, 1, 1, 2)), (1, integers(0, 2, 3, 2)),
+            (1, integers(0, 2, 2)), (1, integers(-1, 1, 1, 1)), (2, floats(3)), (2, integers(0, 0)),
         ],
     }  # fmt: skip
     for name, cases in wrong.items():

@@ -1,5 +1,5 @@
-"""Sums over edges and weighted samples: compiled and plain to the same bits, beside any columns
-and by any number of threads.
+"""Sums over edges and weighted samples. The compiled and numpy versions agree bitwise, for any other
+columns and any number of threads.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from graphsieve._kernels.line import line_pairs, line_reach
 
 needs_compiled = pytest.mark.skipif(
     not hasattr(kernels.compiled, "edge_sums"),
-    reason="there are no compiled kernels, or plain ones are asked for",
+    reason="the kernels are not compiled, or the numpy versions are requested",
 )
 N = 90
 
 
 @pytest.fixture(params=[0, 2**12])
 def few_places(request, monkeypatch):
-    """Weightings as lists of who is in them, and written out."""
+    """Store the weightings as lists of samples, and as dense arrays."""
     monkeypatch.setattr(column_sums, "FEW_PLACES", request.param)
 
 
 @pytest.fixture(params=[2**16, 32])
 def at_once(request, monkeypatch):
-    """Terms that are summed by themselves before they are added: all, or a few."""
+    """Number of terms per partial sum: all, or a few."""
     monkeypatch.setattr(column_sums, "EDGES_AT_ONCE", request.param)
     monkeypatch.setattr(column_sums, "SAMPLES_AT_ONCE", request.param)
     return request.param
 
 
 def numbers(kind: str, width: int) -> Numbers:
-    """Columns of many sizes; `kind` says how they are stored."""
+    """Columns with values of different magnitudes. `kind` determines how they are stored."""
     rng = np.random.default_rng(width)
     rows = rng.normal(size=(N, width + 7)) * 10.0 ** rng.integers(-9, 9, size=width + 7)
     scale, shift = np.ldexp(1.0, rng.integers(-20, 20, size=width)), rng.normal(size=width)
     if kind == "prepared":
         return Numbers(np.ascontiguousarray(rows[:, :width]))
-    if kind == "slice":  # of a wider array, which is not copied
+    if kind == "slice":  # a view of a wider array
         return Numbers(rows[:, 3 : width + 3], scale, shift)
     return Numbers(rows[::-1, :width].astype(np.float32), scale, shift)
 
@@ -64,7 +64,7 @@ def edge_list(n_edges: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def one_by_one(
     values: np.ndarray, first: np.ndarray, second: np.ndarray, weights: np.ndarray, power: int
 ) -> np.ndarray:
-    """The definition: every column by itself, edge after edge."""
+    """The definition: every column separately, edge by edge."""
     total = np.zeros(values.shape[1])
     for i, j, weight in zip(first, second, weights, strict=True):
         gap = values[i] - values[j]
@@ -72,12 +72,12 @@ def one_by_one(
     return total
 
 
-# Few: nothing is copied
-@pytest.mark.parametrize("asked", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])
+# With few edges, the columns are not copied.
+@pytest.mark.parametrize("settings", [(0, 2), (1, 1), (40, 1), (40, 2), (300, 1), (300, 2)])
 @pytest.mark.parametrize("width", [1, 5, 32, 33, 100, 600])
 @pytest.mark.parametrize("kind", ["prepared", "slice", "single"])
-def test_edge_sums_have_the_bits_of_the_definition(kind, width, asked, plain, at_once):
-    n_edges, power = asked
+def test_edge_sums_have_the_bits_of_the_definition(kind, width, settings, plain, at_once):
+    n_edges, power = settings
     given, listed = numbers(kind, width), edge_list(n_edges)
     expected = np.zeros(width)
     for start in range(0, n_edges, at_once):
@@ -119,8 +119,8 @@ def test_moments_have_the_same_bits(kind, width, shape, plain):
     assert_array_equal(as_array, [mean, scatter])
     assert_array_equal(mean_alone(given, by, mass), mean)
     for which in np.flatnonzero(mass):
-        # A column is compared by its size: of one that hardly varies, this plain formula itself has
-        # lost the digits.
+        # The tolerance is relative to the magnitude of the column. If a column hardly varies, this
+        # direct formula loses its significant digits.
         size = np.abs(values).max(axis=0)
         expected = weights[:, which] @ values / mass[which]
         assert (np.abs(mean[which] - expected) <= 1e-12 * size).all()
@@ -155,9 +155,9 @@ def test_threads_and_neighbouring_columns_change_no_bit(n_threads, monkeypatch):
 
 
 @needs_compiled
-def test_whoever_limits_the_threads_of_blas_limits_ours(monkeypatch):
+def test_a_limit_on_blas_threads_limits_our_threads(monkeypatch):
     monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
-    monkeypatch.setattr(column_sums, "in_threads", None)  # nobody may start any
+    monkeypatch.setattr(column_sums, "in_threads", None)  # No thread may be started.
     with threadpool_limits(1):
         edge_sums(numbers("slice", 200), *edge_list(300))
 
@@ -166,7 +166,7 @@ def test_whoever_limits_the_threads_of_blas_limits_ours(monkeypatch):
 @pytest.mark.parametrize("width", [1, 5, 300])
 def test_extremes_are_those_of_numpy(width, dtype, plain):
     rows = np.random.default_rng(width).integers(-3, 4, size=(50, width)).astype(dtype)
-    rows[::7] *= -1  # among them zeros of both signs
+    rows[::7] *= -1  # includes zeros of both signs
     rows = np.concatenate([rows + dtype(5), rows, -rows - dtype(5)], axis=1)[:, : 3 * width]
     found, expected = column_extremes(rows), plain(column_extremes, rows)
     assert_array_equal(found, expected)
@@ -174,7 +174,7 @@ def test_extremes_are_those_of_numpy(width, dtype, plain):
 
 
 @needs_compiled
-def test_what_kernels_cannot_read_is_summed_plainly():
+def test_arrays_that_kernels_cannot_read_are_summed_by_numpy():
     rows = np.arange(12.0).reshape(4, 3)
     for good in (
         rows,
@@ -202,11 +202,11 @@ def test_what_kernels_cannot_read_is_summed_plainly():
 
 @needs_compiled
 def test_arrays_that_do_not_fit_are_refused():
-    floats, whole = np.zeros, lambda *values: np.array(values, dtype=np.int64)
+    floats, integers = np.zeros, lambda *values: np.array(values, dtype=np.int64)
     good = {
-        "edge_sums": [floats((4, 3)), floats(3), floats(3), whole(0), whole(1), floats(1), 2, 0, 3, floats(3)],
+        "edge_sums": [floats((4, 3)), floats(3), floats(3), integers(0), integers(1), floats(1), 2, 0, 3, floats(3)],
         "weighted_sums": [
-            floats((4, 3)), floats(3), floats(3), whole(0, 1, 1, 1, 2), whole(0, 1), floats(2), floats((2, 3)), None, 0, 3,
+            floats((4, 3)), floats(3), floats(3), integers(0, 1, 1, 1, 2), integers(0, 1), floats(2), floats((2, 3)), None, 0, 3,
             floats((2, 3)),
         ],
         "column_extremes": [floats((4, 3)), 0, 3, floats((3, 3))],
@@ -216,12 +216,13 @@ def test_arrays_that_do_not_fit_are_refused():
     wrong = {
         "edge_sums": [
             (0, floats(3)), (0, floats((0, 3))), (0, floats((4, 3), dtype=np.int64)), (0, floats((4, 6))[:, ::2]), (0, "rows"),
-            (1, None), (1, floats(2)), (2, floats(3, dtype=np.float32)), (3, whole(4)), (3, whole(-1)), (4, whole(0, 1)),
+            (1, None), (1, floats(2)), (2, floats(3, dtype=np.float32)), (3, integers(4)), (3, integers(-1)), (4, integers(0, 1)),
             (3, np.array([0], dtype=np.int32)), (5, floats(2)), (6, 3), (7, -1), (8, 4), (9, floats(4)), (9, read_only),
         ],
         "weighted_sums": [
-            (3, whole(0, 1)), (3, whole(0, 2, 1, 1, 2)), (3, whole(0, 1, 1, 1, 3)), (3, whole(1, 1, 1, 1, 2)), (4, whole(0, 2)),
-            (4, whole(0, -1)), (5, floats(3)), (6, floats((2, 2))), (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
+            (3, integers(0, 1)), (3, integers(0, 2, 1, 1, 2)), (3, integers(0, 1, 1, 1, 3)), (3, integers(1, 1, 1, 1, 2)),
+            (4, integers(0, 2)), (4, integers(0, -1)), (5, floats(3)), (6, floats((2, 2))),
+            (6, floats((3, 3))), (6, floats(3)), (7, floats((1, 3))),
             (7, floats(3)), (7, "center"), (8, 4), (10, floats((1, 3))), (10, floats((2, 4))), (3, None), (4, None),
         ],
         "column_extremes": [(0, floats(3)), (1, 2.5), (2, 4), (3, floats((2, 3))), (3, floats((3, 2))), (3, None)],
@@ -234,22 +235,22 @@ def test_arrays_that_do_not_fit_are_refused():
             args[place] = value
             with pytest.raises((ValueError, TypeError)):
                 function(*args)
-    everyone = [*good["weighted_sums"][:3], None, None, floats(8), *good["weighted_sums"][6:]]
-    kernels.compiled.weighted_sums(*everyone)
+    in_all = [*good["weighted_sums"][:3], None, None, floats(8), *good["weighted_sums"][6:]]
+    kernels.compiled.weighted_sums(*in_all)
     with pytest.raises(ValueError, match="weightings"):
-        kernels.compiled.weighted_sums(*everyone[:5], floats(7), *everyone[6:])
-    for none in (0, 2):  # no columns at all, or none of them
+        kernels.compiled.weighted_sums(*in_all[:5], floats(7), *in_all[6:])
+    for none in (0, 2):  # empty ranges of columns
         kernels.compiled.edge_sums(
             *good["edge_sums"][:3],
-            whole(*range(4)),
-            whole(*range(4)),
+            integers(*range(4)),
+            integers(*range(4)),
             floats(4),
             2,
             none,
             none,
             floats(3),
         )
-    assert edge_sums(Numbers(floats((4, 0))), whole(0), whole(1), floats(1)).shape == (0,)
+    assert edge_sums(Numbers(floats((4, 0))), integers(0), integers(1), floats(1)).shape == (0,)
     with pytest.raises(ValueError, match="without a scale"):
         kernels.compiled.edge_sums(floats((4, 3), np.float32), None, None, *good["edge_sums"][3:])
 
@@ -283,9 +284,11 @@ def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
     assert len(found[0]) >= k * len(values) / 2
     for one, other in zip(found, plain(line_pairs, *given), strict=True):
         assert_array_equal(one, other)
-    floats, whole = np.zeros(3), np.zeros(3, dtype=np.int64)
-    good = [floats, floats, whole, whole, whole.copy(), floats.copy()]
-    for place, value in enumerate([whole, floats[:2], whole[:2], floats, whole[:2], floats[:2]]):
+    floats, integers = np.zeros(3), np.zeros(3, dtype=np.int64)
+    good = [floats, floats, integers, integers, integers.copy(), floats.copy()]
+    for place, value in enumerate(
+        [integers, floats[:2], integers[:2], floats, integers[:2], floats[:2]]
+    ):
         with pytest.raises(ValueError, match=r"has length|must have"):
             kernels.compiled.line_pairs(*good[:place], value, *good[place + 1 :])
     assert all(
@@ -296,7 +299,7 @@ def test_pairs_along_a_line_are_the_same_with_plain_kernels(k, plain):
 
 @pytest.mark.parametrize("k", [1, 4, 30])
 def test_the_reach_along_a_line_is_how_far_the_kth_nearest_is(k, plain):
-    # With many that are equal
+    # Many values are equal.
     values = np.sort(np.random.default_rng(k).integers(0, 20, size=60).astype(float) ** 3)
     expected = np.sort(np.abs(values[:, None] - values), axis=1)[:, k]
     assert_array_equal(line_reach(values, k), expected)

@@ -1,6 +1,4 @@
-"""Compiled kernels give what their plain twins give, to the last bit, and refuse arrays that do
-not fit.
-"""
+"""Compiled kernels agree bitwise with their numpy versions, and refuse arrays that do not fit."""
 
 from __future__ import annotations
 
@@ -23,15 +21,15 @@ needs_compiled = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("asked", "plain"),
+    ("given", "plain"),
     [({}, False), ({"GRAPHSIEVE_PLAIN": "0"}, False), ({"GRAPHSIEVE_PLAIN": "1"}, True)],
 )
-def test_the_environment_chooses_the_kernels(asked, plain):
+def test_the_environment_chooses_the_kernels(given, plain):
     code = "from graphsieve import _kernels as k; print(k.compiled is None, k._installed is None)"
     settings = {name: value for name, value in os.environ.items() if name != "GRAPHSIEVE_PLAIN"}
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**settings, **asked},
+        env={**settings, **given},
         capture_output=True,
         text=True,
         check=True,
@@ -146,7 +144,7 @@ def test_columns_without_lists_are_left_alone(plain):
 
 
 def good_arguments():
-    """Arrays that each kernel takes."""
+    """Valid arguments for each kernel."""
     place, begin = np.zeros(1, np.int32), np.array([0, 1])
     lists = [
         np.zeros((4, 2)),
@@ -173,7 +171,7 @@ def good_arguments():
 
 
 def spoilt(array):
-    """Arrays that look like the given one, but have another type, shape or order, or are none."""
+    """Invalid variants of an array: another type, shape or memory order, or no array at all."""
     yield None
     yield "text"
     yield array.astype(np.complex128)
@@ -209,7 +207,7 @@ def test_arrays_that_do_not_fit_are_refused(name):
 
 @needs_compiled
 @pytest.mark.parametrize("wrong", [-1, 5, 2**40])
-def test_rows_that_are_not_there_are_refused(wrong):
+def test_rows_that_do_not_exist_are_refused(wrong):
     for place in (1, 2):
         arguments = good_arguments()["dense_pair_distances"]
         arguments[place][1] = wrong

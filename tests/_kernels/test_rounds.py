@@ -1,5 +1,5 @@
-"""The kernels of a round of the iterative search: their plain twins give the same bits, and both
-what a double loop gives.
+"""The kernels of the iterative search agree bitwise with their numpy versions, and both agree with a
+double loop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ needs_compiled = pytest.mark.skipif(
 
 
 def distances(X):
-    """Squared, by the double loop, summed from the first feature on; nobody is near himself."""
+    """Squared distances, summed in the order of the features, with an infinite diagonal."""
     squared = np.zeros((len(X), len(X)))
     for feature in X.T:
         squared += (feature[:, None] - feature) ** 2
@@ -38,14 +38,14 @@ def distances(X):
 
 
 def nearest(squared, count):
-    """The `count` nearest of each, ties by lower index."""
+    """The `count` nearest samples of each sample. Ties are ordered by index."""
     order = np.argsort(squared, axis=1, kind="stable")[:, :count].copy()
     return order, np.take_along_axis(squared, order, axis=1)
 
 
 def followed(X, gone, back, k, slack):
-    """Features 0 to `gone` leave, those of `back` come: distances, neighbours and lengths as the
-    kernel leaves them.
+    """Remove the first `gone` features and add those of `back`. Return the distances, neighbours
+    and lengths that the kernel computes.
     """
     pairs = room_for_pairs(len(X))
     pairs[:, : len(X)] = distances(X)
@@ -54,11 +54,11 @@ def followed(X, gone, back, k, slack):
     return np.triu(pairs[:, : len(X)], 1), near, lengths
 
 
-@pytest.mark.parametrize("distinct", [3, 1000])  # with ties everywhere, and hardly any
+@pytest.mark.parametrize("distinct", [3, 1000])  # many ties, and hardly any
 @pytest.mark.parametrize(("gone", "n_back"), [(1, 0), (0, 1), (3, 0), (2, 3), (0, 0)])
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (7, 6), (8, 3), (70, 5), (150, 12)])
-def test_who_is_nearest_after_features_changed(n, k, gone, n_back, distinct, plain):  # noqa: PLR0917
-    """Whole numbers, so that nothing is rounded, and the distances are those of the other
+def test_nearest_neighbours_after_features_changed(n, k, gone, n_back, distinct, plain):  # noqa: PLR0917
+    """With integers, there is no rounding, and the distances equal those of the remaining
     features.
     """
     rng = np.random.default_rng(n)
@@ -71,7 +71,7 @@ def test_who_is_nearest_after_features_changed(n, k, gone, n_back, distinct, pla
         plain(followed, X, gone, back, k, 1e9),
     ):
         assert_array_equal(values, np.triu(expected, 1))
-        there = np.isfinite(lengths)  # of two samples each has but one other
+        there = np.isfinite(lengths)  # With two samples, each has only one neighbour.
         assert_array_equal(found, lengths)
         assert_array_equal(near[there], order[there])
 
@@ -89,7 +89,7 @@ def test_nearest_have_the_same_bits(slack, plain):
 
 
 @needs_compiled
-def test_anybody_will_do_as_first_neighbors(plain, monkeypatch):
+def test_arbitrary_samples_can_be_the_first_neighbours(plain, monkeypatch):
     rng = np.random.default_rng(2)
     pairs = room_for_pairs(100)
     pairs[:, :100] = distances(rng.normal(size=(100, 3)))
@@ -139,11 +139,11 @@ def test_sums_of_a_graph(width, plain):
     assert_allclose(mean, W.sum(axis=1) @ (rows - center))
     assert_allclose(moment, W.sum(axis=1) @ (rows - center) ** 2)
     assert not sums[:, width:].any()
-    assert_array_equal(strips, strips_of(rows))  # only read
+    assert_array_equal(strips, strips_of(rows))  # unchanged
 
 
 def test_ratios_of_sums(plain):
-    """By hand: degrees of 10 in all, energies 8, 1 and 2, spreads 20 − 4²/10, 1 and 0 − 1."""
+    """By hand: total degree 10, energies 8, 1 and 2, spreads 20 − 4²/10, 1 and 0 − 1."""
     sums = np.array([[6.0, 8.0, 1.0, 2.0], [0.0, 4.0, 0.0, np.sqrt(10)], [10.0, 20.0, 1.0, 0.0]])
     values, errors = sum_ratios(sums, np.array([1, 2, 3]), 10.0, 0.5, 0.25)
     assert_allclose(values, [8 / 18.4, 1.0, -2.0])
@@ -209,7 +209,7 @@ def good_arguments():
 
 
 def spoilt(array):
-    """Arrays that look like the given one, but have another type, shape or order, or are none."""
+    """Invalid variants of an array: another type, shape or memory order, or no array at all."""
     yield from (
         None,
         "text",
@@ -243,7 +243,7 @@ def test_arrays_that_do_not_fit_are_refused(name):
 
 @needs_compiled
 @pytest.mark.parametrize("wrong", [-1, 5, 2**40])
-def test_samples_that_are_not_there_are_refused(wrong):
+def test_samples_that_do_not_exist_are_refused(wrong):
     for name, places in (
         ("follow_nearest", [4]),
         ("list_links", [0]),
@@ -253,14 +253,14 @@ def test_samples_that_are_not_there_are_refused(wrong):
         for place in places:
             arguments = good_arguments()[name]
             arguments[place].flat[1] = wrong
-            with pytest.raises(ValueError, match="that are there"):
+            with pytest.raises(ValueError, match="must"):
                 getattr(kernels.compiled, name)(*arguments)
 
 
 @needs_compiled
 @pytest.mark.parametrize("n_gone", [-1, 3])
-def test_more_features_cannot_leave_than_change(n_gone):
+def test_more_features_cannot_be_removed_than_changed(n_gone):
     arguments = good_arguments()["follow_nearest"]
     arguments[1] = n_gone
-    with pytest.raises(ValueError, match="than changed"):
+    with pytest.raises(ValueError, match="no more features can"):
         kernels.compiled.follow_nearest(*arguments)

@@ -677,7 +677,7 @@ def test_it_prints_and_exports():
             "p-values need form='ratio'",
         ),
         ({"control": "holm"}, "control must be one of 'bh', 'by'"),
-        ({"n_permutations": 10}, "n_permutations must be a whole number of at least 99"),
+        ({"n_permutations": 10}, "n_permutations must be an integer of at least 99"),
         ({"n_neighbors": 3}, "method 'fisher' has no n_neighbors"),
         ({"supervision": "pairs"}, "supervision must be a graphsieve.Supervision"),
         (

@@ -707,7 +707,7 @@ def test_the_picture_shows_intervals_and_frequencies(found):
     assert [text.get_text() for text in axes.texts] == [
         f"{100 * found.frequency[j]:.0f} %" for j in order
     ]
-    with pytest.raises(InputError, match="n must be a whole number of at least 1"):
+    with pytest.raises(InputError, match="n must be an integer of at least 1"):
         found.plot(n=0)
 
 
@@ -775,9 +775,9 @@ def test_an_error_says_in_which_resample():
         ("fischer", {}, "did you mean 'fisher'"),
         (["fisher", "relieff"], {}, "selector must be one selector, got 2"),
         (3, {}, "must be the name of a method, an estimator with fit, or a function"),
-        ("fisher", {"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
-        ("fisher", {"fraction": 0}, "fraction must be a positive number, up to 1, got 0"),
-        ("fisher", {"fraction": 1.5}, "fraction must be a positive number, up to 1, got 1.5"),
+        ("fisher", {"n_resamples": 1}, "n_resamples must be an integer of at least 2, got 1"),
+        ("fisher", {"fraction": 0}, "fraction must be a positive number of at most 1, got 0"),
+        ("fisher", {"fraction": 1.5}, "fraction must be a positive number of at most 1, got 1.5"),
         ("fisher", {"fraction": 1}, "fraction=1 draws all samples every time"),
         ("fisher", {"fraction": 0.01}, "2 of 178 samples cannot hold one of each of the 3 kinds"),
         ("fisher", {"hide": 1}, "hide must be None or a fraction above 0 and below 1"),
@@ -805,7 +805,7 @@ def test_an_error_says_in_which_resample():
         ),
         ("fisher", {"target_type": "words"}, "target_type must be one of"),
         ("fisher", {"progress": "yes"}, "progress must be None or True or False"),
-        ("fisher", {"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
+        ("fisher", {"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
         ("fisher", {"random_state": -1}, "random_state must be"),
         ("fisher", {"supervision": [(0, 1)]}, "supervision must be a graphsieve.Supervision"),
     ],

@@ -288,8 +288,8 @@ def test_a_name_that_promises_another_compression_is_refused(run, arguments, end
     code, out, err = run(arguments[0], "t.csv", *arguments[1:], f"out.csv{ending}")
     assert (code, out) == (2, "")
     assert err == (
-        f"graphsieve: out.csv{ending} would have to be compressed otherwise than by gzip; "
-        f"let its name end in .gz, or leave {ending} out.\n"
+        f"graphsieve: out.csv{ending} cannot be written, since gzip is the only supported compression; "
+        f"use the suffix .gz, or remove {ending}.\n"
     )
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
 

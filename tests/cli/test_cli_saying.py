@@ -35,7 +35,7 @@ def test_paths_that_lead_nowhere_are_no_bugs(run, command):
     code, _, err = run(command, "t.csv", "-o", f"{'n' * 300}.csv")
     assert code == 4
     assert err.endswith(
-        "graphsieve: the name of a file is longer than any file can have; name another.\n"
+        "graphsieve: a file name is longer than the file system allows; choose a shorter name.\n"
     )
     assert run(command, "t.csv", "-o", "one/r.csv")[0] == 4
     assert run(command, "one")[0] == 2

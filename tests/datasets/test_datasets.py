@@ -257,7 +257,7 @@ def test_common_behaviour_of_the_generators(name, make):
     again = pickle.loads(pickle.dumps(data))  # Experiments send data sets to other processes.
     assert_array_equal(again.y, data.y)
     for wrong in (0, -3, 2.5, True, None):
-        with pytest.raises(InputError, match="n_samples must be a whole number"):
+        with pytest.raises(InputError, match="n_samples must be an integer"):
             make(wrong)
     for wrong in ("seed", -1, 1.5, True):
         with pytest.raises(InputError, match="random_state must be") as error:
@@ -277,9 +277,7 @@ def test_generators_reject_invalid_arguments():
         (datasets.make_y5, 5),
     ):
         assert make(9, n_features=least, random_state=0).X.shape == (9, least)
-        with pytest.raises(
-            InputError, match=f"n_features must be a whole number of at least {least}"
-        ):
+        with pytest.raises(InputError, match=f"n_features must be an integer of at least {least}"):
             make(9, n_features=least - 1)
     with pytest.raises(InputError, match="n_noise"):
         datasets.make_waveform(9, n_noise=-1)

@@ -557,7 +557,7 @@ def test_a_map_larger_than_the_samples_compresses_nothing():
         (("smo", 3), "did you mean 'som'"),
         (("Kmeans", 3), "did you mean 'kmeans'"),
         ((None, 3), "one of 'som', 'kmeans'"),
-        (("som", (0, 3)), "side of a map must be a whole number of at least 1, got 0"),
+        (("som", (0, 3)), "side of a map must be an integer of at least 1, got 0"),
         (("som", (2, 3, 1)), "two sides"),
         (("som", (2, 1.5)), "got 1.5"),
         (("som", 0), "at least 1, got 0"),
@@ -582,7 +582,7 @@ def test_more_prototypes_than_samples(way, size):
 
 
 def test_the_number_of_epochs_is_checked():
-    with pytest.raises(InputError, match="n_epochs must be a whole number of at least 1, got 0"):
+    with pytest.raises(InputError, match="n_epochs must be an integer of at least 1, got 0"):
         som(blobs(10), 2, n_epochs=0)
 
 

@@ -460,7 +460,7 @@ def _loses_a_process(options):
     [
         (_is_interrupted, (130, "interrupted.")),
         (_is_ended, (143, "terminated.")),
-        (_loses_a_process, (3, "work: one of the processes was killed")),
+        (_loses_a_process, (3, "work: a worker process was killed")),
     ],
 )
 def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(

@@ -186,7 +186,7 @@ def test_drawn_where_asked():
 
 @pytest.mark.parametrize("n", [0, -1, "3", 2.0, True])
 def test_a_number_of_features_is_a_whole_number(n):
-    with pytest.raises(InputError, match="n must be a whole number of at least 1"):
+    with pytest.raises(InputError, match="n must be an integer of at least 1"):
         draw_ranking(Scored([2, 1], 1), n=n)
 
 

@@ -919,7 +919,7 @@ def test_the_installer_uses_the_package_manager(tmp_path):
 def test_a_command_that_hangs_is_given_up_with_all_it_started(tmp_path):
     child = tmp_path / "child"
     hanging = command(tmp_path, "hanging", f"sleep 60 & echo $! > {child}", "wait")
-    assert install_browser.outcome([str(hanging)], limit=0.5) == "given up after 0.5 seconds"
+    assert install_browser.outcome([str(hanging)], limit=0.5) == "stopped after 0.5 seconds"
     with pytest.raises(ProcessLookupError):
         _wait_until_gone(int(child.read_text()))
     assert (

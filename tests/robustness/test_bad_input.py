@@ -2112,7 +2112,7 @@ def test_plus_and_minus_one_of_other_kinds():
     )
     assert GraphSieve(unlabeled=None).fit(X, PLUS_MINUS).n_labeled_ == N
     for unlabeled in ("a", 1.5, np.nan, True):
-        with pytest.raises(InputError, match="unlabeled must be None or a whole number"):
+        with pytest.raises(InputError, match="unlabeled must be None or an integer"):
             GraphSieve(unlabeled=unlabeled).fit(X, PLUS_MINUS)
 
 

@@ -582,7 +582,9 @@ def test_a_worker_that_is_killed_is_a_clear_error_and_no_wait():
         except LostProcessError as error:
             print(error)
     """
-    told = "work: one of the processes was killed, perhaps for want of memory; use fewer of them.\n"
+    told = (
+        "work: a worker process was killed, perhaps because memory ran out; use fewer processes.\n"
+    )
     assert (
         python(
             code, os.path.dirname(__file__), PYTHONPATH=os.path.dirname(os.path.dirname(__file__))

@@ -700,7 +700,7 @@ def test_processes_that_share_the_work_end_with_it(forks, folder, struck):
     before, drawn = contents(folder), random.Random(struck)
     of_worker = struck == "worker"
     sent = signal.SIGKILL if of_worker else signal.Signals[struck.rpartition(" ")[2]]
-    code, said = ENDS.get(sent, (3, "one of the processes was killed"))
+    code, said = ENDS.get(sent, (3, "a worker process was killed"))
     for _ in range(TIMES):
         moment = 0.1 + 0.3 * drawn.random()
         ended = forks.run(

@@ -73,7 +73,7 @@ RULES = {
     ),
     "count from 2 to 5": (parameters.count(2, 5), [(2, 2), (5, 5)], set()),
     "sensible count": (parameters.count(0, sensible=9), [(0, 0), (9, 9)], {"0"}),
-    "whole number": (
+    "integer": (
         parameters.whole_number(),
         [(-7, -7), (np.int64(4), 4)],
         {"0", "-1", "10**400", "-10**5000"},
@@ -163,11 +163,11 @@ def test_a_rule_refuses_everything_else_in_one_sentence(name):
 
 def test_messages_say_what_is_taken_and_what_was_given():
     for rule, value, message in (
-        (parameters.count(), np.int64(0), "p must be a whole number of at least 1, got 0."),
-        (parameters.count(2, 5), 6, "p must be a whole number from 2 to 5, got 6."),
+        (parameters.count(), np.int64(0), "p must be an integer of at least 1, got 0."),
+        (parameters.count(2, 5), 6, "p must be an integer from 2 to 5, got 6."),
         (parameters.count(sensible=9), 10, "p must be at most 9, got 10."),
-        (parameters.positive(), NAN, "p must be a positive number, finite, got nan."),
-        (parameters.positive(4.0), 5, "p must be a positive number, up to 4, got 5."),
+        (parameters.positive(), NAN, "p must be a positive number less than infinity, got nan."),
+        (parameters.positive(4.0), 5, "p must be a positive number of at most 4, got 5."),
         (parameters.between(0, 1), 2, "p must be a number from 0 to 1, got 2."),
         (
             parameters.choice(["standard", None]),
@@ -177,12 +177,12 @@ def test_messages_say_what_is_taken_and_what_was_given():
         (
             parameters.either("auto", parameters.count()),
             0,
-            "p must be 'auto' or a whole number of at least 1, got 0.",
+            "p must be 'auto' or an integer of at least 1, got 0.",
         ),
         (
             parameters.count(),
             Speechless(),
-            "p must be a whole number of at least 1, got a value of type Speechless.",
+            "p must be an integer of at least 1, got a value of type Speechless.",
         ),
     ):
         with pytest.raises(InputError) as caught:

@@ -569,7 +569,7 @@ def test_orders_that_are_none(order):
 
 def test_max_features_must_be_a_count():
     with pytest.raises(
-        InputError, match=r"^max_features must be None or a whole number of at least 1, got 0\.$"
+        InputError, match=r"^max_features must be None or an integer of at least 1, got 0\.$"
     ):
         count_features(MemoryTable(np.eye(3)), Supervision.nothing(3), [0], max_features=0)
 

@@ -479,9 +479,9 @@ def test_huge_and_small_values(scale):
     [
         ({"y": [-1, -1, -1]}, "no sample has a known label"),
         ({"y": [0, 1]}, "X has 3 samples, but 2"),
-        ({"n_neighbors": 0}, "n_neighbors must be None or a whole number of at least 1, got 0"),
-        ({"n_neighbors": True}, "n_neighbors must be None or a whole number"),
-        ({"n_neighbors": 2.0}, "n_neighbors must be None or a whole number"),
+        ({"n_neighbors": 0}, "n_neighbors must be None or an integer of at least 1, got 0"),
+        ({"n_neighbors": True}, "n_neighbors must be None or an integer"),
+        ({"n_neighbors": 2.0}, "n_neighbors must be None or an integer"),
         ({"bandwidth": 0}, "bandwidth must be 'auto' or a positive number"),
         ({"bandwidth": -1.0}, "bandwidth must be 'auto' or a positive number"),
         ({"bandwidth": float("nan")}, "bandwidth must be 'auto' or a positive number"),

@@ -110,7 +110,7 @@ def test_numbers_are_those_of_the_selector(redundancy):
         np.testing.assert_array_equal(getattr(found, name), getattr(sieve, name + "_"))
         assert (getattr(found, name) is None) == (redundancy is None)
     assert found.best(1) == [WITH_COPY.columns[np.argmin(sieve.ranking_)]]
-    with pytest.raises(InputError, match="n must be a whole number from 1 to 6"):
+    with pytest.raises(InputError, match="n must be an integer from 1 to 6"):
         found.best(7)
 
 
@@ -317,7 +317,7 @@ def test_plot_names_the_score_of_a_set_by_a_score():
 
 @pytest.mark.parametrize("n", [0, -1, "3", 2.0])
 def test_plot_refuses_what_is_no_number_of_features(ranking, n):
-    with pytest.raises(InputError, match="n must be a whole number of at least 1"):
+    with pytest.raises(InputError, match="n must be an integer of at least 1"):
         ranking.plot(n=n)
 
 
@@ -389,12 +389,12 @@ def test_names_with_an_order_of_their_own_are_names():
     ).names == ("b", "a")
 
 
-def test_what_is_no_pair_of_axes_is_refused(ranking):
+def test_only_axes_are_accepted_for_a_plot(ranking):
     pytest.importorskip("matplotlib")
-    with pytest.raises(InputError, match="ax must be None or one pair of matplotlib's axes, got 3"):
+    with pytest.raises(InputError, match="ax must be None or a matplotlib Axes object, got 3"):
         ranking.plot(ax=3)
     found = stability("variance", FRAME, n_features_to_select=2, n_resamples=3)
-    with pytest.raises(InputError, match="ax must be None or one pair of matplotlib's axes"):
+    with pytest.raises(InputError, match="ax must be None or a matplotlib Axes object"):
         found.plot(ax=np.array([None, None]))
 
 

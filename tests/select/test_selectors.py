@@ -193,16 +193,16 @@ def test_how_many_not(asked):
         ({"method": "spec", "method_params": {"n_components": 3}}, "belongs to form='phi3'"),
         (
             {"method": "spec", "method_params": {"power": 0}},
-            "power must be a whole number from 1 to 100",
+            "power must be an integer from 1 to 100",
         ),
         (
             {"method": "spec", "method_params": {"power": 2000}},
-            "power must be a whole number from 1 to 100",
+            "power must be an integer from 1 to 100",
         ),
         ({"method": "spec", "method_params": 5}, "method_params must be None or a dict"),
         ({"method": "spec", "method_params": {"n_neighbors": 3}}, "pass n_neighbors= instead"),
-        ({"unlabeled": "none"}, "unlabeled must be None or a whole number"),
-        ({"n_neighbors": "many"}, "n_neighbors must be 'auto' or a whole number of at least 1"),
+        ({"unlabeled": "none"}, "unlabeled must be None or an integer"),
+        ({"n_neighbors": "many"}, "n_neighbors must be 'auto' or an integer of at least 1"),
         ({"method": "fisher"}, "needs labels, but nothing is known"),
     ],
 )
@@ -284,7 +284,8 @@ def test_one_form_of_spec_is_good_when_large():
 
 def test_weights_beyond_reason_are_refused():
     with pytest.raises(
-        InputError, match=r"same_class_weight must be a positive number, up to 1e\+100, got 1e\+308"
+        InputError,
+        match=r"same_class_weight must be a positive number of at most 1e\+100, got 1e\+308",
     ):
         scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e308)
     assert np.isfinite(scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e100)).all()

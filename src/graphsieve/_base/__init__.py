@@ -1,3 +1,3 @@
-"""The basis of all other packages: errors, parameter checks, progress, threads, atomic file
-writing, randomness.
+"""Foundations of all other packages: errors, parameter checks, progress, threads, atomic file
+writing and randomness.
 """

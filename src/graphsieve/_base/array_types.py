@@ -1,4 +1,4 @@
-"""Names of array types for use in annotations."""
+"""Array types for annotations."""
 
 from __future__ import annotations
 

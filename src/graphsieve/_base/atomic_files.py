@@ -1,4 +1,4 @@
-"""A file is written whole or not at all, and holds text that can be read again."""
+"""Write files atomically: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,62 +17,56 @@ _NOT_WRITTEN = (".zst", ".zstd", ".bz2", ".xz", ".zip", ".7z")
 
 
 def named_file(name: Any) -> Path:
-    """The path that somebody gave for a file to be written."""
+    """Return the path for an output file, or raise if the name cannot be used."""
     if not isinstance(name, str | os.PathLike) or isinstance(os.fspath(name), bytes):
         raise InputTypeError(
-            f"a file must be named by a text or a path, got a value of type {type(name).__name__}."
+            f"a file name must be a string or a path, got a value of type {type(name).__name__}."
         )
     if "\0" in os.fspath(name):
-        raise InputError(
-            "the name of a file holds the character NUL, which no file can have; name another."
-        )
+        raise InputError("a file name must not contain the NUL character; choose another name.")
     try:
         os.lstat(name)
     except UnicodeError:
         raise InputError(
-            "the name of a file holds half a character, which no file can have; name another."
+            "a file name must not contain half a character (a lone surrogate); choose another name."
         ) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InputError(
-                "the name of a file is longer than any file can have; name another."
+                "a file name is longer than the file system allows; choose a shorter name."
             ) from None
-    # a path would lose the slash, and be one of a file
+    # `Path` drops a trailing slash, so a folder would look like a file.
     if os.path.basename(name) in ("", ".") and os.fspath(name):
         raise InputError(f"{os.fspath(name)} is a folder; name a file in it.")
     return Path(name)
 
 
 def check_compression(path: Path) -> None:
-    """Raise if the name says that the file is compressed in a way that we do not write."""
+    """Raise if the file name implies a compression format that cannot be written."""
     if path.suffix.lower() in _NOT_WRITTEN:
         raise UsageError(
-            f"{path.name} would have to be compressed otherwise than by gzip; "
-            f"let its name end in .gz, or leave {path.suffix} out."
+            f"{path.name} cannot be written, since gzip is the only supported compression; "
+            f"use the suffix .gz, or remove {path.suffix}."
         )
 
 
 def json_text(document: Any) -> str:
-    """The document as JSON for people to read; half characters (lone surrogates) are written by
-    their numbers, as JSON can.
-    """
+    """Return the document as indented JSON. Lone surrogates are written as ``\\u`` escapes."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Write to a temporary file beside `path` and move it there, so that no reader ever sees half
-    of it.
+    """Replace a file atomically: write to a temporary file in the same folder, then rename it.
 
-    A text is compressed where the name ends in .gz, without a time, so that the same text gives the
-    same bytes.
+    Text is compressed with gzip if the name ends in .gz. The compressed data contains no time
+    stamp, so that the same text always gives the same bytes.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it.")
     if path.exists() and not path.is_file():  # also through a link, such as /dev/stdout
-        # A move would put a file in the place of a device or a pipe, which others use; who may do
-        # that may do harm.
-        raise InputError(f"{path} is no ordinary file; write elsewhere.")
+        # The rename would replace a device or a pipe that other processes use.
+        raise InputError(f"{path} is not a regular file; choose another path.")
     if not path.parent.is_dir():
         raise InputError(
             f"the folder {path.parent} does not exist; create it first, or write elsewhere."
@@ -81,8 +75,8 @@ def replace_file(path: Path, content: str | bytes) -> None:
     mode = _mode(path)
     name = path.parent / f".graphsieve-{token_hex(8)}.part"
     try:
-        # Rights as for any new file of this process; or as for the one that is replaced, and until
-        # then nobody's but ours.
+        # A new file gets the default permissions of this process. A replacement gets those of the
+        # file that it replaces, and is readable only by the owner until then.
         with open(
             name,
             "xb",
@@ -104,5 +98,5 @@ def _as_named(path: Path, text: str) -> bytes:
 
 
 def _mode(path: Path) -> int | None:
-    """Who may read and write the file that is replaced; None where there is none."""
+    """Return the permissions of the file that is replaced, or None if there is no such file."""
     return path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else None

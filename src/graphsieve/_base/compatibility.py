@@ -1,5 +1,6 @@
-"""What scikit-learn has had only since 1.6; whoever has an older one is told so, not that some
-name cannot be imported.
+"""Functions that scikit-learn has only since version 1.6.
+
+With an older version, the error message names the required version.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What graphsieve raises and warns: one sentence each, naming what was given, what was expected,
-what to do.
+"""Errors and warnings of graphsieve.
+
+Each message is one sentence. It names the given value, the expected value and a remedy.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ class InputError(ValueError):
     Attributes
     ----------
     parameter : str or None
-        The parameter to blame, such as ``"n_neighbors"``; None where the message names none.
+        The invalid parameter, such as ``"n_neighbors"``; None if the message names no parameter.
     value : object
-        What the parameter was given; None where the message does not say. In an error that comes
-        from another process it is a number, a text or None.
+        The value of this parameter; None if the message does not contain it. In an error from
+        another process, the value is a number, a string or None.
 
     Examples
     --------
@@ -34,7 +35,7 @@ class InputError(ValueError):
     ... except graphsieve.InputError as error:
     ...     print(error)
     ...     print(error.parameter, error.value)
-    n_neighbors must be 'auto' or a whole number of at least 1, got 0.
+    n_neighbors must be 'auto' or an integer of at least 1, got 0.
     n_neighbors 0
     """
 
@@ -43,17 +44,17 @@ class InputError(ValueError):
 
     @property
     def parameter(self) -> str | None:
-        """The parameter to blame."""
+        """The invalid parameter."""
         return self._blamed.name or None
 
     @property
     def value(self) -> Any:
-        """What it was given."""
+        """The value of the invalid parameter."""
         return None if self._blamed.value is ... else self._blamed.value
 
     @property
     def _blamed(self) -> Part:
-        """The first parameter that the message names with its value, or else the first at all."""
+        """The first parameter that the message names with its value, otherwise the first one."""
         named = [
             part
             for part in message_of(self).parts
@@ -64,28 +65,29 @@ class InputError(ValueError):
 
 
 class InputTypeError(InputError, TypeError):
-    """The data or a parameter is of a kind that cannot be used at all."""
+    """The data or a parameter has a type that cannot be used."""
 
 
 class UsageError(InputError):
-    """An argument names what is not there: a column, a file, an array. The command line exits
-    with 2 for it, not with 3.
+    """An argument names a column, a file or an array that does not exist.
+
+    The command line exits with code 2 for this error, and with code 3 for other input errors.
     """
 
 
 class ConstraintConflictError(InputError):
-    """What is known of the samples contradicts itself."""
+    """The supervision contradicts itself."""
 
 
 class LostProcessError(RuntimeError):
-    """A process that shared the work is gone."""
+    """A worker process ended unexpectedly."""
 
 
 class EndedError(KeyboardInterrupt):
-    """Somebody asked this process to end; an interruption, so that the processes it started end
-    with it.
+    """A signal requested that this process end.
 
-    A search answers an interruption with the best that it has found so far; not this one.
+    The error is a `KeyboardInterrupt`, so that worker processes end too. After an ordinary
+    interruption, a search returns its best result so far; after this error, it does not.
     """
 
     def __init__(self, number: int) -> None:
@@ -94,14 +96,12 @@ class EndedError(KeyboardInterrupt):
 
 
 class GraphSieveWarning(UserWarning):
-    """The result stands, but something about the data deserves a look."""
+    """The result is valid, but something about the data needs attention."""
 
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning that was held back: its text, its category, and the place in our code that gave
-    it.
-    """
+    """A warning that was held back: its text, its category and its place in the source code."""
 
     message: Message
     category: type[Warning]
@@ -113,8 +113,9 @@ _held_back: ContextVar[list[Warned] | None] = ContextVar("held_back", default=No
 
 @contextmanager
 def held_back() -> Iterator[list[Warned]]:
-    """Hold our warnings back in a list, for work of many rounds that would repeat them. Other
-    threads are not concerned.
+    """Collect the warnings of graphsieve in a list instead of showing them.
+
+    This avoids repeated warnings when work has many rounds. Other threads are not affected.
     """
     found: list[Warned] = []
     token = _held_back.set(found)
@@ -125,7 +126,7 @@ def held_back() -> Iterator[list[Warned]]:
 
 
 def warn(*parts: str, category: type[Warning] = GraphSieveWarning) -> None:
-    """Warn at the caller's own line: the nearest one that is neither ours nor scikit-learn's."""
+    """Warn at the closest line of the call stack outside graphsieve and scikit-learn."""
     message = Message(*parts)
     level, frame = 2, sys._getframe(1)
     found = _held_back.get()
@@ -143,7 +144,7 @@ def warn(*parts: str, category: type[Warning] = GraphSieveWarning) -> None:
 
 @contextmanager
 def noting_warnings() -> Iterator[list[str]]:
-    """Give our warnings after the work, and keep their texts in a list."""
+    """Show the warnings of graphsieve at the end of the block, and keep their texts in a list."""
     messages: list[str] = []
     found: list[Warned] = []
     try:
@@ -156,8 +157,12 @@ def noting_warnings() -> Iterator[list[str]]:
 
 
 class RoundWarnings:
-    """The warnings of many rounds (or what they are `called`), each kind given once, with the
-    number of rounds it came up in.
+    """The warnings of many rounds, each shown once with the number of rounds that raised it.
+
+    Parameters
+    ----------
+    called : str
+        The word for a round in the messages.
     """
 
     def __init__(self, called: str = "round") -> None:
@@ -168,7 +173,7 @@ class RoundWarnings:
 
     @contextmanager
     def round(self) -> Iterator[None]:
-        """One round: what it warns of is held back."""
+        """Run one round, and hold its warnings back."""
         with held_back() as found:
             yield
         for warned in found:
@@ -177,7 +182,7 @@ class RoundWarnings:
         self._n_rounds += 1
 
     def give(self) -> None:
-        """Warn of all that came up."""
+        """Show the warnings of all rounds."""
         for place, warned in self._first.items():
             rounds = sorted(set(self._rounds[place]))
             name, total = self._called, self._n_rounds

@@ -1,5 +1,5 @@
-"""What belongs to the whole process, such as its filters of warnings: locks over it, and settings
-that several threads want at once.
+"""Locks and shared settings for state that belongs to the whole process, such as warning
+filters.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from threading import Lock, get_ident
 
 
-def lock_of_the_process(in_child: Callable[[], None] | None = None) -> Lock:
-    """A lock that nobody but the one who forks holds while the process forks.
+def process_lock(in_child: Callable[[], None] | None = None) -> Lock:
+    """Return a lock that only the forking thread holds while the process forks.
 
-    A child has one thread only. If another one held the lock at that moment, the child would wait
-    for it for ever. What other threads were about to restore, `in_child` restores.
+    A child process has one thread only. If another thread held the lock during the fork, the child
+    would wait for it forever. The callback `in_child` restores the settings that other threads
+    would have restored.
     """
     lock = Lock()
 
@@ -23,7 +24,7 @@ def lock_of_the_process(in_child: Callable[[], None] | None = None) -> Lock:
         if in_child is not None:
             in_child()
 
-    if hasattr(os, "register_at_fork"):  # not on every system
+    if hasattr(os, "register_at_fork"):  # not available on every system
         os.register_at_fork(
             before=lock.acquire, after_in_parent=lock.release, after_in_child=release_in_child
         )
@@ -31,24 +32,25 @@ def lock_of_the_process(in_child: Callable[[], None] | None = None) -> Lock:
 
 
 class SharedSetting:
-    """A setting of the process: of several threads that want it, the first sets it and the last
-    restores what was before.
+    """A process-wide setting that several threads may need at the same time.
+
+    The first thread sets it. The last thread restores the previous state.
 
     Parameters
     ----------
     set_it : callable
-        Sets it, and returns what restores it.
+        Changes the setting, and returns a function that restores the previous state.
     """
 
     def __init__(self, set_it: Callable[[], Callable[[], object]]) -> None:
         self._set_it = set_it
-        self._threads: list[int] = []  # of those that are inside
+        self._threads: list[int] = []  # identifiers of the threads that use the setting
         self._restore: Callable[[], object] = lambda: None
-        self.lock = lock_of_the_process(self._leave_for_others)
+        self.lock = process_lock(self._leave_for_others)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While inside, it is set."""
+        """Keep the setting in force within the block."""
         thread = get_ident()
         with self.lock:
             if not self._threads:
@@ -66,6 +68,6 @@ class SharedSetting:
             self._restore()
 
     def _leave_for_others(self) -> None:
-        """In a child, which has none of the other threads, nothing else would."""
+        """Release the setting for all other threads, which do not exist in a child process."""
         for thread in [thread for thread in self._threads if thread != get_ident()]:
             self._leave(thread)

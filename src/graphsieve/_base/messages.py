@@ -40,7 +40,7 @@ class Part(str):
         return part
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An object that was given for a value may not be fit for another process, and stays."""
+        """Pickle only simple values, because other objects may not work in another process."""
         fit = isinstance(self.value, bool | int | float | str | None)
         return Part, (str(self), self.kind, self.name, self.value if fit else ...)
 
@@ -72,46 +72,47 @@ class Message(str):
         return Message, self.parts
 
     def worded(self, wording: Callable[[Part], str]) -> Message:
-        """The message with every marked part in other words."""
+        """Return the message with every marked part reworded."""
         return Message(*(wording(part) if isinstance(part, Part) else part for part in self.parts))
 
     def changed(self, change: Callable[[str], str]) -> Message:
-        """The message with its other words changed."""
+        """Return the message with its unmarked parts changed."""
         return Message(*(part if isinstance(part, Part) else change(part) for part in self.parts))
 
     def without_end(self) -> Message:
-        """The message without its full stop, to be continued."""
+        """Return the message without its full stop, so that it can be continued."""
         return Message(*self.parts[:-1], *(part.removesuffix(".") for part in self.parts[-1:]))
 
 
 def parameter(name: str, value: Any = ...) -> Part:
-    """The name of a parameter; `value` is what it was given, where that is what is wrong."""
+    """Mark the name of a parameter. Pass `value` if the value of the parameter is invalid."""
     return Part(name, "parameter", name, value)
 
 
 def keyword(name: str) -> Part:
-    """A parameter to pass, such as ``supervision=``."""
+    """Mark a parameter to pass, such as ``supervision=``."""
     return Part(f"{name}=", "remedy", name)
 
 
 def phrase(text: str) -> Part:
-    """Words that mean nothing elsewhere, such as ``pass y with some of them``; another interface
-    finds its own by these.
+    """Mark words that apply to Python users only, such as ``pass y with some of them``.
+
+    Another interface looks up its own wording by this text.
     """
     return Part(text, "phrase")
 
 
 def numbered(kind: Kind, number: int) -> Part:
-    """A column, row or sample by its number."""
+    """Mark a column, row or sample by its number."""
     return Part(f"{kind} {number}", kind, value=int(number))
 
 
 def separated_by(separator: str, parts: Iterable[str]) -> list[str]:
-    """The parts with a separator between them, as ``str.join`` does it to texts."""
+    """Return the parts with a separator between them, like ``str.join`` for strings."""
     return [one for part in parts for one in (separator, part)][1:]
 
 
 def message_of(error: BaseException | str) -> Message:
-    """What an error or a warning says, with its parts if it has any."""
+    """Return the message of an error or a warning, with its parts if it has any."""
     said = error.args[0] if isinstance(error, BaseException) and error.args else error
     return said if isinstance(said, Message) else Message(str(error))

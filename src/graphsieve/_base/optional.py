@@ -1,4 +1,4 @@
-"""Libraries that graphsieve can do without."""
+"""Optional dependencies of graphsieve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphsieve._base.errors import InputError
 
 
 def needed(module: str, otherwise: str) -> Any:
-    """An optional library; where it is not installed, an error that says so."""
+    """Import an optional library, or raise `InputError` with the message `otherwise`."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:

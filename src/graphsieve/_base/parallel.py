@@ -1,4 +1,4 @@
-"""The same work on many items, by several processes, in the order of the items."""
+"""Apply a function to many items in several processes, and keep the order of the items."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from graphsieve._base.parameters import boolean, either, jobs
 from graphsieve._base.progress import Progress
 from graphsieve._base.warning_filters import warnings_ignored
 
-# joblib ends processes that hold much memory, or have waited long, starts others, and warns of that
-# in a thread of its own. Nobody needs to hear of it, and where warnings are errors, it would end
-# that thread, and the work would never come to its end.
+# joblib replaces worker processes that hold much memory or have been idle for long. It warns about
+# this in a separate thread. The warning is not useful. If warnings are errors, it would end that
+# thread, and the work would never finish.
 REPLACED = "A worker stopped while some jobs were given to the executor"
 
 
@@ -28,11 +28,11 @@ def in_parallel(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> list[Any]:
-    """``[function(*item) for item in items]`` with a line on the terminal about how far it has
-    come.
+    """Return ``[function(*item) for item in items]``, and show the progress on the terminal.
 
-    The result does not depend on `n_jobs`: whoever needs chance passes a seed of its own with each
-    item. None is one process, a negative number is as in joblib, where -1 means all cores.
+    The result does not depend on `n_jobs`. If `function` is random, each item must contain its own
+    seed. None means one process. Negative numbers have the same meaning as in joblib: -1 uses all
+    cores.
     """
     n_jobs, progress = jobs()("n_jobs", n_jobs), either(None, boolean())("progress", progress)
     arguments: Sequence[tuple[Any, ...]] = list(items)
@@ -44,8 +44,8 @@ def in_parallel(
                 shown.tell(f"{len(results)} of {len(arguments)}")
         except BrokenProcessPool:
             raise LostProcessError(
-                f"{title}: one of the processes was killed, perhaps for want of memory; use fewer "
-                "of them."
+                f"{title}: a worker process was killed, perhaps because memory ran out; use fewer "
+                "processes."
             ) from None
     return results
 
@@ -55,10 +55,9 @@ def _results(
 ) -> Iterator[Any]:
     if n_jobs is None or n_jobs == 1 or len(arguments) < 2:
         return (function(*one) for one in arguments)
-    # More would be started, and have nothing to do
+    # Further processes would be started but have nothing to do.
     n_useful = min(effective_n_jobs(n_jobs), len(arguments))
-    # Somebody may have told joblib to use a backend that gives all results at once, such as
-    # "multiprocessing".
+    # The active joblib backend may return all results at the same time, as "multiprocessing" does.
     one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_useful, return_as="generator" if one_by_one else "list")
     running: Iterator[Any] = iter(parallel(delayed(function)(*one) for one in arguments))

@@ -1,7 +1,7 @@
-"""Checks of scalar parameters: a small vocabulary that selectors and builders share.
+"""Validation rules for scalar parameters.
 
-A rule is a function from (name, value) to the value to use; it raises `InputError` with one
-sentence otherwise.
+A rule is a function that takes the name and the value of a parameter. It returns the value to use,
+or raises `InputError` with a one-sentence message.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import Message, Part, message_of, parameter
 
 Rule = Callable[[str, Any], Any]
-MOST_SHOWN = 80  # characters of a value in a message
+MOST_SHOWN = 80  # maximum number of characters of a value in a message
 
 
 def quoted(value: Any, most: int = MOST_SHOWN) -> str:
-    """A value as a message shows it: on one line, not too long, and 0 rather than np.int64(0)."""
+    """Format a value for a message: on one line, shortened, and 0 rather than np.int64(0)."""
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:
-        # Of an object without words, or of a number with more digits than Python writes
+        # `repr` of the object fails, or the integer has more digits than Python converts.
         text = f"a value of type {type(value).__name__}"
     return one_line(text, most)
 
 
 def setting(name: str, value: Any) -> Part:
-    """A parameter and what it was given, such as ``scale='rank'``."""
+    """Mark a parameter with its given value, such as ``scale='rank'``."""
     return Part(f"{name}={quoted(value)}", "setting", name, value)
 
 
 def remedy(name: str, value: Any) -> Part:
-    """A parameter and what to give it instead, such as ``metric='euclidean'``."""
+    """Mark a parameter with a value to use instead, such as ``metric='euclidean'``."""
     return Part(f"{name}={quoted(value)}", "remedy", name, value)
 
 
 def must_be(name: str, expected: str, value: Any, *, hint: str = "") -> Message:
-    """What to say of a parameter with a value that it cannot have."""
-    said = f" must be {expected}, got {quoted(value)}{hint}."
-    return Message(parameter(name, value), said)
+    """Return the message for a parameter with an invalid value."""
+    sentence = f" must be {expected}, got {quoted(value)}{hint}."
+    return Message(parameter(name, value), sentence)
 
 
 def as_text(value: Any) -> str:
-    """What `str` gives, also of what it fails at."""
+    """Return ``str(value)``, or a description of the value if `str` fails."""
     try:
         return str(value)
     except Exception:
@@ -57,8 +57,7 @@ def as_text(value: Any) -> str:
 
 
 def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
-    """A text with its line breaks as blanks and without what would steer a terminal, cut where it
-    is too long.
+    """Format text on one line: without line breaks and control characters, and shortened.
 
     Examples
     --------
@@ -71,8 +70,8 @@ def one_line(text: str, most: int = 2 * MOST_SHOWN) -> str:
 
 
 def as_float(value: Any) -> float:
-    """A real number as a float; infinite where it is too large for one, as 10**400 and some
-    fractions are.
+    """Convert a real number to a float. Numbers beyond the float range, such as 10**400, become
+    infinite.
     """
     try:
         return float(value)
@@ -81,21 +80,24 @@ def as_float(value: Any) -> float:
 
 
 def has_parts(value: Any) -> TypeGuard[Iterable[Any]]:
-    """Whether it can be gone through; an array without dimensions says so of itself, and fails."""
+    """Whether a value can be iterated over.
+
+    Arrays without dimensions are excluded: they are `Iterable`, but iteration raises an error.
+    """
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def count(minimum: int = 1, maximum: int | None = None, *, sensible: int | None = None) -> Rule:
-    """A whole number of at least `minimum`; booleans are not numbers here.
+    """Accept an integer from `minimum` to `maximum`, but no boolean.
 
-    `sensible` is a limit that only those hear of who exceed it.
+    `sensible` is an upper limit that the message mentions only if the value exceeds it.
     """
     limits = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
 
     def check(name: str, value: Any) -> int:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
-            raise InputError(must_be(name, f"a whole number {limits}", value))
+        is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_integer or int(value) < minimum or (maximum is not None and int(value) > maximum):
+            raise InputError(must_be(name, f"an integer {limits}", value))
         if sensible is not None and int(value) > sensible:
             raise InputError(must_be(name, f"at most {sensible:,}", value))
         return int(value)
@@ -104,19 +106,20 @@ def count(minimum: int = 1, maximum: int | None = None, *, sensible: int | None 
 
 
 def whole_number() -> Rule:
-    """Any whole number; booleans are not numbers here."""
+    """Accept any integer, but no boolean."""
 
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise InputError(must_be(name, "a whole number", value))
+            raise InputError(must_be(name, "an integer", value))
         return int(value)
 
     return check
 
 
 def jobs() -> Rule:
-    """As in scikit-learn: None, or a whole number other than 0, of which negative ones count
-    from all cores downwards.
+    """Accept a number of jobs as scikit-learn defines it: None or an integer other than 0.
+
+    Negative numbers count down from all cores.
     """
 
     def check(name: str, value: Any) -> int | None:
@@ -124,7 +127,7 @@ def jobs() -> Rule:
             not isinstance(value, Integral) or isinstance(value, bool) or value == 0
         ):
             raise InputError(
-                must_be(name, "None or a whole number other than 0 (-1 for all cores)", value)
+                must_be(name, "None or an integer other than 0 (-1 for all cores)", value)
             )
         return None if value is None else int(value)
 
@@ -132,8 +135,8 @@ def jobs() -> Rule:
 
 
 def positive(most: float = sys.float_info.max) -> Rule:
-    """A number above zero, and at most `most`."""
-    limit = "finite" if most == sys.float_info.max else f"up to {most:g}"
+    """Accept a number greater than 0 and at most `most`."""
+    limit = "less than infinity" if most == sys.float_info.max else f"of at most {most:g}"
 
     def check(name: str, value: Any) -> float:
         if (
@@ -141,14 +144,14 @@ def positive(most: float = sys.float_info.max) -> Rule:
             or not isinstance(value, Real)
             or not 0 < as_float(value) <= most
         ):
-            raise InputError(must_be(name, f"a positive number, {limit}", value))
+            raise InputError(must_be(name, f"a positive number {limit}", value))
         return float(value)
 
     return check
 
 
 def between(low: float, high: float) -> Rule:
-    """A number in the closed interval from `low` to `high`."""
+    """Accept a number in the closed interval from `low` to `high`."""
 
     def check(name: str, value: Any) -> float:
         if (
@@ -163,7 +166,7 @@ def between(low: float, high: float) -> Rule:
 
 
 def boolean() -> Rule:
-    """True or False."""
+    """Accept True or False."""
 
     def check(name: str, value: Any) -> bool:
         if not isinstance(value, bool):
@@ -174,18 +177,18 @@ def boolean() -> Rule:
 
 
 def text() -> Rule:
-    """Any text."""
+    """Accept any string."""
 
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise InputTypeError(must_be(name, "a text", value))
+            raise InputTypeError(must_be(name, "a string", value))
         return value
 
     return check
 
 
 def texts() -> Rule:
-    """Several texts; one alone stands for itself."""
+    """Accept a sequence of strings, or a single string as a sequence of one."""
 
     def check(name: str, value: Any) -> tuple[str, ...]:
         parts = (
@@ -193,25 +196,25 @@ def texts() -> Rule:
         )
         odd = next((part for part in parts if not isinstance(part, str)), None)
         if any(not isinstance(part, str) for part in parts):
-            raise InputTypeError(must_be(name, "a list of texts", odd))
+            raise InputTypeError(must_be(name, "a list of strings", odd))
         return parts
 
     return check
 
 
 def axes() -> Rule:
-    """None, or one pair of axes of matplotlib, which is not asked for here."""
+    """Accept None or matplotlib Axes. The check does not import matplotlib."""
 
     def check(name: str, value: Any) -> Any:
         if value is not None and not (hasattr(value, "barh") and hasattr(value, "figure")):
-            raise InputTypeError(must_be(name, "None or one pair of matplotlib's axes", value))
+            raise InputTypeError(must_be(name, "None or a matplotlib Axes object", value))
         return value
 
     return check
 
 
 def mapping() -> Rule:
-    """Further parameters by their names."""
+    """Accept a mapping of parameter names to values."""
 
     def check(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
@@ -222,7 +225,7 @@ def mapping() -> Rule:
 
 
 def choice(options: Iterable[str | None]) -> Rule:
-    """One of a few words; the error suggests the nearest."""
+    """Accept one of a few words. The error message suggests the most similar one."""
     allowed = tuple(options)
 
     def check(name: str, value: Any) -> str | None:
@@ -237,7 +240,7 @@ def choice(options: Iterable[str | None]) -> Rule:
 
 
 def either(word: str | None, rule: Rule) -> Rule:
-    """The given word (such as ``"auto"``), or whatever `rule` accepts."""
+    """Accept the given word (such as ``"auto"``), or any value that `rule` accepts."""
 
     def check(name: str, value: Any) -> Any:
         if value is None if word is None else isinstance(value, str) and value == word:
@@ -254,14 +257,14 @@ def either(word: str | None, rule: Rule) -> Rule:
 
 
 def nearest(value: Any, options: Iterable[Any]) -> str:
-    """A hint such as ``" (did you mean 'fisher'?)"``, or nothing."""
+    """Return a hint such as ``" (did you mean 'fisher'?)"``, or an empty string."""
     words = [option for option in options if isinstance(option, str)]
     close = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def checked(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
-    """Every value after its rule; a value without a rule is passed as it is."""
+    """Apply its rule to every value. A value without a rule is returned unchanged."""
     return {
         name: rules[name](name, value) if name in rules else value for name, value in values.items()
     }

@@ -1,6 +1,7 @@
-"""The command as a process: the signals that end it, and the memory that it may have.
+"""Signal handling and memory limits of the command-line process.
 
-A library leaves both to its host. A command has to end in one sentence, with nothing half-written.
+A library leaves both to its host. A command has to end with a one-sentence message and without
+incomplete files.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from graphsieve._base.errors import EndedError
 from graphsieve._base.streams import flush_or_discard
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# Bytes of address space that loading takes: numpy, scipy and scikit-learn; pandas, where
-# scikit-learn finds it; a thread of BLAS.
+# Address space in bytes for loading numpy, scipy and scikit-learn, for pandas (which scikit-learn
+# imports if it is installed), and for each BLAS thread.
 _LIBRARIES, _PANDAS, _THREAD = 352 * 2**20, 224 * 2**20, 96 * 2**20
-# What the loader of libraries says, in the words of several systems, where there is no memory for
-# one that is there.
+# Messages of the dynamic loader on several systems when memory for a library is missing.
 _NOT_LOADED = (
     "failed to map",
     "cannot allocate memory",
@@ -32,8 +32,9 @@ _NOT_LOADED = (
 
 
 def check_address_space() -> None:
-    """Where this process may have little (ulimit -v), BLAS would wait for more without end, or
-    end it without a word.
+    """Raise or limit the BLAS threads if the address space is limited (``ulimit -v``).
+
+    Otherwise BLAS would wait for memory forever, or end the process without a message.
     """
     allowed = allowed_address_space()
     if allowed is None:
@@ -47,9 +48,9 @@ def check_address_space() -> None:
 
 
 def allowed_address_space() -> int | None:
-    """In bytes; None without a limit."""
+    """Return the limit of the address space in bytes, or None if there is no limit."""
     try:
-        import resource  # noqa: PLC0415 - not on every system
+        import resource  # noqa: PLC0415 - not available on every system
     except ImportError:
         return None
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -57,10 +58,10 @@ def allowed_address_space() -> int | None:
 
 
 def usual_handlers() -> dict[signal.Signals, Any]:
-    """What answers the signals now, where that is ours to change: not in threads, and not where it
-    was changed or is ignored.
+    """Return the current handlers of the signals that the command may handle itself.
 
-    In the background of a shell an interruption is ignored.
+    Signals with a custom handler and ignored signals are left alone: a shell ignores interruptions
+    for background processes. Only the main thread can change handlers.
     """
     if threading.current_thread() is not threading.main_thread():
         return {}
@@ -69,9 +70,7 @@ def usual_handlers() -> dict[signal.Signals, Any]:
 
 
 def hear(before: Mapping[signal.Signals, Any]) -> None:
-    """Let a signal end the command, instead of stopping a search that then returns its best so
-    far.
-    """
+    """Let signals end the command. By default, an interrupted search returns its best result."""
 
     def end(number: int, frame: object) -> NoReturn:
         # A second signal must not interrupt the clean-up.
@@ -88,24 +87,26 @@ def hear_no_more(before: Mapping[signal.Signals, Any]) -> None:
 
 
 def is_for_want_of_memory(error: BaseException) -> bool:
-    """Also where libraries are loaded, files opened or threads started, which say so each in its
-    own way.
+    """Whether an error means that memory ran out.
+
+    Loading libraries, opening files and starting threads each raise a different error then.
     """
     if isinstance(error, MemoryError):
         return True
-    if isinstance(error, SystemError):  # of a library that fails without a reason
+    if isinstance(error, SystemError):  # A library failed without giving a reason.
         return allowed_address_space() is not None
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     if isinstance(error, ImportError):
-        told = f"{error} {error.__cause__ or ''}".lower()
-        return any(words in told for words in _NOT_LOADED)
+        message = f"{error} {error.__cause__ or ''}".lower()
+        return any(words in message for words in _NOT_LOADED)
     return isinstance(error, RuntimeError) and str(error).startswith("can't start new thread")
 
 
 def leave(code: int) -> NoReturn:
-    """End this process at once: libraries that found no memory while they were loaded crash when
-    they are taken down.
+    """End this process without the usual shutdown.
+
+    Libraries that ran out of memory while they were loaded crash during the shutdown.
     """
     atexit._run_exitfuncs()
     flush_or_discard()

@@ -1,4 +1,4 @@
-"""A line on the terminal about work that takes longer than a second or two."""
+"""A progress line on the terminal for work that takes longer than two seconds."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from types import TracebackType
 
 from graphsieve._base.streams import write_error
 
-PATIENCE = 2.0  # seconds before the first word
-PAUSE = 0.2  # seconds between two
+PATIENCE = 2.0  # seconds before the first update
+PAUSE = 0.2  # seconds between updates
 
 _wanted: ContextVar[bool | None] = ContextVar("wanted", default=None)
 
 
 @contextmanager
 def showing(wanted: bool | None) -> Iterator[None]:
-    """While inside, whoever is not told otherwise shows progress or does not; None: on a
-    terminal.
+    """Set the default of whether progress is shown within the block.
+
+    None shows progress if the error stream is a terminal.
     """
     before = _wanted.set(wanted)
     try:
@@ -30,7 +31,7 @@ def showing(wanted: bool | None) -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    """A line that stays, where progress is shown."""
+    """Write a permanent line if progress is shown."""
     if _is_shown(_wanted.get()):
         write_error(f"{line}\n")
 
@@ -38,21 +39,21 @@ def say(line: str) -> None:
 def _is_shown(wanted: bool | None) -> bool:
     if wanted is not None:
         return wanted
-    with suppress(ValueError, AttributeError):  # of a stream that is closed, or of none
+    with suppress(ValueError, AttributeError):  # The stream is closed or missing.
         return sys.stderr.isatty()
     return False
 
 
 class Progress:
-    """Tells on the error stream how far work has come, in one line that is rewritten and removed at
-    the end.
+    """A progress line on the error stream. It is overwritten, and removed at the end.
 
     Parameters
     ----------
     title : str
-        What is being done.
+        Name of the work.
     shown : bool or None
-        None: as `showing` says, or if the error stream is a terminal.
+        Whether to show the line. None uses the default set by `showing`, which shows the line if
+        the error stream is a terminal.
     """
 
     def __init__(self, title: str, shown: bool | None = None) -> None:
@@ -65,7 +66,7 @@ class Progress:
         return self
 
     def tell(self, state: str) -> None:
-        """Where the work stands, such as ``"round 3 of 40"``."""
+        """Show the state of the work, such as ``"round 3 of 40"``."""
         now = time.monotonic()
         if not self.shown or now < self._next:
             return

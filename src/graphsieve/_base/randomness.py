@@ -1,4 +1,4 @@
-"""Whatever a person gives as `random_state` → a generator, or a number that seeds many."""
+"""Convert `random_state` to a random generator or to a seed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import must_be
 
-LARGEST_SEED = 2**32  # what scikit-learn's splitters and k-means accept, exclusive
+LARGEST_SEED = 2**32  # exclusive upper limit of scikit-learn's splitters and k-means
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator for None, a whole number, several of them, a SeedSequence, a RandomState, or a
-    generator (used as it is).
+    """Return a generator for None, an integer, several integers, a SeedSequence or a RandomState.
+
+    A Generator is returned unchanged.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(LARGEST_SEED, size=4, dtype=np.uint32))
@@ -33,19 +34,19 @@ def generator(random_state: Any) -> np.random.Generator:
         raise InputError(
             must_be(
                 "random_state",
-                "None, a whole number of at least 0, several of them, a SeedSequence, a "
+                "None, an integer of at least 0, several such integers, a SeedSequence, a "
                 "RandomState or a Generator",
                 random_state,
             )
         )
-    # Bytes are whole numbers, too, but numpy takes no bytes.
+    # Bytes are a sequence of integers, but numpy does not accept them.
     return np.random.default_rng(
         list(random_state) if isinstance(random_state, Sequence) else random_state
     )
 
 
 def seed_number(random_state: Any) -> int:
-    """The number itself where one is given, so that others can use it too; otherwise one drawn."""
+    """Return `random_state` itself if it is a valid seed, otherwise a seed drawn from it."""
     if _is_seed(random_state) and random_state < LARGEST_SEED:
         return int(random_state)
     return int(generator(random_state).integers(LARGEST_SEED))

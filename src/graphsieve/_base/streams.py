@@ -1,4 +1,4 @@
-"""The standard streams of the process, each of which may be full, closed or missing."""
+"""Writing to the standard streams, which may be full, closed or missing."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from typing import IO
 
 
 def write_error(text: str) -> None:
-    """Write to the error stream; if it cannot be written, the work goes on."""
+    """Write to the error stream, and ignore failures."""
     stream = sys.stderr
     if stream is None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    with suppress(OSError, ValueError):  # a full disk, a terminal that is gone, a closed stream
+    with suppress(OSError, ValueError):  # full disk, closed terminal or closed stream
         stream.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
         stream.flush()
 
 
 def flush_or_discard() -> OSError | None:
-    """Flush the standard streams, for a process that is about to end.
+    """Flush the standard streams before the process ends.
 
-    Python does the same at exit. If that fails, it ends the process with code 120, whatever the
-    command returned. The result says why the output was lost, if it was.
+    Python also flushes them at exit. If that fails, Python ends the process with code 120 instead
+    of the exit code of the command.
+
+    Returns
+    -------
+    OSError or None
+        The reason why output was lost, if it was.
     """
     lost: OSError | None = None
     for stream in (sys.stdout, sys.stderr):
@@ -34,14 +39,14 @@ def flush_or_discard() -> OSError | None:
         except OSError as error:
             discard(stream)
             lost = error if stream is sys.stdout else lost
-        except ValueError:  # it is closed
+        except ValueError:  # The stream is closed.
             pass
     return lost
 
 
 def discard(stream: IO[str]) -> None:
-    """Send what a stream still holds, and all that follows, to the null device."""
-    with suppress(OSError, ValueError):  # of a stream without a file
+    """Redirect a stream, including its buffered text, to the null device."""
+    with suppress(OSError, ValueError):  # The stream has no file descriptor.
         null = os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(null, stream.fileno())

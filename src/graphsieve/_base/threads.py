@@ -1,5 +1,7 @@
-"""Who works in parallel: BLAS alone, or several threads of ours with one BLAS thread each, but
-never both at once.
+"""Control of parallel threads.
+
+Either BLAS uses several threads, or graphsieve starts several threads with one BLAS thread each.
+The two are never combined.
 """
 
 from __future__ import annotations
@@ -14,35 +16,37 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from graphsieve._base.locks import lock_of_the_process
+from graphsieve._base.locks import process_lock
 
 Job = TypeVar("Job")
 
-_lock = lock_of_the_process()
-_limits: list[tuple[int, int]] = []  # of everybody who is inside: the process, and how many threads
-_found: list[Any] = []  # what the first of them found
+_lock = process_lock()
+_limits: list[tuple[int, int]] = []  # process and number of threads, for each active limit
+_original: list[Any] = []  # the setting before the first limit
 
 
 @cache
 def controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, so it is done once; all that matter here are
-    loaded with scikit-learn.
+    """Return the controller of the BLAS and OpenMP libraries.
+
+    The search for these libraries takes milliseconds, so it runs only once. All relevant libraries
+    are loaded together with scikit-learn.
     """
     return ThreadpoolController()
 
 
 @contextmanager
 def at_most(n_threads: int) -> Iterator[None]:
-    """While anybody is inside, BLAS uses no more threads than the strictest allows; the last one
-    out restores what was before.
+    """Limit the number of BLAS threads within the block.
 
-    The number of threads belongs to the process, so that two who each restored what they found
-    might leave it as it was not.
+    If several threads set a limit, the strictest one applies. The last block to end restores the
+    original number. The number belongs to the process. If each block restored the number that it
+    found, overlapping blocks could leave a wrong number behind.
     """
     here = os.getpid()
     with _lock:
-        # Threads that were inside when this process was forked are not in it, and will not restore
-        # anything.
+        # Drop the limits of threads that existed before this process was forked. They do not exist
+        # here, so they cannot restore anything.
         _change([limit for limit in _limits if limit[0] == here])
         _change([*_limits, (here, n_threads)])
     try:
@@ -62,9 +66,9 @@ def _change(limits: list[tuple[int, int]]) -> None:
     )
     _free_control()
     if after is None:
-        _found.pop().restore_original_limits()
+        _original.pop().restore_original_limits()
     elif before is None:
-        _found.append(controller().select(user_api="blas").limit(limits=after))
+        _original.append(controller().select(user_api="blas").limit(limits=after))
     elif after != before:
         controller().select(user_api="blas").limit(limits=after)
     _free_control()
@@ -72,8 +76,10 @@ def _change(limits: list[tuple[int, int]]) -> None:
 
 
 def _free_control() -> None:
-    """From 3.8 on, threadpoolctl ignores all threads but the first that sets a limit, also where
-    that one does not restore it.
+    """Let any thread change the limits.
+
+    Since version 3.8, threadpoolctl ignores all threads except the first that sets a limit, even if
+    this thread never restores it.
     """
     for library in controller().lib_controllers:
         free = getattr(library, "clear_controlling_thread", None)
@@ -82,17 +88,17 @@ def _free_control() -> None:
 
 
 def one_product_thread() -> AbstractContextManager[None]:
-    """While anybody is inside, BLAS uses one thread in this process."""
+    """Limit BLAS to one thread within the block, in the whole process."""
     return at_most(1)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """While inside, neither BLAS nor the loops of scikit-learn share out the work of this thread;
-    other threads only have their products done by one as well.
+    """Limit BLAS and the OpenMP loops of scikit-learn to one thread within the block.
 
-    Several threads add up in an order of their own: samples at equal distance, or halfway between
-    two clusters, would change sides with their number.
+    The BLAS limit affects the whole process, the OpenMP limit only the current thread. The order of
+    summation depends on the number of threads. Without the limit, rounding errors could therefore
+    change the order of equidistant samples, or the cluster of a sample between two centres.
     """
     with one_product_thread(), controller().select(user_api="openmp").limit(limits=1):
         yield
@@ -100,12 +106,11 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
-    """While inside, what we do uses so many threads: ours, those of BLAS and those of OpenMP, never
-    one times the other.
+    """Limit the number of threads of graphsieve, BLAS and OpenMP within the block.
 
-    As in scikit-learn, None changes nothing, -1 is all cores that this process has, -2 all but one.
-    Threads that somebody else forbids, by threadpoolctl, OMP_NUM_THREADS or as the workers of
-    joblib do, stay forbidden.
+    The numbers are never multiplied with each other. As in scikit-learn, None changes nothing, -1
+    means all cores available to this process, and -2 all but one. Stricter limits set by
+    threadpoolctl, OMP_NUM_THREADS or the workers of joblib remain in force.
     """
     if n_jobs is None:
         yield
@@ -114,7 +119,7 @@ def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
     wanted = min(wanted, available_threads())
     loops = [library for library in controller().lib_controllers if library.user_api == "openmp"]
     allowed = min((library.num_threads for library in loops), default=wanted)
-    # OpenMP counts by thread
+    # The OpenMP limit applies to the current thread only.
     with (
         at_most(wanted),
         controller().select(user_api="openmp").limit(limits=min(wanted, allowed)),
@@ -123,14 +128,15 @@ def at_most_jobs(n_jobs: int | None) -> Iterator[None]:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    """Number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not available on every system
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def available_threads() -> int:
-    """As many threads as BLAS may use now, on the cores that this process has: so whoever limits
-    BLAS limits us too.
+    """Number of threads that BLAS may currently use, at most the number of available cores.
+
+    A limit on the BLAS threads therefore also limits the threads of graphsieve.
     """
     allowed = max(
         (
@@ -144,11 +150,10 @@ def available_threads() -> int:
 
 
 def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_threads: int) -> None:
-    """Call `work` in several threads at once with one list of jobs, from which each takes the next
-    when it is free.
+    """Call `work` in several threads, which take their jobs from one shared iterator.
 
-    Meanwhile BLAS uses one thread in each; also where there is one of ours, because then the work
-    is little.
+    BLAS uses one thread in each of them. This also applies to a single thread, because there is
+    little work then.
     """
     with one_product_thread():
         if n_threads == 1:
@@ -159,27 +164,28 @@ def in_threads(work: Callable[[Iterator[Job]], None], jobs: Iterable[Job], n_thr
         try:
             helpers.call(n_threads - 1)
             work(queue)
-        finally:  # after an error or an interruption nobody begins anything new
+        finally:  # After an error or an interruption, no thread starts a new job.
             queue.close()
             helpers.wait()
         helpers.check()
 
 
 class _Helpers(Generic[Job]):
-    """Threads that share the work of the one who calls them, and without whom it is done as well.
+    """Threads that share the work of the calling thread. The work also succeeds without them.
 
-    Where memory is short, a thread may not start, or die before its first line; `Thread.start`
-    would wait for that one for ever. So only those are waited for who have begun.
+    If memory is short, a thread may fail to start or die before its first instruction.
+    `Thread.start` would then wait forever. Therefore `wait` only waits for threads that have begun
+    to work.
     """
 
     def __init__(self, work: Callable[[Iterator[Job]], None], queue: _Queue[Job]) -> None:
         self._work, self._queue = work, queue
         self._errors: list[BaseException] = []
         self._change = Condition()
-        self._busy, self._late = 0, False
+        self._busy, self._closed = 0, False
 
     def call(self, n_threads: int) -> None:
-        """Ask so many for help; fewer may come."""
+        """Start at most this number of threads. Fewer start if memory is short."""
         for _ in range(n_threads):
             try:
                 start_new_thread(self._help, ())
@@ -188,7 +194,7 @@ class _Helpers(Generic[Job]):
 
     def _help(self) -> None:
         with self._change:
-            if self._late:
+            if self._closed:
                 return
             self._busy += 1
         try:
@@ -202,19 +208,19 @@ class _Helpers(Generic[Job]):
                 self._change.notify_all()
 
     def wait(self) -> None:
-        """Until none of them is at work; whoever begins later finds nothing to do."""
+        """Wait until all threads have finished. A thread that starts later returns immediately."""
         with self._change:
-            self._late = True
+            self._closed = True
             self._change.wait_for(lambda: not self._busy)
 
     def check(self) -> None:
-        """Raise what went wrong with one of them."""
+        """Raise the first error of these threads, if there is one."""
         if self._errors:
             raise self._errors[0]
 
 
 class _Queue(Iterator[Job]):
-    """An iterator that several threads may ask."""
+    """An iterator that several threads can share."""
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._jobs, self._lock = iter(jobs), Lock()
@@ -224,6 +230,6 @@ class _Queue(Iterator[Job]):
             return next(self._jobs)
 
     def close(self) -> None:
-        """From now on there is nothing left to do."""
+        """Drop the remaining jobs."""
         with self._lock:
             self._jobs = iter(())

@@ -1,4 +1,4 @@
-"""Numbers too small for a float."""
+"""Handling of floating-point underflow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ T = TypeVar("T")
 
 
 def vanishing(function: Callable[P, T]) -> Callable[P, T]:
-    """Let what underflows in the function vanish, as it is meant to, also for whoever has told
-    numpy to raise.
+    """Decorate a function so that underflow gives 0, even if numpy is configured to raise.
 
-    `numpy.errstate` as a decorator would do, but before numpy 2 all calls, in all threads, share
-    what it remembers.
+    `numpy.errstate` also works as a decorator. Before numpy 2, however, all calls in all threads
+    share its saved state.
     """
 
     @wraps(function)

@@ -1,7 +1,8 @@
-"""Warnings of other libraries, ignored, raised or kept for later.
+"""Ignore, raise or collect the warnings of other libraries.
 
-What is done about warnings belongs to the process, and is restored by the last thread that is in
-here, however they overlap; `warnings.catch_warnings` alone would leave the filters of one to all.
+Warning filters belong to the whole process. The last thread that leaves these context managers
+restores them, however the threads overlap. With `warnings.catch_warnings` alone, the filters of one
+thread could remain in force for all threads.
 """
 
 from __future__ import annotations
@@ -21,21 +22,24 @@ _kept: ContextVar[list[warnings.WarningMessage] | None] = ContextVar("kept", def
 
 @contextmanager
 def warnings_ignored(message: str = "", category: type[Warning] = Warning) -> Iterator[None]:
-    """Nothing is said of warnings that begin like this."""
+    """Ignore warnings that start with `message`."""
     with _filtered("ignore", message, category):
         yield
 
 
 @contextmanager
 def warnings_raised(message: str, category: type[Warning]) -> Iterator[None]:
-    """Warnings that begin like this are errors."""
+    """Turn warnings that start with `message` into errors."""
     with _filtered("error", message, category):
         yield
 
 
 @contextmanager
 def warnings_kept(*, everything: bool = False) -> Iterator[list[warnings.WarningMessage]]:
-    """The warnings of this thread that would be shown, or all of them, in a list instead."""
+    """Collect the warnings of this thread in a list instead of showing them.
+
+    With `everything`, the list also contains warnings that the filters would hide.
+    """
     found: list[warnings.WarningMessage] = []
     with _filtered("always", "", Warning) if everything else _shared.held():
         before = _kept.set(found)
@@ -49,8 +53,7 @@ def warnings_kept(*, everything: bool = False) -> Iterator[list[warnings.Warning
 def _filtered(
     action: Literal["ignore", "error", "always"], message: str, category: type[Warning]
 ) -> Iterator[None]:
-    # `warnings.filterwarnings` would take away an equal filter of somebody else, who may need it
-    # for longer.
+    # `warnings.filterwarnings` would remove an equal filter that another thread may still need.
     ours = (action, re.compile(message, re.IGNORECASE) if message else None, category, None, 0)
     with _shared.held():
         filters: list[Any] = warnings.filters  # type: ignore[assignment]

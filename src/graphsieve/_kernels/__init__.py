@@ -1,8 +1,7 @@
-"""Loops that numpy cannot express well, compiled from C or written in plain numpy, with the same
-results.
+"""Computational kernels: loops that numpy cannot express efficiently.
 
-Each file here contains only kernels. ``GRAPHSIEVE_PLAIN=1`` in the environment selects the plain
-ones.
+Each kernel exists in C and in numpy, with the same results. The environment variable
+``GRAPHSIEVE_PLAIN=1`` selects the numpy versions.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 
 from graphsieve._base.errors import warn
 
-# Products of numbers in a search, from which it takes so long without compiled kernels that we say
-# so
+# Number of multiplications from which a search without compiled kernels is slow enough for a
+# warning.
 LARGE_SEARCH = 2**36
 
 try:
@@ -23,12 +22,12 @@ try:
 except ImportError:
     _installed = None
 
-# The compiled module, or None where there is none or plain kernels are asked for.
+# The compiled module, or None if it is not installed or the numpy versions are requested.
 compiled: Any = None if os.environ.get("GRAPHSIEVE_PLAIN", "0") not in ("", "0") else _installed
 
 
 def mention_plain_kernels(work: int) -> None:
-    """Warn, once, of a large search without compiled kernels that nobody asked for."""
+    """Warn once if a large search runs without compiled kernels because they are not installed."""
     if _installed is None and work >= LARGE_SEARCH:
         _mention()
 
@@ -38,5 +37,5 @@ def _mention() -> None:
     warn(
         "graphsieve was installed without its compiled kernels, so large neighbour searches take "
         "several times as long; "
-        "install it where a C compiler is at hand. The results are the same."
+        "install a C compiler and reinstall graphsieve. The results are the same."
     )

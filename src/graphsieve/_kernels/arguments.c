@@ -20,7 +20,7 @@ static int same_kind(const char *format, Py_ssize_t itemsize, char kind)
         return *format == 'f' && itemsize == 4;
     case 'd':
         return *format == 'd' && itemsize == 8;
-    case 'i': /* which letter an integer of a size has depends on the platform */
+    case 'i': /* The format letter for an integer of a given size depends on the platform. */
         return strchr("ilq", *format) != NULL && itemsize == 4;
     case 'l':
         return strchr("ilq", *format) != NULL && itemsize == 8;

@@ -1,4 +1,4 @@
-/* Arrays as the kernels take them: read through the buffer protocol and checked before anything is touched. */
+/* Array arguments of the kernels. They are read through the buffer protocol and checked before use. */
 #ifndef GRAPHSIEVE_ARGUMENTS_H
 #define GRAPHSIEVE_ARGUMENTS_H
 
@@ -25,23 +25,24 @@
 #define READ_ONLY 0
 #define ANY_LENGTH (-1)
 
-/* A C-contiguous buffer of `n_dimensions` of numbers of the given kind: 'b' uint8, 'h' int16, 'i' int32, 'l' int64,
-   'f' float32, 'd' float64. On failure a ValueError is set, 0 is returned, and the buffer need not be released. */
+/* Reads a C-contiguous buffer with `n_dimensions` dimensions and numbers of the given kind: 'b'
+   uint8, 'h' int16, 'i' int32, 'l' int64, 'f' float32, 'd' float64. On failure, sets a ValueError
+   and returns 0. The buffer need not be released then. */
 int read_array(PyObject *object, Py_buffer *view, const char *name, char kind, int n_dimensions, int writable);
 
-/* Whether a dimension has the length it must have; otherwise a ValueError is set. */
+/* Whether a dimension has the required length. Otherwise sets a ValueError. */
 int has_length(const Py_buffer *view, int dimension, Py_ssize_t length, const char *name);
 
 /* Releases the first `count` views. */
 void release_arrays(Py_buffer *views, int count);
 
-/* Whether all indices lie from 0 to below the limit. */
+/* Whether all indices are at least 0 and below the limit. */
 int all_below(const int64_t *indices, Py_ssize_t count, int64_t limit);
 
-/* Whether this processor has AVX2, asked once. */
+/* Whether this processor has AVX2. The result is cached. */
 int has_avx2(void);
 
-/* The place of the lowest bit that is set; there is one. */
+/* The position of the lowest set bit. At least one bit must be set. */
 INLINED int lowest_bit(uint64_t bits)
 {
 #if defined(__GNUC__)

@@ -1,7 +1,9 @@
-/* The two steps of keep_nearest.h that compilers do not find the instructions for: 64 comparisons, and a shift within a list.
+/* Two steps of keep_nearest.h for which compilers do not generate good instructions: 64 comparisons,
+   and an insertion into a sorted list.
 
-   Where a branch would depend on the place of an insertion it would be guessed wrong half of the time, so the list is shifted as
-   a whole: from its end, a vector at a time, each place takes the larger of the new value and the place before it. */
+   A branch on the position of the insertion would be mispredicted half of the time. Therefore the
+   whole list is shifted, one vector at a time and from its end. Each entry greater than the new
+   value is replaced by the larger of the new value and the previous entry. */
 #include <immintrin.h>
 
 #define INLINED_AVX2 static inline __attribute__((always_inline, target("avx2")))
@@ -40,20 +42,20 @@ INLINED_AVX2 void avx2_insert_float(float *values, int32_t *indices, Py_ssize_t 
     const __m256i one_back = _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6);
     const __m256 new_value = _mm256_set1_ps(value), new_index = _mm256_castsi256_ps(_mm256_set1_epi32(index));
     for (Py_ssize_t at = n_kept - 8; at >= 0; at -= 8) {
-        __m256 here = _mm256_loadu_ps(values + at), whose = _mm256_loadu_ps((const float *)(indices + at)), before, whose_before;
+        __m256 here = _mm256_loadu_ps(values + at), index_here = _mm256_loadu_ps((const float *)(indices + at)), before, index_before;
         if (at) {
             before = _mm256_loadu_ps(values + at - 1);
-            whose_before = _mm256_loadu_ps((const float *)(indices + at - 1));
-        } else { /* nobody stands before the first */
+            index_before = _mm256_loadu_ps((const float *)(indices + at - 1));
+        } else { /* The first entry has no previous one. */
             before = _mm256_blend_ps(_mm256_permutevar8x32_ps(here, one_back), _mm256_set1_ps(-INFINITY), 1);
-            whose_before = _mm256_permutevar8x32_ps(whose, one_back);
+            index_before = _mm256_permutevar8x32_ps(index_here, one_back);
         }
         __m256 moves = _mm256_cmp_ps(here, new_value, _CMP_GT_OQ), takes = _mm256_cmp_ps(before, new_value, _CMP_GT_OQ);
         here = _mm256_blendv_ps(here, _mm256_blendv_ps(new_value, before, takes), moves);
-        whose = _mm256_blendv_ps(whose, _mm256_blendv_ps(new_index, whose_before, takes), moves);
+        index_here = _mm256_blendv_ps(index_here, _mm256_blendv_ps(new_index, index_before, takes), moves);
         _mm256_storeu_ps(values + at, here);
-        _mm256_storeu_ps((float *)(indices + at), whose);
+        _mm256_storeu_ps((float *)(indices + at), index_here);
     }
 }
 
-#define avx2_insert_double insert_double /* seldom needed */
+#define avx2_insert_double insert_double /* Rarely needed, so the plain version is enough. */

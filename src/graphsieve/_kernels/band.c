@@ -1,36 +1,38 @@
-/* Sums over a graph whose edges join near places of an order: each place is linked with the next few after it.
+/* Sums over a band graph: in a given order of the samples, each place is linked with the next few.
 
-   The places are walked in turn. A row of X is fetched once, put on the common scale, and kept in a small ring until nobody after it
-   needs it: its edges find it in a near cache, wherever in memory it came from. Each column has a sum of its own that grows edge by edge,
-   by increasing first and then second place, as a list of the same edges would have it.
+   The places are visited in order. Each row of X is read once, scaled, and kept in a small ring
+   buffer until no later edge needs it. Its edges therefore find it in a fast cache, wherever it is
+   in memory. The sum of each column adds the edges by increasing first and then second place, as
+   for a sorted list of the same edges.
 
-   On the way, groups of places next to each other leave their weighted means, and the scatter around these. */
+   The same pass computes the weighted means of groups of consecutive places, and the scatter around
+   these means. */
 #include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT 64    /* rows in the ring, a power of two */
-#define GROUP 32   /* places whose mean is taken together, while they are in the ring … */
-#define NEAR 31    /* … with those that they are linked with; partners still farther ahead are read in passing */
-#define TOGETHER 8 /* numbers of a row in the ring are a multiple of it, with zeros at the end: loops without a remainder */
+#define KEPT 64    /* rows in the ring; a power of two */
+#define GROUP 32   /* places per group mean; all of them are in the ring together */
+#define NEAR 31    /* neighbours per place that the ring holds; rows farther ahead are read separately */
+#define TOGETHER 8 /* The rows in the ring are padded with zeros to a multiple of this, so that loops have no remainder. */
 
-#define ROOM ((KEPT + 1) * STRIP * sizeof(double)) /* for the ring, and for a row in passing */
+#define RING_BYTES ((KEPT + 1) * STRIP * sizeof(double)) /* the ring, and one row outside it */
 
 #define IN_RING(at) (ring + ((at) & (KEPT - 1)) * wide)
 
 typedef struct {
-    const int64_t *order;  /* whose each place is */
-    const int64_t *begin;  /* of the edges of each place with those after it */
-    const double *weights; /* of the edges */
-    Py_ssize_t count;      /* of places */
-    Py_ssize_t from, to;   /* the places whose edges are wanted */
-    const double *degree;  /* the weight of each place in the mean of its group, or none: no means are wanted */
-    const double *mass;    /* of each group */
-    double *means;         /* (n_groups, width), to be filled */
+    const int64_t *order;  /* the sample at each place */
+    const int64_t *begin;  /* the first edge of each place to later places */
+    const double *weights; /* edge weights */
+    Py_ssize_t count;      /* number of places */
+    Py_ssize_t from, to;   /* range of places to process */
+    const double *degree;  /* the weight of each place in its group mean, or NULL if no means are needed */
+    const double *mass;    /* the total weight of each group */
+    double *means;         /* output, (n_groups, width) */
 } band;
 
-/* The terms of a few edges of one row, one after another: a sum is fetched and put back once for all of them. */
+/* Adds the terms of a few edges of one row in order. Each sum is loaded and stored only once. */
 INLINED void add_edges_of_row(
     const double *restrict own, const double *const *others, const double *weights, int count, Py_ssize_t width, double *restrict sum)
 {
@@ -45,7 +47,7 @@ INLINED void add_edges_of_row(
     }
 }
 
-/* A number of edges that is known to the compiler makes loops straight. */
+/* With a constant number of edges, the compiler can unroll the loops. */
 INLINED void add_near(const double *own, const double *const *others, const double *weights, Py_ssize_t count, Py_ssize_t width, double *sum)
 {
     for (; count > 4; count -= 4, others += 4, weights += 4) {
@@ -74,7 +76,7 @@ INLINED void fetch_row(
 {
     const double *scale = stored == PREPARED ? NULL : from->scale + begin, *shift = stored == PREPARED ? NULL : from->shift + begin;
     if (at + AHEAD < along->count) {
-        ask_for_row(from, along->order[at + AHEAD], begin, width, stored);
+        prefetch_row(from, along->order[at + AHEAD], begin, width, stored);
     }
     const char *row = place(from, along->order[at], begin, stored);
     for (Py_ssize_t c = 0; c < width; c++) {
@@ -82,7 +84,8 @@ INLINED void fetch_row(
     }
 }
 
-/* Adds the weighted rows, `wide` apart, relative to `origin`; with a center, the squares of their distances from it. */
+/* Adds weighted rows relative to `origin`. The rows are `wide` numbers apart. With a center, adds
+   the squared distances from it. */
 INLINED void add_some_rows(
     const double *restrict rows, Py_ssize_t wide, const double *weights, int count, const double *restrict origin,
     const double *restrict center, double *restrict sum)
@@ -113,8 +116,9 @@ INLINED void add_rows(
     }
 }
 
-/* The mean of a group, relative to its first member of any weight, so that values that are all equal leave exact zeros; and the scatter
-   around it. The rows of a group stand side by side in the ring, since it holds whole groups. */
+/* Computes the mean of a group and the scatter around it. The mean is computed relative to the first
+   member with a nonzero weight, so that equal values give a scatter of exactly zero. The rows of a
+   group are adjacent in the ring, because the ring holds a whole number of groups. */
 INLINED void close_group(
     const double *ring, Py_ssize_t wide, const band *along, Py_ssize_t first, Py_ssize_t stop, double *mean, double *scatter)
 {
@@ -137,15 +141,16 @@ INLINED void close_group(
     }
 }
 
-/* Adds to the sums over edges and, where means are wanted, to the scatter in the next row of `total`. */
+/* Adds to the sums over edges. If means are needed, also adds to the scatter in the next row of
+   `total`. */
 INLINED void add_band(
     const table *from, const band *along, Py_ssize_t begin, Py_ssize_t width, double *total, enum storage stored, double *ring)
 {
     double sum[STRIP] = {0.0}, scatter[STRIP] = {0.0}, mean[STRIP], *passing = ring + KEPT * STRIP;
     const double *others[NEAR];
     const Py_ssize_t wide = (width + TOGETHER - 1) / TOGETHER * TOGETHER;
-    Py_ssize_t fetched = along->from; /* the first place whose row is not in the ring */
-    memset(ring, 0, ROOM);
+    Py_ssize_t fetched = along->from; /* the first place not yet in the ring */
+    memset(ring, 0, RING_BYTES);
     memcpy(sum, total, (size_t)width * sizeof(double));
     for (Py_ssize_t i = along->from; i < along->to; i++) {
         const double *weights = along->weights + along->begin[i], *own = IN_RING(i);
@@ -173,21 +178,21 @@ INLINED void add_band(
     }
 }
 
-/* ---- The same, for whatever is stored and with the instructions at hand ---- */
+/* ---- Versions for each kind of storage, with and without AVX2 ---- */
 
 typedef struct {
     const table *from;
     const band *along;
-    Py_ssize_t start, stop; /* the columns that are wanted */
+    Py_ssize_t start, stop; /* range of columns */
     double *result;
     double *ring;
 } task;
 
-INLINED void do_all(const task *asked, enum storage stored)
+INLINED void do_all(const task *todo, enum storage stored)
 {
-    for (Py_ssize_t begin = asked->start; begin < asked->stop; begin += STRIP) {
-        Py_ssize_t left = asked->stop - begin, width = left < STRIP ? left : STRIP;
-        add_band(asked->from, asked->along, begin, width, asked->result + begin, stored, asked->ring);
+    for (Py_ssize_t begin = todo->start; begin < todo->stop; begin += STRIP) {
+        Py_ssize_t left = todo->stop - begin, width = left < STRIP ? left : STRIP;
+        add_band(todo->from, todo->along, begin, width, todo->result + begin, stored, todo->ring);
     }
 }
 
@@ -195,7 +200,7 @@ INLINED void do_all(const task *asked, enum storage stored)
 
 /* ---- Arguments ---- */
 
-/* Whether the edges of the wanted places are there and join places. */
+/* Whether the edges of the range of places exist and join existing places. */
 static int fits(const band *along, Py_ssize_t n_weights)
 {
     const int64_t *begin = along->begin;
@@ -207,8 +212,8 @@ static int fits(const band *along, Py_ssize_t n_weights)
     return good;
 }
 
-/* Whether the places that the edges join, and those asked for ahead, are of rows that are there. */
-static int rows_are_there(const band *along, Py_ssize_t n_rows)
+/* Whether the places that the edges join, and those that are prefetched, refer to existing rows. */
+static int rows_exist(const band *along, Py_ssize_t n_rows)
 {
     Py_ssize_t last = along->to;
     for (Py_ssize_t i = along->from; i < along->to; i++) {
@@ -219,7 +224,7 @@ static int rows_are_there(const band *along, Py_ssize_t n_rows)
     return all_below(along->order + along->from, last - along->from, n_rows);
 }
 
-static int places_are_there(Py_ssize_t count, Py_ssize_t from, Py_ssize_t to)
+static int places_exist(Py_ssize_t count, Py_ssize_t from, Py_ssize_t to)
 {
     if (from < 0 || from > to || to > count) {
         PyErr_Format(PyExc_ValueError, "there are no places %zd to %zd", from, to);
@@ -228,7 +233,8 @@ static int places_are_there(Py_ssize_t count, Py_ssize_t from, Py_ssize_t to)
     return 1;
 }
 
-/* Degree, mass and means, or None for all of them. How many views are to be released, or −1. */
+/* Reads degree, mass and means, which may all be None. Returns the number of views to release, or
+   −1 on failure. */
 static int read_moments(PyObject **objects, Py_buffer *views, band *along, Py_ssize_t width)
 {
     static const char *const names[3] = {"degree", "mass", "means"};
@@ -251,8 +257,8 @@ static int read_moments(PyObject **objects, Py_buffer *views, band *along, Py_ss
     return 3;
 }
 
-/* A group is in one part of the places, so that nobody else writes its mean. */
-static int groups_are_whole(const band *along)
+/* Whether the range consists of complete groups, so that no other thread writes their means. */
+static int groups_are_complete(const band *along)
 {
     return along->degree == NULL || (along->from % GROUP == 0 && (along->to % GROUP == 0 || along->to == along->count));
 }
@@ -280,30 +286,30 @@ static PyObject *band_sums(PyObject *module, PyObject *args)
         band along = {views[0].buf, views[1].buf, views[2].buf, count, first, last, NULL, NULL, NULL};
         int n_moments = read_moments(moments, of_moments, &along, from.width);
         good = n_moments >= 0 && has_length(&views[1], 0, count + 1, names[1]) && has_length(&views[3], 0, n_moments > 0 ? 2 : 1, names[3])
-               && has_length(&views[3], 1, from.width, names[3]) && has_columns(&from, start, stop) && places_are_there(count, first, last);
+               && has_length(&views[3], 1, from.width, names[3]) && has_columns(&from, start, stop) && places_exist(count, first, last);
         if (good) {
-            char *room = malloc(ROOM + LINE); /* too much for the stack of some threads */
+            char *memory = malloc(RING_BYTES + LINE); /* too large for the stack of some threads */
             Py_BEGIN_ALLOW_THREADS
-            good = room != NULL && groups_are_whole(&along) && fits(&along, views[2].shape[0]) && rows_are_there(&along, from.n_rows);
+            good = memory != NULL && groups_are_complete(&along) && fits(&along, views[2].shape[0]) && rows_exist(&along, from.n_rows);
             if (good) {
-                double *ring = (double *)(room + (LINE - (uintptr_t)room % LINE) % LINE);
-                doer_for(stored)(&(task){&from, &along, start, stop, views[3].buf, ring});
+                double *ring = (double *)(memory + (LINE - (uintptr_t)memory % LINE) % LINE);
+                function_for(stored)(&(task){&from, &along, start, stop, views[3].buf, ring});
             }
             Py_END_ALLOW_THREADS
-            if (room == NULL) {
+            if (memory == NULL) {
                 PyErr_NoMemory();
             }
-            free(room);
+            free(memory);
         }
         release_arrays(of_moments, n_moments > 0 ? n_moments : 0);
         release_arrays(views, 4);
     }
     release_arrays(units, n_units > 0 ? n_units : 0);
     PyBuffer_Release(&view);
-    return answer(good, "edges must join places, and places be of rows, that are there, and groups be whole");
+    return none_or_error(good, "edges must join existing places, places must refer to existing rows, and groups must be complete");
 }
 
-/* What a place gets from those before it is there when it is reached. */
+/* When a place is reached, its degree already contains the weights of its edges to earlier places. */
 static void add_degrees(const band *along, double *degree)
 {
     for (Py_ssize_t i = 0; i < along->count; i++) {
@@ -341,7 +347,7 @@ static PyObject *band_degree(PyObject *module, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, 3);
-    return answer(good, "edges must join places that are there");
+    return none_or_error(good, "edges must join existing places");
 }
 
 PyMethodDef band_functions[] = {

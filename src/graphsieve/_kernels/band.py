@@ -1,5 +1,5 @@
-"""A graph whose edges join near places of an order: each place is linked with the next few after
-it, and with nobody beyond.
+"""Graphs with a band structure: in a given order of the samples, each place is linked with the next
+few places only.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from graphsieve._kernels.column_sums import (
     weighted_rows,
 )
 
-PLACES_AT_ONCE = 2**16  # places of one sum: whole groups
-GROUP = 32  # places whose mean is taken together, as the compiled kernel does
+PLACES_AT_ONCE = 2**16  # places per partial sum; a multiple of GROUP
+GROUP = 32  # places per group mean; the same number as in the compiled kernel
 
 
 class Band(NamedTuple):
-    """The edges of place i are with the ``begin[i + 1] - begin[i]`` places after it, nearest
-    first.
+    """A band graph. Place i is linked with the ``begin[i + 1] - begin[i]`` places after it, in this
+    order.
     """
 
     order: Integers  # the sample of each place
@@ -35,18 +35,18 @@ class Band(NamedTuple):
     weights: Floats
 
     def places(self) -> tuple[Integers, Integers]:
-        """The two ends of each edge as places."""
+        """Return the two ends of each edge as places."""
         low = np.repeat(np.arange(len(self.order)), np.diff(self.begin))
         return low, low + 1 + np.arange(len(low)) - self.begin[low]
 
     def degree(self) -> Floats:
-        """The sum of the weights of each sample's edges."""
+        """Return the sum of the edge weights of each sample."""
         degree = np.empty(len(self.order))
         degree[self.order] = self.degree_of_places()
         return degree
 
     def degree_of_places(self) -> Floats:
-        """The same, along the order."""
+        """Return the sum of the edge weights of each place."""
         total = np.zeros(len(self.order))
         if hasattr(_kernels.compiled, "band_degree"):
             _kernels.compiled.band_degree(self.begin, self.weights, total)
@@ -56,15 +56,14 @@ class Band(NamedTuple):
         return total
 
     def energy(self, numbers: Numbers) -> Floats:
-        """Σ_e w_e (f_first − f_second)² for every column."""
+        """Return Σ_e w_e (f_first − f_second)² for every column."""
         return np.asarray(self._sums(numbers, 1, None, None, None)[0])
 
     def energy_and_spread(self, numbers: Numbers) -> tuple[Floats, Floats]:
-        """The same, and Σ_i d_i (f_i − mean)² with degrees d and the mean that they weigh, in one
-        reading.
+        """Return the energy and the spread Σ_i d_i (f_i − mean)² of every column, in one pass.
 
-        The samples are taken in groups. Of each, the scatter is taken around its own mean, and then
-        that of the means.
+        d are the degrees, and the mean is weighted by them. The spread is the scatter within groups
+        of samples, around the mean of each group, plus the scatter of the group means.
         """
         degree, width = self.degree_of_places(), numbers.rows.shape[1]
         mass = weighted_rows(degree, _group_borders(len(degree))) @ np.ones(len(degree))
@@ -81,7 +80,9 @@ class Band(NamedTuple):
         mass: Floats | None,
         means: Floats | None,
     ) -> Floats:
-        """The energies and, where `means` are to be filled, the scatter around them."""
+        """Return the energies. If `means` is given, fill it and also return the scatter around the
+        means.
+        """
         parts = in_parts(len(self.order), PLACES_AT_ONCE)
         if readable(numbers.rows) and hasattr(_kernels.compiled, "band_sums"):
             kernel = _kernels.compiled.band_sums
@@ -105,7 +106,7 @@ class Band(NamedTuple):
             )
         return np.stack(sums)
 
-    # ---- Without a compiler ----
+    # ---- Numpy versions ----
 
     def _plain_energies(self, values: Floats, parts: list[slice]) -> Floats:
         low, high = self.places()
@@ -123,7 +124,7 @@ class Band(NamedTuple):
     def _plain_scatter(
         self, values: Floats, part: slice, degree: Floats, mass: Floats, means: Floats
     ) -> Floats:
-        """Fills the means of the groups of a part of the places."""
+        """Fill the group means of a part of the places, and return the scatter around them."""
         weights, rows = degree[part], values[self.order[part]]
         borders, group = _group_borders(len(weights)), np.arange(len(weights)) // GROUP
         here = slice(part.start // GROUP, part.start // GROUP + len(borders) - 1)

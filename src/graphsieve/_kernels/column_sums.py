@@ -1,8 +1,8 @@
-"""Sums over samples and over edges, for many columns side by side; and the extremes of the columns.
+"""Sums over samples and over edges for many columns together, and the extremes of the columns.
 
-A sum grows term by term in the order given; of very many terms, so many at a time are summed, and
-then these sums in turn. So its bits depend neither on the columns beside it nor on the number of
-threads, and copies of a column tie.
+Each sum adds its terms in the given order. A long sum is divided into parts of fixed size, and the
+sums of the parts are then added in order. The result is therefore bitwise independent of the other
+columns and of the number of threads, and copies of a column tie.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import available_threads, in_threads
 
-SHARED_FROM = 2**21  # terms of a sum from which it is worth starting threads
-TOGETHER = 16  # columns are divided among threads in groups that fill a cache line, even in float32
+SHARED_FROM = 2**21  # number of terms from which several threads are faster
+TOGETHER = 16  # columns per group when threads share columns; fills a cache line even in float32
 
-# Number of a part, first and last column, where to add
+# Arguments: number of the part, first column, last column (exclusive), array to add to.
 Work = Callable[[int, int, int, Floats], None]
 TEMPORARY_ELEMENTS = 2**22  # numbers in one temporary array: 32 MiB of float64
-SAMPLES_AT_ONCE = 2**16  # samples of one sum …
-# … of so few weightings that a sum for each part is small; of more, each has fewer samples anyway
+# Samples per partial sum, if there are few weightings. With many weightings, the partial sums would
+# need much memory, and each weighting contains fewer samples anyway.
+SAMPLES_AT_ONCE = 2**16
 FEW_WEIGHTINGS = 64
-FEW_PLACES = 2**12  # samples × weightings that are quicker written out than turned into lists
-# Numbers in an array that is worked on several times in a row: 512 KiB stay in a core's own cache
+FEW_PLACES = 2**12  # samples × weightings up to which a dense array is faster than lists
+# Numbers in an array that is used several times in a row: 512 KiB fit into the cache of a core.
 CACHED_ELEMENTS = 2**16
-# Edges of one sum: so many that it is worth to copy columns for them, and a few parts of a large
-# graph
+# Edges per partial sum. This is enough to make a copy of the columns worthwhile, and gives few
+# parts for a large graph.
 EDGES_AT_ONCE = 2**19
 
 
 class Numbers(NamedTuple):
-    """Columns as ``rows * scale - shift``, without doing it; or, without scale and shift,
-    float64 `rows` as they are.
+    """Columns that stand for ``rows * scale - shift``, computed on demand.
+
+    Without scale and shift, the columns are `rows` itself, which must be float64.
     """
 
     rows: NDArray[Any]
@@ -46,7 +48,7 @@ class Numbers(NamedTuple):
     shift: Floats | None = None
 
     def values(self, chosen: Any = slice(None)) -> Floats:
-        """The chosen rows with the scale and the shift."""
+        """Return the selected rows with the scale and the shift applied."""
         if self.scale is None or self.shift is None:
             return np.asarray(self.rows[chosen])
         scaled: Floats = self.rows[chosen].astype(np.float64)
@@ -56,8 +58,9 @@ class Numbers(NamedTuple):
 
 
 def readable(rows: Any) -> bool:
-    """Whether there are compiled kernels, and they can read the array: float32 or float64, row
-    by row.
+    """Whether the compiled kernels are available and can read the array.
+
+    They read float32 and float64 with contiguous rows.
     """
     return bool(
         hasattr(_kernels.compiled, "edge_sums")  # an older build may lack it
@@ -71,15 +74,16 @@ def readable(rows: Any) -> bool:
 
 
 def in_parts(n_terms: int, at_once: int) -> list[slice]:
-    """The terms, so many at a time; at least one part, even of nothing."""
+    """Divide the terms into parts of size `at_once`. There is at least one part, even if empty."""
     return [
         slice(start, min(start + at_once, n_terms)) for start in range(0, max(1, n_terms), at_once)
     ]
 
 
 def summed(shape: tuple[int, ...], n_parts: int, n_terms: int, work: Work) -> Floats:
-    """The sum of what `work` adds for each part, in turn; several threads share the parts, or
-    else the columns.
+    """Return the sum over all parts, added in order. `work` computes the sum of each part.
+
+    Several threads share the parts or, if there are few parts, the columns.
     """
     totals, n_columns = np.zeros((n_parts, *shape)), shape[-1]
     n_threads = available_threads() if n_columns * n_terms >= SHARED_FROM else 1
@@ -102,7 +106,7 @@ def summed(shape: tuple[int, ...], n_parts: int, n_terms: int, work: Work) -> Fl
 
 
 def in_turn(totals: Floats) -> Floats:
-    """The first plus the second plus the third, and so on."""
+    """Return the sum along the first axis, added in order and in place."""
     total: Floats = totals[0]
     for later in totals[1:]:
         total += later
@@ -110,10 +114,10 @@ def in_turn(totals: Floats) -> Floats:
 
 
 def weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
-    """The matrix whose row r sums the weighted rows from ``begin[r]`` to ``begin[r + 1]`` of what
-    it is multiplied with.
+    """Return a matrix W such that row r of W @ A is the weighted sum of the rows ``begin[r]`` to
+    ``begin[r + 1]`` of A.
 
-    A sparse product adds in this order, too.
+    A sparse product adds the rows in this order.
     """
     return sp.csr_array(
         (weights, np.arange(len(weights)), begin), shape=(len(begin) - 1, len(weights))
@@ -121,8 +125,9 @@ def weighted_rows(weights: Floats, begin: NDArray[Any]) -> Any:
 
 
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
-    """Σ_r w_r · rows[r], in this order whatever the number of columns; a dense product would
-    give copies different last bits.
+    """Return Σ_r w_r · rows[r], added in this order for any number of columns.
+
+    In a dense product, the last bits of identical columns could differ.
     """
     return np.asarray((weighted_rows(weights, np.array([0, len(weights)])) @ rows)[0])
 
@@ -131,18 +136,20 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
 
 
 class BySample(NamedTuple):
-    """Weightings as kernels read them: for each sample, which it is in and by how much; where
-    each is in all, just how much.
+    """Weightings in the form that the kernels read.
+
+    For each sample, `which` lists its weightings and `weights` its weights in them. If `begin` and
+    `which` are None, every sample is in all weightings.
     """
 
     begin: Integers | None
     which: Integers | None
     weights: Floats
-    first: Integers  # of each weighting the first sample, or −1
+    first: Integers  # the first sample of each weighting, or −1
 
     @classmethod
     def of(cls, weightings: Any) -> BySample:
-        """The columns of an array, or of a CSC matrix with sorted indices."""
+        """Convert the columns of an array, or of a CSC matrix with sorted indices."""
         if isinstance(weightings, np.ndarray):
             first = np.zeros(weightings.shape[1], dtype=np.int64)
             if not (len(weightings) and weightings[0].all()):
@@ -155,7 +162,7 @@ class BySample(NamedTuple):
         first = np.full(len(used), -1, dtype=np.int64)
         first[used] = weightings.indices[weightings.indptr[:-1][used]]
         n_places = weightings.shape[0] * len(used)
-        # No need to say who: zeros add nothing
+        # Lists are not needed, because zero weights add nothing.
         if n_places <= FEW_PLACES or (len(used) == 1 and 2 * weightings.nnz >= n_places):
             return cls(None, None, weightings.toarray().ravel(), first)
         entries = sp.csr_array(weightings)
@@ -166,7 +173,7 @@ class BySample(NamedTuple):
         return cls(*places, entries.data.astype(np.float64, copy=False), first)
 
     def part(self, here: slice) -> tuple[Integers | None, Integers | None, Floats]:
-        """Those of some samples."""
+        """Return the weightings of some samples."""
         if self.begin is None or self.which is None:
             n_weightings = len(self.first)
             return None, None, self.weights[here.start * n_weightings : here.stop * n_weightings]
@@ -176,8 +183,9 @@ class BySample(NamedTuple):
 
 
 def mean_and_scatter(numbers: Numbers, weightings: Any, mass: Floats) -> tuple[Floats, Floats]:
-    """Σ_i w_i f_i / mass and Σ_i w_i (f_i − mean)² for every column of `weightings`: an array,
-    or CSC with sorted indices.
+    """Return Σ_i w_i f_i / mass and Σ_i w_i (f_i − mean)² for every column of `weightings`.
+
+    `weightings` is an array or a CSC matrix with sorted indices.
     """
     if not readable(numbers.rows):
         return _plain_mean_and_scatter(numbers.values(), sp.csc_array(weightings), mass)
@@ -189,7 +197,7 @@ def mean_and_scatter(numbers: Numbers, weightings: Any, mass: Floats) -> tuple[F
 
 
 def mean_alone(numbers: Numbers, weightings: Any, mass: Floats) -> Floats:
-    """The mean of `mean_and_scatter`, for half the work."""
+    """Return only the mean of `mean_and_scatter`, in half the time."""
     if not readable(numbers.rows):
         return mean_and_scatter(numbers, weightings, mass)[0]
     origin, mean = _relative_mean(numbers, BySample.of(weightings), mass)
@@ -199,10 +207,11 @@ def mean_alone(numbers: Numbers, weightings: Any, mass: Floats) -> Floats:
 def weighted_sums(
     numbers: Numbers, by: BySample, origin: Floats, center: Floats | None = None
 ) -> Floats:
-    """Σ_i w_i (f_i − origin) for every weighting (row) and column; with a center, Σ_i w_i ((f_i −
-    origin) − center)².
+    """Return Σ_i w_i (f_i − origin) for every weighting (row) and column.
 
-    The center has a row per weighting; the origin, too, or one for all. Only compiled.
+    With a center, the result is Σ_i w_i ((f_i − origin) − center)². The center has one row per
+    weighting. The origin has one row per weighting or one row for all. This function requires the
+    compiled kernels.
     """
     if not len(by.weights):
         return np.zeros((len(by.first), origin.shape[1]))
@@ -222,8 +231,9 @@ def _parts(n_samples: int, n_weightings: int) -> list[slice]:
 
 
 def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats, Floats]:
-    """The first sample of each weighting, and the mean relative to it: values that are all equal
-    leave exact zeros.
+    """Return the first sample of each weighting, and the mean relative to it.
+
+    If all values are equal, the relative mean is exactly zero.
     """
     used = by.first >= 0
     if len(used) and used[0] and (by.first == by.first[0]).all():
@@ -237,8 +247,10 @@ def _relative_mean(numbers: Numbers, by: BySample, mass: Floats) -> tuple[Floats
 
 
 def column_extremes(rows: NDArray[Any]) -> Floats:
-    """The smallest and the largest value of every column, and the first of least magnitude; NaN
-    where one is NaN.
+    """Return the smallest value, the largest value and the first value of least magnitude of every
+    column.
+
+    All three are NaN if the column contains NaN.
     """
     if readable(rows):
         return _shared_extremes(rows)
@@ -249,8 +261,9 @@ def column_extremes(rows: NDArray[Any]) -> Floats:
 
 
 def _shared_extremes(rows: NDArray[Any]) -> Floats:
-    """By rows, since extremes do not depend on an order; of equal magnitudes the earlier one
-    stays.
+    """Compute `column_extremes` in several threads, which share the rows.
+
+    Extremes do not depend on the order of the rows. Of equal magnitudes, the first one is kept.
     """
     kernel = _kernels.compiled.column_extremes
     n_threads = min(len(rows), available_threads()) if rows.size >= SHARED_FROM else 1
@@ -277,7 +290,7 @@ def _shared_extremes(rows: NDArray[Any]) -> Floats:
 def edge_sums(
     numbers: Numbers, first: Integers, second: Integers, weights: Floats, power: int = 2
 ) -> Floats:
-    """Σ_e w_e |f_first − f_second|^power for every column, for a power of 1 or 2."""
+    """Return Σ_e w_e |f_first − f_second|^power for every column. The power is 1 or 2."""
     parts = in_parts(len(weights), EDGES_AT_ONCE)
     if not readable(numbers.rows):
         values = numbers.values()
@@ -303,7 +316,7 @@ def edge_sums(
     return summed((numbers.rows.shape[1],), len(parts), len(weights), work)
 
 
-# ---- Without a compiler ----
+# ---- Numpy versions ----
 
 
 def _plain_mean_and_scatter(values: Floats, weightings: Any, mass: Floats) -> tuple[Floats, Floats]:
@@ -336,8 +349,9 @@ def _plain_fill(
 
 
 def _gathers(weightings: Any) -> list[Any]:
-    """The sums of each part of the samples: matrices to be multiplied with the rows of all
-    entries.
+    """Return one matrix for each part of the samples.
+
+    Its product with the rows of all entries is the weighted sum over this part.
     """
     parts = _parts(*weightings.shape)
     if len(parts) == 1:
@@ -350,15 +364,16 @@ def _gathers(weightings: Any) -> list[Any]:
 def row_differences(
     rows: Floats, first: Integers, second: Integers, *, spare: int = 0
 ) -> Iterator[tuple[slice, Floats]]:
-    """``rows[first] - rows[second]``, a few pairs at a time, below `spare` free rows, in an
-    array that the next overwrite.
+    """Yield ``rows[first] - rows[second]`` for a few pairs at a time.
+
+    The array starts with `spare` unused rows. The next iteration overwrites it.
     """
     step = max(1, min(len(first), CACHED_ELEMENTS // max(1, rows.shape[1])))
     one, other = np.empty((spare + step, rows.shape[1])), np.empty((step, rows.shape[1]))
     for start in range(0, len(first), step):
         part = slice(start, min(start + step, len(first)))
         size = part.stop - part.start
-        # mode="clip" writes straight into `out`; the indices are known to be good.
+        # mode="clip" writes directly into `out`. The indices are known to be valid.
         differences = np.take(rows, first[part], axis=0, out=one[spare : spare + size], mode="clip")
         differences -= np.take(rows, second[part], axis=0, out=other[:size], mode="clip")
         yield part, one[: spare + size]
@@ -367,7 +382,7 @@ def row_differences(
 def plain_sums(
     values: Floats, first: Integers, second: Integers, weights: Floats, power: int
 ) -> Floats:
-    """The sums over all edges in one go."""
+    """Return the sums over all edges, without dividing them into parts."""
     total, gather = np.zeros(values.shape[1]), None
     for edges, rows in row_differences(values, first, second, spare=1):
         if power == 1:
@@ -376,8 +391,8 @@ def plain_sums(
             rows[1:] *= rows[1:]
         if gather is None or gather.shape[1] != len(rows):
             gather = weighted_rows(np.ones(len(rows)), np.array([0, len(rows)]))
-        # The total so far is the first term, so that the sum is the same however many edges come at
-        # a time.
+        # The total so far is the first term. The sum is therefore independent of the number of
+        # edges per step.
         rows[0] = total
         gather.data[1:] = weights[edges]
         total = (gather @ rows)[0]

@@ -1,15 +1,16 @@
-/* The sums over edges, for many columns side by side.
+/* Sums over edges for many columns together.
 
-   Each column has a sum of its own that grows edge by edge, in the order given: its bits depend neither on the columns beside it nor on
-   how many threads share them. */
+   The sum of each column adds the edges in the given order. The result is therefore bitwise
+   independent of the other columns and of the number of threads. */
 #include "rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NARROW_STRIP 32        /* columns of which all rows are copied, so that edges find their ends near each other … */
-#define COPIED_BYTES (1 << 24) /* … where the copy is not larger than this: beyond, it would leave the cache as X itself does */
+/* Columns to copy for all rows, so that the ends of the edges are close to each other in memory. */
+#define NARROW_STRIP 32
+#define COPIED_BYTES (1 << 24) /* maximum size of the copy; a larger one would not fit into the cache */
 
 typedef struct {
     const int64_t *first, *second;
@@ -24,8 +25,8 @@ INLINED void add_edges(const table *from, const edge_list *edges, Py_ssize_t beg
     double sum[STRIP];
     memcpy(sum, total, (size_t)width * sizeof(double));
     for (Py_ssize_t e = 0; e < edges->count; e++) {
-        if (e + AHEAD < edges->count) { /* the first ends come in order, the second ones do not */
-            ask_for_row(from, edges->second[e + AHEAD], begin, width, stored);
+        if (e + AHEAD < edges->count) { /* The first ends are in order, the second ones are not. */
+            prefetch_row(from, edges->second[e + AHEAD], begin, width, stored);
         }
         const char *one = place(from, edges->first[e], begin, stored), *other = place(from, edges->second[e], begin, stored);
         double weight = edges->weights[e];
@@ -44,14 +45,14 @@ INLINED void add_edges(const table *from, const edge_list *edges, Py_ssize_t beg
     memcpy(total, sum, (size_t)width * sizeof(double));
 }
 
-/* The same by way of a copy of a few columns of all rows, for which `copy` has room. */
+/* Like add_edges, but first copies a few columns of all rows to `copy`. */
 INLINED void add_edges_of_copy(
     const table *from, const edge_list *edges, Py_ssize_t begin, Py_ssize_t width, double *total, enum storage stored, double *copy)
 {
     const double *scale = stored == PREPARED ? NULL : from->scale + begin, *shift = stored == PREPARED ? NULL : from->shift + begin;
     for (Py_ssize_t i = 0; i < from->n_rows; i++) {
         if (i + AHEAD < from->n_rows) {
-            ask_for_row(from, i + AHEAD, begin, width, stored);
+            prefetch_row(from, i + AHEAD, begin, width, stored);
         }
         const char *row = place(from, i, begin, stored);
         double *values = copy + i * width;
@@ -60,43 +61,45 @@ INLINED void add_edges_of_copy(
         }
     }
     table copied = {(const char *)copy, width * (Py_ssize_t)sizeof(double), from->n_rows, width, NULL, NULL};
-    if (width == NARROW_STRIP) { /* a width known to the compiler makes short loops straight */
+    if (width == NARROW_STRIP) { /* With a constant width, the compiler can unroll short loops. */
         add_edges(&copied, edges, 0, NARROW_STRIP, total, PREPARED);
     } else {
         add_edges(&copied, edges, 0, width, total, PREPARED);
     }
 }
 
-/* ---- The same, for whatever is stored and with the instructions at hand ---- */
+/* ---- Versions for each kind of storage, with and without AVX2 ---- */
 
 typedef struct {
     const table *from;
     const edge_list *edges;
-    Py_ssize_t start, stop; /* the columns that are wanted */
+    Py_ssize_t start, stop; /* range of columns */
     double *result;
-    double *copy; /* room for a few columns of all rows, or none */
+    double *copy; /* memory for a few columns of all rows, or NULL */
 } task;
 
-INLINED void do_all(const task *asked, enum storage stored)
+INLINED void do_all(const task *todo, enum storage stored)
 {
-    Py_ssize_t step = asked->copy != NULL ? NARROW_STRIP : STRIP;
-    for (Py_ssize_t begin = asked->start; begin < asked->stop; begin += step) {
-        Py_ssize_t left = asked->stop - begin, width = left < step ? left : step;
-        if (asked->copy != NULL) {
-            add_edges_of_copy(asked->from, asked->edges, begin, width, asked->result + begin, stored, asked->copy);
+    Py_ssize_t step = todo->copy != NULL ? NARROW_STRIP : STRIP;
+    for (Py_ssize_t begin = todo->start; begin < todo->stop; begin += step) {
+        Py_ssize_t left = todo->stop - begin, width = left < step ? left : step;
+        if (todo->copy != NULL) {
+            add_edges_of_copy(todo->from, todo->edges, begin, width, todo->result + begin, stored, todo->copy);
         } else {
-            add_edges(asked->from, asked->edges, begin, width, asked->result + begin, stored);
+            add_edges(todo->from, todo->edges, begin, width, todo->result + begin, stored);
         }
     }
 }
 
 #include "by_storage.h"
 
-/* Worth it where a row has several edges, and the copied columns stay in the cache; without room it goes without. */
-static double *room_for_copy(const table *from, const edge_list *edges, Py_ssize_t start, Py_ssize_t stop)
+/* Allocates memory for the copy if it is worthwhile: there is at least one edge per row on average,
+   and the copied columns fit into the cache. Otherwise, or if memory is short, returns NULL, and
+   the sums are computed without a copy. */
+static double *allocate_copy(const table *from, const edge_list *edges, Py_ssize_t start, Py_ssize_t stop)
 {
     Py_ssize_t width = stop - start < NARROW_STRIP ? stop - start : NARROW_STRIP;
-    int near = from->stride <= NARROW_STRIP * (Py_ssize_t)sizeof(double); /* rows so short that their copy would be no shorter */
+    int near = from->stride <= NARROW_STRIP * (Py_ssize_t)sizeof(double); /* The copied rows would not be shorter. */
     if (width < 1 || near || edges->count < from->n_rows || from->n_rows > COPIED_BYTES / (width * (Py_ssize_t)sizeof(double))) {
         return NULL;
     }
@@ -130,8 +133,8 @@ static PyObject *edge_sums(PyObject *module, PyObject *args)
             Py_BEGIN_ALLOW_THREADS
             good = (power == 1 || power == 2) && all_below(edges.first, count, from.n_rows) && all_below(edges.second, count, from.n_rows);
             if (good) {
-                double *copy = room_for_copy(&from, &edges, start, stop);
-                doer_for(stored)(&(task){&from, &edges, start, stop, views[3].buf, copy});
+                double *copy = allocate_copy(&from, &edges, start, stop);
+                function_for(stored)(&(task){&from, &edges, start, stop, views[3].buf, copy});
                 free(copy);
             }
             Py_END_ALLOW_THREADS
@@ -140,7 +143,7 @@ static PyObject *edge_sums(PyObject *module, PyObject *args)
     }
     release_arrays(units, n_units > 0 ? n_units : 0);
     PyBuffer_Release(&view);
-    return answer(good, "edges must join rows that are there, and the power be 1 or 2");
+    return none_or_error(good, "edges must join existing rows, and the power must be 1 or 2");
 }
 
 PyMethodDef edge_functions[] = {

@@ -1,20 +1,25 @@
-/* Which entries of a tile of products are among the nearest so far; included once for each kind of REAL.
+/* Updates lists of nearest neighbours from a tile of products. Included once for each type REAL.
 
-   The distance of row i and column j is row_norms[i] + column_norms[j] − 2 products[i][j], in this order of rounding.
-   Every row (and, if wanted, every column) has a list of its nearest so far, sorted, the earlier of equals first. Few entries
-   of a tile get into a list, so 64 are compared at a time with the last of their lists, and only where one is below it, one by one.
-   While a list has room, everybody would get in. So a row that is new to this first takes the least of each of GROUPS groups of
-   columns: of these the n-th smallest is a limit that at least n entries keep, and few more do. */
+   The distance between row i and column j is row_norms[i] + column_norms[j] − 2 products[i][j],
+   evaluated in this order. Every row (and optionally every column) has a sorted list of its nearest
+   so far. Of ties, the earlier one comes first.
+
+   Few entries of a tile enter a list. Therefore 64 entries at a time are compared with the last
+   values of their lists. They are examined one by one only if one of them is smaller.
+
+   A list that is not full would accept every entry. Therefore a row with such a list first takes
+   the minimum of each of GROUPS groups of columns. The n-th smallest minimum is a limit that at
+   least n entries, and few more, do not exceed. */
 
 typedef struct {
     const REAL *products, *row_norms, *column_norms;
     Py_ssize_t n_rows, n_columns;
-    REAL *row_values, *column_values; /* column_values is NULL where columns have no lists */
+    REAL *row_values, *column_values; /* column_values is NULL if the columns have no lists. */
     int32_t *row_indices, *column_indices;
     Py_ssize_t n_kept;
-    int32_t row_start, column_start; /* the index of the first row and column */
-    int diagonal;                    /* rows and columns are the same samples; nobody gets into the own list */
-    REAL *column_reach;              /* the last value of every column's list */
+    int32_t row_start, column_start; /* index of the first row and of the first column */
+    int diagonal;                    /* Rows and columns are the same samples. No sample enters its own list. */
+    REAL *column_reach;              /* the last value in the list of every column */
 } NAMED(Tile);
 
 #define AT_ONCE 64
@@ -32,7 +37,7 @@ INLINED void NAMED(insert)(REAL *values, int32_t *indices, Py_ssize_t n_kept, RE
     indices[at] = index;
 }
 
-/* Which of 64 entries are below the reach of their row or of their column, one bit each. */
+/* One bit for each of 64 entries: whether it is below the reach of its row or its column. */
 INLINED uint64_t NAMED(below)(const REAL *products, const REAL *norms, const REAL *reach, REAL row_norm, REAL row_reach)
 {
     int count = 0;
@@ -49,10 +54,10 @@ INLINED uint64_t NAMED(below)(const REAL *products, const REAL *norms, const REA
     return bits;
 }
 
-/* A limit below which at least n_kept entries of a row lie; infinite where that is not easily known. */
+/* A limit that at least n_kept entries of a row are below. It is infinite if it is not easy to find. */
 INLINED REAL NAMED(first_limit)(const NAMED(Tile) *tile, Py_ssize_t row)
 {
-    Py_ssize_t wanted = tile->n_kept + tile->diagonal; /* the row itself may be among them */
+    Py_ssize_t wanted = tile->n_kept + tile->diagonal; /* On the diagonal, the row itself may be included. */
     if (wanted > GROUPS || tile->n_columns < 2 * GROUPS) {
         return (REAL)INFINITY;
     }
@@ -86,7 +91,7 @@ INLINED REAL NAMED(first_limit)(const NAMED(Tile) *tile, Py_ssize_t row)
 typedef uint64_t NAMED(Below)(const REAL *, const REAL *, const REAL *, REAL, REAL);
 typedef void NAMED(Insert)(REAL *, int32_t *, Py_ssize_t, REAL, int32_t);
 
-/* One entry: into the list of the row, of the column, of both or of none. */
+/* Inserts an entry into the list of its row and of its column where it is near enough. */
 INLINED void NAMED(enter)(NAMED(Tile) *tile, Py_ssize_t row, Py_ssize_t c, REAL first_limit, NAMED(Insert) *insert)
 {
     Py_ssize_t n_kept = tile->n_kept;

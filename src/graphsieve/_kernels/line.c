@@ -1,21 +1,23 @@
-/* The pairs of samples along a line of which either is within reach of the other.
+/* Pairs of samples on a line: two samples are a pair if their distance is within the reach of either.
 
-   Each sample looks to its right as far as it reaches, or as somebody there reaches back over it. Distances that tie only because they
-   are rounded may leave gaps between. */
+   For each sample, the search goes to the right as far as the sample reaches, or as far as a sample
+   there reaches back to it. Distances that tie only because of rounding may leave gaps between the
+   pairs. */
 #include "rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct {
-    const double *values, *reach; /* increasing; and how far each looks */
-    const int64_t *order;         /* whose they are */
+    const double *values, *reach; /* sorted values, and the reach of each */
+    const int64_t *order;         /* the sample of each value */
     int64_t *first, *second;
     double *squared;
-    Py_ssize_t count, room;
+    Py_ssize_t count, capacity;
 } line;
 
-/* The farthest whom somebody reaches to the left: rounded distances never shrink on the way, and all on it become pairs. */
+/* The farthest place that place j reaches to the left. Rounded distances never decrease on the way,
+   so all places in between are within reach and become pairs. */
 static Py_ssize_t leftmost(const line *on, Py_ssize_t j)
 {
     Py_ssize_t low = j;
@@ -25,7 +27,7 @@ static Py_ssize_t leftmost(const line *on, Py_ssize_t j)
     return low;
 }
 
-/* For each the last who reaches back to it or beyond. */
+/* For each place, finds the last place that reaches back to it or beyond. */
 static void fill_last(const line *on, Py_ssize_t *last)
 {
     for (Py_ssize_t j = 0; j < on->count; j++) {
@@ -37,7 +39,7 @@ static void fill_last(const line *on, Py_ssize_t *last)
     }
 }
 
-/* How many pairs there are; as many as there is room for are written down. */
+/* Returns the number of pairs. Stores at most `capacity` of them. */
 static Py_ssize_t list_pairs(const line *on, const Py_ssize_t *last)
 {
     Py_ssize_t found = 0;
@@ -51,7 +53,7 @@ static Py_ssize_t list_pairs(const line *on, const Py_ssize_t *last)
             if (!near && !(gap <= on->reach[j])) {
                 continue;
             }
-            if (found < on->room) {
+            if (found < on->capacity) {
                 on->first[found] = on->order[i];
                 on->second[found] = on->order[j];
                 on->squared[found] = gap * gap;
@@ -78,11 +80,11 @@ static PyObject *line_pairs(PyObject *module, PyObject *args)
             return NULL;
         }
     }
-    Py_ssize_t count = views[0].shape[0], room = views[3].shape[0], found = 0;
+    Py_ssize_t count = views[0].shape[0], capacity = views[3].shape[0], found = 0;
     int good = has_length(&views[1], 0, count, names[1]) && has_length(&views[2], 0, count, names[2])
-               && has_length(&views[4], 0, room, names[4]) && has_length(&views[5], 0, room, names[5]);
+               && has_length(&views[4], 0, capacity, names[4]) && has_length(&views[5], 0, capacity, names[5]);
     if (good) {
-        line on = {views[0].buf, views[1].buf, views[2].buf, views[3].buf, views[4].buf, views[5].buf, count, room};
+        line on = {views[0].buf, views[1].buf, views[2].buf, views[3].buf, views[4].buf, views[5].buf, count, capacity};
         Py_ssize_t *last = malloc((size_t)(count + 1) * sizeof(Py_ssize_t));
         good = last != NULL;
         if (good) {
@@ -99,9 +101,10 @@ static PyObject *line_pairs(PyObject *module, PyObject *args)
     return good ? PyLong_FromSsize_t(found) : NULL;
 }
 
-#define AT_ONCE 512 /* values on which all steps are done before the next ones: they stay in the innermost cache */
+#define AT_ONCE 512 /* values per block; they stay in the level 1 cache during all steps */
 
-/* The k nearest and the value itself stand side by side: of all such windows, the one that ends nearest. */
+/* A value and its k nearest neighbours form a window of consecutive values. Among all such windows,
+   takes the one with the nearest farthest end. */
 INLINED void fill_reach(const double *restrict values, Py_ssize_t count, Py_ssize_t k, double *restrict reach)
 {
     for (Py_ssize_t start = 0; start < count; start += AT_ONCE) {
@@ -120,10 +123,11 @@ INLINED void fill_reach(const double *restrict values, Py_ssize_t count, Py_ssiz
     }
 }
 
-/* ---- Pairs without gaps: each with the next few ---- */
+/* ---- Pairs without gaps: each value with the next few ---- */
 
-/* How many of the next `k` each is a pair with. Whether these are all, without gaps: only distances that tie by rounding are otherwise.
-   Nobody reaches farther than k + 1 places without reaching that far, so one step more proves it. */
+/* Counts the pairs of each value with the next `k` values. Returns whether these are all pairs and
+   have no gaps, which can fail only if distances tie because of rounding. A value that reaches
+   farther also reaches place k + 1, so one additional step is a sufficient check. */
 INLINED int fill_counts(const double *restrict values, const double *restrict reach, Py_ssize_t count, Py_ssize_t k, int64_t *restrict counts)
 {
     int64_t before[AT_ONCE], odd = 0;
@@ -188,7 +192,7 @@ static PyObject *line_reach(PyObject *module, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, 2);
-    return answer(good, "");
+    return none_or_error(good, "");
 }
 
 static PyObject *line_band(PyObject *module, PyObject *args)
@@ -220,10 +224,11 @@ static PyObject *line_band(PyObject *module, PyObject *args)
     return good ? PyBool_FromLong(closed) : NULL;
 }
 
-/* Whether each has a number of pairs with the next that are there, and all together as many as there is room for. */
-static int pairs_fit(const int64_t *begin, Py_ssize_t count, Py_ssize_t room)
+/* Whether each value is paired with existing values only, and the total number of pairs equals
+   `capacity`. */
+static int pairs_fit(const int64_t *begin, Py_ssize_t count, Py_ssize_t capacity)
 {
-    int good = begin[0] == 0 && begin[count] == room;
+    int good = begin[0] == 0 && begin[count] == capacity;
     for (Py_ssize_t i = 0; i < count; i++) {
         int64_t next = begin[i + 1] - begin[i];
         good &= next >= 0 && next < count - i;
@@ -264,14 +269,14 @@ static PyObject *line_squares(PyObject *module, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, 3);
-    return answer(good, "pairs must be there, and as many as squared has room for");
+    return none_or_error(good, "pairs must exist, and their number must equal the length of squared");
 }
 
 PyMethodDef line_functions[] = {
-    {"line_reach", line_reach, METH_VARARGS, "line_reach(values, k, reach): how far the k-th nearest of each is"},
+    {"line_reach", line_reach, METH_VARARGS, "line_reach(values, k, reach): distance of each value to its k-th nearest"},
     {"line_band", line_band, METH_VARARGS,
-     "line_band(values, reach, k, begin): of the pairs of each with the next k; whether these are all, without gaps"},
+     "line_band(values, reach, k, begin): pairs of each value with the next k; returns whether these are all, without gaps"},
     {"line_squares", line_squares, METH_VARARGS, "line_squares(values, begin, squared): the squared distances of these pairs"},
-    {"line_pairs", line_pairs, METH_VARARGS, "line_pairs(values, reach, order, first, second, squared): how many pairs there are"},
+    {"line_pairs", line_pairs, METH_VARARGS, "line_pairs(values, reach, order, first, second, squared): returns the number of pairs"},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,7 @@
-"""Who is within reach of whom along a line."""
+"""Pairs of neighbouring values on a line.
+
+Two values are a pair if their distance is within the reach of either of them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from graphsieve._base.array_types import Floats, Integers
 
 
 def line_reach(values: Floats, n_neighbors: int) -> Floats:
-    """How far from each of increasing values its k-th nearest other one is; there are more than
-    k.
+    """Return the distance from each value to its k-th nearest other value.
+
+    The values are sorted, and there are more than k of them.
     """
     reach = np.full(len(values), np.inf)
     if hasattr(_kernels.compiled, "line_reach"):
@@ -18,8 +22,8 @@ def line_reach(values: Floats, n_neighbors: int) -> Floats:
         return reach
     k, n = n_neighbors, len(values)
     padded = np.concatenate([np.full(k, -np.inf), values, np.full(k, np.inf)])
-    # The k nearest and the value itself stand side by side: of all such windows, the one that ends
-    # nearest.
+    # A value and its k nearest neighbours form a window of consecutive values. Among all such
+    # windows, take the one with the nearest farthest end.
     for before in range(k + 1):
         to_left = values - padded[k - before : k - before + n]
         to_right = padded[2 * k - before : 2 * k - before + n] - values
@@ -28,18 +32,18 @@ def line_reach(values: Floats, n_neighbors: int) -> Floats:
 
 
 def line_band(values: Floats, reach: Floats, n_neighbors: int) -> Integers | None:
-    """Where the pairs begin of each of increasing values with those right after it, of which either
-    is within reach of the other.
+    """Return where the pairs of each value with the values after it begin, like a CSR `indptr`.
 
-    `reach` is that of `line_reach`, so that all pairs are among the next k, without gaps. Where
-    distances tie by rounding they may not be: then None.
+    The values are sorted. Each value is paired with a run of consecutive values after it.
+    `reach` is the result of `line_reach`, so these are at most the next k values. If distances tie
+    because of rounding, the run may be longer or have gaps. The result is then None.
     """
     begin = np.zeros(len(values) + 1, dtype=np.int64)
     if hasattr(_kernels.compiled, "line_band"):
         given = np.ascontiguousarray(values), np.ascontiguousarray(reach)
         return begin if _kernels.compiled.line_band(*given, n_neighbors, begin) else None
     counts, before = begin[1:], np.ones(len(values), dtype=bool)
-    # One more, as a proof that nobody reaches farther
+    # The additional step proves that no value reaches farther.
     for step in range(1, min(n_neighbors + 2, len(values))):
         gap = values[step:] - values[:-step]
         near = (gap <= reach[:-step]) | (gap <= reach[step:])
@@ -54,9 +58,7 @@ def line_band(values: Floats, reach: Floats, n_neighbors: int) -> Integers | Non
 
 
 def line_squares(values: Floats, begin: Integers) -> Floats:
-    """The squared distances of the pairs of each value with as many right after it as `begin`
-    says.
-    """
+    """Return the squared distances of the pairs that `begin` of `line_band` describes."""
     if hasattr(_kernels.compiled, "line_squares"):
         squared = np.empty(int(begin[-1]))
         _kernels.compiled.line_squares(np.ascontiguousarray(values), begin, squared)
@@ -69,34 +71,33 @@ def line_squares(values: Floats, begin: Integers) -> Floats:
 def line_pairs(
     values: Floats, reach: Floats, order: Integers, *, n_expected: int = 0
 ) -> tuple[Integers, Integers, Floats]:
-    """The pairs of which either is within reach of the other, by increasing value, and their
-    squared distances.
+    """Return all pairs, sorted by value, and their squared distances.
 
-    `values` increase, and are those of the samples in `order`. `n_expected` pairs, or fewer, are
-    found in one go.
+    `values` are sorted, and `order` contains their samples. Memory for `n_expected` pairs is
+    allocated first. If there are more pairs, the search runs a second time.
     """
     if not hasattr(_kernels.compiled, "line_pairs"):
         low, high = _plain_pairs(values, reach)
         return order[low], order[high], (values[high] - values[low]) ** 2
     given = tuple(np.ascontiguousarray(column) for column in (values, reach, order))
     kernel = _kernels.compiled.line_pairs
-    found = _room(n_expected)
+    found = _empty_pairs(n_expected)
     size = kernel(*given, *found)
     if size > n_expected:
-        found = _room(size)
+        found = _empty_pairs(size)
         kernel(*given, *found)
     first, second, squared = found
     return first[:size], second[:size], squared[:size]
 
 
-def _room(size: int) -> tuple[Integers, Integers, Floats]:
+def _empty_pairs(size: int) -> tuple[Integers, Integers, Floats]:
     return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty(size)
 
 
 def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
     linked = []
-    # Rounded distances never shrink on the way outwards, but those that tie only by rounding may
-    # leave gaps between.
+    # Rounded distances never decrease with the number of steps. Distances that tie because of
+    # rounding may still leave gaps between the pairs.
     n_steps = max(_farthest_left(values, reach), _farthest_left(-values[::-1], reach[::-1]))
     for step in range(1, n_steps + 1):
         gap = values[step:] - values[:-step]
@@ -109,7 +110,7 @@ def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
 
 
 def _farthest_left(values: Floats, reach: Floats) -> int:
-    """Over how many places, at most, anybody reaches to the left."""
+    """Return the largest number of places that any value reaches to the left."""
     low, high = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
     while (low < high).any():
         middle = (low + high) // 2

@@ -1,13 +1,18 @@
-/* The nearest by sums of absolute differences. Bytes rule out nearly everybody, words of 16 bits nearly all others, and float64 decides.
+/* Nearest neighbours by the sum of absolute differences (Manhattan distance).
 
-   Columns have a range of 1, so that each number is a byte in units of 1/255, but for an error that is known, and with it the sum of
-   the errors of a row. Sums of differences of bytes are whole numbers, 32 terms to an instruction. For rows i and j, in these units,
+   Bytes exclude nearly all rows, 16-bit words exclude nearly all others, and float64 decides.
+
+   All columns have a range of 1. Each number is rounded to a byte in units of 1/255. The rounding
+   errors are known, and so is their sum over a row. Sums of byte differences are exact integers, and
+   one instruction adds 32 terms. For rows i and j, in these units,
 
        |distance − bytes_ij| ≤ error_i + error_j .
 
-   Words of 16 bits are the same with smaller errors, and take four times as long. Those who may be among the k nearest by bytes are
-   met by words; only those of whom words cannot tell are measured. Distances are summed from the first column on, and compared as
-   multiples of `grid`, ties by place: as the plain twin does. */
+   16-bit words work in the same way. Their errors are smaller, but they take four times as long. The
+   rows that may be among the k nearest according to the bytes are compared by words. Exact distances
+   are computed only for rows that the words cannot decide. As in the numpy version, distances are
+   summed in the order of the columns and compared as multiples of `grid`, and ties are ordered by
+   place. */
 #include "arguments.h"
 
 #include <float.h>
@@ -18,15 +23,16 @@
 
 #define BYTE_STEPS 255.0
 #define WORD_STEPS 32767.0
-#define WORDS_AT_ONCE 32768 /* whose differences can be summed in 32 bits */
-#define ASKING 2            /* queries … */
-#define ASKED 4             /* … and others whose sums of bytes grow together */
-#define MEASURED 8          /* distances that grow side by side, because one addition must wait for the one before it */
-#define GROUPS 64           /* of others, see first_limit */
-#define AT_ONCE 64          /* sums that are compared before anyone is looked at by itself */
-#define TILE_BYTES (1 << 18) /* rows of bytes that stay in a core's cache while all queries meet them */
+#define WORDS_AT_ONCE 32768  /* The sum of this number of word differences fits into 32 bits. */
+#define QUERIES_TOGETHER 2   /* queries per block of byte sums */
+#define OTHERS_TOGETHER 4    /* other rows per block of byte sums */
+#define MEASURED 8           /* distances computed in parallel, because each addition must wait for the previous one */
+#define GROUPS 64            /* groups of other rows, see byte_limit */
+#define AT_ONCE 64           /* sums that are compared together before they are examined one by one */
+#define TILE_BYTES (1 << 18) /* size of a tile of byte rows; it stays in the cache of a core while all queries use it */
 
-/* One who may be near: the bounds on the distance less and with the own error, in units of words, without the query's error. */
+/* A row that may be near. The bounds on its distance are in units of words. They contain the rounding
+   error of this row, but not that of the query. */
 typedef struct {
     double low, high;
     int32_t place;
@@ -38,42 +44,43 @@ typedef struct {
     const float *byte_errors, *word_errors;
     const double *rows;
     Py_ssize_t byte_width, word_width, width;
-    Py_ssize_t start, n_queries, begin, n_others; /* who asks, and who may be near: ranges of rows */
+    Py_ssize_t start, n_queries, begin, n_others; /* ranges of rows: the queries, and the possible neighbours */
     double grid;
     Py_ssize_t n_kept;
     int32_t *near;
-    float *sums; /* of bytes: a row for each query, with some room, `stride` from one to the next */
+    float *sums; /* byte sums: one padded row per query, `stride` apart */
     Py_ssize_t stride;
-    candidate *candidates; /* of one query */
+    candidate *candidates; /* candidates of one query */
     Py_ssize_t n_candidates;
-    double *keys;    /* room for as many numbers as there are others */
-    double *nearest; /* the least distances of those who were measured, in steps of the grid … */
-    int32_t *whose;  /* … and their places */
+    double *keys;            /* temporary memory, one number per other row */
+    double *nearest;         /* the smallest measured distances, in steps of the grid */
+    int32_t *nearest_places; /* the rows with these distances */
 } search;
 
 /* ---- Sums of bytes ---- */
 
-/* Two queries and four others, so that six rows are read for eight sums. Where fewer are left, the last is met several times, and
-   what is not wanted is written over by what is: sums have room for that. */
+/* A block consists of two queries and four other rows, so that six rows are read for eight sums. If
+   fewer rows are left, the last one is used several times. The surplus sums are overwritten later or
+   go to the padding. */
 INLINED const uint8_t *row_of_bytes(const search *s, Py_ssize_t first, Py_ssize_t number, Py_ssize_t count)
 {
     return s->bytes + (first + (number < count ? number : count - 1)) * s->byte_width;
 }
 
-INLINED void meet(const search *s, Py_ssize_t query, Py_ssize_t other)
+INLINED void sum_bytes(const search *s, Py_ssize_t query, Py_ssize_t other)
 {
-    const uint8_t *mine[ASKING], *theirs[ASKED];
-    for (int i = 0; i < ASKING; i++) {
-        mine[i] = row_of_bytes(s, s->start, query + i, s->n_queries);
+    const uint8_t *own_row[QUERIES_TOGETHER], *other_row[OTHERS_TOGETHER];
+    for (int i = 0; i < QUERIES_TOGETHER; i++) {
+        own_row[i] = row_of_bytes(s, s->start, query + i, s->n_queries);
     }
-    for (int j = 0; j < ASKED; j++) {
-        theirs[j] = row_of_bytes(s, s->begin, other + j, s->n_others);
+    for (int j = 0; j < OTHERS_TOGETHER; j++) {
+        other_row[j] = row_of_bytes(s, s->begin, other + j, s->n_others);
     }
-    for (int i = 0; i < ASKING; i++) {
-        for (int j = 0; j < ASKED; j++) {
+    for (int i = 0; i < QUERIES_TOGETHER; i++) {
+        for (int j = 0; j < OTHERS_TOGETHER; j++) {
             uint32_t sum = 0;
             for (Py_ssize_t f = 0; f < s->byte_width; f++) {
-                int difference = (int)mine[i][f] - (int)theirs[j][f];
+                int difference = (int)own_row[i][f] - (int)other_row[j][f];
                 sum += (uint32_t)(difference < 0 ? -difference : difference);
             }
             s->sums[(query + i) * s->stride + other + j] = (float)sum;
@@ -84,7 +91,7 @@ INLINED void meet(const search *s, Py_ssize_t query, Py_ssize_t other)
 #if HAVE_AVX2_CHOICE
 #include <immintrin.h>
 
-/* The totals of four vectors, each of which has four parts of less than 2**32. */
+/* The totals of four vectors. Each vector has four parts below 2**32. */
 INLINED WITH_AVX2 __m128 totals_avx2(const __m256i *sums)
 {
     __m256i low = _mm256_or_si256(sums[0], _mm256_slli_epi64(sums[1], 32));
@@ -93,70 +100,71 @@ INLINED WITH_AVX2 __m128 totals_avx2(const __m256i *sums)
     return _mm_cvtepi32_ps(_mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1)));
 }
 
-INLINED WITH_AVX2 void meet_avx2(const search *s, Py_ssize_t query, Py_ssize_t other)
+INLINED WITH_AVX2 void sum_bytes_avx2(const search *s, Py_ssize_t query, Py_ssize_t other)
 {
-    const uint8_t *mine[ASKING], *theirs[ASKED];
-    __m256i sums[ASKING][ASKED];
-    for (int i = 0; i < ASKING; i++) {
-        mine[i] = row_of_bytes(s, s->start, query + i, s->n_queries);
-        for (int j = 0; j < ASKED; j++) {
-            theirs[j] = row_of_bytes(s, s->begin, other + j, s->n_others);
+    const uint8_t *own_row[QUERIES_TOGETHER], *other_row[OTHERS_TOGETHER];
+    __m256i sums[QUERIES_TOGETHER][OTHERS_TOGETHER];
+    for (int i = 0; i < QUERIES_TOGETHER; i++) {
+        own_row[i] = row_of_bytes(s, s->start, query + i, s->n_queries);
+        for (int j = 0; j < OTHERS_TOGETHER; j++) {
+            other_row[j] = row_of_bytes(s, s->begin, other + j, s->n_others);
             sums[i][j] = _mm256_setzero_si256();
         }
     }
     for (Py_ssize_t f = 0; f < s->byte_width; f += 32) {
-        __m256i me[ASKING];
-        for (int i = 0; i < ASKING; i++) {
-            me[i] = _mm256_loadu_si256((const __m256i *)(mine[i] + f));
+        __m256i own_values[QUERIES_TOGETHER];
+        for (int i = 0; i < QUERIES_TOGETHER; i++) {
+            own_values[i] = _mm256_loadu_si256((const __m256i *)(own_row[i] + f));
         }
-        for (int j = 0; j < ASKED; j++) {
-            __m256i them = _mm256_loadu_si256((const __m256i *)(theirs[j] + f));
-            for (int i = 0; i < ASKING; i++) {
-                sums[i][j] = _mm256_add_epi64(sums[i][j], _mm256_sad_epu8(me[i], them));
+        for (int j = 0; j < OTHERS_TOGETHER; j++) {
+            __m256i other_values = _mm256_loadu_si256((const __m256i *)(other_row[j] + f));
+            for (int i = 0; i < QUERIES_TOGETHER; i++) {
+                sums[i][j] = _mm256_add_epi64(sums[i][j], _mm256_sad_epu8(own_values[i], other_values));
             }
         }
     }
-    for (int i = 0; i < ASKING; i++) {
+    for (int i = 0; i < QUERIES_TOGETHER; i++) {
         _mm_storeu_ps(s->sums + (query + i) * s->stride + other, totals_avx2(sums[i]));
     }
 }
 #endif
 
-#define MEET_ALL(meet)                                                                        \
-    do {                                                                                      \
-        Py_ssize_t tile = (TILE_BYTES / s->byte_width / ASKED + 1) * ASKED;                   \
-        for (Py_ssize_t from = 0; from < s->n_others; from += tile) {                         \
-            Py_ssize_t to = from + tile < s->n_others ? from + tile : s->n_others;            \
-            for (Py_ssize_t query = 0; query < s->n_queries; query += ASKING) {               \
-                for (Py_ssize_t other = from; other < to; other += ASKED) {                   \
-                    meet(s, query, other);                                                    \
-                }                                                                             \
-            }                                                                                 \
-        }                                                                                     \
+#define SUM_ALL_BYTES(sum_bytes)                                                                \
+    do {                                                                                        \
+        Py_ssize_t tile = (TILE_BYTES / s->byte_width / OTHERS_TOGETHER + 1) * OTHERS_TOGETHER; \
+        for (Py_ssize_t from = 0; from < s->n_others; from += tile) {                           \
+            Py_ssize_t to = from + tile < s->n_others ? from + tile : s->n_others;              \
+            for (Py_ssize_t query = 0; query < s->n_queries; query += QUERIES_TOGETHER) {       \
+                for (Py_ssize_t other = from; other < to; other += OTHERS_TOGETHER) {           \
+                    sum_bytes(s, query, other);                                                 \
+                }                                                                               \
+            }                                                                                   \
+        }                                                                                       \
     } while (0)
 
 /* ---- Sums of words ---- */
 
 typedef int32_t WordSum(const int16_t *, const int16_t *, Py_ssize_t);
 
-INLINED int32_t word_sum(const int16_t *mine, const int16_t *theirs, Py_ssize_t width)
+INLINED int32_t word_sum(const int16_t *own_row, const int16_t *other_row, Py_ssize_t width)
 {
     int32_t sum = 0;
     for (Py_ssize_t f = 0; f < width; f++) {
-        int difference = (int)mine[f] - (int)theirs[f];
+        int difference = (int)own_row[f] - (int)other_row[f];
         sum += difference < 0 ? -difference : difference;
     }
     return sum;
 }
 
 #if HAVE_AVX2_CHOICE
-INLINED WITH_AVX2 int32_t word_sum_avx2(const int16_t *mine, const int16_t *theirs, Py_ssize_t width)
+INLINED WITH_AVX2 int32_t word_sum_avx2(const int16_t *own_row, const int16_t *other_row, Py_ssize_t width)
 {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i sum = _mm256_setzero_si256();
     for (Py_ssize_t f = 0; f < width; f += 16) {
-        __m256i me = _mm256_loadu_si256((const __m256i *)(mine + f)), them = _mm256_loadu_si256((const __m256i *)(theirs + f));
-        sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_abs_epi16(_mm256_sub_epi16(me, them)), ones));
+        __m256i own_values = _mm256_loadu_si256((const __m256i *)(own_row + f));
+        __m256i other_values = _mm256_loadu_si256((const __m256i *)(other_row + f));
+        sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_abs_epi16(_mm256_sub_epi16(own_values, other_values)), ones));
     }
     __m128i half = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
     half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4e));
@@ -166,11 +174,11 @@ INLINED WITH_AVX2 int32_t word_sum_avx2(const int16_t *mine, const int16_t *thei
 
 INLINED double words_apart(const search *s, Py_ssize_t query, Py_ssize_t other, WordSum *sum)
 {
-    const int16_t *mine = s->words + query * s->word_width, *theirs = s->words + other * s->word_width;
+    const int16_t *own_row = s->words + query * s->word_width, *other_row = s->words + other * s->word_width;
     double total = 0.0;
     for (Py_ssize_t from = 0; from < s->word_width; from += WORDS_AT_ONCE) {
         Py_ssize_t left = s->word_width - from;
-        total += (double)sum(mine + from, theirs + from, left < WORDS_AT_ONCE ? left : WORDS_AT_ONCE);
+        total += (double)sum(own_row + from, other_row + from, left < WORDS_AT_ONCE ? left : WORDS_AT_ONCE);
     }
     return total;
 }
@@ -179,14 +187,14 @@ INLINED double words_apart(const search *s, Py_ssize_t query, Py_ssize_t other, 
 
 INLINED void measure_some(const search *s, Py_ssize_t query, const int32_t *places, int count, double *distances, int at_once)
 {
-    const double *mine = s->rows + query * s->width, *theirs[MEASURED];
+    const double *own_row = s->rows + query * s->width, *other_row[MEASURED];
     for (int i = 0; i < at_once; i++) {
-        theirs[i] = s->rows + places[i < count ? i : 0] * s->width;
+        other_row[i] = s->rows + places[i < count ? i : 0] * s->width;
     }
     double sum[MEASURED] = {0.0};
     for (Py_ssize_t f = 0; f < s->width; f++) {
         for (int i = 0; i < at_once; i++) {
-            sum[i] += fabs(mine[f] - theirs[i][f]);
+            sum[i] += fabs(own_row[f] - other_row[i][f]);
         }
     }
     for (int i = 0; i < count; i++) {
@@ -203,29 +211,30 @@ INLINED void measure(const search *s, Py_ssize_t query, const int32_t *places, i
     }
 }
 
-/* Measures up to MEASURED and keeps them if they are among the `wanted` nearest, by distance, then by place. */
-INLINED void settle(search *s, Py_ssize_t query, const int32_t *places, int count, Py_ssize_t wanted)
+/* Computes up to MEASURED distances, and keeps the rows that are among the `wanted` nearest, ordered
+   by distance and then by place. */
+INLINED void measure_and_keep(search *s, Py_ssize_t query, const int32_t *places, int count, Py_ssize_t wanted)
 {
     double distances[MEASURED], *values = s->nearest;
-    int32_t *whose = s->whose;
+    int32_t *nearest_places = s->nearest_places;
     measure(s, query, places, count, distances);
     for (int i = 0; i < count; i++) {
         Py_ssize_t at = wanted - 1;
-        if (!(distances[i] < values[at] || (distances[i] == values[at] && places[i] < whose[at]))) {
+        if (!(distances[i] < values[at] || (distances[i] == values[at] && places[i] < nearest_places[at]))) {
             continue;
         }
-        for (; at > 0 && (values[at - 1] > distances[i] || (values[at - 1] == distances[i] && whose[at - 1] > places[i])); at--) {
+        for (; at > 0 && (values[at - 1] > distances[i] || (values[at - 1] == distances[i] && nearest_places[at - 1] > places[i])); at--) {
             values[at] = values[at - 1];
-            whose[at] = whose[at - 1];
+            nearest_places[at] = nearest_places[at - 1];
         }
         values[at] = distances[i];
-        whose[at] = places[i];
+        nearest_places[at] = places[i];
     }
 }
 
 /* ---- One query ---- */
 
-/* The value that is at `place`, from 0, when the values are sorted; they change their order. */
+/* The value at position `place` (from 0) in sorted order. Reorders the values (quickselect). */
 static double value_at(double *values, Py_ssize_t count, Py_ssize_t place)
 {
     Py_ssize_t first = 0, last = count - 1;
@@ -256,8 +265,9 @@ static double value_at(double *values, Py_ssize_t count, Py_ssize_t place)
     return values[place];
 }
 
-/* A limit that at least n_kept of bytes + error do not exceed, and few more: the least of each of GROUPS groups is taken, and of
-   these the n_kept-th smallest; where they are too few, of all. */
+/* A limit that at least n_kept of the values bytes + error, and few more, do not exceed. It is the
+   n_kept-th smallest of the minima of GROUPS groups. If there are too few groups or rows, it is the
+   n_kept-th smallest of all values. */
 INLINED double byte_limit(const search *s, const float *sums, const float *errors)
 {
     if (4 * s->n_kept > GROUPS || s->n_others < 2 * GROUPS) {
@@ -282,8 +292,8 @@ INLINED double byte_limit(const search *s, const float *sums, const float *error
     return value_at(s->keys, GROUPS, s->n_kept - 1);
 }
 
-/* Adds those whose sums of bytes, with or less the error, do not exceed the limit, and whose words are not too far apart; they are not
-   looked at again. */
+/* Adds the rows for which bytes ± error does not exceed the limit and the words are not too far
+   apart. These byte sums become infinite, so that the rows are not examined again. */
 INLINED void add_candidates(search *s, Py_ssize_t query, float *sums, float sign, float limit, double word_limit, WordSum *word_sum)
 {
     const float *errors = s->byte_errors + s->begin;
@@ -314,7 +324,8 @@ INLINED double high_at(const search *s, Py_ssize_t place)
     return value_at(s->keys, s->n_candidates, place);
 }
 
-/* Those who are among the nearest whatever the errors are become `near`; the others are measured, and the nearest of them follow. */
+/* Stores the candidates that are among the nearest for any rounding errors in `near`. The distances
+   of the other candidates are computed, and the nearest of them follow. */
 INLINED void decide(search *s, Py_ssize_t query, double margin, int32_t *near)
 {
     for (Py_ssize_t i = 0; i < s->n_candidates; i++) {
@@ -330,12 +341,12 @@ INLINED void decide(search *s, Py_ssize_t query, double margin, int32_t *near)
         }
     }
     Py_ssize_t wanted = s->n_kept - found;
-    if (wanted > open) { /* there is nobody else */
+    if (wanted > open) { /* There are no further rows. */
         wanted = open;
     }
     for (Py_ssize_t i = 0; i < wanted; i++) {
         s->nearest[i] = INFINITY;
-        s->whose[i] = INT32_MAX;
+        s->nearest_places[i] = INT32_MAX;
     }
     for (Py_ssize_t i = 0; wanted && i < open; i += MEASURED) {
         int32_t places[MEASURED];
@@ -343,41 +354,41 @@ INLINED void decide(search *s, Py_ssize_t query, double margin, int32_t *near)
         for (int c = 0; c < count; c++) {
             places[c] = s->candidates[i + c].place;
         }
-        settle(s, query, places, count, wanted);
+        measure_and_keep(s, query, places, count, wanted);
     }
     for (Py_ssize_t i = 0; i < wanted; i++) {
-        near[found++] = s->whose[i];
+        near[found++] = s->nearest_places[i];
     }
     while (found < s->n_kept) {
         near[found++] = -1;
     }
 }
 
-/* By place, −1 last. */
+/* Orders by place, with −1 last. */
 static int by_place(const void *one, const void *other)
 {
     uint32_t a = (uint32_t) * (const int32_t *)one, b = (uint32_t) * (const int32_t *)other;
     return (a > b) - (a < b);
 }
 
-INLINED void answer_query(search *s, Py_ssize_t number, WordSum *word_sum)
+INLINED void find_nearest(search *s, Py_ssize_t number, WordSum *word_sum)
 {
     float *sums = s->sums + number * s->stride;
     Py_ssize_t query = s->start + number;
     int is_among = query >= s->begin && query < s->begin + s->n_others;
     if (is_among) {
-        sums[query - s->begin] = INFINITY; /* nobody is near to himself */
+        sums[query - s->begin] = INFINITY; /* A row is not its own neighbour. */
     }
     double width = (double)s->width, word_error = (double)s->word_errors[query];
-    double unsure = 2.0 * s->grid + width * ((width + 8.0) * 0x1p-52 + 0x1p-40); /* a step of the grid, and rounding in float64 */
-    double vague = BYTE_STEPS * width * 0x1p-20;                                 /* rounding in float32 */
-    double margin = 2.0 * word_error + WORD_STEPS * unsure;
+    double distance_error = 2.0 * s->grid + width * ((width + 8.0) * 0x1p-52 + 0x1p-40); /* grid step and float64 rounding */
+    double byte_rounding = BYTE_STEPS * width * 0x1p-20; /* float32 rounding */
+    double margin = 2.0 * word_error + WORD_STEPS * distance_error;
     s->n_candidates = 0;
     if (s->n_others - is_among > s->n_kept) {
         double limit = byte_limit(s, sums, s->byte_errors + s->begin);
-        add_candidates(s, query, sums, 1.0f, (float)(limit + vague), INFINITY, word_sum);
+        add_candidates(s, query, sums, 1.0f, (float)(limit + byte_rounding), INFINITY, word_sum);
         double reach = high_at(s, s->n_kept - 1);
-        double in_bytes = BYTE_STEPS * ((reach + word_error) / WORD_STEPS + unsure) + (double)s->byte_errors[query] + vague;
+        double in_bytes = BYTE_STEPS * ((reach + word_error) / WORD_STEPS + distance_error) + (double)s->byte_errors[query] + byte_rounding;
         add_candidates(s, query, sums, -1.0f, (float)in_bytes, reach + margin, word_sum);
     } else {
         add_candidates(s, query, sums, -1.0f, FLT_MAX, INFINITY, word_sum);
@@ -389,18 +400,18 @@ INLINED void answer_query(search *s, Py_ssize_t number, WordSum *word_sum)
 
 static void search_plain(search *s)
 {
-    MEET_ALL(meet);
+    SUM_ALL_BYTES(sum_bytes);
     for (Py_ssize_t number = 0; number < s->n_queries; number++) {
-        answer_query(s, number, word_sum);
+        find_nearest(s, number, word_sum);
     }
 }
 
 #if HAVE_AVX2_CHOICE
 WITH_AVX2 static void search_avx2(search *s)
 {
-    MEET_ALL(meet_avx2);
+    SUM_ALL_BYTES(sum_bytes_avx2);
     for (Py_ssize_t number = 0; number < s->n_queries; number++) {
-        answer_query(s, number, word_sum_avx2);
+        find_nearest(s, number, word_sum_avx2);
     }
 }
 #endif
@@ -408,13 +419,13 @@ WITH_AVX2 static void search_avx2(search *s)
 static int run(search *s)
 {
     size_t n_kept = (size_t)s->n_kept, n_others = (size_t)s->n_others + GROUPS;
-    s->stride = s->n_others + ASKED;
-    s->sums = malloc(sizeof(float) * (size_t)((s->n_queries + ASKING) * s->stride));
+    s->stride = s->n_others + OTHERS_TOGETHER;
+    s->sums = malloc(sizeof(float) * (size_t)((s->n_queries + QUERIES_TOGETHER) * s->stride));
     s->candidates = malloc(sizeof(candidate) * n_others);
     s->keys = malloc(sizeof(double) * n_others);
     s->nearest = malloc(sizeof(double) * n_kept);
-    s->whose = malloc(sizeof(int32_t) * n_kept);
-    int good = s->sums != NULL && s->candidates != NULL && s->keys != NULL && s->nearest != NULL && s->whose != NULL;
+    s->nearest_places = malloc(sizeof(int32_t) * n_kept);
+    int good = s->sums != NULL && s->candidates != NULL && s->keys != NULL && s->nearest != NULL && s->nearest_places != NULL;
     if (good) {
 #if HAVE_AVX2_CHOICE
         (has_avx2() ? search_avx2 : search_plain)(s);
@@ -426,7 +437,7 @@ static int run(search *s)
     free(s->candidates);
     free(s->keys);
     free(s->nearest);
-    free(s->whose);
+    free(s->nearest_places);
     return good;
 }
 
@@ -444,16 +455,16 @@ static int search_fits(const search *s, const Py_buffer *views, Py_ssize_t stop,
             return 0;
         }
     }
-    const char *complaint = NULL;
+    const char *message = NULL;
     if (s->byte_width % 32 != 0 || s->byte_width < 32 || s->byte_width < s->width || s->word_width != s->byte_width) {
-        complaint = "bytes and words must be as many as the columns, and a multiple of 32 in a row";
+        message = "rows of bytes and words must have one length, a multiple of 32 and at least the number of columns";
     } else if (s->start < 0 || s->start > stop || stop > n_rows || s->begin < 0 || s->begin > end || end > n_rows) {
-        complaint = "there are no such rows";
+        message = "the ranges of rows are out of bounds";
     } else if (n_rows > INT32_MAX || s->n_kept < 1 || !(s->grid > 0.0)) {
-        complaint = "near must have room for at least one, and the grid be positive";
+        message = "near must have at least one column, and the grid must be positive";
     }
-    if (complaint != NULL) {
-        PyErr_SetString(PyExc_ValueError, complaint);
+    if (message != NULL) {
+        PyErr_SetString(PyExc_ValueError, message);
         return 0;
     }
     return has_length(&views[NEAR], 0, s->n_queries, names[NEAR]);
@@ -508,9 +519,9 @@ static PyObject *nearest_absolute(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ---- Rows as bytes and words, from `low` on, and the sums of what each row loses by that, rounded up ---- */
+/* ---- Rows as bytes and words, relative to `low`, and the sum of the rounding errors of each row, rounded up ---- */
 
-INLINED double whole_steps(double exact, double steps)
+INLINED double rounded_steps(double exact, double steps)
 {
     double inside = exact < 0.0 ? 0.0 : exact > steps ? steps : exact;
     return (double)(int32_t)(inside + 0.5);
@@ -529,7 +540,7 @@ static void fill_small_rows(const Py_buffer *views)
         memset(words, 0, (size_t)small_width * sizeof(int16_t));
         for (Py_ssize_t f = 0; f < width; f++) {
             double exact = row[f] - low[f];
-            double byte = whole_steps(exact * BYTE_STEPS, BYTE_STEPS), word = whole_steps(exact * WORD_STEPS, WORD_STEPS);
+            double byte = rounded_steps(exact * BYTE_STEPS, BYTE_STEPS), word = rounded_steps(exact * WORD_STEPS, WORD_STEPS);
             bytes[f] = (uint8_t)(int32_t)byte;
             words[f] = (int16_t)(int32_t)word;
             byte_error += fabs(exact * BYTE_STEPS - byte);
@@ -562,7 +573,7 @@ static PyObject *small_rows(PyObject *module, PyObject *args)
             good = has_length(&views[i], 0, n_rows, given[i]);
         }
         if (good && small_width < width) {
-            PyErr_SetString(PyExc_ValueError, "bytes must be as many as the columns");
+            PyErr_SetString(PyExc_ValueError, "rows of bytes must be at least as long as the number of columns");
             good = 0;
         }
         if (good) {

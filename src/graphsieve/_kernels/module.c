@@ -1,4 +1,4 @@
-/* The extension module: one table of functions per file, to be named twice below. */
+/* The extension module. Each file has one function table, which must be listed twice below. */
 #include "arguments.h"
 
 extern PyMethodDef band_functions[];
@@ -26,7 +26,7 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, add_functions}, {0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_compiled",
-    .m_doc = "The kernels in C; each has a plain twin in Python that gives the same result.",
+    .m_doc = "Kernels in C. Each has a numpy version with the same result.",
     .m_slots = slots,
 };
 

@@ -1,5 +1,5 @@
-"""Squared distances of pairs of rows from explicit differences, summed from the first feature
-on.
+"""Squared distances between pairs of rows, summed from explicit differences in the order of the
+features.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graphsieve._kernels.tiles import SparseRows
 
 
 def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result: Floats) -> None:
-    """Fill `result` with Σ_f (rows[first, f] − rows[second, f])² of every pair."""
+    """Fill `result` with Σ_f (rows[first, f] − rows[second, f])² for every pair."""
     kernels = _kernels.compiled
     if kernels is not None and rows.flags.c_contiguous and rows.dtype == np.float64:
         kernels.dense_pair_distances(rows, *_contiguous(first, second), result)
@@ -26,13 +26,13 @@ def dense_pair_distances(rows: Floats, first: Integers, second: Integers, result
         np.square(differences, out=differences)
         if every is None or every.shape[0] != len(differences):
             every = _filled(differences.shape)
-        # A sparse product adds strictly from left to right, and quickly.
+        # A sparse product is fast and adds strictly from left to right.
         every.data = differences.ravel()
         result[part] = every @ np.ones(rows.shape[1])
 
 
 def sparse_pair_distances(rows: Any, first: Integers, second: Integers, result: Floats) -> None:
-    """The same of CSR rows."""
+    """Fill `result` as `dense_pair_distances` does, for CSR rows."""
     kernels = _kernels.compiled
     if kernels is not None and rows.has_canonical_format:
         kernels.sparse_pair_distances(*SparseRows(rows).arrays, *_contiguous(first, second), result)
@@ -48,7 +48,7 @@ def _contiguous(first: Integers, second: Integers) -> tuple[Integers, Integers]:
 
 
 def _filled(shape: tuple[int, ...]) -> Any:
-    """A sparse matrix in which every place is stored, row by row."""
+    """Return a CSR matrix that stores every entry."""
     n_rows, width = shape
     entries = (
         np.ones(n_rows * width),

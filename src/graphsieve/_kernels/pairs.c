@@ -1,9 +1,10 @@
-/* Squared distances of pairs of rows, each summed from the first feature on: the bits do not depend on how many come at a time. */
+/* Squared distances between pairs of rows. Each is summed in the order of the features, so the
+   result is bitwise independent of the number of pairs per call. */
 #include "arguments.h"
 
 #include <stdint.h>
 
-#define TOGETHER 8 /* sums that advance side by side, because one addition must wait for the one before it */
+#define TOGETHER 8 /* sums computed in parallel, because each addition must wait for the previous one */
 
 static void one_pair(const double *one, const double *other, Py_ssize_t width, double *result)
 {
@@ -74,7 +75,7 @@ static PyObject *dense_pair_distances(PyObject *module, PyObject *args)
         }
         Py_END_ALLOW_THREADS
         if (!good) {
-            PyErr_SetString(PyExc_ValueError, "there is no row of that index");
+            PyErr_SetString(PyExc_ValueError, "there is no row with that index");
         }
     }
     release_arrays(views, 4);
@@ -86,7 +87,7 @@ static PyObject *dense_pair_distances(PyObject *module, PyObject *args)
 
 enum { BEGIN, FEATURES, VALUES, FIRST, SECOND, RESULT, N_SPARSE_PAIR_ARRAYS };
 
-/* Both rows are walked by increasing feature; a feature that only one has is zero in the other. */
+/* Merges both rows by increasing feature. A feature stored in only one row is zero in the other. */
 static double sparse_distance(const int32_t *features, const double *values, int64_t one, int64_t one_end, int64_t other, int64_t other_end)
 {
     double sum = 0.0;
@@ -154,7 +155,7 @@ static PyObject *sparse_pair_distances(PyObject *module, PyObject *args)
             good = measure_sparse_pairs(views);
             Py_END_ALLOW_THREADS
             if (!good) {
-                PyErr_SetString(PyExc_ValueError, "there is no row of that index");
+                PyErr_SetString(PyExc_ValueError, "there is no row with that index");
             }
         }
     }

@@ -1,7 +1,8 @@
-/* One round of the iterative search: distances corrected by the features that changed, the nearest anew, their links, and the sums
-   that the scores are made of.
+/* Kernels for one round of the iterative search. They update the distances after features changed,
+   find the nearest neighbours and the links between them, and compute the sums for the scores.
 
-   All numbers round as a double loop would round them, in the order written here: how many are done at a time does not matter. */
+   All results are rounded as in a plain double loop, in the order written here. They do not depend
+   on the number of values per step. */
 #include "arguments.h"
 
 #include <math.h>
@@ -14,12 +15,12 @@
 #define INLINED_AVX2 static inline __attribute__((always_inline, target("avx2")))
 #endif
 
-#define AT_ONCE 64 /* pairs that are corrected and compared before any of them is looked at */
-#define AHEAD 8    /* links whose ends are asked for before they are needed */
-#define LINE 8     /* numbers that memory delivers together */
-#define LANES 16   /* columns that stand side by side in a strip: their sums stay in registers */
+#define AT_ONCE 64 /* pairs that are updated and compared together before they are examined one by one */
+#define AHEAD 8    /* links to prefetch ahead */
+#define LINE 8     /* numbers per cache line */
+#define LANES 16   /* adjacent columns in a strip; their sums stay in registers */
 
-/* Arrays of the given kinds and dimensions, of which those from `n_read_only` on are written to. */
+/* Reads arrays of the given kinds and dimensions. Those from `n_read_only` on must be writable. */
 static int read_all(
     PyObject **objects, Py_buffer *views, const char *const *names, const char *kinds, const int *dimensions, int count, int n_read_only)
 {
@@ -32,10 +33,10 @@ static int read_all(
     return 1;
 }
 
-static PyObject *refuse(const char *complaint)
+static PyObject *refuse(const char *message)
 {
     if (!PyErr_Occurred()) {
-        PyErr_SetString(PyExc_ValueError, complaint);
+        PyErr_SetString(PyExc_ValueError, message);
     }
     return NULL;
 }
@@ -43,19 +44,19 @@ static PyObject *refuse(const char *complaint)
 /* ---- The nearest after a change ---- */
 
 typedef struct {
-    double *values;        /* (n, width) squared distances; those above the diagonal count, the others may become anything */
-    const double *changed; /* (n_changed, width): the features that left, then those that came */
-    Py_ssize_t n, width;   /* the width is a multiple of LINE: what is beyond n is corrected, too, but never looked at */
+    double *values;        /* (n, width): squared distances; only those above the diagonal are valid */
+    const double *changed; /* (n_changed, width): the removed features, then the added ones */
+    Py_ssize_t n, width;   /* The width is a multiple of LINE. The padding beyond n is updated, but never used. */
     Py_ssize_t n_changed, n_gone;
-    int64_t *near;   /* (n, n_kept): who was nearest, then who is; before, the last column is of no account */
-    double *lengths; /* (n, n_kept): the same as in `values` */
+    int64_t *near;   /* (n, n_kept): previous neighbours on input (the last column is ignored), new ones on output */
+    double *lengths; /* (n, n_kept): their squared distances, as in `values` */
     Py_ssize_t n_kept;
-    double *limits; /* (width,): beyond it nobody can be among the nearest */
-    uint64_t *known; /* (n, n_words): a bit for each pair, the lower first, of which either listed the other before */
+    double *limits;  /* (width,): samples beyond this distance cannot be among the nearest */
+    uint64_t *known; /* (n, n_words): one bit per pair (lower index first): whether either was a neighbour of the other before */
     Py_ssize_t n_words;
 } pairs;
 
-/* A distance, less the squared differences in the features that left, plus those in the ones that came. */
+/* A distance, minus the squared differences in the removed features, plus those in the added ones. */
 INLINED double corrected(const pairs *of, double value, Py_ssize_t one, Py_ssize_t other)
 {
     for (Py_ssize_t f = 0; f < of->n_changed; f++) {
@@ -70,7 +71,7 @@ INLINED int comes_before(double value, int64_t index, double other_value, int64_
     return value < other_value || (value == other_value && index < other_index);
 }
 
-/* Into the list of a sample, by value and of equals by index; the last one drops out. */
+/* Inserts into the list of a sample, ordered by value and ties by index. The last entry is dropped. */
 INLINED void insert(const pairs *of, Py_ssize_t row, double value, int64_t index)
 {
     double *values = of->lengths + row * of->n_kept;
@@ -85,11 +86,12 @@ INLINED void insert(const pairs *of, Py_ssize_t row, double value, int64_t index
     }
     values[at] = value;
     indices[at] = index;
-    double farthest = values[of->n_kept - 1]; /* beyond it nobody gets into this list any more */
+    double farthest = values[of->n_kept - 1]; /* No sample beyond this distance can enter the list any more. */
     of->limits[row] = farthest < of->limits[row] ? farthest : of->limits[row];
 }
 
-/* The lists of those who were nearest, corrected and in order; the farthest of them bounds the distance of the new ones. */
+/* Updates and sorts the lists of the previous neighbours. The farthest previous neighbour bounds the
+   distance of the new ones. */
 static void renew_lists(const pairs *of)
 {
     Py_ssize_t last = of->n_kept - 1;
@@ -109,20 +111,21 @@ static void renew_lists(const pairs *of)
         }
         of->limits[i] += values[last - 1];
         values[last] = INFINITY;
-        indices[last] = of->n; /* nobody, after everybody */
+        indices[last] = of->n; /* no sample; sorts after all samples */
     }
 }
 
 INLINED int is_listed(const int64_t *list, Py_ssize_t count, int64_t wanted)
 {
-    int found = 0; /* all are compared, because nobody could guess where to stop */
+    int found = 0; /* All entries are compared, because an early exit would be mispredicted. */
     for (Py_ssize_t m = 0; m < count; m++) {
         found |= list[m] == wanted;
     }
     return found;
 }
 
-/* Whoever lists somebody may have come near enough to be listed in turn. Such pairs are known, and passed over by the sweep. */
+/* If i lists j, then i may now be near enough to enter the list of j. The sweep skips such known
+   pairs, so they are handled here. */
 static void enter_in_turn(const pairs *of, const int64_t *previous, const double *distances)
 {
     Py_ssize_t count = of->n_kept - 1;
@@ -147,8 +150,8 @@ INLINED void enter(const pairs *of, Py_ssize_t one, Py_ssize_t other, double val
     }
 }
 
-/* Corrects `count` distances of a row, a multiple of LINE and at most AT_ONCE, and says which are within the limit of the row or of
-   their column, one bit each. */
+/* Updates `count` distances of a row (a multiple of LINE, and at most AT_ONCE). Returns one bit for
+   each: whether it is within the limit of its row or its column. */
 INLINED uint64_t correct(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t count, int one_left)
 {
     (void)one_left;
@@ -168,7 +171,7 @@ INLINED uint64_t correct(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_s
     return bits;
 }
 
-/* The bits of the next AT_ONCE pairs of a row. */
+/* The `known` bits of the next AT_ONCE pairs of a row. */
 INLINED uint64_t known_from(const pairs *of, Py_ssize_t row, Py_ssize_t begin)
 {
     const uint64_t *words = of->known + row * of->n_words + begin / 64;
@@ -208,7 +211,8 @@ static void sweep_plain(const pairs *of)
 }
 
 #if HAVE_AVX2_CHOICE
-/* The same without going through the values twice; where just one feature left, as is most usual, loops are straight. */
+/* Like `correct`, but in one pass over the values. In the most frequent case, one removed feature,
+   there is no inner loop. */
 INLINED_AVX2 uint64_t correct_avx2(const pairs *of, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t count, int one_left)
 {
     double *values = of->values + row * of->width + begin;
@@ -255,8 +259,9 @@ static void sweep_by_machine(const pairs *of)
     sweep_plain(of);
 }
 
-/* The previous neighbours are corrected by themselves, too, and are known in the sweep: so it finds only newcomers, of which there are
-   few, and hardly ever has to stop. `previous` and `distances` have room for n × (n_kept − 1) each. */
+/* Updates all distances and neighbour lists. The previous neighbours are updated separately and marked
+   as known. The sweep over all pairs therefore finds only new neighbours, which are few, and is
+   rarely interrupted. `previous` and `distances` hold n × (n_kept − 1) numbers each. */
 static void follow(const pairs *of, int64_t *previous, double *distances)
 {
     Py_ssize_t count = of->n_kept - 1;
@@ -274,7 +279,7 @@ static void follow(const pairs *of, int64_t *previous, double *distances)
     sweep_by_machine(of);
 }
 
-/* Each row lists others only. */
+/* Whether each list contains only other existing rows. */
 static int are_lists(const int64_t *near, Py_ssize_t n, Py_ssize_t n_kept)
 {
     int good = 1;
@@ -304,19 +309,19 @@ static PyObject *follow_nearest(PyObject *module, PyObject *args)
     Py_ssize_t n_kept = views[NEAR].shape[1];
     int good = 0;
     if (n_gone < 0 || n_gone > n_changed || n_kept < 2) {
-        PyErr_SetString(PyExc_ValueError, "lists must have room for two, and no more features can have left than changed");
+        PyErr_SetString(PyExc_ValueError, "lists must have a length of at least 2, and no more features can be removed than changed");
     } else if (width < n || width % LINE != 0) {
-        PyErr_Format(PyExc_ValueError, "values must be as wide as long, rounded up to a multiple of %d", LINE);
+        PyErr_Format(PyExc_ValueError, "values must be square, with a width padded to a multiple of %d", LINE);
     } else if (
         has_length(&views[CHANGED], 1, width, "changed") && has_length(&views[LIMITS], 0, width, "limits")
         && has_length(&views[NEAR], 0, n, "near")
         && has_length(&views[LENGTHS], 0, n, "lengths") && has_length(&views[LENGTHS], 1, n_kept, "lengths")) {
-        Py_ssize_t n_words = n / 64 + 2; /* one more, since bits are read across two */
+        Py_ssize_t n_words = n / 64 + 2; /* one more than needed, because bits are read across two words */
         pairs of = {views[VALUES].buf, views[CHANGED].buf, n, width, n_changed, n_gone, views[NEAR].buf, views[LENGTHS].buf, n_kept,
                     views[LIMITS].buf, calloc((size_t)n * (size_t)n_words + 1, sizeof(uint64_t)), n_words};
-        size_t room = (size_t)(n * (n_kept - 1)) + 1;
-        int64_t *previous = malloc(room * sizeof(int64_t));
-        double *distances = malloc(room * sizeof(double));
+        size_t size = (size_t)(n * (n_kept - 1)) + 1;
+        int64_t *previous = malloc(size * sizeof(int64_t));
+        double *distances = malloc(size * sizeof(double));
         if (previous == NULL || distances == NULL || of.known == NULL) {
             PyErr_NoMemory();
         } else {
@@ -333,14 +338,15 @@ static PyObject *follow_nearest(PyObject *module, PyObject *args)
     }
     release_arrays(views, N_ARRAYS);
     if (!good) {
-        return refuse("near must name other rows that are there");
+        return refuse("near must contain only other existing rows");
     }
     Py_RETURN_NONE;
 }
 
-/* ---- The links of neighbours, each once ---- */
+/* ---- The links between neighbours, each once ---- */
 
-/* By rows; a link of two who list each other belongs to the lower of them. */
+/* Lists the links in the order of the rows. If two samples list each other, the link belongs to the
+   one with the lower index. */
 static Py_ssize_t collect_links(
     const int64_t *near, const double *lengths, Py_ssize_t n, Py_ssize_t n_kept, int64_t *first, int64_t *second, double *length)
 {
@@ -348,7 +354,7 @@ static Py_ssize_t collect_links(
     for (Py_ssize_t i = 0; i < n; i++) {
         for (Py_ssize_t m = 0; m + 1 < n_kept; m++) {
             Py_ssize_t other = (Py_ssize_t)near[i * n_kept + m];
-            first[count] = i; /* overwritten by the next one where it does not count */
+            first[count] = i; /* If this link is not counted, the next one overwrites it. */
             second[count] = other;
             length[count] = lengths[i * n_kept + m];
             count += (other > i) | !is_listed(near + other * n_kept, n_kept - 1, i);
@@ -385,10 +391,10 @@ static PyObject *list_links(PyObject *module, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     release_arrays(views, N_ARRAYS);
-    return good ? PyLong_FromSsize_t(count) : refuse("near must name rows that are there, at least one for each");
+    return good ? PyLong_FromSsize_t(count) : refuse("near must contain existing rows, at least one for each row");
 }
 
-/* ---- What scores are made of ---- */
+/* ---- Sums for the scores ---- */
 
 typedef struct {
     const double *strips, *centers; /* (n_strips, n, LANES) and (n_strips, LANES) */
@@ -435,7 +441,8 @@ INLINED void sum_strips(const scoring *of, link_sum links, sample_sum samples)
 {
     for (Py_ssize_t s = 0; s < of->n_strips; s++) {
         const double *rows = of->strips + s * of->n * LANES;
-        /* In this order: samples come one after another, as memory delivers best, and are near when links jump among them. */
+        /* The samples come first: they are read sequentially, which brings them into the cache. The
+           links then access them in random order. */
         samples(of, rows, of->centers + s * LANES, of->mean + s * LANES, of->moment + s * LANES);
         links(of, rows, of->energy + s * LANES);
     }
@@ -447,7 +454,7 @@ static void sum_plain(const scoring *of)
 }
 
 #if HAVE_AVX2_CHOICE
-/* The same, because compilers do not keep the sums in registers. */
+/* Like sum_links. Written with intrinsics, because compilers do not keep the sums in registers. */
 INLINED_AVX2 void sum_links_avx2(const scoring *of, const double *rows, double *result)
 {
     __m256d sum[LANES / 4];
@@ -549,12 +556,13 @@ static PyObject *graph_sums(PyObject *module, PyObject *args)
     }
     release_arrays(views, N_ARRAYS);
     if (!good) {
-        return refuse("links must join rows that are there");
+        return refuse("links must join existing rows");
     }
     Py_RETURN_NONE;
 }
 
-/* Energies over spreads, and bounds on their relative errors; infinite where there is no spread. */
+/* Divides energies by spreads, and bounds the relative errors. The bound is infinite if the spread is
+   not positive. */
 static void divide_sums(
     const double *sums, Py_ssize_t width, const int64_t *lanes, Py_ssize_t count, const double *given, double *values, double *errors)
 {
@@ -589,14 +597,14 @@ static PyObject *sum_ratios(PyObject *module, PyObject *args)
     }
     release_arrays(views, N_ARRAYS);
     if (!good) {
-        return refuse("lanes must be some that are there");
+        return refuse("lanes must be indices of existing columns");
     }
     Py_RETURN_NONE;
 }
 
 PyMethodDef round_functions[] = {
     {"follow_nearest", follow_nearest, METH_VARARGS, "follow_nearest(changed, n_gone, values, limits, near, lengths)"},
-    {"list_links", list_links, METH_VARARGS, "list_links(near, lengths, first, second, length): how many there are"},
+    {"list_links", list_links, METH_VARARGS, "list_links(near, lengths, first, second, length): returns the number of links"},
     {"sum_ratios", sum_ratios, METH_VARARGS, "sum_ratios(sums, lanes, total, of_all, of_spread, values, errors)"},
     {"graph_sums", graph_sums, METH_VARARGS, "graph_sums(strips, centers, first, second, weights, degree, sums)"},
     {NULL, NULL, 0, NULL},

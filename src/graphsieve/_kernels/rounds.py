@@ -1,5 +1,7 @@
-"""One round of the iterative search: the nearest after features changed, their links, and the
-sums that scores are made of.
+"""Kernels for one round of the iterative search.
+
+They update the nearest neighbours after features changed, list the links between neighbours, and
+compute the sums for the scores.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, plain_sums, weighted_rows
 
-LANES = 16  # columns that stand side by side in a strip
-LINE = 8  # numbers that memory delivers together
+LANES = 16  # adjacent columns in a strip
+LINE = 8  # numbers per cache line
 
 
 def room_for_pairs(n: int) -> Floats:
-    """Room for the pairs of `follow_nearest`: n × n, and a little wider, so that each row begins
-    with a line of the cache.
+    """Return an array for the pairs of `follow_nearest`.
+
+    It is n × n, with padding so that each row starts at a cache line.
     """
     width = -(-n // LINE) * LINE
     pairs = _aligned((n, width))
@@ -28,8 +31,10 @@ def room_for_pairs(n: int) -> Floats:
 
 
 def any_neighbors(n: int, k: int) -> Integers | None:
-    """Previous neighbours for a first call of `follow_nearest`: compiled, it takes anybody;
-    plain (None), it needs near ones.
+    """Return previous neighbours for the first call of `follow_nearest`.
+
+    The compiled version accepts arbitrary samples. The numpy version needs near ones, so the result
+    is None.
     """
     if not hasattr(_kernels.compiled, "follow_nearest"):
         return None
@@ -45,25 +50,26 @@ def follow_nearest(
     *,
     n_gone: int,
 ) -> None:
-    """Correct squared distances of all pairs of samples by some features, and find who is nearest;
-    all in place.
+    """Update the squared distances of all pairs of samples after features changed, and find the
+    nearest neighbours. All arrays are updated in place.
 
     Parameters
     ----------
     changed : arrays of shape (n, any number)
-        The features: first the `n_gone` that left, then those that came.
+        The changed features: first the `n_gone` removed ones, then the added ones.
     pairs : array of `room_for_pairs`
-        Symmetric, with an infinite diagonal. Of what is below the diagonal nothing can be said
-        afterwards.
+        Squared distances: symmetric, with an infinite diagonal. The values below the diagonal are
+        undefined afterwards.
     slack : array of shape (n,)
-        How much farther than the farthest of its previous neighbours someone may be who could
-        matter.
+        Only samples up to this much farther away than the farthest previous neighbour are
+        considered.
     near : array of shape (n, k + 1)
-        In the first k columns those neighbours. Then who is nearest, ties by lower index; n where
-        nobody is near enough.
+        On input, the first k columns contain the previous neighbours. On output, all columns
+        contain the nearest samples. Ties are ordered by index. The value n marks places for which
+        no sample is near enough.
     lengths : array of shape (n, k + 1)
-        How far those neighbours were, as in `pairs`. Then how far these are; infinite where nobody
-        is near enough.
+        On input, the squared distances of the previous neighbours, as in `pairs`. On output, those
+        of the nearest samples; infinite if no sample is near enough.
     """
     n, width, n_changed = len(pairs), pairs.shape[1], sum(part.shape[1] for part in changed)
     features, done = np.zeros((n_changed, width)), 0
@@ -82,7 +88,7 @@ def follow_nearest(
     query, other = np.nonzero(values <= limits[:, None])
     length = values[query, other]
     order = np.lexsort((other, length, query))
-    # `query` increases, and sorting leaves it as it is
+    # `query` is already sorted, so `order` does not change it.
     rank = np.arange(len(query)) - np.searchsorted(query, query)
     some = rank < near.shape[1]
     place = (query[some], rank[some])
@@ -91,10 +97,10 @@ def follow_nearest(
 
 
 def list_links(near: Integers, lengths: Floats) -> tuple[Integers, Integers, Floats]:
-    """The links of all samples with those in all but the last column of `near`, each once: both
-    ends, and how long it is.
+    """Return the links between all samples and their neighbours: both ends and the length.
 
-    By rows; a link of two who list each other belongs to the lower of them.
+    The last column of `near` is ignored. Each link is listed once, in the order of the rows. If two
+    samples list each other, the link belongs to the one with the lower index.
     """
     n, k = near.shape[0], near.shape[1] - 1
     kernels = _kernels.compiled
@@ -113,8 +119,9 @@ def list_links(near: Integers, lengths: Floats) -> tuple[Integers, Integers, Flo
 
 
 def strips_of(rows: Floats) -> Floats:
-    """The columns of an array in strips of `LANES`, each row by row, as `graph_sums` reads them;
-    zeros fill the last.
+    """Return the columns of an array in strips of `LANES` columns, for `graph_sums`.
+
+    Each strip is stored row by row. The last strip is padded with zeros.
     """
     n, width = rows.shape
     strips = _aligned((-(-width // LANES), n, LANES))
@@ -128,10 +135,10 @@ def strips_of(rows: Floats) -> Floats:
 def graph_sums(
     strips: Floats, centers: Floats, first: Integers, second: Integers, weights: Floats
 ) -> tuple[Floats, Floats]:
-    """For a graph of weighted links the degree of every sample, and three sums for every column of
-    the strips.
+    """Return the degree of every sample in a weighted graph, and three sums for every column of the
+    strips.
 
-    Σ_e w_e (f_first − f_second)², Σ_i d_i (f_i − center) and Σ_i d_i (f_i − center)².
+    The sums are Σ_e w_e (f_first − f_second)², Σ_i d_i (f_i − center) and Σ_i d_i (f_i − center)².
     """
     n_strips, n, _ = strips.shape
     kernels = _kernels.compiled
@@ -155,11 +162,11 @@ def graph_sums(
 def sum_ratios(
     sums: Floats, lanes: Integers, total: float, of_all: float, of_spread: float
 ) -> tuple[Floats, Floats]:
-    """Of some columns of `graph_sums` the energy over the spread Σ_i d_i (f_i − mean)², given the
-    sum of all degrees.
+    """Return energy / spread for some columns of `graph_sums`, and bounds on the relative errors.
 
-    And bounds on the relative errors: `of_all`, and what the spread, a difference, adds
-    (`of_spread`); infinite without one.
+    The spread is Σ_i d_i (f_i − mean)², and `total` is the sum of all degrees. The spread is
+    computed as a difference, which amplifies its rounding error. The bound is therefore `of_all` +
+    `of_spread` · moment / spread. It is infinite if the spread is not positive.
     """
     kernels = _kernels.compiled
     if hasattr(kernels, "sum_ratios"):
@@ -173,13 +180,14 @@ def sum_ratios(
 
 
 def _aligned(shape: tuple[int, ...]) -> Floats:
-    """An empty array that begins with a line of the cache: what does not cross lines is read in
-    half the time.
+    """Return an empty array that starts at a cache line.
+
+    Reading vectors that do not cross cache lines takes half the time.
     """
     size = math.prod(shape)
-    room = np.empty(size + LINE)
-    start = -room.ctypes.data // room.itemsize % LINE
-    return room[start : start + size].reshape(shape)
+    padded = np.empty(size + LINE)
+    start = -padded.ctypes.data // padded.itemsize % LINE
+    return padded[start : start + size].reshape(shape)
 
 
 def _plain_correction(changed: Floats, n_gone: int, values: Floats) -> None:

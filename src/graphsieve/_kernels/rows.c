@@ -14,7 +14,7 @@ int read_table(PyObject *object, Py_buffer *view, table *read, enum storage *sto
     if (!plain || !((kind == 'f' && view->itemsize == 4) || (kind == 'd' && view->itemsize == 8))) {
         PyErr_SetString(PyExc_ValueError, "rows must have 2 dimensions and numbers of kind 'f' or 'd'");
     } else if (view->shape[0] < 1 || (view->shape[1] > 1 && view->strides[1] != view->itemsize)) {
-        PyErr_SetString(PyExc_ValueError, "rows must be at least one, each contiguous");
+        PyErr_SetString(PyExc_ValueError, "there must be at least one row, and rows must be contiguous");
     } else if (((uintptr_t)view->buf | (uintptr_t)view->strides[0]) % (uintptr_t)view->itemsize != 0) {
         PyErr_SetString(PyExc_ValueError, "rows must be aligned");
     } else {
@@ -41,7 +41,7 @@ int read_units(PyObject *scale, PyObject *shift, Py_buffer *views, table *read, 
 {
     if (scale == Py_None && shift == Py_None) {
         if (*stored != DOUBLE) {
-            PyErr_SetString(PyExc_ValueError, "only numbers of kind 'd' can be taken without a scale and a shift");
+            PyErr_SetString(PyExc_ValueError, "only numbers of kind 'd' can be used without a scale and a shift");
             return -1;
         }
         *stored = PREPARED;
@@ -73,13 +73,13 @@ int has_columns(const table *from, Py_ssize_t start, Py_ssize_t stop)
     return 1;
 }
 
-PyObject *answer(int good, const char *complaint)
+PyObject *none_or_error(int good, const char *message)
 {
     if (good) {
         Py_RETURN_NONE;
     }
     if (!PyErr_Occurred()) {
-        PyErr_SetString(PyExc_ValueError, complaint);
+        PyErr_SetString(PyExc_ValueError, message);
     }
     return NULL;
 }

@@ -1,7 +1,7 @@
-/* Many columns side by side, as the sums read them.
+/* Access to the rows of a table, for sums over many columns together.
 
-   A number enters as value = x * scale - shift, with a scale and a shift for each column, so that X itself is read and no copy of it
-   is made. */
+   A number is used as value = x * scale - shift, with a scale and a shift for each column. The
+   kernels apply them while they read X, so no scaled copy of X is needed. */
 #ifndef GRAPHSIEVE_ROWS_H
 #define GRAPHSIEVE_ROWS_H
 
@@ -9,22 +9,22 @@
 
 #include <stdint.h>
 
-#define STRIP 256 /* columns that are summed side by side: their sums, scales and shifts stay in the innermost cache */
-#define AHEAD 12  /* edges, or rows, whose numbers are asked for before they are needed */
-#define LINE 64   /* bytes that memory delivers together */
+#define STRIP 256 /* columns per strip; their sums, scales and shifts fit into the level 1 cache */
+#define AHEAD 12  /* edges or rows to prefetch ahead */
+#define LINE 64   /* bytes per cache line */
 
 #if defined(__GNUC__)
-#define ASK_FOR(address) __builtin_prefetch(address)
+#define PREFETCH(address) __builtin_prefetch(address)
 #else
-#define ASK_FOR(address) ((void)(address))
+#define PREFETCH(address) ((void)(address))
 #endif
 
-/* How the numbers of a table are stored, and whether they are taken as they are. */
+/* How the numbers of a table are stored. PREPARED means float64 without scale and shift. */
 enum storage { SINGLE, DOUBLE, PREPARED };
 
 typedef struct {
-    const char *start; /* of the first row */
-    Py_ssize_t stride; /* from a row to the next, in bytes */
+    const char *start; /* start of the first row */
+    Py_ssize_t stride; /* bytes from one row to the next */
     Py_ssize_t n_rows, width;
     const double *scale, *shift;
 } table;
@@ -43,28 +43,29 @@ INLINED double number(const char *row, Py_ssize_t column, const double *scale, c
     return x * scale[column] - shift[column];
 }
 
-INLINED void ask_for_row(const table *from, int64_t row, Py_ssize_t begin, Py_ssize_t width, enum storage stored)
+INLINED void prefetch_row(const table *from, int64_t row, Py_ssize_t begin, Py_ssize_t width, enum storage stored)
 {
     const char *start = place(from, row, begin, stored), *stop = place(from, row, begin + width, stored);
     for (const char *line = start; line < stop; line += LINE) {
-        ASK_FOR(line);
+        PREFETCH(line);
     }
 }
 
-/* Whether the columns are there; otherwise a ValueError is set. */
+/* Whether the columns exist. Otherwise sets a ValueError. */
 int has_columns(const table *from, Py_ssize_t start, Py_ssize_t stop);
 
-/* A table whose rows are contiguous, at any distance from each other: a slice of columns will do. */
+/* Reads a table with contiguous rows and any stride between them, such as a slice of columns. */
 int read_table(PyObject *object, Py_buffer *view, table *read, enum storage *stored);
 
-/* The scale and the shift; both None: the numbers are taken as they are, which only float64 can be. How many views are to be released,
-   or −1. */
+/* Reads the scale and the shift. If both are None, the numbers are used unchanged and must be
+   float64. Returns the number of views to release, or −1 on failure. */
 int read_units(PyObject *scale, PyObject *shift, Py_buffer *views, table *read, enum storage *stored);
 
-/* Arrays of the given kinds and dimensions; the last is written to. */
+/* Reads arrays of the given kinds and dimensions. The last one must be writable. */
 int read_arrays(PyObject **objects, Py_buffer *views, const char *const *names, const char *kinds, const int *dimensions, int count);
 
-/* None, or the error that was set, or else the complaint. */
-PyObject *answer(int good, const char *complaint);
+/* Returns None if all is good. Otherwise returns NULL, and sets a ValueError with the message
+   unless an error is already set. */
+PyObject *none_or_error(int good, const char *message);
 
 #endif

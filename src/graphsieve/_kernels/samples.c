@@ -1,20 +1,20 @@
-/* The sums over weighted samples, for many columns side by side; and the extremes of the columns.
+/* Sums over weighted samples for many columns together, and the extremes of the columns.
 
-   Each column has a sum of its own for each weighting that grows sample by sample: its bits depend neither on the columns beside it nor
-   on how many threads share them. */
+   The sum of each column and weighting adds the samples in order. The result is therefore bitwise
+   independent of the other columns and of the number of threads. */
 #include "rows.h"
 
 #include <math.h>
 #include <string.h>
 
-#define TOGETHER 4 /* samples whose terms are added in one go */
+#define TOGETHER 4 /* samples added in one step */
 
 /* ---- Σ_i w_i (f_i − origin), or Σ_i w_i ((f_i − origin) − center)², for each of several weightings ---- */
 
 typedef struct {
-    const int64_t *begin, *weighting; /* for each sample, which weightings it is in; neither of both: it is in all of them */
-    const double *weights;            /* … and by how much */
-    const double *origin, *center;    /* (n_weightings, width) each, or one origin for all; no center: no square */
+    const int64_t *begin, *weighting; /* the weightings of each sample; both NULL if each sample is in all weightings */
+    const double *weights;            /* the weight of each sample in each of its weightings */
+    const double *origin, *center;    /* (n_weightings, width) each, or one origin for all; without a center, no squares */
     Py_ssize_t count, n_weightings;
     int one_origin;
 } weighted;
@@ -30,7 +30,7 @@ INLINED double term(double weight, double distance, const double *center, Py_ssi
     return weight * (distance * distance);
 }
 
-/* The terms of four rows, one after another: a sum is fetched and put back once for all of them. */
+/* Adds the terms of four rows in order. Each sum is loaded and stored only once. */
 INLINED void add_four(
     const double values[TOGETHER][STRIP], const double *weight, const double *restrict origin, const double *restrict center, Py_ssize_t width,
     double *restrict sum)
@@ -46,7 +46,7 @@ INLINED void add_four(
     }
 }
 
-/* All samples are in all weightings. */
+/* For samples that are all in all weightings. */
 INLINED void add_to_all(
     const table *from, const weighted *by, Py_ssize_t begin, Py_ssize_t width, double *total, enum storage stored, int one_origin, int centered)
 {
@@ -58,7 +58,7 @@ INLINED void add_to_all(
         int count = left < TOGETHER ? (int)left : TOGETHER;
         for (int r = 0; r < count; r++) {
             if (i + r + AHEAD < from->n_rows) {
-                ask_for_row(from, i + r + AHEAD, begin, width, stored);
+                prefetch_row(from, i + r + AHEAD, begin, width, stored);
             }
             const char *row = place(from, i + r, begin, stored);
             for (Py_ssize_t c = 0; c < width; c++) {
@@ -93,14 +93,14 @@ INLINED void add_row(
     }
 }
 
-/* Each sample is in the weightings that are listed for it, most often in one: its class. */
+/* For samples with lists of weightings. Most samples are in one only, that of their class. */
 INLINED void add_to_listed(
     const table *from, const weighted *by, Py_ssize_t begin, Py_ssize_t width, double *total, enum storage stored, int one_origin, int centered)
 {
     const double *scale = stored == PREPARED ? NULL : from->scale + begin, *shift = stored == PREPARED ? NULL : from->shift + begin;
     for (Py_ssize_t i = 0; i < from->n_rows; i++) {
         if (i + AHEAD < from->n_rows && by->begin[i + AHEAD] < by->begin[i + AHEAD + 1]) {
-            ask_for_row(from, i + AHEAD, begin, width, stored);
+            prefetch_row(from, i + AHEAD, begin, width, stored);
         }
         for (int64_t entry = by->begin[i]; entry < by->begin[i + 1]; entry++) {
             Py_ssize_t at = (Py_ssize_t)by->weighting[entry] * from->width + begin;
@@ -110,7 +110,7 @@ INLINED void add_to_listed(
     }
 }
 
-/* What is known to the compiler makes loops straight. */
+/* Constant arguments allow the compiler to specialize the loops. */
 INLINED void add_samples(const table *from, const weighted *by, Py_ssize_t begin, Py_ssize_t width, double *total, enum storage stored)
 {
     if (by->begin != NULL && by->center == NULL) {
@@ -128,7 +128,7 @@ INLINED void add_samples(const table *from, const weighted *by, Py_ssize_t begin
     }
 }
 
-/* ---- The smallest, the largest and the first value of least magnitude of every column; NaN where one is NaN ---- */
+/* ---- The smallest, the largest and the first value of least magnitude of every column, or NaN if the column contains NaN ---- */
 
 #define EXTREMES(NAME, TYPE, MAGNITUDE)                                                                                                 \
     INLINED void NAME(const table *from, Py_ssize_t begin, Py_ssize_t width, double *found)                                             \
@@ -141,7 +141,7 @@ INLINED void add_samples(const table *from, const weighted *by, Py_ssize_t begin
         for (Py_ssize_t i = 0; i < from->n_rows; i++) {                                                                                 \
             row = (const TYPE *)(from->start + i * from->stride) + begin;                                                               \
             if (i + AHEAD < from->n_rows) {                                                                                             \
-                ask_for_row(from, i + AHEAD, begin, width, sizeof(TYPE) == sizeof(float) ? SINGLE : DOUBLE);                            \
+                prefetch_row(from, i + AHEAD, begin, width, sizeof(TYPE) == sizeof(float) ? SINGLE : DOUBLE);                            \
             }                                                                                                                           \
             for (Py_ssize_t c = 0; c < width; c++) {                                                                                    \
                 TYPE x = row[c];                                                                                                        \
@@ -160,25 +160,25 @@ INLINED void add_samples(const table *from, const weighted *by, Py_ssize_t begin
 EXTREMES(single_extremes, float, fabsf)
 EXTREMES(double_extremes, double, fabs)
 
-/* ---- The same, for whatever is stored and with the instructions at hand ---- */
+/* ---- Versions for each kind of storage, with and without AVX2 ---- */
 
 typedef struct {
     const table *from;
-    const weighted *samples; /* or none: extremes */
-    Py_ssize_t start, stop;  /* the columns that are wanted */
+    const weighted *samples; /* NULL for the extremes */
+    Py_ssize_t start, stop;  /* range of columns */
     double *result;
 } task;
 
-INLINED void do_all(const task *asked, enum storage stored)
+INLINED void do_all(const task *todo, enum storage stored)
 {
-    for (Py_ssize_t begin = asked->start; begin < asked->stop; begin += STRIP) {
-        Py_ssize_t left = asked->stop - begin, width = left < STRIP ? left : STRIP;
-        if (asked->samples != NULL) {
-            add_samples(asked->from, asked->samples, begin, width, asked->result, stored);
+    for (Py_ssize_t begin = todo->start; begin < todo->stop; begin += STRIP) {
+        Py_ssize_t left = todo->stop - begin, width = left < STRIP ? left : STRIP;
+        if (todo->samples != NULL) {
+            add_samples(todo->from, todo->samples, begin, width, todo->result, stored);
         } else if (stored == SINGLE) {
-            single_extremes(asked->from, begin, width, asked->result);
+            single_extremes(todo->from, begin, width, todo->result);
         } else {
-            double_extremes(asked->from, begin, width, asked->result);
+            double_extremes(todo->from, begin, width, todo->result);
         }
     }
 }
@@ -196,7 +196,7 @@ static int all_ascending(const int64_t *begin, Py_ssize_t count, int64_t last)
     return good;
 }
 
-/* The weightings of each sample, or None twice where each is in all of them. */
+/* Reads the weightings of each sample. Both arguments are None if each sample is in all of them. */
 static int read_entries(PyObject *begin, PyObject *which, Py_buffer *views, weighted *by, Py_ssize_t n_rows)
 {
     if (begin == Py_None && which == Py_None) {
@@ -256,7 +256,7 @@ static PyObject *weighted_sums(PyObject *module, PyObject *args)
             Py_BEGIN_ALLOW_THREADS
             good = entries_fit(&by, from.n_rows);
             if (good) {
-                doer_for(stored)(&(task){&from, &by, start, stop, views[2].buf});
+                function_for(stored)(&(task){&from, &by, start, stop, views[2].buf});
             }
             Py_END_ALLOW_THREADS
         }
@@ -268,7 +268,7 @@ static PyObject *weighted_sums(PyObject *module, PyObject *args)
     }
     release_arrays(units, n_units > 0 ? n_units : 0);
     PyBuffer_Release(&view);
-    return answer(good, "each sample must be in weightings that are there");
+    return none_or_error(good, "samples must refer to existing weightings");
 }
 
 static PyObject *column_extremes(PyObject *module, PyObject *args)
@@ -287,18 +287,19 @@ static PyObject *column_extremes(PyObject *module, PyObject *args)
         good = has_columns(&from, start, stop) && has_length(&result, 0, 3, "found") && has_length(&result, 1, from.width, "found");
         if (good) {
             Py_BEGIN_ALLOW_THREADS
-            doer_for(stored)(&(task){&from, NULL, start, stop, result.buf});
+            function_for(stored)(&(task){&from, NULL, start, stop, result.buf});
             Py_END_ALLOW_THREADS
         }
         PyBuffer_Release(&result);
     }
     PyBuffer_Release(&view);
-    return answer(good, "");
+    return none_or_error(good, "");
 }
 
 PyMethodDef sample_functions[] = {
     {"weighted_sums", weighted_sums, METH_VARARGS,
      "weighted_sums(rows, scale, shift, begin, weighting, weights, origin, center, start, stop, total): adds to total"},
-    {"column_extremes", column_extremes, METH_VARARGS, "column_extremes(rows, start, stop, found): smallest, largest, of least magnitude; or NaN"},
+    {"column_extremes", column_extremes, METH_VARARGS,
+     "column_extremes(rows, start, stop, found): the smallest, the largest and the one of least magnitude, or NaN"},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,5 @@
-/* Tiles of inner products: the sparse ones are made here (dense ones are BLAS's work), and the nearest are taken from them. */
+/* Tiles of inner products. This file computes sparse products and finds the nearest neighbours in a
+   tile. BLAS computes dense products. */
 #include "arguments.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static int tile_fits(const Py_buffer *views, int n_views, int diagonal)
 {
     Py_ssize_t n_rows = views[PRODUCTS].shape[0], n_columns = views[PRODUCTS].shape[1], n_kept = views[ROW_VALUES].shape[1];
     if (n_kept < 1) {
-        PyErr_SetString(PyExc_ValueError, "lists must have room for at least one");
+        PyErr_SetString(PyExc_ValueError, "lists must have a length of at least 1");
         return 0;
     }
     for (int i = ROW_VALUES; i < n_views; i++) {
@@ -42,7 +43,7 @@ static int tile_fits(const Py_buffer *views, int n_views, int diagonal)
         }
     }
     if (diagonal && (n_rows != n_columns || n_views == N_TILE_ARRAYS)) {
-        PyErr_SetString(PyExc_ValueError, "a tile on the diagonal is square, and its columns have no lists of their own");
+        PyErr_SetString(PyExc_ValueError, "a tile on the diagonal must be square and have no column lists");
         return 0;
     }
     return has_length(&views[ROW_NORMS], 0, n_rows, "row_norms") && has_length(&views[COLUMN_NORMS], 0, n_columns, "column_norms");
@@ -119,7 +120,7 @@ enum { LEFT_BEGIN, LEFT_FEATURES, LEFT_VALUES, RIGHT_BEGIN, RIGHT_ROWS, RIGHT_VA
 static const char *const sparse_names[N_SPARSE_ARRAYS] = {
     "left begin", "left features", "left values", "right begin", "right rows", "right values"};
 
-/* Whether the begins increase from where they may to where they may, and the places are all below the limit. */
+/* Whether `begin` is increasing and within bounds, and all places are below the limit. */
 static int sparse_fits(const Py_buffer *begin, const Py_buffer *places, const Py_buffer *values, Py_ssize_t limit)
 {
     const int64_t *at = begin->buf;
@@ -129,14 +130,14 @@ static int sparse_fits(const Py_buffer *begin, const Py_buffer *places, const Py
     for (Py_ssize_t i = 0; i < n; i++) {
         good &= at[i] <= at[i + 1];
     }
-    uint32_t largest = 0; /* a negative place is larger than any that may be */
+    uint32_t largest = 0; /* A negative place becomes larger than any valid one. */
     for (Py_ssize_t i = 0; i < stored; i++) {
         largest = largest > (uint32_t)place[i] ? largest : (uint32_t)place[i];
     }
     return good && (stored == 0 || (int64_t)largest < (int64_t)limit);
 }
 
-/* products[i][j] = Σ_f left[i][f] right[j][f]; of the right rows the entries are listed by feature. */
+/* products[i][j] = Σ_f left[i][f] right[j][f]. The entries of the right rows are stored by feature. */
 static void multiply_sparse(const Py_buffer *views, double *products, Py_ssize_t n_rows, Py_ssize_t n_columns)
 {
     const int64_t *left_begin = views[LEFT_BEGIN].buf, *right_begin = views[RIGHT_BEGIN].buf;
@@ -182,7 +183,7 @@ static PyObject *sparse_products(PyObject *module, PyObject *args)
             }
             Py_END_ALLOW_THREADS
             if (!good) {
-                PyErr_SetString(PyExc_ValueError, "the sparse rows do not fit together");
+                PyErr_SetString(PyExc_ValueError, "the sparse rows are not consistent");
             }
         }
     }
@@ -193,7 +194,8 @@ static PyObject *sparse_products(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* By value, equal ones by index; the lists are short or nearly sorted already. */
+/* Sorts by value, and ties by index. An insertion sort is fast, because the lists are short or
+   nearly sorted. */
 static void sort_list(double *values, int64_t *indices, Py_ssize_t length)
 {
     for (Py_ssize_t i = 1; i < length; i++) {

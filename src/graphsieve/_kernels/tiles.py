@@ -1,4 +1,4 @@
-"""The nearest so far of rows and columns, kept up tile by tile."""
+"""Neighbour lists of rows and columns, updated tile by tile."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from graphsieve._base.array_types import Floats, Integers
 
 
 class Lists:
-    """For each of many samples the nearest found so far: `values` sorted, with the `indices` of
-    whose they are.
+    """The nearest neighbours found so far for each of many samples.
+
+    `values` contains the sorted distances, and `indices` the corresponding neighbours.
     """
 
     def __init__(self, n_samples: int, n_kept: int, kind: type[np.floating[Any]]) -> None:
@@ -22,17 +23,17 @@ class Lists:
         self.indices: NDArray[np.int32] = np.full((n_samples, n_kept), -1, dtype=np.int32)
 
     def part(self, here: slice) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Those of some samples."""
+        """Return views of the lists of some samples."""
         return self.values[here], self.indices[here]
 
     def taken(self, which: NDArray[Any]) -> Lists:
-        """A copy of the lists of some samples."""
+        """Return a copy of the lists of some samples."""
         some = Lists(0, 0, np.float32)
         some.values, some.indices = self.values[which], self.indices[which]
         return some
 
     def put(self, which: NDArray[Any], some: Lists) -> None:
-        """The lists of some samples, in place of theirs here."""
+        """Replace the lists of some samples."""
         self.values[which], self.indices[which] = some.values, some.indices
 
 
@@ -58,7 +59,7 @@ def sparse_products(left: SparseRows, right: SparseRows, products: Floats) -> No
 
 
 def sort_lists(values: Floats, indices: Integers) -> None:
-    """Sort each row of both by value, equal ones by index."""
+    """Sort each row of both arrays by value, and ties by index."""
     kernels = _kernels.compiled
     if kernels is not None:
         kernels.sort_lists(values, indices)
@@ -78,12 +79,12 @@ def keep_nearest(
     *,
     diagonal: bool = False,
 ) -> None:
-    """Enter into the lists of the rows, and of the columns if they have any, whoever a tile of
-    inner products shows to be nearer.
+    """Update the neighbour lists of the rows, and of the columns if they have lists, from a tile of
+    inner products.
 
-    `norms` are those of the tile's rows and columns; the distance is norm + norm − 2 product. Of
-    two at the same distance the one that came first stays. On the diagonal rows and columns are the
-    same samples, and nobody gets into the own list.
+    `norms` are the squared norms of the tile's rows and columns. The squared distance is norm +
+    norm − 2 product. At equal distances, the sample found first stays in the list. In a tile on the
+    diagonal, rows and columns are the same samples, and no sample enters its own list.
     """
     (row_lists, here), (column_lists, there) = rows, columns
     row_part, column_part = (
@@ -116,7 +117,7 @@ def _enter(
     n_kept = values.shape[1]
     limit = values[:, -1]
     if distances.shape[1] > n_kept and not np.isfinite(limit).all():
-        # Lists that have room would take everybody; nobody beyond the last that fits is needed.
+        # A list that is not full would accept all samples. Only the nearest `n_kept` are needed.
         limit = np.minimum(
             limit, np.nextafter(np.partition(distances, n_kept - 1, axis=1)[:, n_kept - 1], np.inf)
         )
@@ -124,10 +125,10 @@ def _enter(
     if not len(owner):
         return
     changed, number = np.unique(owner, return_inverse=True)
-    everybody = np.concatenate([np.repeat(np.arange(len(changed)), n_kept), number])
+    list_number = np.concatenate([np.repeat(np.arange(len(changed)), n_kept), number])
     value = np.concatenate([values[changed].ravel(), distances[owner, place]])
     index = np.concatenate([indices[changed].ravel(), (place + start).astype(np.int32)])
-    order = np.lexsort((value, everybody))  # stable: the earlier of equals first
-    begin = np.searchsorted(everybody[order], np.arange(len(changed)))
+    order = np.lexsort((value, list_number))  # stable, so the earlier of ties comes first
+    begin = np.searchsorted(list_number[order], np.arange(len(changed)))
     first = order[begin[:, None] + np.arange(n_kept)]
     values[changed], indices[changed] = value[first], index[first]
