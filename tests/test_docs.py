@@ -32,6 +32,12 @@ LARGE_BLOCKS = re.findall(
 )
 
 
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+)
 SCALING_BLOCKS = re.findall(
     BLOCK, (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8"), flags=re.DOTALL
 )
@@ -83,20 +89,22 @@ def test_shown_make_targets_exist(name):
 
 
 def test_shown_files_exist():
-    for name in (
-        "README.md",
-        "CONTRIBUTING.md",
-        "ARCHITECTURE.md",
-        "CHANGELOG.md",
-        "docs/decisions.md",
-    ):
-        text = (ROOT / name).read_text(encoding="utf-8")
-        for path in re.findall(r"\]\(([\w/.]+\.(?:md|png))\)", text) + re.findall(
-            r"`((?:tests|examples|benchmarks|docs)/[\w/.]*)`", text
-        ):
-            assert (ROOT / path).exists(), f"{name} names {path}"
+    pages = [ROOT / name for name in PAGES] + sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([\w/.-]+\.(?:md|png))\)", text):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+        for path in re.findall(r"`((?:tests|examples|benchmarks|docs)/[\w/.-]*)`", text):
+            assert (ROOT / path).exists(), f"{page.name} names {path}"
         for module in re.findall(r"`(\w+\.py)`", text):
-            assert list((ROOT / "src").rglob(module)), f"{name} names {module}"
+            assert list((ROOT / "src").rglob(module)), f"{page.name} names {module}"
+
+
+def test_the_index_of_decisions_is_complete():
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\]\((\d{3}-[\w-]+\.md)\)", index)
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
 
 
 def test_ci_runs_what_the_readme_says_in_a_clean_environment():
