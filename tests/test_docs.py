@@ -19,6 +19,9 @@ BLOCKS = re.findall(BLOCK, README, flags=re.DOTALL)
 # examples/searches.py's.
 SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
 SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
+PROTOTYPE_BLOCKS = re.findall(
+    BLOCK, (ROOT / "docs" / "prototypes.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
 SELECTION_BLOCKS = re.findall(
     BLOCK,
     (ROOT / "docs" / "which-how-many-how-sure.md").read_text(encoding="utf-8"),
@@ -48,7 +51,8 @@ def test_the_readme_has_the_examples_it_had():
     assert sum(bool(output) for _, output in SCALING_BLOCKS) >= 1
     assert len(BLOCKS) == 6
     assert len(EVALUATION_BLOCKS) >= 4
-    assert len(SEARCH_BLOCKS) >= 3
+    assert len(SEARCH_BLOCKS) >= 2
+    assert len(PROTOTYPE_BLOCKS) == 1
     assert sum(bool(output) for _, output in SELECTION_BLOCKS) == 5
     assert sum(bool(output) for _, output in BLOCKS) == 1
 
@@ -56,7 +60,13 @@ def test_the_readme_has_the_examples_it_had():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "output"),
-    BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS + SCALING_BLOCKS,
+    BLOCKS
+    + SEARCH_BLOCKS
+    + PROTOTYPE_BLOCKS
+    + EVALUATION_BLOCKS
+    + SELECTION_BLOCKS
+    + LARGE_BLOCKS
+    + SCALING_BLOCKS,
 )
 def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
     done = subprocess.run(
@@ -89,7 +99,9 @@ def test_shown_make_targets_exist(name):
 
 
 def test_shown_files_exist():
-    pages = [ROOT / name for name in PAGES] + sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    folders = (ROOT / "docs", ROOT / "docs" / "decisions")
+    pages = [ROOT / name for name in PAGES]
+    pages += [page for folder in folders for page in sorted(folder.glob("*.md"))]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         for link in re.findall(r"\]\(([\w/.-]+\.(?:md|png))\)", text):
