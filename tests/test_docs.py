@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?"
 BLOCKS = re.findall(BLOCK, README, flags=re.DOTALL)
-# On the page of the searches, tables of figures follow the code that explains them; they are
-# examples/searches.py's.
+# Tables of results may follow the code on the page of the searches. They are not its output, but
+# that of examples/searches.py.
 SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
 SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
 PROTOTYPE_BLOCKS = re.findall(
