@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 from graphsieve.cli import main
+from graphsieve.cli.arguments import parser
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?"
 BLOCKS = re.findall(BLOCK, README, flags=re.DOTALL)
-# Tables of results may follow the code on the page of the searches. They are not its output, but
-# that of examples/searches.py.
 SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
-SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
+SEARCH_BLOCKS = re.findall(BLOCK, SEARCHES, flags=re.DOTALL)
 PROTOTYPE_BLOCKS = re.findall(
     BLOCK, (ROOT / "docs" / "prototypes.md").read_text(encoding="utf-8"), flags=re.DOTALL
 )
@@ -117,6 +116,21 @@ def test_the_index_of_decisions_is_complete():
     index = (folder / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"\]\((\d{3}-[\w-]+\.md)\)", index)
     assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+
+
+def test_the_page_of_the_command_line_names_every_option():
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    commands = next(
+        action.choices for action in parser()._actions if isinstance(action.choices, dict)
+    )
+    options = {
+        name
+        for command in commands.values()
+        for action in command._actions
+        for name in action.option_strings
+        if name.startswith("--")
+    }
+    assert options == set(re.findall(r"`(?:graphsieve \w+ )?(--[a-z-]+)", page)) | {"--help"}
 
 
 def test_ci_runs_what_the_readme_says_in_a_clean_environment():
