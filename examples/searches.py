@@ -1,12 +1,12 @@
-"""Where the searches help and where they do not: iterative, hybrid and floating selection, harmonic
-labels, compression.
+"""Measure the searches: iterative, hybrid and floating selection, harmonic labels, prototypes.
 
 Usage: OMP_NUM_THREADS=1 python examples/searches.py [docs/searches.png]
 
-Prints one table per question, with standard errors, random columns and all columns beside every
-accuracy; draws one picture if a file is named. Everything is seeded. Real tables come from
-scikit-learn, and from ../shared/data where that folder is; what is absent is left out and named.
-Takes about two minutes. docs/searches.md shows the output and says what to make of it.
+The script prints one table per question. Every accuracy has a standard error and is compared with
+random columns and with all columns. If a file is given, the script also draws one figure. All
+random draws are seeded. Real tables come from `graphsieve.datasets`. The script skips data sets
+that are not available and names them. It takes two to three minutes.
+docs/searches-measured.md and docs/prototypes.md show the output.
 """
 
 from __future__ import annotations
@@ -15,31 +15,29 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
-from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from graphsieve import FloatingSieve, GraphSieve, GraphSieveWarning, HybridSieve, IterativeSieve
+from graphsieve.datasets import DataUnavailableError
+from graphsieve.datasets import load as load_dataset
 from graphsieve.search.propagation import propagate
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 N_RELEVANT, N_NOISE, N_CLUSTERED, N_CLUSTERS, NOISE_RUNS = 5, 100, 100, 3, 50
 FOLDS, SIZES, RANDOM_DRAWS = 10, range(5, 11), 5
-# For the hybrid search: labelled and unlabelled samples, features to select, random splits.
+# Hybrid search: labelled samples, unlabelled samples, features to select, random splits.
 HYBRID_CASES = {"wine": (9, 60, 4, 40), "digits": (30, 300, 10, 20), "leukemia": (8, 20, 10, 40)}
-FLOATING_CASES = {"wine": (3, 20), "digits": (10, 5)}  # features to select, splits
+FLOATING_CASES = {"wine": (3, 20), "digits": (10, 5)}  # features to select, random splits
 SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS, COMPRESSION_RUNS = 20_000, 50, 3
-# The plain scores that searches are compared with: on the scale of the searches themselves, and by
-# their distances.
+# The scores that searches are compared with use the same scale and metric as the searches.
 SAME_SCALE: dict[str, Any] = {"scale": "standard", "metric": "euclidean"}
 NAVY, TEAL, LIME, GREY = "#253494", "#41b6c4", "#a1dab4", "0.6"
 
@@ -48,22 +46,21 @@ NAVY, TEAL, LIME, GREY = "#253494", "#41b6c4", "#a1dab4", "0.6"
 
 
 def load(name: str) -> tuple[Any, Any] | None:
-    """A table without rows that lack values; None where it is not to be had."""
-    bundled = {"wine": load_wine, "digits": load_digits}
-    if name in bundled:
-        return bundled[name](return_X_y=True)
-    if not (SHARED / f"{name}.npz").exists():
-        print(f"  ({name} left out: no {name}.npz in {SHARED})")
+    """Return a table without the rows that have missing values, or None if it is not available."""
+    try:
+        data = load_dataset(name)
+    except DataUnavailableError as error:
+        print(f"  ({name} skipped: {error})")
         return None
-    with np.load(SHARED / f"{name}.npz", allow_pickle=False) as file:
-        X, y = file["X"].astype(np.float64), file["y"]
-    whole = ~np.isnan(X).any(axis=1)
-    return X[whole], y[whole]
+    X = np.asarray(data.X, dtype=np.float64)
+    complete = ~np.isnan(X).any(axis=1)
+    return X[complete], data.y[complete]
 
 
 def scaled(train: Any, *others: Any, how: str = "standard") -> list[Any]:
-    """All tables with the scale of the first: deviation 1, or values from 0 to 1; constant
-    columns become 0.
+    """Scale all tables by the first one, to standard deviation 1 or to values from 0 to 1.
+
+    Constant columns become 0.
     """
     shift = train.mean(axis=0) if how == "standard" else train.min(axis=0)
     scale = train.std(axis=0) if how == "standard" else np.ptp(train, axis=0)
@@ -74,7 +71,7 @@ def scaled(train: Any, *others: Any, how: str = "standard") -> list[Any]:
 
 
 def nearest(A: Any, labels: Any, B: Any, truth: Any) -> float:
-    """Accuracy of the one nearest neighbour, in percent."""
+    """Accuracy of a 1-nearest-neighbour classifier, in percent."""
     return 100 * float((labels[cdist(B, A, "sqeuclidean").argmin(axis=1)] == truth).mean())
 
 
@@ -83,7 +80,10 @@ def naive_bayes(A: Any, labels: Any, B: Any, truth: Any) -> float:
 
 
 def mean_and_error(values: Iterable[float], independent: int | None = None) -> tuple[float, float]:
-    """The mean and its standard error, as if only so many of the values were independent."""
+    """Return the mean and its standard error.
+
+    `independent` is the number of independent values, if not all of them are.
+    """
     found = np.array(list(values))
     return float(found.mean()), float(found.std(ddof=1) / np.sqrt(independent or len(found)))
 
@@ -108,12 +108,13 @@ def show(header: list[str], rows: list[list[str]]) -> None:
     print(flush=True)
 
 
-# ---- iterating: where it helps
+# ---- iterative search among noise
 
 
 def clustered(seed: int, separation: float) -> Any:
-    """A few columns that follow clusters, their centres `separation` deviations apart in the
-    mean square, then noise.
+    """Return a table with a few clustered columns, followed by noise columns.
+
+    `separation` is the standard deviation of the cluster centres, in units of the noise.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N_CLUSTERED, N_RELEVANT + N_NOISE))
@@ -123,13 +124,14 @@ def clustered(seed: int, separation: float) -> Any:
 
 
 def found_share(sieve: Any, X: Any) -> float:
-    """Percent of the relevant columns among as many selected."""
+    """Percentage of the selected columns that are relevant."""
     return 100 * float((sieve.fit(X).get_support(indices=True) < N_RELEVANT).mean())
 
 
 def even_separation() -> float:
-    """The separation at which the plain Laplacian score finds about half, on tables that are not
-    used again.
+    """Return the separation at which the Laplacian score finds about half of the columns.
+
+    The tables used here are not used again.
     """
     plain = GraphSieve("laplacian", n_features_to_select=N_RELEVANT, **SAME_SCALE)
     grid = np.arange(0.5, 3.01, 0.25)
@@ -141,7 +143,7 @@ def even_separation() -> float:
 
 
 def kept_noise_variance(sieve: Any, X: Any) -> float:
-    """The variance of the selected noise columns, beside that of all noise, scaled to 0 to 1."""
+    """Variance of the selected noise columns relative to all noise columns, scaled to 0 to 1."""
     kept = sieve.fit(X).get_support()[N_RELEVANT:]
     variances = scaled(X, how="minmax")[0].var(axis=0)[N_RELEVANT:]
     return float(variances[kept].mean() / variances.mean())
@@ -154,12 +156,12 @@ def iterating_among_noise() -> dict[str, Any]:
         f"{N_RELEVANT} columns follow {N_CLUSTERS} clusters, {N_NOISE} are noise, {N_CLUSTERED} "
         "samples"
     )
-    print(f"1. Iterating among noise: {size}.")
+    print(f"1. Iterative search among noise: {size}.")
     print(
-        f"   Percent of the {N_RELEVANT} among the best {N_RELEVANT}, {NOISE_RUNS} tables. The "
-        "plain score, deviation 1, found"
+        f"   Percentage of the {N_RELEVANT} among the best {N_RELEVANT}, {NOISE_RUNS} tables. The "
+        "Laplacian score"
     )
-    print(f"   about half at separation {middle:g}, by a grid on other tables.\n")
+    print(f"   finds about half at separation {middle:g}, on other tables.\n")
     found: dict[str, Any] = {}
     for title, options in (("defaults", {}), ("0 to 1", {"scale": "minmax", "bandwidth": 1.0})):
         given = {"n_features_to_select": N_RELEVANT, **options}
@@ -179,7 +181,7 @@ def iterating_among_noise() -> dict[str, Any]:
             for name, sieve in ways.items()
         }
     print(
-        "  defaults (of the search): deviation 1, automatic bandwidth; 0 to 1: columns scaled so, "
+        "  defaults: standard deviation 1, automatic bandwidth; 0 to 1: values from 0 to 1, "
         "bandwidth 1"
     )
     rows = [
@@ -201,8 +203,8 @@ def iterating_among_noise() -> dict[str, Any]:
     show(["separation", *(f"{title}, {s:.3g}" for title in found for s in separations)], rows)
     ten = {"n_features_to_select": 2 * N_RELEVANT, "scale": "minmax", "bandwidth": 1.0}
     print(
-        f"  noise among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation {middle:g}: its "
-        "variance beside that of all noise"
+        f"  variance of the noise columns among the best {2 * N_RELEVANT}, relative to all noise "
+        f"columns; values from 0 to 1, separation {middle:g}"
     )
     rows = [
         [
@@ -217,16 +219,17 @@ def iterating_among_noise() -> dict[str, Any]:
             ("IterativeLS-1, step 1", IterativeSieve(**ten)),
         )
     ]
-    show(["", "times"], rows)
+    show(["", "ratio"], rows)
     return {"separations": separations, **found}
 
 
-# ---- iterating: where it does not
+# ---- iterative search on real tables
 
 
 def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[float]]:
-    """For each fold, the mean accuracy over the best 5 to 10 columns, chosen and scaled on the
-    training part.
+    """Return the mean accuracy over the best 5 to 10 columns, for each fold.
+
+    Columns are scaled and selected on the training part.
     """
     found: dict[str, list[float]] = {}
     rng = np.random.default_rng(0)
@@ -271,27 +274,27 @@ def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[fl
 
 def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
     print(
-        "2. Iterating on real tables: percent right by the nearest neighbour, mean over the best 5 "
-        "to 10 columns; 10 folds, twice"
+        "2. Iterative search on real tables: accuracy of the nearest neighbour in percent, mean "
+        "over the best 5 to 10 columns."
     )
     print(
-        "   (digits once); columns scaled and chosen on the training part. Errors are those of 10 "
-        "folds.\n"
+        "   10 folds, repeated twice (digits once). Columns are scaled and selected on the training "
+        "part. Errors are for 10 folds.\n"
     )
     tables = {
         name: load(name) for name in ("wine", "ionosphere", "wpbc", "dermatology", "zoo", "digits")
     }
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for title, how in (
-        ("columns scaled to 0 to 1, bandwidth 1", "minmax"),
-        ("defaults of the search: deviation 1, automatic bandwidth", "standard"),
+        ("values from 0 to 1, bandwidth 1", "minmax"),
+        ("defaults: standard deviation 1, automatic bandwidth", "standard"),
     ):
         rows, found[how] = [], {}
         for name, data in tables.items():
             if data is None:
                 continue
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # zoo has a class of four
+                warnings.simplefilter("ignore", UserWarning)  # zoo has a class with 4 samples
                 by = found[how][name] = fold_accuracies(*data, 1 if name == "digits" else 2, how)
             gains = [np.subtract(by["IterativeLS"], by[other]) for other in ("Laplacian", "random")]
             cells = [cell(values, independent=FOLDS) for values in by.values()]
@@ -303,11 +306,11 @@ def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
     return found
 
 
-# ---- hybrid
+# ---- hybrid search
 
 
 def draw_split(y: Any, n_labeled: int, n_unlabeled: int, rng: Any) -> tuple[Any, Any, Any]:
-    """Labelled samples in which every class occurs, unlabelled ones, and the rest."""
+    """Return labelled samples of every class, unlabelled samples, and the remaining samples."""
     while True:
         order = rng.permutation(len(y))
         parts = np.split(order, [n_labeled, n_labeled + n_unlabeled])
@@ -315,14 +318,10 @@ def draw_split(y: Any, n_labeled: int, n_unlabeled: int, rng: Any) -> tuple[Any,
             return tuple(parts)
 
 
-def carried(sieve: HybridSieve, truth: Any) -> tuple[float, float]:
-    """Of the labels that were carried in the chosen round: percent right, and percent of
-    confidence.
-    """
-    chosen = sieve.path_[sieve.round_]
-    return 100 * float(
-        (chosen.predicted == truth[chosen.confident]).mean()
-    ), 100 * chosen.confidence
+def propagated(sieve: HybridSieve, truth: Any) -> tuple[float, float]:
+    """Accuracy and confidence of the propagated labels in the selected round, in percent."""
+    best = sieve.path_[sieve.round_]
+    return 100 * float((best.predicted == truth[best.confident]).mean()), 100 * best.confidence
 
 
 def hybrid_run(
@@ -363,13 +362,15 @@ def hybrid_run(
     by_way["random columns"] = np.mean(
         [accuracies(rng.permutation(X.shape[1])[:n]) for _ in range(20)], axis=0
     )
-    labels = {base: carried(sieve, y[seen]) for base, sieve in hybrids.items()}
+    labels = {base: propagated(sieve, y[seen]) for base, sieve in hybrids.items()}
     return by_way, labels, textbook(A[:, columns["fisher"]], few)
 
 
 def textbook(rows: Any, few: Any) -> tuple[bool, float]:
-    """Whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to 1e-6; and percent of the labels that
-    differ from the exact ones.
+    """Test the textbook formula (I − P_uu)⁻¹ P_ul Y.
+
+    Return whether it gives probabilities to 1e-6, and the percentage of labels that differ from
+    the exact ones.
     """
     exact = propagate(
         MemoryTable(rows), Supervision.from_labels(few), n_neighbors=None, bandwidth=None
@@ -390,7 +391,7 @@ def textbook(rows: Any, few: Any) -> tuple[bool, float]:
 
 def hybrid_tables() -> dict[str, Any]:
     print(
-        "3. Hybrid selection: few labels, some unlabelled samples; accuracy on all others in "
+        "3. Hybrid search: few labels, some unlabelled samples. Accuracy on all other samples in "
         "percent, trained on the labelled.\n"
     )
     found: dict[str, Any] = {}
@@ -430,10 +431,7 @@ def hybrid_tables() -> dict[str, Any]:
             ]
         )
     show(header, rows)
-    print(
-        "  carried labels in the chosen round: percent right, and percent of confidence that they "
-        "claimed"
-    )
+    print("  propagated labels in the selected round: accuracy and mean confidence, in percent")
     bases = ("fisher", "floating")
     labels = {
         name: {base: np.array([run[1][base] for run in runs]) for base in bases}
@@ -441,7 +439,7 @@ def hybrid_tables() -> dict[str, Any]:
     }
     rows = [
         [
-            ("right", "claimed")[column],
+            ("accuracy", "confidence")[column],
             *(cell(labels[name][base][:, column]) for name in found for base in bases),
         ]
         for column in (0, 1)
@@ -449,7 +447,7 @@ def hybrid_tables() -> dict[str, Any]:
     show(["hybrid of", *(f"{name} {base}" for name in found for base in bases)], rows)
     print(
         "4. Harmonic labels by the textbook inverse at the automatic bandwidth, on the same splits "
-        "(columns by fisher).\n"
+        "(columns selected by fisher).\n"
     )
     rows = [
         [
@@ -459,11 +457,11 @@ def hybrid_tables() -> dict[str, Any]:
         ]
         for name, runs in found.items()
     ]
-    show(["table", "splits without probabilities", "labels that differ from the exact, %"], rows)
+    show(["table", "splits without probabilities", "labels that differ, %"], rows)
     return {"accuracy": accuracy, "labels": labels}
 
 
-# ---- floating
+# ---- floating search
 
 
 def floating_accuracies(X: Any, y: Any, n: int, splits: int) -> dict[str, list[float]]:
@@ -490,8 +488,8 @@ def floating_accuracies(X: Any, y: Any, n: int, splits: int) -> dict[str, list[f
 
 def floating_tables() -> None:
     print(
-        "5. Floating selection, all labels known: percent right by the nearest neighbour on the "
-        "held-out half.\n"
+        "5. Floating search, all labels known: accuracy of the nearest neighbour on the held-out "
+        "half, in percent.\n"
     )
     found = {
         f"{name}, {n} columns, {splits} splits": floating_accuracies(*load(name), n, splits)
@@ -504,11 +502,11 @@ def floating_tables() -> None:
     show(["columns by", *found], rows)
 
 
-# ---- compression
+# ---- prototypes
 
 
 def graded(seed: int) -> Any:
-    """Ten groups, which the columns follow ever more."""
+    """Return a table with ten groups, in which each column separates them more than the last."""
     rng = np.random.default_rng(seed)
     centers = np.linspace(0, 2, SYNTHETIC_COLUMNS) * rng.normal(size=(10, SYNTHETIC_COLUMNS))
     return (
@@ -523,7 +521,7 @@ def timed(sieve: Any, X: Any) -> tuple[Any, float]:
 
 
 def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]]]:
-    """By way: rank correlation with the scores from all samples, and seconds."""
+    """Return rank correlations with the scores from all samples, and times, for each method."""
     found: dict[str, list[tuple[float, float]]] = {}
     for number, X in enumerate(tables):
         rng = np.random.default_rng(number)
@@ -551,7 +549,7 @@ def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]
 
 
 def parts_of(X: Any) -> list[Any]:
-    """Random 80 % of the samples, a few times."""
+    """Return several random subsets with 80 % of the samples."""
     return [
         X[np.random.default_rng(seed).permutation(len(X))[: len(X) * 4 // 5]]
         for seed in range(COMPRESSION_RUNS)
@@ -560,10 +558,10 @@ def parts_of(X: Any) -> list[Any]:
 
 def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
     print(
-        "6. Compression: rank correlation of the Laplacian scores with those from all samples, and "
-        "seconds;\n"
-        f"   synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, 80 % of real ones; "
-        f"{COMPRESSION_RUNS} runs.\n"
+        "6. Prototypes: rank correlation of the Laplacian scores with those from all samples, and "
+        "time in seconds.\n"
+        f"   Synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, 80 % of the samples "
+        f"of real tables, {COMPRESSION_RUNS} runs.\n"
     )
     found = {"synthetic": compressed_runs(graded(seed) for seed in range(COMPRESSION_RUNS))}
     for name in ("digits", "waveform40"):
@@ -585,7 +583,7 @@ def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
     return found
 
 
-# ---- the picture
+# ---- figure
 
 
 def draw(path: str, noise: Any, tables: Any, hybrid: Any, compression: Any) -> None:
@@ -603,7 +601,7 @@ def draw(path: str, noise: Any, tables: Any, hybrid: Any, compression: Any) -> N
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(labelsize=8)
     figure.savefig(path, dpi=130)
-    print(f"Picture: {path}")
+    print(f"Figure: {path}")
 
 
 def draw_noise(axis: Any, noise: Any) -> None:
@@ -624,8 +622,8 @@ def draw_noise(axis: Any, noise: Any) -> None:
     axis.axhline(
         100 * N_RELEVANT / (N_RELEVANT + N_NOISE), color=GREY, ls=":", label="random columns"
     )
-    axis.set_title("iterating among noise:\n% of the 5 relevant columns found", fontsize=9)
-    axis.set_xlabel("separation of the clusters", fontsize=8)
+    axis.set_title("iterative search among noise:\n5 relevant columns found (%)", fontsize=9)
+    axis.set_xlabel("cluster separation", fontsize=8)
     axis.set(ylim=(0, 100), xticks=noise["separations"])
     axis.legend(
         fontsize=6.5, frameon=False, loc="lower right", bbox_to_anchor=(1.02, 0.05), handlelength=4
@@ -653,7 +651,9 @@ def draw_tables(axis: Any, found: Any) -> None:
         )
     axis.set_yticks(range(len(found["minmax"])), list(found["minmax"]))
     axis.invert_yaxis()
-    axis.set_title("iterating on real tables:\naccuracy against random columns, %", fontsize=9)
+    axis.set_title(
+        "iterative search on real tables:\naccuracy minus random columns (%)", fontsize=9
+    )
     axis.legend(fontsize=6.5, frameon=False, loc="upper right")
 
 
@@ -664,14 +664,12 @@ def draw_labels(axis: Any, labels: Any) -> None:
     for place, (_, values) in enumerate(pairs):
         for column, color, shift in ((0, TEAL, -0.2), (1, NAVY, 0.2)):
             mean, error = mean_and_error(values[:, column])
-            label = ("right", "claimed")[column] if place == 0 else None
+            label = ("accuracy", "confidence")[column] if place == 0 else None
             axis.barh(place + shift, mean, 0.38, xerr=error, color=color, ecolor="0.3", label=label)
     axis.set_yticks(range(len(pairs)), [name for name, _ in pairs])
     axis.tick_params(axis="y", length=0)
     axis.set(xlim=(0, 105), ylim=(len(pairs) - 0.4, -1.1))
-    axis.set_title(
-        "hybrid: carried labels that are right,\nand the confidence they claim, %", fontsize=9
-    )
+    axis.set_title("hybrid search: accuracy and\nconfidence of propagated labels (%)", fontsize=9)
     axis.legend(fontsize=6.5, frameon=False, ncols=2, loc="upper right")
 
 
@@ -681,13 +679,13 @@ def draw_compression(axis: Any, compression: Any) -> None:
         {"synthetic": "o", "digits": "s", "waveform40": "^"},
     )
     for table, by in compression.items():
-        whole = np.mean([seconds for _, seconds in by["all samples"]])
+        reference = np.mean([seconds for _, seconds in by["all samples"]])
         for way, color in colors.items():
             correlation, seconds = np.array(
                 [np.mean(by[f"{way}, {size}"], axis=0) for size in ("√u", "5√u")]
             ).T
             axis.plot(
-                seconds / whole, correlation, color=color, marker=markers[table], ms=5, lw=0.8
+                seconds / reference, correlation, color=color, marker=markers[table], ms=5, lw=0.8
             )
     axis.axvline(1, color=GREY, ls=":")
     for way, color in colors.items():
@@ -695,14 +693,14 @@ def draw_compression(axis: Any, compression: Any) -> None:
     for table in compression:
         axis.plot([], [], color="0.3", marker=markers[table], ls="", label=table)
     axis.set(xscale="log", ylim=(None, 1.02))
-    axis.set_xlabel("time, that of all samples = 1", fontsize=8)
-    axis.set_title("compression, √u and 5√u: rank\ncorrelation with the full scores", fontsize=9)
+    axis.set_xlabel("time relative to all samples", fontsize=8)
+    axis.set_title("prototypes, √u and 5√u: rank\ncorrelation with the full scores", fontsize=9)
     axis.legend(fontsize=6.5, frameon=False)
 
 
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
-    # Constant columns, which are never selected here
+    # Constant columns are never selected here, so their warnings are ignored.
     warnings.simplefilter("ignore", GraphSieveWarning)
     parts: list[Callable[[], Any]] = [
         iterating_among_noise,

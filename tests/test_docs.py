@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 
 from graphsieve.cli import main
+from graphsieve.cli.arguments import parser
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?"
 BLOCKS = re.findall(BLOCK, README, flags=re.DOTALL)
-# On the page of the searches, tables of figures follow the code that explains them; they are
-# examples/searches.py's.
 SEARCHES = (ROOT / "docs" / "searches.md").read_text(encoding="utf-8")
-SEARCH_BLOCKS = [(code, "") for code, _ in re.findall(BLOCK, SEARCHES, flags=re.DOTALL)]
+SEARCH_BLOCKS = re.findall(BLOCK, SEARCHES, flags=re.DOTALL)
+PROTOTYPE_BLOCKS = re.findall(
+    BLOCK, (ROOT / "docs" / "prototypes.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
 SELECTION_BLOCKS = re.findall(
     BLOCK,
     (ROOT / "docs" / "which-how-many-how-sure.md").read_text(encoding="utf-8"),
@@ -32,6 +34,12 @@ LARGE_BLOCKS = re.findall(
 )
 
 
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+)
 SCALING_BLOCKS = re.findall(
     BLOCK, (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8"), flags=re.DOTALL
 )
@@ -42,7 +50,8 @@ def test_the_readme_has_the_examples_it_had():
     assert sum(bool(output) for _, output in SCALING_BLOCKS) >= 1
     assert len(BLOCKS) == 6
     assert len(EVALUATION_BLOCKS) >= 4
-    assert len(SEARCH_BLOCKS) >= 3
+    assert len(SEARCH_BLOCKS) >= 2
+    assert len(PROTOTYPE_BLOCKS) == 1
     assert sum(bool(output) for _, output in SELECTION_BLOCKS) == 5
     assert sum(bool(output) for _, output in BLOCKS) == 1
 
@@ -50,7 +59,13 @@ def test_the_readme_has_the_examples_it_had():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "output"),
-    BLOCKS + SEARCH_BLOCKS + EVALUATION_BLOCKS + SELECTION_BLOCKS + LARGE_BLOCKS + SCALING_BLOCKS,
+    BLOCKS
+    + SEARCH_BLOCKS
+    + PROTOTYPE_BLOCKS
+    + EVALUATION_BLOCKS
+    + SELECTION_BLOCKS
+    + LARGE_BLOCKS
+    + SCALING_BLOCKS,
 )
 def test_examples_of_the_readme_run_and_print_what_is_shown(code, output):
     done = subprocess.run(
@@ -83,20 +98,39 @@ def test_shown_make_targets_exist(name):
 
 
 def test_shown_files_exist():
-    for name in (
-        "README.md",
-        "CONTRIBUTING.md",
-        "ARCHITECTURE.md",
-        "CHANGELOG.md",
-        "docs/decisions.md",
-    ):
-        text = (ROOT / name).read_text(encoding="utf-8")
-        for path in re.findall(r"\]\(([\w/.]+\.(?:md|png))\)", text) + re.findall(
-            r"`((?:tests|examples|benchmarks|docs)/[\w/.]*)`", text
-        ):
-            assert (ROOT / path).exists(), f"{name} names {path}"
+    folders = (ROOT / "docs", ROOT / "docs" / "decisions")
+    pages = [ROOT / name for name in PAGES]
+    pages += [page for folder in folders for page in sorted(folder.glob("*.md"))]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([\w/.-]+\.(?:md|png))\)", text):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+        for path in re.findall(r"`((?:tests|examples|benchmarks|docs)/[\w/.-]*)`", text):
+            assert (ROOT / path).exists(), f"{page.name} names {path}"
         for module in re.findall(r"`(\w+\.py)`", text):
-            assert list((ROOT / "src").rglob(module)), f"{name} names {module}"
+            assert list((ROOT / "src").rglob(module)), f"{page.name} names {module}"
+
+
+def test_the_index_of_decisions_is_complete():
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\]\((\d{3}-[\w-]+\.md)\)", index)
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+
+
+def test_the_page_of_the_command_line_names_every_option():
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    commands = next(
+        action.choices for action in parser()._actions if isinstance(action.choices, dict)
+    )
+    options = {
+        name
+        for command in commands.values()
+        for action in command._actions
+        for name in action.option_strings
+        if name.startswith("--")
+    }
+    assert options == set(re.findall(r"`(?:graphsieve \w+ )?(--[a-z-]+)", page)) | {"--help"}
 
 
 def test_ci_runs_what_the_readme_says_in_a_clean_environment():

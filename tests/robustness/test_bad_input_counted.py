@@ -9,7 +9,8 @@ import pytest
 
 from cases import cases_in_table, cases_of, module_of
 
-RELIABILITY = Path(__file__).parents[2] / "docs" / "reliability.md"
+DOCS = Path(__file__).parents[2] / "docs"
+RELIABILITY, CASES = DOCS / "reliability.md", DOCS / "reliability-cases.md"
 N_CASES, N_BY_PYTHON, N_BY_COMMAND = 179, 120, 104
 
 
@@ -36,9 +37,9 @@ def test_every_case_of_the_table_is_covered_and_no_other(by_python, by_command):
     assert all(table.values())
 
 
-def test_every_test_that_the_page_names_is_there():
-    """By its whole name, or by its beginning."""
-    page = RELIABILITY.read_text(encoding="utf-8")
+def test_every_test_that_the_pages_name_exists():
+    """A page may give a complete test name, or its beginning followed by an ellipsis."""
+    page = RELIABILITY.read_text(encoding="utf-8") + CASES.read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)(…|`)", page))
     assert len(named) > 80
     sources = [
@@ -53,5 +54,12 @@ def test_every_test_that_the_page_names_is_there():
     assert missing == set()
 
 
-def test_every_figure_of_the_page_is_filled_in():
-    assert re.findall(r"@[A-Z]\b", RELIABILITY.read_text(encoding="utf-8")) == []
+def test_every_figure_of_the_pages_is_filled_in():
+    for page in (RELIABILITY, CASES):
+        assert re.findall(r"@[A-Z]\b", page.read_text(encoding="utf-8")) == []
+
+
+def test_the_page_states_the_numbers_of_cases():
+    page = RELIABILITY.read_text(encoding="utf-8")
+    for number in (N_CASES, N_BY_PYTHON, N_BY_COMMAND):
+        assert re.search(rf"\b{number}\b", page), number

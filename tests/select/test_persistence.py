@@ -66,6 +66,7 @@ def test_links_of_these_pages_lead_somewhere():
         ROOT / "SECURITY.md",
         ROOT / "docs" / "persistence.md",
         ROOT / "docs" / "reliability.md",
+        ROOT / "docs" / "reliability-cases.md",
     ):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
