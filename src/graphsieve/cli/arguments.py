@@ -578,7 +578,7 @@ def at_least(least: int) -> Callable[[str], int]:
             number = least - 1
         if number < least:
             raise argparse.ArgumentTypeError(
-                f"must be a whole number of at least {least}, got {text!r}"
+                f"must be an integer of at least {least}, got {text!r}"
             )
         return number
 
@@ -635,4 +635,4 @@ def _unlabeled(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number or none, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"must be an integer or none, got {text!r}") from None
