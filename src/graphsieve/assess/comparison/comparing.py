@@ -141,9 +141,7 @@ def compare(
     )
     notes = list(plan.notes)
     if plan.folds is not None and len(rows) < n_samples:
-        notes.append(
-            f"The curves use {len(rows)} of the {n_samples} rows, drawn at random."
-        )
+        notes.append(f"The curves use {len(rows)} of the {n_samples} rows, drawn at random.")
     if methods is None:
         whole, part = (Size.of(some, n_features, max(numbers)) for some in (known, known[rows]))
         chosen, left_out = usual_methods(known, whole, part, plan.n_runs)

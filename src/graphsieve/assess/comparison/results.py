@@ -106,7 +106,7 @@ class Comparison:
             f"orders overlap by {self._by_chance}"
         )
         if np.isnan(taus).all() or len(taus) < 2:
-            correlation = f". Their Kendall rank correlation is {_tau(taus[0])}"
+            correlation = f". The Kendall rank correlation of the two methods is {_tau(taus[0])}"
             return [f"{text}{'' if np.isnan(taus).all() else correlation}."]
         most, least = int(np.nanargmax(taus)), int(np.nanargmin(taus))
         alike, apart = (

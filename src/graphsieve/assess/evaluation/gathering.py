@@ -55,8 +55,6 @@ def give(rounds: Iterable[tuple[str, Iterable[Warned]]]) -> None:
             times[source, warned.place] = times.get((source, warned.place), 0) + 1
     for (source, place), warned in first.items():
         often = (
-            f" (in {times[source, place]} of {totals[source]} rounds)"
-            if totals[source] > 1
-            else ""
+            f" (in {times[source, place]} of {totals[source]} rounds)" if totals[source] > 1 else ""
         )
         warn(f"{source}: ", warned.message.without_end(), often, ".", category=warned.category)

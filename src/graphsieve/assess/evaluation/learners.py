@@ -140,7 +140,7 @@ def check_learner(learner: Any, *, classes: bool) -> None:
             raise InputError(
                 parameter("learner", learner),
                 f" must be one of {', '.join(map(repr, LEARNERS))} or a scikit-learn estimator, "
-                f"got {quoted(learner)}{' (available in evaluate_clustering)' if learner == 'kmeans' else nearest(learner, LEARNERS)}.",
+                f"got {quoted(learner)}{' (see evaluate_clustering)' if learner == 'kmeans' else nearest(learner, LEARNERS)}.",
             )
         LEARNERS[learner].estimator(classes=classes, n_samples=1, sparse=False)
         return

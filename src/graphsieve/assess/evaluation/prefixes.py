@@ -226,8 +226,7 @@ def checked_order(order: Any, n_features: int, length: int, what: str = "order")
     found, times = np.unique(positions, return_counts=True)
     if (times > 1).any():
         raise InputError(
-            f"{what} contains column {found[times > 1][0]} more than once; list every column "
-            "once."
+            f"{what} contains column {found[times > 1][0]} more than once; list every column once."
         )
     return positions.astype(np.int64)
 

@@ -159,7 +159,7 @@ class Stability:
         return self.mean_selected**2 / ((2 * share - 1) * len(self))
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), "", *self._table(), *self._exchanged()])
+        return "\n".join([*self._head(), "", *self._table(), *self._interchangeable()])
 
     __repr__ = __str__
 
@@ -179,7 +179,7 @@ class Stability:
         )
         number = f"{self.mean_selected:.1f}".removesuffix(".0")
         yield f"{number} of {len(self)} features selected per resample" + (
-            "; the stability index is undefined because no or all features are always selected"
+            "; the stability index is undefined because all resamples select no or all features"
             if math.isnan(self.index)
             else f"; stability index {self.index:.2f} ({LEVEL:.0%} interval "
             f"{self.agreement.low:.2f} to {self.agreement.high:.2f}; 1: identical, 0: chance)"
@@ -211,9 +211,8 @@ class Stability:
         yield from table_lines(rows, left=[True, True, False, False, False, True])
         if len(self) > ROWS_SHOWN:
             yield f"   … {len(self) - ROWS_SHOWN} more; to_frame() has them all"
-        yield f"* selected from all samples; rank: median and range of the central {RANKS_WITHIN[1] - RANKS_WITHIN[0]:.0%}".replace(
-            "%", " %"
-        )
+        central = f"{RANKS_WITHIN[1] - RANKS_WITHIN[0]:.0%}".replace("%", " %")
+        yield f"* selected from all samples; rank: median (range of the central {central})"
 
     def _bar(self, j: int, last: int) -> str:
         low, middle, high = (
@@ -229,7 +228,7 @@ class Stability:
         )
         return " " * low + "─" * (middle - low) + "●" + "─" * (high - middle)
 
-    def _exchanged(self) -> Iterator[str]:
+    def _interchangeable(self) -> Iterator[str]:
         """Format the groups that are selected more often than any of their features alone."""
         interchangeable = [
             group
@@ -247,10 +246,10 @@ class Stability:
             names = one_line(
                 ", ".join(shown_name(name, NAME_WIDTH) for name in group.names), 2 * NAME_WIDTH
             )
-            often = "always" if group.frequency == 1 else f"in {100 * group.frequency:.0f} %"
+            often = "in all" if group.frequency == 1 else f"in {100 * group.frequency:.0f} % of"
             yield (
-                f"  one of {len(group.columns)} selected {often}, the first in {alone:.0f} % of "
-                f"resamples: {names}"
+                f"  one of {len(group.columns)} is selected {often} resamples, the first in "
+                f"{alone:.0f} %: {names}"
             )
         if len(interchangeable) > GROUPS_SHOWN:
             yield f"  … {len(interchangeable) - GROUPS_SHOWN} more groups"
