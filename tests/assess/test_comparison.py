@@ -177,7 +177,7 @@ def test_the_column_that_tells_classes_apart_is_found():
     assert found.sentences()[0].startswith(
         "With 1nn, fisher is best with 1 of the columns: mean accuracy 100.0 %,"
     )
-    assert "Not told apart from it: auto." in found.sentences()[0]
+    assert "Not significantly worse: auto." in found.sentences()[0]
 
 
 def test_noise_is_not_praised():
@@ -187,7 +187,8 @@ def test_noise_is_not_praised():
     gain, error = Judged(found.evaluation, "1nn").gain("variance", "random")
     assert gain < 2 * error
     assert (
-        "variance is not clearly better than random columns over all sizes" in found.sentences()[0]
+        "variance is not significantly better than random columns on average over all sizes"
+        in found.sentences()[0]
     )
     assert "*" not in str(found).partition("1nn ")[2]
 
@@ -400,8 +401,11 @@ NEEDED = {
 @pytest.mark.parametrize(
     ("y", "why"),
     [
-        ([0, 0, 1] + [-1] * 17, "2 classes with at least 2 known members"),
-        ([float(value) / 3 for value in range(9)] + [np.nan] * 11, "9 target values are known"),
+        ([0, 0, 1] + [-1] * 17, "fewer than 2 classes have at least 2 known members"),
+        (
+            [float(value) / 3 for value in range(9)] + [np.nan] * 11,
+            "only 9 target values are known",
+        ),
     ],
 )
 def test_too_little_known_for_curves(y, why):
@@ -434,7 +438,10 @@ def test_small_classes_lower_the_folds():
     y = np.where((y == 1) & (np.arange(40) > 8), -1, y)  # class 1 keeps rows 1, 3, 5 and 7
     found = compare(X, y, methods=["fisher"], learners="1nn")
     assert found.evaluation.folds == 4
-    assert "4 folds, not 5, since the smallest class has 4 known members." in found.notes
+    assert (
+        "There are 4 folds instead of 5 because the smallest class has 4 known members."
+        in found.notes
+    )
 
 
 def test_two_of_each_class_make_two_folds():
@@ -469,7 +476,7 @@ def test_a_method_that_a_fold_has_too_little_for():
     assert found.methods == ("constraint", "variance")
     assert found.evaluation.selectors == ("variance", "random", "all")
     assert any(
-        note.startswith("constraint has no curves, since a fold holds too little for it")
+        note.startswith("constraint has no curves because a fold has too little supervision for it")
         for note in found.notes
     )
     assert alone.evaluation is None
@@ -510,7 +517,7 @@ def test_curves_of_some_rows_keep_those_that_are_known():
     found = quick(X, partly, methods=["fisher"], sizes=[1], max_rows=50)
     assert found.evaluation.n_samples == 50
     assert found.evaluation.test_ratio == pytest.approx(1 / 2, rel=0.1)  # all 20 labels, in 3 folds
-    assert "The curves are made from 50 of the 200 rows, drawn at random." in found.notes
+    assert "The curves use 50 of the 200 rows, drawn at random." in found.notes
     assert_array_equal(found.orders, quick(X, partly, methods=["fisher"], sizes=[1]).orders)
 
 
@@ -541,7 +548,7 @@ def test_a_method_that_cannot_use_what_is_known():
     ("options", "message"),
     [
         ({"methods": ["fischer"]}, "did you mean 'fisher'"),
-        ({"methods": ["score"]}, "methods holds 'score'"),
+        ({"methods": ["score"]}, "methods contains 'score'"),
         ({"methods": []}, "methods is empty"),
         ({"methods": 3}, "methods must be a list of names"),
         ({"methods": ["fisher", "fisher"]}, "twice"),
@@ -650,7 +657,7 @@ def test_a_fold_without_a_standard_error_has_none():
     assert {row["standard_error"] for row in found.to_records()} == {None}
     assert found.page_facts()["curves"][0]["series"][0]["standard_error"] is None
     assert np.isfinite(numbers_in(json.loads(found.to_json()))).all()
-    assert "not clearly better" in str(found)
+    assert "not significantly better" in str(found)
 
 
 def test_page_facts(wine):

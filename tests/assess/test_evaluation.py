@@ -111,7 +111,7 @@ def test_so_many_of_each_class(sizes, data):
 def test_hidden_targets(n, known, seed):
     y = np.linspace(0.25, 9.75, n)
     if known > n:
-        with pytest.raises(InputError, match="cannot stay known"):
+        with pytest.raises(InputError, match="only .* are known; choose at most"):
             hide_labels(y, known, target_type="continuous", random_state=seed)
         return
     few = hide_labels(y, known, target_type="continuous", random_state=seed)
@@ -198,7 +198,7 @@ def test_all_kinds_of_seeds(seed):
 @pytest.mark.parametrize(
     ("known", "options", "message"),
     [
-        (41, {}, "known=41 labels or targets cannot stay known, for only 40 are"),
+        (41, {}, "known=41 labels or targets were requested, but only 40 are known"),
         (21, {"per_class": True}, "the smallest class has 20"),
         (-1, {}, "known must be a count"),
         (1.5, {}, "known must be a count"),
@@ -389,19 +389,19 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"order": [0, 0, 1]}, "names column 0 more than once"),
+        ({"order": [0, 0, 1]}, "contains column 0 more than once"),
         ({"order": [0, 3]}, "columns are numbered 0 to 2"),
-        ({"order": [0, -1]}, "names column -1"),
-        ({"order": [0]}, "names 1 features, but sizes ask for 2"),
+        ({"order": [0, -1]}, "contains column -1"),
+        ({"order": [0]}, "contains 1 features, but sizes requires 2"),
         ({"order": [0.0, 1.0]}, "1-D array of column numbers"),
         ({"order": [[0, 1]]}, "1-D array of column numbers"),
         ({"order": [[0], [1, 2]]}, "could not be read"),
-        ({"sizes": [4]}, "ask for 1 to 3"),
-        ({"sizes": [0]}, "ask for 1 to 3"),
+        ({"sizes": [4]}, "choose 1 to 3"),
+        ({"sizes": [0]}, "choose 1 to 3"),
         ({"sizes": []}, "sizes is empty"),
         ({"sizes": "12"}, "sizes must be a list"),
-        ({"sizes": [1.5]}, "ask for 1 to 3"),
-        ({"sizes": [True]}, "ask for 1 to 3"),
+        ({"sizes": [1.5]}, "choose 1 to 3"),
+        ({"sizes": [True]}, "choose 1 to 3"),
         ({"learner": "3nn"}, "learner must be one of .*did you mean"),
         ({"learner": KNeighborsClassifier}, "learner must be one of"),
         ({"learner": 3}, "learner must be one of"),
@@ -414,7 +414,7 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
         ({"X_test": X_SMALL[:, :2]}, "X_test has 2 columns, but X_train has 3"),
         ({"y_test": Y_SMALL[:5]}, "X_test has 12 rows, but its y has 5"),
         ({"y_train": Y_SMALL[:5]}, "X_train has 12 rows"),
-        ({"y_train": np.full(12, -1)}, "y_train holds no known label"),
+        ({"y_train": np.full(12, -1)}, "y_train contains no known label"),
         ({"X_train": X_SMALL * 1e200}, "column 0 of magnitude .*; change its unit"),
         ({"X_train": X_SMALL * 1e-200}, "3 such columns"),
         ({"X_train": np.where(X_SMALL > 1, np.nan, X_SMALL)}, "NaN"),
@@ -496,7 +496,7 @@ def test_clusters_sparse_unknown_and_few():
         ({"n_clusters": 13}, "n_clusters must be"),
         ({"n_init": 0}, "n_init must be"),
         ({"standardize": "yes"}, "standardize must be"),
-        ({"sizes": [4]}, "ask for 1 to 3"),
+        ({"sizes": [4]}, "choose 1 to 3"),
         ({"random_state": -1}, "random_state must be"),
     ],
 )
@@ -996,10 +996,10 @@ def test_a_ranking_with_shared_places_serves_the_sizes_it_determines():
     assert len(evaluate(four, X, y, sizes=[4, 8, 13], **setting).selections[0].features) == 13
     with pytest.raises(
         InputError,
-        match="selector 'RFE' puts 4 features on one place, so that its best 3 are not determined",
+        match="selector 'RFE' gives 4 features the same rank, so its best 3 are ambiguous",
     ):
         evaluate(four, X, y, sizes=[3], **setting)
-    with pytest.raises(InputError, match="not determined"):
+    with pytest.raises(InputError, match="ambiguous"):
         evaluate(
             SelectFromModel(RandomForestClassifier(3), max_features=2, threshold=-np.inf),
             X,
@@ -1022,11 +1022,11 @@ class Odd(BaseEstimator):
 @pytest.mark.parametrize(
     ("selector", "message"),
     [
-        ("fischer", "no registered method; .*did you mean 'fisher'"),
+        ("fischer", "not a registered method; .*did you mean 'fisher'"),
         (GraphSieve, "must be the name of a method, an estimator with fit, or a function"),
         (3, "must be the name of a method"),
-        (lambda X, y: [0], "names 1 features, but sizes ask for 2"),
-        (lambda X, y: [0, 0], "the order of selector 'it' names column 0 more than once"),
+        (lambda X, y: [0], "contains 1 features, but sizes requires 2"),
+        (lambda X, y: [0, 0], "the order of selector 'it' contains column 0 more than once"),
         (lambda X, y: [0, 99], "columns are numbered 0 to 12"),
         (lambda X, y: None, "1-D array of column numbers"),
         (lambda X, y: np.ones(13), "1-D array of column numbers"),
@@ -1044,7 +1044,7 @@ class Odd(BaseEstimator):
             Odd("get_support", lambda: [True]),
             r"get_support\(\) of selector 'it' must be one number",
         ),
-        (Odd("ranking_", np.ones(13)), "puts 13 features on one place"),
+        (Odd("ranking_", np.ones(13)), "gives 13 features the same rank"),
     ],
 )
 def test_selectors_that_select_nothing(selector, message):
@@ -1159,33 +1159,33 @@ def test_small_classes_are_warned_of():
         ({"y": np.zeros(12, dtype=int)}, "at least 2 different classes, got 1"),
         (
             {"y": [f"sample {i}" for i in range(12)]},
-            "y has a class of its own for each of 12 samples",
+            "y has a different class for each of 12 samples",
         ),
         ({"y": np.full(12, 0.5)}, "at least 2 different target values"),
         ({"y": np.full(12, -1)}, "at least 2 different"),
         ({"y": np.where(Y_SMALL, 1, -1)}, "pass unlabeled=None"),
-        ({"sizes": [4]}, "ask for 1 to 3"),
-        ({"sizes": [1, 1]}, "names a number of features twice"),
+        ({"sizes": [4]}, "choose 1 to 3"),
+        ({"sizes": [1, 1]}, "contains a number of features twice"),
         ({"sizes": None}, "sizes must be a list"),
         ({"learners": ()}, "learners is empty"),
-        ({"learners": "kmeans"}, "evaluate_clustering has it"),
+        ({"learners": "kmeans"}, "see evaluate_clustering"),
         ({"learners": {1: "1nn"}}, "learners must be named by text"),
-        ({"learners": ["1nn", "1nn"]}, "two of the learners are called '1nn'"),
+        ({"learners": ["1nn", "1nn"]}, "two of the learners have the name '1nn'"),
         ({"learners": LinearRegression()}, "is a regressor"),
-        ({"known": 99}, "cannot stay known"),
+        ({"known": 99}, "only .* are known; choose at most"),
         ({"known": -1}, "known must be a count"),
         ({"known": "all"}, "known must be a count"),
         ({"per_class": "yes"}, "per_class must be True or False"),
         ({"per_class": True, "target_type": "continuous"}, "needs class labels"),
-        ({"folds": 1}, "folds must be a whole number from 2 to the 6 members of the largest class"),
-        ({"folds": 7}, "folds must be a whole number from 2"),
+        ({"folds": 1}, "folds must be an integer from 2 to the 6 members of the largest class"),
+        ({"folds": 7}, "folds must be an integer from 2"),
         ({"folds": 13, "target_type": "continuous"}, "rows with a known target"),
-        ({"folds": "five"}, "folds must be a whole number, or pairs"),
-        ({"folds": True}, "folds must be a whole number, or pairs"),
-        ({"folds": 2.5}, "folds must be a whole number, or pairs"),
+        ({"folds": "five"}, "folds must be an integer, or pairs"),
+        ({"folds": True}, "folds must be an integer, or pairs"),
+        ({"folds": 2.5}, "folds must be an integer, or pairs"),
         ({"folds": []}, "folds is empty"),
-        ({"folds": [3]}, "number 0 is none"),
-        ({"folds": [([0, 1, 2], [2, 3])]}, "row 2 is in the training and in the test part"),
+        ({"folds": [3]}, "item 0 is not a pair"),
+        ({"folds": [([0, 1, 2], [2, 3])]}, "row 2 is in the training set and in the test set"),
         ({"folds": [([0, 1, 2], [12])]}, "different numbers from 0 to 11"),
         ({"folds": [([0, 1, 1], [3])]}, "different numbers from 0 to 11"),
         ({"folds": [([0, 1, 2], [])]}, "test rows of fold 0 must be a list of row numbers"),
@@ -1210,8 +1210,8 @@ def test_small_classes_are_warned_of():
         ({"selectors": {"": "variance"}}, "must be named by text"),
         ({"selectors": ["variance", "variance"]}, "two of the selectors"),
         ({"supervision": Y_SMALL}, "supervision must be a graphsieve.Supervision"),
-        ({"supervision": Supervision.nothing(11)}, "supervision speaks of 11"),
-        ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class are about y"),
+        ({"supervision": Supervision.nothing(11)}, "supervision describes 11"),
+        ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class apply to y"),
         ({"target_type": "classy"}, "target_type must be one of"),
         ({"unlabeled": "?"}, "unlabeled must be"),
         ({"random_state": -1}, "random_state must be"),
@@ -1300,7 +1300,7 @@ def test_clusters_with_a_few_labels_or_pairs():
     assert len(seen) == 2
     for repeat, known in enumerate(seen):
         np.testing.assert_array_equal(known, hide_labels(y, 9, random_state=[0, repeat, 0]))
-    assert "9 labels known" in str(found)
+    assert "supervision: 9 labels" in str(found)
     honest = evaluate_clustering(
         {"first": lambda X, y: np.arange(13)}, X, y, sizes=[2], known=9, repeats=2, n_init=1
     )
@@ -1316,11 +1316,11 @@ def test_clusters_with_a_few_labels_or_pairs():
     [
         ({"repeats": 0}, "repeats must be"),
         ({"n_clusters": 13}, "n_clusters must be"),
-        ({"known": 99}, "cannot stay known"),
+        ({"known": 99}, "only .* are known; choose at most"),
         ({"n_init": 0}, "n_init must be"),
         ({"standardize": 1}, "standardize must be"),
         ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class"),
-        ({"y": X_SMALL[:, 0]}, "a class of its own"),  # k-means would find every one of them
+        ({"y": X_SMALL[:, 0]}, "a different class for each"),
     ],
 )
 def test_clusters_of_selectors_refuse(change, message):
@@ -1358,7 +1358,7 @@ def made(values, *, sizes=(2,), test_ratio=0.25, metric="accuracy", n_features=9
         folds=folds,
         repeats=1,
         test_ratio=test_ratio,
-        knowledge="all labels known",
+        knowledge="all labels",
         measurements=tuple(measurements),
         selections=tuple(selections),
     )
@@ -1508,8 +1508,8 @@ def test_the_table():
     )
     # √(1/2 + 1/4) × 100 × 0.1/√2 = 6.1
     assert str(found) == (
-        "classification of 20 samples by some of 9 features; all labels known\n"
-        "accuracy in %, mean ± standard error over 2 folds\n"
+        "Task: classification of 20 samples with 9 features; supervision: all labels\n"
+        "Metric: accuracy in % by number of features, mean ± standard error over 2 folds\n"
         "\n"
         "1nn              2           4        mean         all\n"
         "ours    55.0 ± 6.1  75.0 ± 6.1  65.0 ± 6.1\n"
@@ -1542,7 +1542,7 @@ def test_results_refuse(call, message):
 
 def test_one_learner_need_not_be_named_and_two_must():
     X, y = load_wine(return_X_y=True)
-    with pytest.raises(InputError, match="name the learner, one of '1nn', 'linear'"):
+    with pytest.raises(InputError, match="pass one of '1nn', 'linear' as learner"):
         evaluate({}, X, y, sizes=[1], folds=2).values("random")
 
 

@@ -597,7 +597,8 @@ def test_clusters_are_found():
 
 def test_graphs_without_each_feature_have_a_limit():
     with pytest.raises(
-        InputError, match=r"would compare 9000 samples 900 times; pass at most \d+ rows"
+        InputError,
+        match=r"would compare all pairs of 9000 samples 900 times; pass at most \d+ rows",
     ):
         feature_p_values(sp.csc_array(sp.random_array((9000, 900), density=1e-4, rng=0)))
     with pytest.raises(InputError, match="there is only one feature"):
@@ -652,7 +653,8 @@ def test_it_prints_and_exports():
         found = feature_p_values(X, np.arange(50) % 2)
     text = str(found)
     assert text.startswith(
-        "24 of 25 features of 50 samples tested by fisher\n1 at a false discovery rate of 5 %"
+        "24 of 25 features tested on 50 samples with the fisher score\n"
+        "1 selected at a false discovery rate of 5 %"
     )
     assert text.splitlines()[4].startswith("x3 ")
     assert "… 5 more" in text
@@ -719,7 +721,7 @@ def test_a_target_of_which_nothing_is_known_is_told():
     X = np.random.default_rng(0).normal(size=(12, 3))
     with pytest.warns(
         GraphSieveWarning,
-        match="no target known: features are tested against the other features alone",
+        match="no target known: features are tested only against the other features",
     ):
         found = feature_p_values(X, np.full(12, -1), n_permutations=99)
     assert found.method == "laplacian"

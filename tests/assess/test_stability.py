@@ -179,7 +179,7 @@ def test_rows_are_different_and_every_class_keeps_its_share(sizes, n_unknown, se
     exact = np.array([n_unknown, *sizes]) * n_rows / len(y)
     assert (kept <= np.maximum(1, np.ceil(exact - 1e-9))).all()
     if n_rows > n_kinds:
-        with pytest.raises(InputError, match="raise fraction"):
+        with pytest.raises(InputError, match="increase fraction"):
             drawn_rows(known, n_kinds - 1, np.random.default_rng(seed))
 
 
@@ -484,7 +484,7 @@ def test_copies_are_chosen_seldom_and_one_of_them_always():
     assert (group.low, group.high) == pytest.approx((expected.low, expected.high))
     assert group.names == tuple(f"x{j}" for j in group.columns)
     assert found.frequency[group.columns[0]] == found.frequency[list(group.columns)].max()
-    assert f"one of {len(ever)} is chosen always" in str(found)
+    assert f"one of {len(ever)} is selected in all resamples" in str(found)
 
 
 def test_groups_hold_each_feature_ever_chosen_once():
@@ -599,7 +599,9 @@ def test_thresholds_and_sizes_that_the_bound_does_not_know():
             result.stable(bad)
     with pytest.raises(InputError, match=r"above 0.5 and up to 1, got 0.5"):
         result.expected_false(0.5)
-    with pytest.raises(InputError, match="at most half of the samples, and these hold 51 of 100"):
+    with pytest.raises(
+        InputError, match="at most half of the samples, but these contain 51 of 100"
+    ):
         made([[True, False]] * 2, n_rows=51).expected_false(0.9)
     odd = stability("fisher", WINE[:177], CULTIVAR[:177], n_features_to_select=2, n_resamples=2)
     assert odd.n_rows == 88
@@ -608,8 +610,8 @@ def test_thresholds_and_sizes_that_the_bound_does_not_know():
 
 def test_it_prints_as_a_short_table(found):
     lines = str(found).splitlines()
-    assert lines[0] == "selector 'fisher': what it chooses from 89 of 178 samples, 10 times"
-    assert lines[1].startswith("3 of 13 features at a time; index of stability ")
+    assert lines[0] == "Stability of selector 'fisher': 89 of 178 samples drawn 10 times"
+    assert lines[1].startswith("3 of 13 features selected per resample; stability index ")
     body = lines[4:17]
     assert len(body) == 13
     assert all(line.count("●") == 1 for line in body)
@@ -669,7 +671,7 @@ def test_odd_names_break_no_line():
 def test_an_index_that_is_not_defined():
     found = stability("fisher", WINE, CULTIVAR, n_features_to_select=13, n_resamples=3)
     assert math.isnan(found.index)
-    assert "not defined" in str(found)
+    assert "undefined" in str(found)
     assert found.plot().get_title(loc="left") == "fisher, 3 resamples"
 
 
@@ -779,7 +781,11 @@ def test_an_error_says_in_which_resample():
         ("fisher", {"fraction": 0}, "fraction must be a positive number, up to 1, got 0"),
         ("fisher", {"fraction": 1.5}, "fraction must be a positive number, up to 1, got 1.5"),
         ("fisher", {"fraction": 1}, "fraction=1 draws all samples every time"),
-        ("fisher", {"fraction": 0.01}, "2 of 178 samples cannot hold one of each of the 3 kinds"),
+        (
+            "fisher",
+            {"fraction": 0.01},
+            "2 of 178 samples cannot contain one of each of the 3 groups",
+        ),
         ("fisher", {"hide": 1}, "hide must be None or a fraction above 0 and below 1"),
         ("fisher", {"hide": "half"}, "hide must be None or a fraction above 0 and below 1"),
         (
@@ -795,13 +801,13 @@ def test_an_error_says_in_which_resample():
         (
             lambda X, y: [0],
             {},
-            "does not say how many features it selects; pass n_features_to_select",
+            "does not determine the number of features; pass n_features_to_select",
         ),
-        (lambda X, y: [0, 0], {"n_features_to_select": 2}, "names column 0 more than once"),
+        (lambda X, y: [0, 0], {"n_features_to_select": 2}, "contains column 0 more than once"),
         (
             SelectFromModel(LogisticRegression(max_iter=5000, tol=1)),
             {"n_features_to_select": 2},
-            "on one place",
+            "the same rank",
         ),
         ("fisher", {"target_type": "words"}, "target_type must be one of"),
         ("fisher", {"progress": "yes"}, "progress must be None or True or False"),

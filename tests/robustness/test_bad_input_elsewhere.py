@@ -263,7 +263,7 @@ def test_a_mark_of_the_unlabelled_beyond_all_numbers_is_written():
 
 def test_a_fraction_of_the_labels_is_told_in_percent():
     found = evaluate("fisher", X, Y, sizes=[1], learners=["1nn"], folds=2, known=Fraction(1, 2))
-    assert found.knowledge == "50 % of the labels known"
+    assert found.knowledge == "50 % of the labels"
 
 
 # --------------------------------------------------------------------------------------------------
