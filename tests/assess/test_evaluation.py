@@ -1,6 +1,4 @@
-"""Evaluation: what is hidden stays hidden, and the numbers are those of a plain scikit-learn
-script.
-"""
+"""Tests of the evaluation: no leaks, and results equal to those of a plain scikit-learn script."""
 
 from __future__ import annotations
 
@@ -79,7 +77,7 @@ class_sizes = st.lists(st.integers(1, 30), min_size=1, max_size=6)
 
 
 @given(class_sizes, st.data())
-def test_hidden_labels_are_shared_out_in_proportion(sizes, data):
+def test_shown_labels_are_proportional_to_class_sizes(sizes, data):
     y = np.repeat(np.arange(len(sizes)), sizes)
     known = data.draw(st.integers(0, len(y)))
     seed = data.draw(st.integers(0, 2**31))
@@ -95,12 +93,12 @@ def test_hidden_labels_are_shared_out_in_proportion(sizes, data):
         assert np.abs(counts - exact).max() < 1
     assert (counts <= np.maximum(1, np.ceil(exact - 1e-9))).all()
     np.testing.assert_array_equal(few, hide_labels(y, known, random_state=seed))
-    # What is left out of the count cannot be told from the others: y itself is untouched.
+    # The original y is unchanged.
     np.testing.assert_array_equal(y, np.repeat(np.arange(len(sizes)), sizes))
 
 
 @given(class_sizes, st.data())
-def test_so_many_of_each_class(sizes, data):
+def test_a_count_per_class(sizes, data):
     y = np.repeat(np.arange(len(sizes)), sizes)
     known = data.draw(st.integers(0, min(sizes)))
     few = hide_labels(y, known, per_class=True, random_state=data.draw(st.integers(0, 1000)))
@@ -134,7 +132,7 @@ def test_shares_by_hand():
         assert tuple(proportional(np.array(sizes), wanted, chance)) == shares
 
 
-def test_equal_shares_are_drawn_and_not_given_to_the_first():
+def test_ties_between_remainders_are_broken_at_random():
     y = np.repeat(np.arange(10), 4)
     drawn = {tuple(sorted(set(hide_labels(y, 3, random_state=seed)) - {-1})) for seed in range(30)}
     assert len(drawn) > 20
@@ -148,7 +146,7 @@ def test_fractions_are_rounded_to_the_nearest_count(fraction, known):
     assert len(shown(hide_labels(np.repeat([0, 1], 50), fraction, random_state=0))) == known
 
 
-def test_what_is_unknown_stays_unknown_and_counts_nowhere():
+def test_unlabelled_samples_stay_unlabelled():
     y = np.array([0, 0, 0, 0, -1, -1, -1, -1, 1, 1, 1, 1])
     for seed in range(20):
         few = hide_labels(y, 0.5, random_state=seed)
@@ -159,7 +157,7 @@ def test_what_is_unknown_stays_unknown_and_counts_nowhere():
     np.testing.assert_array_equal(hide_labels(target, None), target)
 
 
-def test_the_form_of_the_labels_is_kept():
+def test_the_type_of_the_labels_is_kept():
     assert hide_labels(np.array([0, 1], dtype=np.int8), 1).dtype == np.int8
     assert hide_labels(np.array([3, 1], dtype=np.uint8), 0).tolist() == [-1, -1]
     assert hide_labels([True, False], 0).tolist() == [-1, -1]
@@ -235,7 +233,7 @@ PLAIN = {
 
 
 def plain_score(learner, train, test, y_train, y_test, classes):  # noqa: PLR0917
-    """What anybody would write: standardize by the training rows, fit, predict, compare."""
+    """Plain version: standardize by the training rows, fit, predict, compare."""
     center, spread = train.mean(axis=0), train.std(axis=0)
     spread[spread == 0] = 1
     model = PLAIN[learner, classes]()
@@ -306,8 +304,9 @@ def test_sparse_tables_get_the_same_scores(learner, classes):
 def test_large_sparse_tables_stay_sparse_and_get_nearly_the_same_scores(
     learner, classes, monkeypatch
 ):
-    """Not centred, and their distances by another way; rows at equal distance may then stand in
-    another order.
+    """Large sparse tables are not centred, and their distances are computed differently.
+
+    Rows at equal distance may therefore be in another order.
     """
     monkeypatch.setattr(learners, "DENSE_ELEMENTS", 0)
     X, y = data_of(classes)
@@ -363,7 +362,7 @@ def test_few_training_rows_are_enough():
         assert np.isfinite(
             score_prefixes([2], X[three], y[three], X, y, sizes=[1], learner=learner)
         ).all()
-    # One class only: it is what everybody says.
+    # With one class only, every learner predicts it.
     assert score_prefixes([2], X[:3], y[:3], X, y, sizes=[1], learner="linear") == pytest.approx(
         50 / 150
     )
@@ -374,7 +373,7 @@ def test_few_training_rows_are_enough():
         assert np.isfinite(found).all()
 
 
-def test_any_estimator_is_a_learner_and_used_as_it_is():
+def test_any_estimator_is_a_learner_without_scaling():
     X, y = data_of(classes=False)
     found = score_prefixes(
         [0, 5, 3], X[::2], y[::2], X[1::2], y[1::2], sizes=[2], learner=LinearRegression()
@@ -482,7 +481,7 @@ def test_clusters_sparse_unknown_and_few():
     assert clusters_of(X, range(5), half)[0] == pytest.approx(
         clustering_accuracy(y[1::2], groups[1::2])
     )
-    # A column of two values cannot make three clusters; that is no reason for a warning.
+    # A column with two values cannot form three clusters. This must not cause a warning.
     two = np.where(y == 0, 1.0, 0.0).reshape(-1, 1)
     assert clusters_of(two, [0], y)[0] == pytest.approx(np.bincount(y)[:2].sum() / len(y))
 
@@ -524,9 +523,7 @@ def best_by_correlation(X, y):
 
 
 def script(X, y, *, sizes, learners, known, repeats, seed, classes, from_known=False):
-    """Repeated folds; in each, labels are hidden, features ordered by what is left, and learners
-    compared on the other rows.
-    """
+    """Plain version: in each of repeated folds, hide labels, rank features, and test learners."""
     found = {}
     splitter = (RepeatedStratifiedKFold if classes else RepeatedKFold)(
         n_splits=5, n_repeats=repeats, random_state=seed
@@ -633,20 +630,20 @@ def test_relative_errors_are_those_of_the_mean():
 
 
 class Spy:
-    """A selector that remembers all it is given; column 0 of X numbers the rows."""
+    """A selector that records its arguments; column 0 of X contains the row numbers."""
 
     def __init__(self):
         self.seen = []
 
     def __call__(self, X, y):
         self.seen.append((X[:, 0].astype(int), np.array(y)))
-        X[:] = 0  # whatever it does to its rows, nobody else sees
+        X[:] = 0  # must not affect other selectors or the learner
         y[:] = 0
         return np.arange(X.shape[1])[::-1]
 
 
 class SpyLearner(ClassifierMixin, BaseEstimator):
-    """A learner that remembers what it was trained and asked with."""
+    """A learner that records its training and test data."""
 
     log: list = []  # noqa: RUF012 - clones share it on purpose
 
@@ -679,7 +676,7 @@ def test_a_selector_sees_training_rows_and_the_known_labels_only():
         assert not set(rows) & set(test)
         assert (known >= 0).sum() == 9
         np.testing.assert_array_equal(known[known >= 0], y[train][known >= 0])
-    # The spy wiped its copies; the learner had the true ones.
+    # The spy cleared its copies, but the learner received the original rows.
     for number, (train, test) in enumerate(splits):
         plain = plain_score(
             "1nn", X[np.ix_(train, [3, 2])], X[np.ix_(test, [3, 2])], y[train], y[test], True
@@ -687,7 +684,7 @@ def test_a_selector_sees_training_rows_and_the_known_labels_only():
         assert found.values("spy")[0, number] == pytest.approx(plain)
 
 
-def test_a_learner_never_meets_a_test_row_before_it_is_asked():
+def test_a_learner_never_sees_a_test_row_before_prediction():
     X, y = numbered(), np.arange(60) % 3
     SpyLearner.log.clear()
     evaluate(
@@ -735,7 +732,7 @@ def test_hidden_targets_and_test_rows_change_no_selection():
     after = evaluate(selectors, other_X, other_y, **setting)
     assert [one.features for one in before.selections] == [one.features for one in after.selections]
     assert before.values("pearson")[0, 0] != after.values("pearson")[0, 0]
-    # And the known ones do matter.
+    # The known labels do matter.
     other_y[known] = chance.permutation(other_y[known])
     assert (
         evaluate(selectors, other_X, other_y, **setting).selections[0].features
@@ -794,10 +791,8 @@ def test_rows_of_unknown_y_are_trained_on_and_never_tested():
     assert sorted(tested) == sorted(set(range(60)) - {4, 17, 33})
 
 
-def test_rows_of_unknown_y_make_no_error_smaller():
-    """The learner never met them, so that they are no training rows where standard errors are
-    corrected.
-    """
+def test_unlabelled_rows_do_not_reduce_standard_errors():
+    """Learners do not use unlabelled rows, so the correction of standard errors ignores them."""
     X, y = load_wine(return_X_y=True)
     found = evaluate(
         {}, X, np.where(np.arange(len(y)) % 3, -1, y), sizes=[1], learners="1nn", folds=3
@@ -805,7 +800,7 @@ def test_rows_of_unknown_y_make_no_error_smaller():
     assert found.test_ratio == pytest.approx(1 / 2, rel=0.01)
 
 
-def test_all_selectors_meet_the_same_folds_and_labels():
+def test_all_selectors_use_the_same_folds_and_labels():
     X, y = numbered(), np.arange(60) % 2
     one, two = Spy(), Spy()
     evaluate({"one": one, "two": two}, X, y, sizes=[1], learners="1nn", known=7, repeats=2)
@@ -836,7 +831,7 @@ def test_folds_may_be_given():
 
 
 def same(one, other):
-    # All but the seconds
+    # Compare everything except for the run times.
     assert [m[:-1] for m in one.measurements] == [m[:-1] for m in other.measurements]
     assert [s[:-1] for s in one.selections] == [s[:-1] for s in other.selections]
 
@@ -864,8 +859,8 @@ def test_the_result_does_not_depend_on_the_number_of_processes():
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
-    """Sums of many numbers by two threads differ in their last bits from those by one, and
-    processes have fewer threads.
+    """Sums over two threads differ in their last bits from sums over one, and worker processes
+    have fewer threads.
     """
     X, y = make_regression(600, 150, noise=5.0, random_state=0)
     found = []
@@ -875,7 +870,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads():
     same(*found)
 
 
-def test_an_estimator_that_can_be_iterated_is_one():
+def test_an_iterable_estimator_is_a_single_selector():
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(3)
     found = evaluate(["fisher"], X, y, sizes=[2], learners=forest, folds=2)
@@ -884,7 +879,7 @@ def test_an_estimator_that_can_be_iterated_is_one():
         evaluate(forest, X, y, sizes=[2], folds=2)
 
 
-def test_registered_names_estimators_and_functions_are_one_thing():
+def test_names_estimators_and_functions_are_equivalent():
     X, y = load_wine(return_X_y=True)
     selectors = {
         "name": "fisher",
@@ -949,8 +944,8 @@ def test_unsupervised_evaluation_hides_everything():
     assert "selector 'fisher', repeat 0, fold 0" in caught.value.__notes__[0]
 
 
-def test_a_single_known_class_of_any_number_is_no_trouble():
-    """Class codes 1 and −1 alone would look like labels of plus and minus one."""
+def test_a_single_known_class_of_any_number():
+    """Class codes 1 and −1 alone could be mistaken for two labels, plus and minus one."""
     X, y = load_wine(return_X_y=True)
     y = (y == 0).astype(int)
     with pytest.warns(
@@ -959,8 +954,8 @@ def test_a_single_known_class_of_any_number_is_no_trouble():
         evaluate("auto", X, y, sizes=[2], learners="1nn", known=1)
 
 
-def test_few_whole_targets_are_still_targets():
-    """Three known targets such as 12, 40 and 41 alone would look like classes."""
+def test_few_integer_targets_are_still_targets():
+    """Three known targets such as 12, 40 and 41 alone could be mistaken for classes."""
     X, y = numbered(n_features=6), np.arange(60.0)
     published = GraphSieve(redundancy=None)
     found = evaluate(
@@ -988,7 +983,7 @@ def test_few_whole_targets_are_still_targets():
             assert selection.features == tuple(np.argsort(sieve.ranking_)[:3])
 
 
-def test_a_ranking_with_shared_places_serves_the_sizes_it_determines():
+def test_a_ranking_with_ties_is_valid_for_unambiguous_sizes():
     X, y = load_wine(return_X_y=True)
     four = RFE(LogisticRegression(max_iter=5000), n_features_to_select=4, step=5)
     setting = {"learners": "1nn", "folds": 2, "baselines": ()}
@@ -1047,13 +1042,13 @@ class Odd(BaseEstimator):
         (Odd("ranking_", np.ones(13)), "gives 13 features the same rank"),
     ],
 )
-def test_selectors_that_select_nothing(selector, message):
+def test_invalid_selectors(selector, message):
     X, y = load_wine(return_X_y=True)
     with pytest.raises(InputError, match=message):
         evaluate({"it": selector}, X, y, sizes=[2], learners="1nn")
 
 
-def test_errors_of_a_selector_stay_what_they_are():
+def test_errors_of_a_selector_are_not_changed():
     X, y = load_wine(return_X_y=True)
     with pytest.raises(ZeroDivisionError) as caught:
         evaluate({"it": lambda X, y: 1 // 0}, X, y, sizes=[2], n_jobs=1)
@@ -1074,7 +1069,7 @@ def test_scores_without_a_value_come_last_and_small_may_be_good():
     assert evaluate(small, X, y, **setting).selections[0].features == (0, 1)
 
 
-def test_single_precision_is_no_reason_to_warn():
+def test_single_precision_causes_no_warning():
     X, y = load_wine(return_X_y=True)
     assert (
         evaluate("fisher", X.astype(np.float32), y, sizes=[2], learners="1nn", folds=2).n_features
@@ -1115,7 +1110,7 @@ def test_sparse_tables_and_frames_give_the_same_selections():
     same(dense, evaluate(["fisher", "laplacian"], X, text, **setting))
 
 
-def test_warnings_come_once_and_say_how_often():
+def test_warnings_are_issued_once_with_a_count():
     X, y = load_wine(return_X_y=True)
 
     def warns(X, y):
@@ -1139,7 +1134,7 @@ def test_warnings_come_once_and_say_how_often():
     assert all(one.filename == __file__ for one in caught)
 
 
-def test_small_classes_are_warned_of():
+def test_small_classes_cause_a_warning():
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(len(y)) < 3, 3, y)
     with pytest.warns(
@@ -1284,7 +1279,7 @@ def test_clusters_with_a_few_labels_or_pairs():
 
     def spy(X, y):
         seen.append(y.copy())
-        X *= 0  # whatever it does to its rows, nobody else sees
+        X *= 0  # must not affect other selectors or k-means
         y[:] = 0
         return np.arange(13)
 
@@ -1333,7 +1328,7 @@ def test_clusters_of_selectors_refuse(change, message):
 
 
 def made(values, *, sizes=(2,), test_ratio=0.25, metric="accuracy", n_features=9):
-    """An evaluation of given values: {selector: one row of values per size}."""
+    """Return an evaluation with given values: {selector: one row of values per size}."""
     measurements = [
         Measurement(name, "1nn", metric, n_features if name == "all" else size, 0, fold, value, 0.5)
         for name, rows in values.items()
@@ -1410,7 +1405,7 @@ def test_differences_of_nothing_and_of_one():
     assert math.isnan(row["p"])
 
 
-def test_all_columns_stand_beside_every_size():
+def test_all_columns_are_compared_at_every_size():
     found = made(
         {"ours": [[0.5, 0.6], [0.7, 0.8]], "random": [[0.4, 0.4], [0.5, 0.5]], "all": [[0.9, 1.0]]},
         sizes=(2, 4),
@@ -1492,7 +1487,7 @@ def test_pandas_and_matplotlib_are_optional(monkeypatch):
         found.plot()
 
 
-def test_results_cannot_be_changed_and_travel():
+def test_results_are_immutable_and_can_be_pickled():
     found = made({"ours": [[0.5, 0.6]]})
     with pytest.raises(FrozenInstanceError):
         found.sizes = (3,)
@@ -1540,13 +1535,13 @@ def test_results_refuse(call, message):
         call(made({"ours": [[0.5]], "random": [[0.5]]}))
 
 
-def test_one_learner_need_not_be_named_and_two_must():
+def test_the_learner_is_optional_only_if_there_is_one():
     X, y = load_wine(return_X_y=True)
     with pytest.raises(InputError, match="pass one of '1nn', 'linear' as learner"):
         evaluate({}, X, y, sizes=[1], folds=2).values("random")
 
 
-# ---- pictures
+# ---- plots
 
 
 def test_a_panel_per_learner_and_a_line_per_selector():
@@ -1569,7 +1564,7 @@ def test_a_panel_per_learner_and_a_line_per_selector():
     plt.close("all")
 
 
-def test_pictures_of_one_size_one_fold_and_odd_names():
+def test_plots_of_one_size_one_fold_and_odd_names():
     plt = pytest.importorskip("matplotlib.pyplot")
     for found in (
         made({"costs $5$": [[0.5, 0.6]], "random": [[0.4, 0.5]]}),
