@@ -109,7 +109,7 @@ def test_a_count_per_class(sizes, data):
 def test_hidden_targets(n, known, seed):
     y = np.linspace(0.25, 9.75, n)
     if known > n:
-        with pytest.raises(InputError, match="only .* are known; choose at most"):
+        with pytest.raises(InputError, match=r"only .* are known; choose at most"):
             hide_labels(y, known, target_type="continuous", random_state=seed)
         return
     few = hide_labels(y, known, target_type="continuous", random_state=seed)
@@ -1167,7 +1167,7 @@ def test_small_classes_cause_a_warning():
         ({"learners": {1: "1nn"}}, "learners must be named by text"),
         ({"learners": ["1nn", "1nn"]}, "two of the learners have the name '1nn'"),
         ({"learners": LinearRegression()}, "is a regressor"),
-        ({"known": 99}, "only .* are known; choose at most"),
+        ({"known": 99}, r"only .* are known; choose at most"),
         ({"known": -1}, "known must be a count"),
         ({"known": "all"}, "known must be a count"),
         ({"per_class": "yes"}, "per_class must be True or False"),
@@ -1311,7 +1311,7 @@ def test_clusters_with_a_few_labels_or_pairs():
     [
         ({"repeats": 0}, "repeats must be"),
         ({"n_clusters": 13}, "n_clusters must be"),
-        ({"known": 99}, "only .* are known; choose at most"),
+        ({"known": 99}, r"only .* are known; choose at most"),
         ({"n_init": 0}, "n_init must be"),
         ({"standardize": 1}, "standardize must be"),
         ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class"),
