@@ -84,7 +84,7 @@ def test_shown_labels_are_proportional_to_class_sizes(sizes, data):
     few = hide_labels(y, known, random_state=seed)
     rows = shown(few)
     assert len(rows) == known
-    np.testing.assert_array_equal(few[rows], y[rows])  # what is shown is true
+    np.testing.assert_array_equal(few[rows], y[rows])  # shown labels are correct
     counts = np.bincount(few[rows], minlength=len(sizes))
     exact = np.array(sizes) * known / len(y)
     if known >= len(sizes):

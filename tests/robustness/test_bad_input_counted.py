@@ -1,4 +1,4 @@
-"""Every case of docs/bad-input.md has its tests, for Python, for the command line, or for both."""
+"""Every case of docs/bad-input.md has tests for Python, for the command line, or for both."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_case_of_the_table_is_covered_and_no_other(by_python, by_command):
 
 
 def test_every_test_that_the_page_names_is_there():
-    """By its whole name, or by its beginning."""
+    """The page contains full test names or their beginnings."""
     page = RELIABILITY.read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)(…|`)", page))
     assert len(named) > 80
